@@ -5,6 +5,7 @@
 
 import os
 import re
+from datetime import timedelta
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -146,6 +147,17 @@ def smtp(name: str) -> dict[str, Any] | None:
         "use_ssl": is_tls,
         "use_tls": not is_tls and not plain,
     }
+
+
+def token_lifetimes() -> tuple[timedelta, timedelta, timedelta]:
+    """Read the defaults for tokens and for a person's token of scope manage, and the longest life of the latter."""
+    most = number("LARDER_MANAGE_TOKEN_MAX_DAYS", 90, least=1, most=365)
+    days = (
+        number("LARDER_TOKEN_DAYS", 90, least=1, most=365),
+        number("LARDER_MANAGE_TOKEN_DAYS", min(7, most), least=1, most=most),
+        most,
+    )
+    return timedelta(days=days[0]), timedelta(days=days[1]), timedelta(days=days[2])
 
 
 def rate(name: str, default: str) -> Rate | None:

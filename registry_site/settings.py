@@ -241,7 +241,7 @@ NAMESPACE_CREATION = env.choice("LARDER_NAMESPACE_CREATION", "members", "staff")
 RESERVED_NAMES = frozenset(env.words("LARDER_RESERVED_NAMES"))
 DEMO = env.switch("LARDER_DEMO", default=True)
 INVITATION_LIFETIME = timedelta(days=env.number("LARDER_INVITATION_DAYS", 7, least=1, most=90))
-TOKEN_LIFETIME = timedelta(days=env.number("LARDER_TOKEN_DAYS", 90, least=1, most=365))
+TOKEN_LIFETIME, MANAGE_TOKEN_LIFETIME, MANAGE_TOKEN_MAX_LIFETIME = env.token_lifetimes()
 
 # --- Security -------------------------------------------------------------------------------------
 

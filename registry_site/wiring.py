@@ -2,7 +2,7 @@
 
 from django.db.models import Q
 
-from apps.accounts import namespace_deletion
+from apps.accounts import creations, namespace_deletion
 from apps.admin_base.base import address_condition
 from apps.artifacts import garbage, repositories
 from apps.audit import recorder
@@ -14,7 +14,7 @@ from apps.modules import publishing as module_publishing
 from apps.modules import pushed_manifests
 from apps.modules.contents import reinspection
 from apps.modules.models import ModuleVersion
-from apps.notify import outbox
+from apps.notify import outbox, webhooks
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers import publishing as provider_publishing
 from apps.providers.docs import replacing
@@ -36,6 +36,8 @@ def connect() -> None:
     references.checks = (release_blobs.referenced_by_release,)
     # Descriptions of the contents of a namespace.
     namespace_deletion.contents_checks = (quotas.versions_in, repositories.contents_of)
+    # What tokens create, beside people, roles and tokens.
+    creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS)
     # Pushed manifests that versions need.
     garbage.reference_checks = (pushed_manifests.needs,)
     # How each kind refreshes its search documents.

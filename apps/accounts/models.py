@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from apps.accounts import team_rows  # noqa: F401  # Django looks for models from here
+from apps.accounts import login_rows, team_rows  # noqa: F401  # Django looks for models from here
 
 PSEUDONYM = "forgotten-"
 EXPIRES_SOON = timedelta(days=7)
@@ -25,6 +25,9 @@ class User(AbstractUser):
     service_of = models.ForeignKey(
         "Team", models.SET_NULL, null=True, blank=True, editable=False, related_name="service_accounts"
     )
+    # Of a service account: its team's manager allows tokens of scope manage.
+    may_manage = models.BooleanField(default=False, db_default=False, editable=False)
+    created_by_token = models.ForeignKey("ApiToken", models.SET_NULL, null=True, editable=False, related_name="+")
 
     @property
     def pseudonym(self) -> str:
@@ -159,6 +162,7 @@ class Membership(models.Model):
     is_manager = models.BooleanField(default=False)
     added_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     added_at = models.DateTimeField(auto_now_add=True)
+    created_by_token = models.ForeignKey("ApiToken", models.SET_NULL, null=True, editable=False, related_name="+")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "user"], name="accounts_one_membership_each")]
@@ -184,6 +188,7 @@ class Grant(models.Model):
     role = models.PositiveSmallIntegerField(choices=Role.choices)
     given_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     given_at = models.DateTimeField(auto_now_add=True)
+    created_by_token = models.ForeignKey("ApiToken", models.SET_NULL, null=True, editable=False, related_name="+")
 
     objects = GrantQuerySet.as_manager()
 
@@ -247,7 +252,10 @@ class ApiToken(models.Model):
     )
     namespaces = models.ManyToManyField(Namespace, blank=True)
     only_name = models.CharField(max_length=130, blank=True, help_text="Publish only this, such as vpc/aws.")
+    # False for service accounts (D25). Their tokens from before that rule keep their rights: hence `db_default`.
+    manages_people = models.BooleanField(default=True, db_default=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
+    created_by_token = models.ForeignKey("self", models.SET_NULL, null=True, editable=False, related_name="+")
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
     suspended_at = models.DateTimeField(
@@ -285,27 +293,8 @@ class ApiToken(models.Model):
 
     @property
     def expires_soon(self) -> bool:
-        return self.expires_at - EXPIRES_SOON < timezone.now()
-
-
-class LoginCode(models.Model):
-    """A code of `tofu login`; see `identity.cli_login`."""
-
-    digest = models.CharField(max_length=64, unique=True)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    session = models.CharField(max_length=40, help_text="The digest of the session in which it was allowed.")
-    redirect_uri = models.CharField(max_length=100)
-    challenge = models.CharField(max_length=43)
-    machine = models.CharField(max_length=40, help_text="What the person calls the computer.")
-    browser = models.CharField(max_length=64, help_text="The digest of a cookie.")
-    address = models.CharField(max_length=45, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField(db_index=True)
-    used_at = models.DateTimeField(null=True)
-    token = models.ForeignKey(ApiToken, models.SET_NULL, null=True, related_name="+")
-
-    def __str__(self) -> str:
-        return f"login {self.pk}"
+        soon = min(EXPIRES_SOON, (self.expires_at - self.created_at) / 3)
+        return self.expires_at - soon < timezone.now()
 
 
 class Epoch(models.Model):
@@ -330,6 +319,7 @@ class Invitation(models.Model):
     used_at = models.DateTimeField(null=True, blank=True)
     used_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
     revoked_at = models.DateTimeField(null=True, blank=True)
+    created_by_token = models.ForeignKey(ApiToken, models.SET_NULL, null=True, editable=False, related_name="+")
 
     class Meta:
         constraints = [

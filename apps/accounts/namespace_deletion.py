@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer, operates
+from apps.accounts.access.people_only import people_only
 from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User, Visibility
 from apps.accounts.people import invitations
 from apps.audit.kinds import Kind
@@ -28,6 +29,7 @@ def contents_of(namespace: Namespace) -> list[str]:
     return [found for contents in contents_checks if (found := contents(namespace))]
 
 
+@people_only("delete a namespace")
 def delete(*, namespace: Namespace, actor: Viewer) -> None:
     """Delete an empty namespace with its grants and open invitations. Safe to repeat.
 

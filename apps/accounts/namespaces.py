@@ -9,6 +9,7 @@ from django.db.models import F, Q, QuerySet
 
 from apps.accounts import namespace_deletion
 from apps.accounts.access.gate import Viewer, highest_role, operates, visible_namespaces
+from apps.accounts.access.people_only import people_only
 from apps.accounts.models import BreakingChanges, Grant, Membership, Namespace, Role, Scope, Team, User, Visibility
 from apps.accounts.people import service_accounts
 from apps.audit.kinds import Kind
@@ -216,6 +217,7 @@ def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> 
     )
 
 
+@people_only("change roles")
 @transaction.atomic
 def grant(*, namespace: Namespace, grantee: User | Team, role: Role, actor: Viewer) -> Grant:
     """Give a person or team the role, replacing the one they have. Raises Conflict if no owner would be left.
@@ -231,7 +233,9 @@ def grant(*, namespace: Namespace, grantee: User | Team, role: Role, actor: View
     if existing and existing.role == Role.OWNER:
         _keep_an_owner(existing)
     given, _ = Grant.objects.update_or_create(
-        namespace=namespace, **who, defaults={"role": role, "given_by": actor.user}
+        namespace=namespace,
+        **who,
+        defaults={"role": role, "given_by": actor.user, "created_by_token": actor.token},
     )
     record(
         Kind.GRANT_GIVEN,
@@ -245,6 +249,7 @@ def grant(*, namespace: Namespace, grantee: User | Team, role: Role, actor: View
     return given
 
 
+@people_only("change roles")
 @transaction.atomic
 def withdraw(*, grant: Grant, actor: Viewer) -> None:
     """Take a role away. Safe to repeat. Raises Conflict if no owner would be left."""
@@ -265,6 +270,7 @@ def withdraw(*, grant: Grant, actor: Viewer) -> None:
     )
 
 
+@people_only("transfer a namespace")
 @transaction.atomic
 def transfer(
     *, namespace: Namespace, to: User | Team, actor: Viewer, giver: Grant | None = None, keep_publisher: bool = False
@@ -281,7 +287,9 @@ def transfer(
     if before and _named(before) == _named(Grant(namespace=namespace, **who)):
         raise Conflict(f"{to} owns {namespace} already.", hint="Choose someone else.")
     given, _ = Grant.objects.update_or_create(
-        namespace=namespace, **who, defaults={"role": Role.OWNER, "given_by": actor.user}
+        namespace=namespace,
+        **who,
+        defaults={"role": Role.OWNER, "given_by": actor.user, "created_by_token": actor.token},
     )
     if not Grant.objects.active_owners().filter(pk=given.pk).exists():
         raise Invalid(f"{to} has no active member.", hint="Choose someone with an active account.")

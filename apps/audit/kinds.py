@@ -48,6 +48,7 @@ class Kind(models.TextChoices):
     TEAM_MEMBER_CHANGED = "team:member:changed"
     TEAM_MEMBER_REMOVED = "team:member:removed"
     SERVICE_ACCOUNT_CREATED = "team:service-account:created"
+    SERVICE_ACCOUNT_CHANGED = "team:service-account:changed"
     SERVICE_ACCOUNT_DELETED = "team:service-account:deleted"
     MODULE_DESCRIBED = "namespace:module:described"
     PROVIDER_DESCRIBED = "namespace:provider:described"

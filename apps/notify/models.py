@@ -5,7 +5,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from apps.accounts.models import Namespace
+from apps.accounts.models import ApiToken, Namespace
 from apps.lib.outgoing import MAX_URL_CHARACTERS
 
 
@@ -44,6 +44,7 @@ class Webhook(models.Model):
     failing_since = models.DateTimeField(null=True, blank=True, help_text="The first failure since the last success.")
     disabled_at = models.DateTimeField(null=True, blank=True)
     disabled_reason = models.CharField(max_length=300, blank=True)
+    created_by_token = models.ForeignKey(ApiToken, models.SET_NULL, null=True, editable=False, related_name="+")
 
     def __str__(self) -> str:
         return f"webhook {self.pk}"

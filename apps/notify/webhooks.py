@@ -9,9 +9,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer
+from apps.accounts.creations import Source
 from apps.accounts.identity import sealing
-from apps.accounts.models import Namespace
+from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib import outgoing
@@ -58,7 +60,13 @@ def create(
     secret = signatures.new_secret()
     sealed = sealing.seal(secret, signatures.PURPOSE)
     hook = Webhook.objects.create(
-        namespace=namespace, url=url, events=wanted, shape=shape, sealed_secret=sealed, created_by=actor.user
+        namespace=namespace,
+        url=url,
+        events=wanted,
+        shape=shape,
+        sealed_secret=sealed,
+        created_by=actor.user,
+        created_by_token=actor.token,
     )
     _record(Kind.WEBHOOK_CREATED, hook, actor, events=wanted, shape=shape)
     return hook, secret
@@ -145,6 +153,23 @@ def disable(hook: Webhook, reason: str) -> None:
             return
         give_up_waiting(hook)
         record(Kind.WEBHOOK_DISABLED, actor_id=None, subject=_subject(hook), webhook=hook.pk, reason=reason)
+
+
+def _switch_off_with_token(hook: Webhook, actor: Viewer) -> None:
+    """Switched off, not deleted: its log says what was sent where."""
+    if hook.namespace is None:
+        operators.require_everywhere(actor, gate.OPERATE)
+    else:
+        gate.namespace_for(actor, hook.namespace.name, need=Role.OWNER)
+    change(hook=hook, actor=actor, enabled=False)
+
+
+CREATED_BY_TOKENS = Source(
+    "webhook",
+    lambda: Webhook.objects.filter(disabled_at=None, namespace__deleted_at=None).select_related("namespace"),
+    lambda hook: f"to {hook.host} of {hook.namespace or 'the registry'}",
+    _switch_off_with_token,
+)
 
 
 def give_up_waiting(hook: Webhook) -> None:

@@ -8,8 +8,10 @@ from urllib.parse import urlsplit
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Namespace
+from apps.accounts.creations import Source
+from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.jobs import queue
@@ -111,7 +113,7 @@ def request(*, namespace: Namespace, algorithm: str, actor: Viewer) -> SigningKe
     """
     if algorithm not in ALGORITHMS:
         raise Invalid(f"There is no key algorithm {algorithm[:20]!r}.", hint=f"Use {' or '.join(ALGORITHMS)}.")
-    changes = {"algorithm": algorithm, "added_by": actor.user, "reason": ""}
+    changes = {"algorithm": algorithm, "added_by": actor.user, "created_by_token": actor.token, "reason": ""}
     key = namespace.signing_keys.filter(state=State.PENDING).order_by("pk").first()
     if key is None:
         key = SigningKey.objects.create(namespace=namespace, custody=Custody.REGISTRY, state=State.PENDING, **changes)
@@ -181,6 +183,26 @@ def key_document(key: SigningKey) -> dict[str, Any]:
     }
 
 
+def _retire_with_token(key: SigningKey, actor: Viewer) -> None:
+    """Retired, not revoked: releases that were signed meanwhile may be the owners' own, and must stay installable.
+
+    Owners who find that one is not theirs revoke the retired key as well.
+    """
+    gate.namespace_for(actor, key.namespace.name, need=Role.OWNER)
+    retire(key=key, actor=actor, reason="The API token that added it was revoked.")
+
+
+CREATED_BY_TOKENS = Source(
+    "signing key",
+    lambda: SigningKey.objects.filter(
+        state__in=[State.PENDING, State.ACTIVE], namespace__deleted_at=None
+    ).select_related("namespace"),
+    lambda key: f"{key} of {key.namespace}",
+    _retire_with_token,
+    at="added_at",
+)
+
+
 def _when(moment: datetime | None) -> str | None:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z") if moment else None
 
@@ -194,6 +216,7 @@ def _add(namespace: Namespace, parsed: ParsedKey, custody: Custody, actor: Viewe
                 custody=custody,
                 state=State.ACTIVE,
                 added_by=actor.user,
+                created_by_token=actor.token,
                 fingerprint=parsed.fingerprint,
                 key_id=parsed.key_id,
                 armor=parsed.armor,

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.accounts.models import Namespace
+from apps.accounts.models import ApiToken, Namespace
 
 
 class Custody(models.TextChoices):
@@ -52,6 +52,7 @@ class SigningKey(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True)
     ended_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
     reason = models.CharField(max_length=500, blank=True, help_text="Why it was retired or revoked.")
+    created_by_token = models.ForeignKey(ApiToken, models.SET_NULL, null=True, editable=False, related_name="+")
 
     objects = SigningKeyQuerySet.as_manager()
 

@@ -39,6 +39,7 @@ _KEY_CHANGES = (
     "source",
     "source_url",
     "added_by_id",
+    "created_by_token_id",
     "ended_at",
     "ended_by_id",
     "reason",

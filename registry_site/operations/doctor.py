@@ -19,6 +19,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 from kombu.exceptions import KombuError
 
+from apps.accounts.identity import tokens
 from apps.accounts.models import Namespace
 from apps.audit import heads
 from apps.blobs import round_trip, store
@@ -43,6 +44,7 @@ LONG_WAIT = timedelta(minutes=5)
 NEARLY_FULL = 0.9
 HEAD_LATE = timedelta(hours=3)  # recorded every hour
 MAX_NAMESPACES = 1000
+MAX_TOKENS = 10
 AWAY = (RegistryError, ImproperlyConfigured, DatabaseError, InterfaceError, KombuError, OSError)
 
 
@@ -277,6 +279,17 @@ def audit_heads() -> Iterator[Finding]:
         yield Finding("audit", FAIL if problems else OK, found, hint if problems else "")
 
 
+def api_tokens() -> Iterator[Finding]:
+    earlier = list(tokens.by_earlier_rules().select_related("user").order_by("pk")[: MAX_TOKENS + 1])
+    if not earlier:
+        yield Finding("API tokens", OK, "all could be created today")
+        return
+    named = [f"{token} of {token.user}" for token in earlier[:MAX_TOKENS]]
+    more = " and more" if len(earlier) > MAX_TOKENS else ""
+    hint = "They keep their rights until they expire. The admin lists them (API tokens, by rules): docs/tokens.md."
+    yield Finding("API tokens", WARN, f"could not be created today: {', '.join(named)}{more}", hint)
+
+
 LOOKS: dict[str, Look] = {
     "configuration": configuration,
     "versions": versions,
@@ -293,6 +306,7 @@ LOOKS: dict[str, Look] = {
     "name": name,
     "quotas": namespace_quotas,
     "audit": audit_heads,
+    "API tokens": api_tokens,
 }
 HINTS = {
     "database": "Is it running, and is LARDER_DATABASE_URL right?",

@@ -30,6 +30,7 @@ def bodies(namespace):
     return {case: {"data": json.dumps(body), "content_type": "application/json"} for case, body in texts.items()} | {
         ("portal:key-create", "POST"): {"data": {"algorithm": "ed25519"}},
         ("portal:service-account", "POST"): {"data": {"label": "ci", "scope": "read", "days": 30}},
+        ("portal:service-account-manage", "POST"): {"data": {"allow": "1"}},
         ("portal:service-account-new", "POST"): {"data": {"name": "nightly"}},
     }
 

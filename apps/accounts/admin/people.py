@@ -14,7 +14,7 @@ from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.entry import EntryPage
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.accounts.models import Invitation, Role, User
-from apps.accounts.people import accounts, deactivation, invitations
+from apps.accounts.people import accounts, deactivation, invitations, service_accounts
 from apps.admin_base import LarderAdmin
 
 ROLE_HELP = (
@@ -56,8 +56,8 @@ class UserAdmin(EntryPage):
 
     change_list_template = "admin/people.html"
     form = UserForm
-    list_display = ("username", "role", "is_active", "is_staff", "date_joined", "last_login")
-    list_filter = ("is_active", "is_staff", RoleFilter)
+    list_display = ("username", "role", "is_active", "is_staff", "date_joined", "last_login", "warning")
+    list_filter = ("is_active", "is_staff", RoleFilter, "may_manage")
     ordering = ("username",)
     search_fields = ("username",)
     search_help_text = "The beginning of a user name."
@@ -70,6 +70,7 @@ class UserAdmin(EntryPage):
         "user_permissions",
         "date_joined",
         "last_login",
+        "warning",
     )
     filter_horizontal = ("user_permissions",)
     csv_columns = ("username", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
@@ -77,13 +78,14 @@ class UserAdmin(EntryPage):
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         groups = Group.objects.filter(user=OuterRef("pk")).order_by("name").values("name")[:1]
         superuser = When(is_superuser=True, then=Value("Superuser"))
-        return super().get_queryset(request).annotate(shown_role=Case(superuser, default=Subquery(groups)))
+        rows = super().get_queryset(request).annotate(shown_role=Case(superuser, default=Subquery(groups)))
+        return service_accounts.with_warnings(rows)
 
     def search_condition(self, word: str) -> Q:
         return Q(username__begins=word)
 
     def get_readonly_fields(self, request: HttpRequest, _obj: User | None = None) -> tuple[str, ...]:
-        always = ("username", "date_joined", "last_login")
+        always = ("username", "date_joined", "last_login", "warning")
         rights = ("is_staff", "is_superuser", "role", "user_permissions")
         return always if request.user.is_superuser else (*always, *rights)
 
@@ -123,6 +125,10 @@ class UserAdmin(EntryPage):
 
     def save_related(self, _request: HttpRequest, _form: Any, _formsets: Any, _change: bool) -> None:  # noqa: FBT001
         """Do nothing: the verb has saved the permissions."""
+
+    @admin.display(description="warning", ordering="warning")
+    def warning(self, user: Any) -> str:
+        return user.warning or "-"
 
     @admin.display(description="role", ordering="shown_role")
     def role(self, user: Any) -> str:

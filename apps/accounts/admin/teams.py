@@ -2,14 +2,14 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import OuterRef, Q, QuerySet
+from django.db.models import OuterRef, Prefetch, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.roles import LeaderlessFilter, refuse_machine
 from apps.accounts.models import Grant, Membership, Team, User
-from apps.accounts.people import teams
+from apps.accounts.people import service_accounts, teams
 from apps.admin_base import Autocompletes, LarderAdmin, count_of, portal_link
 from apps.lib.errors import Invalid
 
@@ -43,14 +43,19 @@ class MembershipInline(Autocompletes, admin.TabularInline[Membership, Team]):
     model = Membership
     form = MembershipForm
     fk_name = "team"
-    fields = ("user", "is_manager", "added_by", "added_at")
-    readonly_fields = ("added_by", "added_at")
+    fields = ("user", "is_manager", "added_by", "added_at", "warning")
+    readonly_fields = ("added_by", "added_at", "warning")
     autocomplete_fields = ("user",)
     extra = 0
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
-        rows = super().get_queryset(request).select_related("user", "team", "added_by")
+        people = Prefetch("user", queryset=service_accounts.with_warnings(User.objects.all()))
+        rows = super().get_queryset(request).select_related("team", "added_by").prefetch_related(people)
         return rows.order_by("-is_manager", "user__username", "pk")
+
+    @admin.display(description="warning")
+    def warning(self, membership: Any) -> str:
+        return membership.user.warning or "-"
 
 
 class GrantInline(admin.TabularInline[Grant, Team]):

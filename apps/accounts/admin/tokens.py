@@ -1,12 +1,28 @@
-from django.contrib import admin
+from typing import Any
+
+from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
+from apps.accounts import creations
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import PersonFilter
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken
 from apps.admin_base import ReadOnlyAdmin
+
+
+class EarlierRulesFilter(admin.SimpleListFilter):
+    title = "rules"
+    parameter_name = "rules"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        return [("earlier", "Valid, and could not be created today")]
+
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[ApiToken]) -> QuerySet[ApiToken]:
+        if self.value() != "earlier":
+            return queryset
+        return queryset.filter(pk__in=tokens.by_earlier_rules().values("pk"))
 
 
 @admin.register(ApiToken)
@@ -16,6 +32,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     list_display = ("start", "label", "user", "scope", "expires_at", "last_used_at", "revoked_at")
     list_filter = (
         "scope",
+        EarlierRulesFilter,
         PersonFilter,
         ("revoked_at", admin.EmptyFieldListFilter),
         ("suspended_at", admin.EmptyFieldListFilter),
@@ -33,9 +50,10 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
         ("created_at", "expires_at", "revoked_at", "suspended_at"),
         ("last_used_at", "last_used_by", "last_used_from"),
         ("leaked_at", "leaked_url"),
+        ("created_by_token", "created"),
     )
-    actions = ["revoke"]
-    page_actions = {"revoke": "Revoke"}
+    actions = ["revoke", "revoke_with_creations"]
+    page_actions = {"revoke": "Revoke", "revoke_with_creations": "Revoke, and end what it created"}
     csv_columns = (
         "start",
         "label",
@@ -53,8 +71,14 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     def search_condition(self, word: str) -> Q:
         return Q(start__begins=word) | Q(user__username__begins=word)
 
-    def is_offered(self, action: str, row: ApiToken) -> bool:  # noqa: ARG002
+    def is_offered(self, action: str, row: ApiToken) -> bool:
+        if action == "revoke_with_creations":
+            return bool(creations.creations_of(row))
         return row.revoked_at is None
+
+    @admin.display(description="created, and not ended")
+    def created(self, token: ApiToken) -> str:
+        return ", ".join(str(one) for one in creations.creations_of(token)) or "-"
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("accounts.revoke_apitoken")
@@ -63,3 +87,17 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
         actor = actor_of(request)
         self.apply_verb(request, queryset, lambda token: tokens.revoke(token=token, actor=actor), done="Revoked")
+
+    @admin.action(permissions=["revoke"], description="Revoke selected tokens, and end what they created")
+    def revoke_with_creations(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
+        actor = actor_of(request)
+
+        def verb(token: ApiToken) -> None:
+            found = creations.revoke_with_creations(token=token, actor=actor)
+            if found.ended:
+                ended = ", ".join(str(one) for one in found.ended)
+                self.message_user(request, f"{token}: ended {ended}.", messages.SUCCESS)
+            for one, why in found.kept:
+                self.message_user(request, f"{token}: not ended: {one}. {why} {why.hint}", messages.WARNING)
+
+        self.apply_verb(request, queryset, verb, done="Revoked")

@@ -10,10 +10,12 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import epoch
 from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.access.people_only import refuse_token
 from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -24,6 +26,8 @@ from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound
 TOKEN_PATTERN = r"\blrd_[uscl]_[0-9A-Za-z]{42}\b"  # noqa: S105
 SERVICE_TOKENS = 2
 LONGEST_LIFETIME = timedelta(days=365)
+# `created_at` is written a moment after `expires_at` was computed, by a clock that may have been set back.
+_CLOCK_STEP = timedelta(minutes=5)
 
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _SHAPE = re.compile(TOKEN_PATTERN, re.ASCII)
@@ -59,7 +63,6 @@ def new_secret(kind: str = "u") -> str:
     return body + check_value(body)
 
 
-@transaction.atomic
 def issue(
     *,
     user: User,
@@ -72,44 +75,54 @@ def issue(
     kind: str = "",
     machine: str = "",
 ) -> tuple[ApiToken, str]:
-    """Create a token; answers it with its secret, which exists nowhere else. Raises Invalid, or Conflict."""
+    """Create a token; answers it with its secret, which exists nowhere else.
+
+    For a person's token of scope manage a page asks for a fresh confirmation first. A token is none, so none creates
+    one of scope manage: what a token creates cannot create more. Raises Invalid, Conflict or RoleRequired.
+    """
     limited_to = list(namespaces)
-    lifetime = settings.TOKEN_LIFETIME if lifetime is None else lifetime
+    lifetime = default_lifetime(user, scope) if lifetime is None else lifetime
     _check(label, scope, only_name, lifetime)
-    if user.is_service:
-        _require_room(user)
+    if scope == Scope.MANAGE:
+        hint = "Choose the scope read or publish, or sign in and create it on the page."
+        refuse_token(actor, "create a token of scope manage", subject=f"user/{user.pk}", hint=hint)
     secret = new_secret(kind or ("s" if user.is_service else "u"))
-    token = ApiToken.objects.create(
-        user=user,
-        machine=machine,
-        label=label.strip(),
-        start=secret[:_START_LENGTH],
-        digest=digest_of(secret),
-        scope=Scope(scope),
-        is_limited=bool(limited_to),
-        only_name=only_name,
-        expires_at=timezone.now() + lifetime,
-    )
-    token.namespaces.set(limited_to)
-    record(
-        Kind.TOKEN_ISSUED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=f"token/{token.pk}",
-        user=user.pk,
-        scope=scope,
-        namespaces=sorted(namespace.name for namespace in limited_to),
-        only_name=only_name,
-        expires_at=token.expires_at.isoformat(),
-    )
+    with transaction.atomic():
+        if user.is_service:
+            _require_room(user, scope)
+        token = ApiToken.objects.create(
+            user=user,
+            machine=machine,
+            label=label.strip(),
+            start=secret[:_START_LENGTH],
+            digest=digest_of(secret),
+            scope=Scope(scope),
+            is_limited=bool(limited_to),
+            only_name=only_name,
+            manages_people=not user.is_service,
+            expires_at=timezone.now() + lifetime,
+            created_by_token=actor.token,
+        )
+        token.namespaces.set(limited_to)
+        record(
+            Kind.TOKEN_ISSUED,
+            actor_id=actor.user_id,
+            token_id=actor.token_id,
+            subject=f"token/{token.pk}",
+            user=user.pk,
+            scope=scope,
+            namespaces=sorted(namespace.name for namespace in limited_to),
+            only_name=only_name,
+            expires_at=token.expires_at.isoformat(),
+        )
     return token, secret
 
 
-@transaction.atomic
 def rotate(*, token: ApiToken, actor: Viewer, lifetime: timedelta | None = None) -> tuple[ApiToken, str]:
     """Create the next token of a service account, with the label and limits of this one, which stays valid.
 
-    Raises Conflict if this one has ended, or two are valid already.
+    Raises Conflict if this one has ended, or two are valid already; and what `issue` raises, for the rules of today
+    bind the next one.
     """
     if not token.is_usable:
         raise Conflict(f"The token {token} has ended.", hint="Create another.")
@@ -200,9 +213,32 @@ def token_with_id(number: int) -> ApiToken | None:
     return token if token is not None and token.is_usable and token.user.is_active else None
 
 
-def _require_room(account: User) -> None:
-    """A service account has two usable tokens at most: the one in use, and the next one while it is rolled out."""
-    User.objects.select_for_update().get(pk=account.pk)
+def by_earlier_rules() -> QuerySet[ApiToken]:
+    """Return valid tokens with more rights or a longer life than new ones may have; they keep both until they end."""
+    by_machine = Q(user__is_service=True) & (Q(manages_people=True) | Q(user__may_manage=False))
+    too_long = Q(expires_at__gt=F("created_at") + settings.MANAGE_TOKEN_MAX_LIFETIME + _CLOCK_STEP)
+    return ApiToken.objects.usable(timezone.now()).filter(by_machine | too_long, scope=Scope.MANAGE)
+
+
+def default_lifetime(user: User, scope: str) -> timedelta:
+    if scope != Scope.MANAGE:
+        return settings.TOKEN_LIFETIME
+    if user.is_service:
+        return min(settings.TOKEN_LIFETIME, settings.MANAGE_TOKEN_MAX_LIFETIME)
+    return settings.MANAGE_TOKEN_LIFETIME
+
+
+def _require_room(account: User, scope: str) -> None:
+    """A service account has two usable tokens at most: the one in use, and the next one while it is rolled out.
+
+    And tokens of scope manage only while its team's manager allows them; both under the lock of its row.
+    """
+    row = User.objects.select_for_update().get(pk=account.pk)
+    if scope == Scope.MANAGE and not row.may_manage:
+        raise Conflict(
+            f"{account} may not have tokens of scope manage.",
+            hint="Choose read or publish; or a manager of its team allows it on the account's page.",
+        )
     if ApiToken.objects.filter(user=account).usable(timezone.now()).count() >= SERVICE_TOKENS:
         raise Conflict(
             f"{account} has {SERVICE_TOKENS} valid tokens, which is the most.", hint="Revoke the older one first."
@@ -220,8 +256,9 @@ def _check(label: str, scope: str, only_name: str, lifetime: timedelta) -> None:
         raise Invalid(f"There is no scope {scope!r}.", hint=f"Scopes are {', '.join(Scope.values)}.")
     if only_name and (len(only_name) > 130 or not _ONLY_NAME.fullmatch(only_name)):  # noqa: PLR2004
         raise Invalid(f"{only_name!r} is not a name in a namespace.", hint="Write name/system, such as vpc/aws.")
-    if not timedelta(0) < lifetime <= LONGEST_LIFETIME:
+    longest = settings.MANAGE_TOKEN_MAX_LIFETIME if scope == Scope.MANAGE else LONGEST_LIFETIME
+    if not timedelta(0) < lifetime <= longest:
         raise Invalid(
-            f"A token is valid for 1 to {LONGEST_LIFETIME.days} days, not {lifetime.days}.",
+            f"A token of scope {scope} is valid for 1 to {longest.days} days, not {lifetime.days}.",
             hint="Choose fewer days, and renew it before it expires.",
         )

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from apps.accounts.access import epoch
 from apps.accounts.access.gate import Viewer, namespaces_with_role, operates, role_on
+from apps.accounts.access.people_only import people_only
 from apps.accounts.models import PSEUDONYM, Grant, Invitation, Namespace, NamespaceQuerySet, Role, Scope, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -47,6 +48,7 @@ def _refuse_without_passwords() -> None:
         )
 
 
+@people_only("invite people")
 @transaction.atomic
 def invite(
     *, actor: Viewer, note: str, namespace: Namespace | None = None, role: Role | None = None
@@ -64,6 +66,7 @@ def invite(
         namespace=namespace,
         role=role,
         created_by=actor.user,
+        created_by_token=actor.token,
         expires_at=timezone.now() + settings.INVITATION_LIFETIME,
     )
     record(
@@ -183,7 +186,11 @@ def _accept(invitation: Invitation, name: str, hashed: str) -> User:
     user = User.objects.create(username=name, password=hashed)
     if invitation.namespace is not None and invitation.role is not None:
         Grant.objects.create(
-            namespace=invitation.namespace, user=user, role=invitation.role, given_by=invitation.created_by
+            namespace=invitation.namespace,
+            user=user,
+            role=invitation.role,
+            given_by=invitation.created_by,
+            created_by_token_id=invitation.created_by_token_id,
         )
     Invitation.objects.filter(pk=invitation.pk).update(used_by=user)
     record(

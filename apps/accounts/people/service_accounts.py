@@ -8,11 +8,13 @@ import re
 
 from django.contrib.auth.hashers import make_password
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
+from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
+from apps.accounts.access.people_only import people_only, refuse_token
 from apps.accounts.identity import tokens
-from apps.accounts.models import ApiToken, Membership, Team, User
+from apps.accounts.models import ApiToken, Membership, Scope, Team, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid, NotFound
@@ -21,6 +23,7 @@ MAX_NAME_LENGTH = 40
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
 
 
+@people_only("create service accounts")
 def create(*, team: Team, name: str, actor: Viewer) -> User:
     """Create the account `<team>.<name>[bot]`. Raises Invalid or Conflict."""
     if len(name) > MAX_NAME_LENGTH or not _NAME.fullmatch(name):
@@ -48,7 +51,13 @@ def refuse_direct_role(user: User | None) -> None:
 
 @transaction.atomic
 def _create(team: Team, username: str, actor: Viewer) -> User:
-    account = User.objects.create(username=username, password=make_password(None), is_service=True, service_of=team)
+    account = User.objects.create(
+        username=username,
+        password=make_password(None),
+        is_service=True,
+        service_of=team,
+        created_by_token=actor.token,
+    )
     Membership.objects.create(team=team, user=account, added_by=actor.user)
     _record(Kind.SERVICE_ACCOUNT_CREATED, team, account, actor)
     return account
@@ -68,8 +77,52 @@ def delete(*, account: User, actor: Viewer) -> None:
     _record(Kind.SERVICE_ACCOUNT_DELETED, row.service_of, row, actor)
 
 
+@people_only("change the rights of service accounts")
+def allow_manage(*, account: User, allowed: bool, actor: Viewer) -> None:
+    """Let the account have tokens of scope manage, or no longer: then revoke those that it has. Safe to repeat.
+
+    The page asks for a fresh confirmation first. A token is none: raises RoleRequired for one that would allow it.
+    """
+    if allowed:
+        act, hint = "allow a service account the scope manage", "Sign in, and allow it on the account's page."
+        refuse_token(actor, act, subject=f"user/{account.pk}", hint=hint)
+    _allow_manage(account, allowed=allowed, actor=actor)
+
+
+@transaction.atomic
+def _allow_manage(account: User, *, allowed: bool, actor: Viewer) -> None:
+    row = User.objects.select_for_update().get(pk=account.pk)
+    if not row.is_service or row.service_of is None or not row.is_active:
+        raise NotFound("There is no such service account.", hint="The team's page has the list.")
+    if row.may_manage == allowed:
+        return
+    User.objects.filter(pk=row.pk).update(may_manage=allowed)
+    account.may_manage = allowed
+    if not allowed:
+        for token in ApiToken.objects.filter(user=row, scope=Scope.MANAGE, revoked_at=None).order_by("pk"):
+            tokens.revoke(token=token, actor=actor)
+    _record(Kind.SERVICE_ACCOUNT_CHANGED, row.service_of, row, actor, may_manage=allowed)
+
+
+def with_warnings(accounts: QuerySet[User]) -> QuerySet[User]:
+    """Annotate `warning`, a sentence for every list of accounts: empty unless tokens of scope manage are possible."""
+    manage = ApiToken.objects.usable(timezone.now()).filter(user=OuterRef("pk"), scope=Scope.MANAGE)
+    return accounts.annotate(
+        warning=Case(
+            When(may_manage=True, then=Value("Its tokens may have the scope manage.")),
+            When(
+                Exists(manage),
+                is_service=True,
+                then=Value("It has a token of scope manage from before these needed permission."),
+            ),
+            default=Value(""),
+        )
+    )
+
+
 def accounts_of(team: Team) -> QuerySet[User]:
-    return User.objects.filter(service_of=team, is_service=True, is_active=True).order_by("username")
+    """Return the team's accounts, each with its `warning`."""
+    return with_warnings(User.objects.filter(service_of=team, is_service=True, is_active=True)).order_by("username")
 
 
 def account_of(team: Team, number: int) -> User:
@@ -88,6 +141,6 @@ def account_named(team: Team, name: str) -> User:
     return account
 
 
-def _record(kind: Kind, team: Team, account: User, actor: Viewer) -> None:
+def _record(kind: Kind, team: Team, account: User, actor: Viewer, **detail: bool) -> None:
     subject = f"team/{team.name}/{account.pk}"
-    record(kind, actor_id=actor.user_id, token_id=actor.token_id, subject=subject, name=account.username)
+    record(kind, actor_id=actor.user_id, token_id=actor.token_id, subject=subject, name=account.username, **detail)

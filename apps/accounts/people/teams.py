@@ -10,6 +10,7 @@ from django.utils import timezone
 from apps.accounts import namespaces
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer, visible_namespaces, visible_teams
+from apps.accounts.access.people_only import people_only
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts
 from apps.accounts.team_rows import DeletedTeam
@@ -89,6 +90,7 @@ def describe(*, team: Team, description: str, actor: Viewer) -> None:
     _record(Kind.TEAM_CHANGED, team, actor, changes={"description": [row.description, description]})
 
 
+@people_only("change the members of a team")
 @transaction.atomic
 def add(*, team: Team, user: User, actor: Viewer) -> Membership:
     """Add a member, who has the team's roles from the next request on. Safe to repeat."""
@@ -96,26 +98,34 @@ def add(*, team: Team, user: User, actor: Viewer) -> Membership:
         raise Invalid("This account is deactivated.", hint="Ask an operator to activate it first.")
     service_accounts.refuse_direct_role(user)
     _locked(team.pk)
-    membership, is_new = Membership.objects.get_or_create(team=team, user=user, defaults={"added_by": actor.user})
+    by = {"added_by": actor.user, "created_by_token": actor.token}
+    membership, is_new = Membership.objects.get_or_create(team=team, user=user, defaults=by)
     if is_new:
         _record(Kind.TEAM_MEMBER_ADDED, team, actor, user=user.pk)
     return membership
 
 
+@people_only("change the members of a team")
 @transaction.atomic
 def set_manager(*, membership: Membership, is_manager: bool, actor: Viewer) -> None:
-    """Make a member a manager, or no longer one. Raises Conflict if none would be left, except for staff."""
+    """Make a member a manager, or no longer one. Raises Conflict if none would be left, except for staff.
+
+    Raises Invalid for a service account.
+    """
     _locked(membership.team_id)
     row = _row_of(membership)
     if row.is_manager == is_manager:
         return
-    if not is_manager:
+    if is_manager:
+        service_accounts.refuse_direct_role(row.user)
+    else:
         _keep_a_manager(row, actor)
     Membership.objects.filter(pk=row.pk).update(is_manager=is_manager)
     membership.is_manager = is_manager
     _record(Kind.TEAM_MEMBER_CHANGED, row.team, actor, user=row.user_id, manager=is_manager)
 
 
+@people_only("change the members of a team")
 @transaction.atomic
 def remove(*, membership: Membership, actor: Viewer) -> None:
     """End a membership, and with it the roles of the team. Safe to repeat.
@@ -142,6 +152,7 @@ def end_membership(*, membership: Membership, actor: Viewer, **detail: object) -
         _record(Kind.TEAM_MEMBER_REMOVED, membership.team, actor, user=membership.user_id, **detail)
 
 
+@people_only("delete a team")
 @transaction.atomic
 def delete(*, team: Team, actor: Viewer) -> None:
     """Delete the team with its memberships and roles; its name stays taken.

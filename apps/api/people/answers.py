@@ -32,6 +32,26 @@ class TokenPage(Page):
     tokens = Token(many=True)
 
 
+class Creation(Serializer[Any]):
+    kind = CharField(help_text="role, membership, invitation, token, service account, signing key or webhook.")
+    name = CharField()
+    created_at = DateTimeField()
+
+
+class KeptCreation(Creation):
+    reason = CharField(help_text="Why it has not ended.")
+    hint = CharField()
+
+
+class TokenDetail(Token):
+    created = Creation(many=True, help_text="What it created and has not ended.")
+
+
+class RevokedToken(Serializer[Any]):
+    ended = Creation(many=True)
+    kept = KeptCreation(many=True)
+
+
 class NewToken(Token):
     secret = CharField(help_text="The token itself, in this answer alone.")
 
@@ -40,6 +60,8 @@ class ServiceAccount(Serializer[Any]):
     name = CharField()
     user = CharField(help_text="As others see it: team.name[bot].")
     team = CharField()
+    may_manage = BooleanField(help_text="Its team's manager allowed tokens of scope manage.")
+    warning = CharField(help_text="For people: empty, or why this account is worth a look.")
     created_at = DateTimeField()
 
 
@@ -56,6 +78,8 @@ class UserRow(Serializer[Any]):
     roles = ListField(child=CharField(), help_text="Operator or Auditor.")
     machine = BooleanField(help_text="A service account.")
     team = CharField(allow_null=True, help_text="Of a service account.")
+    may_manage = BooleanField(help_text="A service account that may have tokens of scope manage.")
+    warning = CharField(help_text="For people: empty, or why this service account is worth a look.")
     erased = BooleanField()
     joined_at = DateTimeField()
     signed_in_at = DateTimeField(allow_null=True)

@@ -20,7 +20,7 @@ from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
 from apps.api.frame.paging import CURSOR, page_of
 from apps.api.people import answers
-from apps.api.people.tokens import token_document, token_page
+from apps.api.people.tokens import END, END_CHOICES, revoked, token_detail, token_document, token_page
 from apps.lib.errors import Invalid, NotFound
 from apps.releases.catalogue.documents import moment
 
@@ -38,7 +38,7 @@ class TokenInput(RotateInput):
     """`tokens.issue` validates the rest, with the same errors on every way in."""
 
     label = serializers.CharField()  # type: ignore[assignment]  # a field's name
-    scope = serializers.ChoiceField(choices=Scope.values)
+    scope = serializers.ChoiceField(choices=Scope.values, help_text="403 for manage: a person creates it in a browser.")
     namespaces = serializers.ListField(
         child=serializers.CharField(),
         required=False,
@@ -48,9 +48,16 @@ class TokenInput(RotateInput):
     only_name = serializers.CharField(required=False, allow_blank=True, help_text="Publish only this, such as vpc/aws.")
 
 
-def account_document(account: User, team: Team) -> dict[str, Any]:
-    name = account.username.removeprefix(f"{team.name}.").removesuffix("[bot]")
-    return {"name": name, "user": account.username, "team": team.name, "created_at": moment(account.date_joined)}
+def account_document(account: Any, team: Team) -> dict[str, Any]:
+    """Of a row of `service_accounts.accounts_of`."""
+    return {
+        "name": account.username.removeprefix(f"{team.name}.").removesuffix("[bot]"),
+        "user": account.username,
+        "team": team.name,
+        "may_manage": account.may_manage,
+        "warning": account.warning,
+        "created_at": moment(account.date_joined),
+    }
 
 
 class AccountList(ApiView):
@@ -87,7 +94,8 @@ class AccountDetail(ApiView):
         try:
             found, status = service_accounts.account_named(row, account), HTTPStatus.OK
         except NotFound:
-            found, status = service_accounts.create(team=row, name=account, actor=self.viewer), HTTPStatus.CREATED
+            service_accounts.create(team=row, name=account, actor=self.viewer)
+            found, status = service_accounts.account_named(row, account), HTTPStatus.CREATED
         return Response(account_document(found, row), status=status)
 
     @operation("Delete a service account", answers={204: None}, again="404.", scope="manage", idempotent=True)
@@ -124,16 +132,27 @@ class AccountTokens(ApiView):
 
 
 class AccountToken(ApiView):
-    http_method_names = ["delete"]
+    http_method_names = ["get", "head", "delete"]
+
+    @operation("Show a token of a service account", answers={200: answers.TokenDetail}, scope="manage")
+    def get(self, request: Request, team: str, account: str, service_token_id: int) -> Response:  # noqa: ARG002
+        self.require_token()
+        return token_detail(tokens.token_of(_account(self.viewer, team, account), service_token_id))
 
     @operation(
-        "Revoke a token of a service account", answers={204: None}, again="204.", scope="manage", idempotent=True
+        "Revoke a token of a service account",
+        answers={200: answers.RevokedToken, 204: None},
+        query=END,
+        choices=END_CHOICES,
+        again="The same.",
+        scope="manage",
+        idempotent=True,
     )
-    def delete(self, request: Request, team: str, account: str, service_token_id: int) -> Response:  # noqa: ARG002
+    def delete(self, request: Request, team: str, account: str, service_token_id: int) -> Response:
+        """200 with `end`, 204 without it."""
         self.require_token()
         token = tokens.token_of(_account(self.viewer, team, account), service_token_id)
-        tokens.revoke(token=token, actor=self.viewer)
-        return Response(status=HTTPStatus.NO_CONTENT)
+        return revoked(request, token, self.viewer)
 
 
 class AccountTokenRotate(ApiView):
@@ -147,7 +166,7 @@ class AccountTokenRotate(ApiView):
         scope="manage",
     )
     def post(self, request: Request, team: str, account: str, service_token_id: int) -> Response:
-        """With the label and limits of this one, which stays valid until it expires or is revoked."""
+        """With the label and limits of this one, which stays valid until it ends. 403 for the scope manage."""
         self.require_token()
         token = tokens.token_of(_account(self.viewer, team, account), service_token_id)
         wanted = validated(RotateInput, read_json(request))

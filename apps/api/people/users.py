@@ -15,13 +15,13 @@ from rest_framework.response import Response
 from apps.accounts.access import operators
 from apps.accounts.identity import sessions, tokens
 from apps.accounts.models import User
-from apps.accounts.people import accounts, deactivation
+from apps.accounts.people import accounts, deactivation, service_accounts
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
 from apps.api.frame.paging import CURSOR, page_of, text_of
 from apps.api.people import answers
-from apps.api.people.tokens import token_page
+from apps.api.people.tokens import END, END_CHOICES, revoked, token_detail, token_page
 from apps.lib.errors import Invalid
 from apps.releases.catalogue.documents import moment
 
@@ -39,7 +39,8 @@ class UserInput(serializers.Serializer[Any]):
     active = serializers.BooleanField()
 
 
-def user_row(user: User) -> dict[str, Any]:
+def user_row(user: Any) -> dict[str, Any]:
+    """Of a row of `service_accounts.with_warnings`."""
     return {
         "user": user.username,
         "name": user.get_full_name(),
@@ -49,6 +50,8 @@ def user_row(user: User) -> dict[str, Any]:
         "roles": sorted(group.name for group in user.groups.all()),
         "machine": user.is_service,
         "team": user.service_of.name if user.service_of else None,
+        "may_manage": user.may_manage,
+        "warning": user.warning,
         "erased": user.is_erased,
         "joined_at": moment(user.date_joined),
         "signed_in_at": moment(user.last_login),
@@ -58,7 +61,7 @@ def user_row(user: User) -> dict[str, Any]:
 def user_document(user: User) -> dict[str, Any]:
     """With what nobody would look after without this person."""
     behind = deactivation.left_behind(user)
-    return user_row(user) | {
+    return user_row(service_accounts.with_warnings(User.objects.filter(pk=user.pk)).get()) | {
         "only_owner_of": [namespace.name for namespace in behind.namespaces],
         "only_manager_of": [team.name for team in behind.teams],
     }
@@ -81,7 +84,12 @@ class UserList(ApiView):
         self.require_token()
         operators.require_everywhere(self.viewer, "accounts.view_user")
         rows = _filtered(request, User.objects.filter(username__startswith=text_of(request, "q")))
-        rows = rows.select_related("service_of").prefetch_related("groups").order_by("username")
+        rows = (
+            service_accounts.with_warnings(rows)
+            .select_related("service_of")
+            .prefetch_related("groups")
+            .order_by("username")
+        )
         return Response(page_of(request, "users", rows, user_row))
 
 
@@ -146,15 +154,25 @@ class UserTokens(StaffView):
 
 
 class UserToken(StaffView):
-    http_method_names = ["delete"]
+    http_method_names = ["get", "head", "delete"]
+
+    @operation("Show a token of an account (staff)", answers={200: answers.TokenDetail}, scope="manage")
+    def get(self, request: Request, user: str, token_id: int) -> Response:  # noqa: ARG002
+        return token_detail(tokens.token_of(self.account(user, permission="accounts.view_apitoken"), token_id))
 
     @operation(
-        "Revoke a token of an account (staff)", answers={204: None}, again="204.", scope="manage", idempotent=True
+        "Revoke a token of an account (staff)",
+        answers={200: answers.RevokedToken, 204: None},
+        query=END,
+        choices=END_CHOICES,
+        again="The same.",
+        scope="manage",
+        idempotent=True,
     )
-    def delete(self, request: Request, user: str, token_id: int) -> Response:  # noqa: ARG002
+    def delete(self, request: Request, user: str, token_id: int) -> Response:
+        """200 with `end`, which needs the rights of operators; 204 without it."""
         row = self.account(user, permission="accounts.revoke_apitoken")
-        tokens.revoke(token=tokens.token_of(row, token_id), actor=self.viewer)
-        return Response(status=HTTPStatus.NO_CONTENT)
+        return revoked(request, tokens.token_of(row, token_id), self.viewer)
 
 
 urlpatterns = [

@@ -1,6 +1,5 @@
 """/teams/<team>/service-accounts: machines of a team and their tokens, for its managers."""
 
-from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
@@ -10,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
+from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -17,13 +17,13 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.identity.authentication import session_viewer
-from apps.accounts.models import Team, User
+from apps.accounts.models import ApiToken, Scope, Team, User
 from apps.accounts.people import service_accounts
 from apps.lib.errors import Conflict, Invalid
 from apps.portal.frame import one_time_secret
 from apps.portal.namespaces.members import PLAIN
 from apps.portal.people import reauthentication
-from apps.portal.people.tokens import TokenForm, token_rows, ways_to_use
+from apps.portal.people.tokens import TokenForm, lifetime_of, revocation, revoke, token_rows, ways_to_use
 from apps.portal.publish.form import sentence
 
 
@@ -82,7 +82,7 @@ def _issue(request: HttpRequest, viewer: Viewer, team: Team, account: User, form
         scope=fields["scope"],
         namespaces=fields["namespaces"],
         only_name=fields["only_name"],
-        lifetime=timedelta(days=fields["days"]),
+        lifetime=lifetime_of(fields),
         actor=viewer,
     )
     page = reverse("portal:service-token-created", args=[team.name, account.pk, token.pk])
@@ -106,10 +106,26 @@ def token_revoke(request: HttpRequest, team: str, account_id: int, service_token
     viewer, row, account = _asked(request, team, account_id)
     token = tokens.token_of(account, service_token_id)
     if request.method != "POST":
-        context: dict[str, Any] = {"token": token, "team": row, "account": account}
+        context = {"team": row, "account": account, **revocation(token)}
         return render(request, "portal/service_accounts/revoke.html", context)
-    tokens.revoke(token=token, actor=viewer)
-    messages.success(request, f"Token {token.start}… ({token.label}) revoked.")
+    revoke(request, viewer, token)
+    return _redirect(row, account)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def service_account_manage(request: HttpRequest, team: str, account_id: int) -> HttpResponse:
+    """Allow it tokens of scope manage, or no longer."""
+    viewer, row, account = _asked(request, team, account_id)
+    if request.method != "POST":
+        manage = ApiToken.objects.filter(user=account, scope=Scope.MANAGE).usable(timezone.now()).order_by("pk")
+        context = {"team": row, "account": account, "manage_tokens": manage}
+        return render(request, "portal/service_accounts/manage.html", context)
+    allowed = "allow" in request.POST
+    if allowed:
+        reauthentication.require(request, f"Allow {account} tokens of scope manage")
+    service_accounts.allow_manage(account=account, allowed=allowed, actor=viewer)
+    can = "may have" if allowed else "may no longer have"
+    messages.success(request, f"{account} {can} tokens of scope manage.")
     return _redirect(row, account)
 
 
@@ -144,6 +160,7 @@ _ONE = "teams/<str:team>/service-accounts/<int:account_id>"
 urlpatterns = [
     path("teams/<str:team>/service-accounts/new", service_account_new, name="service-account-new"),
     path(_ONE, service_account, name="service-account"),
+    path(f"{_ONE}/manage", service_account_manage, name="service-account-manage"),
     path(f"{_ONE}/delete", service_account_delete, name="service-account-delete"),
     path(f"{_ONE}/tokens/<int:service_token_id>/created", token_created, name="service-token-created"),
     path(f"{_ONE}/tokens/<int:service_token_id>/revoke", token_revoke, name="service-token-revoke"),

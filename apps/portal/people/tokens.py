@@ -7,6 +7,7 @@ from typing import Any, cast
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
@@ -14,6 +15,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
+from apps.accounts import creations
 from apps.accounts.access.gate import Viewer, visible_namespaces
 from apps.accounts.identity import tokens
 from apps.accounts.identity.authentication import session_viewer
@@ -41,14 +43,25 @@ class TokenForm(forms.Form):
         max_length=130, required=False, label="Only this name", help_text="Publish only this, such as vpc/aws."
     )
     days = forms.IntegerField(
-        min_value=1, max_value=tokens.LONGEST_LIFETIME.days, label="Days until it expires", help_text="At most 365."
+        min_value=1, max_value=tokens.LONGEST_LIFETIME.days, required=False, label="Days until it expires"
     )
 
     def __init__(self, viewer: Viewer, *args: object) -> None:
+        """For the tokens of the viewer, who may be a service account."""
         super().__init__(*args)  # type: ignore[arg-type]  # only ever the POST data
         namespaces = cast("forms.ModelMultipleChoiceField[Namespace]", self.fields["namespaces"])
         namespaces.queryset = visible_namespaces(viewer).alphabetical()
-        self.fields["days"].initial = settings.TOKEN_LIFETIME.days
+        account = viewer.user
+        assert account is not None  # noqa: S101  # the page is for people who are signed in
+        usual, most = tokens.default_lifetime(account, Scope.READ), tokens.LONGEST_LIFETIME
+        limits = f"At most {most.days}; empty means {usual.days}."
+        if account.is_service and not account.may_manage:
+            scopes = cast("forms.ChoiceField", self.fields["scope"])
+            scopes.choices = [choice for choice in Scope.choices if choice[0] != Scope.MANAGE]
+        else:
+            usual, most = tokens.default_lifetime(account, Scope.MANAGE), settings.MANAGE_TOKEN_MAX_LIFETIME
+            limits += f" With the scope manage at most {most.days}; empty means {usual.days}."
+        self.fields["days"].help_text = limits
         self.fields["only_name"].widget.attrs |= {
             "autocomplete": "off",
             "autocapitalize": "none",
@@ -80,7 +93,7 @@ def _issue(request: HttpRequest, viewer: Viewer, form: TokenForm) -> HttpRespons
         scope=fields["scope"],
         namespaces=fields["namespaces"],
         only_name=fields["only_name"],
-        lifetime=timedelta(days=fields["days"]),
+        lifetime=lifetime_of(fields),
         actor=viewer,
     )
     return one_time_secret.redirect_to(request, reverse("portal:token-created", args=[token.pk]), secret)
@@ -114,10 +127,34 @@ def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     viewer = session_viewer(request)
     token = _own_token(viewer, token_id)
     if request.method != "POST":
-        return render(request, "portal/tokens/revoke.html", {"token": token})
-    tokens.revoke(token=token, actor=viewer)
-    messages.success(request, f"Token {token.start}… ({token.label}) revoked.")
+        return render(request, "portal/tokens/revoke.html", revocation(token))
+    revoke(request, viewer, token)
     return HttpResponseRedirect(reverse("portal:tokens"), status=HTTPStatus.SEE_OTHER)
+
+
+def revocation(token: ApiToken) -> dict[str, Any]:
+    """The context of templates/portal/tokens/revoke.html."""
+    return {"token": token, "creations": creations.creations_of(token)}
+
+
+def revoke(request: HttpRequest, viewer: Viewer, token: ApiToken) -> None:
+    """Revoke it, and what it created if the person pressed that button; tell them what happened."""
+    # At once, whatever comes next: a leaked token must not wait while its owner looks for a password.
+    if token.is_usable or token.suspended_at:
+        tokens.revoke(token=token, actor=viewer)
+        messages.success(request, f"Token {token.start}… ({token.label}) revoked.")
+    if "end" not in request.POST:
+        return
+    reauthentication.require(request, f"End what the token {token.label} created")
+    found = creations.revoke_with_creations(token=token, actor=viewer)
+    if found.ended:
+        messages.success(request, f"Ended: {', '.join(str(one) for one in found.ended)}.")
+    for one, why in found.kept:
+        messages.warning(request, f"Not ended: {one}. {why} {why.hint}")
+
+
+def lifetime_of(fields: dict[str, Any]) -> timedelta | None:
+    return None if fields["days"] is None else timedelta(days=fields["days"])
 
 
 def _own_token(viewer: Viewer, token_id: int) -> ApiToken:
@@ -131,9 +168,18 @@ def _list_page(request: HttpRequest, viewer: Viewer, form: TokenForm, *, status:
 
 def token_rows(user: User) -> dict[str, Any]:
     """The context of templates/portal/tokens/table.html."""
-    rows = list(ApiToken.objects.filter(user=user).newest_first().prefetch_related("namespaces"))
-    since = timezone.now() - LEAK_SHOWN
-    return {"tokens": rows, "has_leaked": any(token.leaked_at and token.leaked_at > since for token in rows)}
+    earlier = tokens.by_earlier_rules().filter(pk=OuterRef("pk"))
+    theirs = ApiToken.objects.filter(user=user).annotate(by_earlier_rules=Exists(earlier))
+    rows: list[Any] = list(theirs.newest_first().prefetch_related("namespaces"))
+    counts, since = creations.counts_of(rows), timezone.now() - LEAK_SHOWN
+    for token in rows:
+        token.creation_count = counts[token.pk]
+    notices = {
+        "has_leaked": any(token.leaked_at and token.leaked_at > since for token in rows),
+        "has_earlier_rules": any(token.by_earlier_rules for token in rows),
+        "max_manage_days": settings.MANAGE_TOKEN_MAX_LIFETIME.days,
+    }
+    return {"tokens": rows, "notices": notices}
 
 
 urlpatterns = [

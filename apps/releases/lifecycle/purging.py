@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
+from apps.accounts.access.people_only import people_only
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
@@ -28,6 +29,7 @@ JOB = "purge-blob"
 log = structlog.get_logger("larder.releases")
 
 
+@people_only("purge a version")
 @transaction.atomic
 def purge(*, release: Release, actor: Viewer, reason: str) -> None:
     """Turn the release into a tombstone and queue the removal of its bytes. Raises Invalid, Conflict.

@@ -104,6 +104,7 @@ def test_a_machine_invites_nobody(acme, dora):
     team = teams.create(name="cooks", actor=Viewer(dora))
     Grant.objects.create(namespace=acme, team=team, role=Role.OWNER)
     machine = service_accounts.create(team=team, name="ci", actor=Viewer(dora))
+    service_accounts.allow_manage(account=machine, allowed=True, actor=Viewer(dora))
     _, secret = tokens.issue(user=machine, label="CI", scope=Scope.MANAGE, actor=Viewer(dora))
     answer = invite(Client(headers={"Authorization": f"Bearer {secret}"}), ERIN)
 

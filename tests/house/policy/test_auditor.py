@@ -10,7 +10,7 @@ from tests.house.policy.table import TABLES, cells_of, columns_of
 from tests.house.policy.test_policy import ask
 
 THEIRS = {
-    *("api:audit", "api:jobs", "api:job", "api:users", "api:user", "api:user-tokens"),
+    *("api:audit", "api:jobs", "api:job", "api:users", "api:user", "api:user-tokens", "api:user-token"),
     *("api:service-account", "api:service-accounts"),
 }
 

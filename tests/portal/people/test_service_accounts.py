@@ -130,7 +130,8 @@ def test_it_is_no_person_to_those_who_give_roles(browser, machine, cooks, acme, 
     assert not Grant.objects.active_owners().filter(namespace=acme).exists()
 
 
-def test_it_creates_no_namespaces_or_teams(machine):
+def test_it_creates_no_namespaces_or_teams(machine, dora):
+    service_accounts.allow_manage(account=machine, allowed=True, actor=Viewer(dora))
     _, secret = tokens.issue(user=machine, label="x", scope=Scope.MANAGE, actor=Viewer(machine))
     for path, body in (("/api/v1/namespaces/mine", {"visibility": "private"}), ("/api/v1/teams/mine", {})):
         client = Client(headers={"Authorization": f"Bearer {secret}"})

@@ -174,6 +174,7 @@ def test_it_says_when_by_whom_and_from_where_each_was_used_and_which_ends_soon(b
         last_used_at=timezone.now(),
         last_used_by="OpenTofu/1.12.6",
         last_used_from="10.0.0.9",
+        created_at=timezone.now() - timedelta(days=84),
         expires_at=timezone.now() + timedelta(days=6),
     )
 
