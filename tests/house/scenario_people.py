@@ -34,6 +34,7 @@ def others(spaces, operator):
     Grant.objects.bulk_create([Grant(namespace=namespace, team=team, role=Role.OWNER) for namespace in spaces])
     # Two, since no service account has more than two tokens.
     machines = {name: service_accounts.create(team=team, name=name, actor=Viewer(operator)) for name in MACHINES}
+    service_accounts.allow_manage(account=machines["keeper"], allowed=True, actor=Viewer(operator))
     return machines | {"eve": person("eve", is_staff=True, is_superuser=True, is_active=False)}
 
 
