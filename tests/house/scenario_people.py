@@ -23,7 +23,7 @@ PASSKEY_ID = 1_000_000
 PROOFS = {
     "older": [],
     "password": [{"method": "password"}],
-    "factor": [{"method": "password"}, {"method": "mfa", "type": "totp"}],
+    "factor": [{"method": "mfa", "type": "totp"}],
 }
 
 
