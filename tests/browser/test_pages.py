@@ -126,6 +126,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "team-delete": [({"team": "shelvers"}, "")],
     "service-account-new": [({"team": "shelvers"}, "")],
     "service-account": [(MACHINE, "")],
+    "service-account-manage": [(MACHINE, "")],
     "service-account-delete": [(MACHINE, "")],
     "service-token-created": [(MACHINES, "")],
     "service-token-revoke": [(MACHINES, "")],

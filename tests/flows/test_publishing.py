@@ -138,16 +138,18 @@ def test_an_archive_ends_with_its_verdict(name, put, work, client, alice, bearer
         assert not [name for name in stored_files() if name.startswith("staging/")]
 
 
-def test_a_ledger_entry_of_a_forgotten_publish_refuses_other_bytes(put, work, client, alice, bearer):
+@pytest.mark.parametrize("path", [PATH, f"{PATH}+build.2", PATH.replace("/vpc/", "/VPC/")])
+def test_a_ledger_entry_of_a_forgotten_publish_refuses_other_bytes(put, work, client, alice, bearer, path):
+    """Also under a number or name that counts as the same."""
     put(module_zip())
     work()
-    ModuleVersion.objects.all().delete()
-    Release.objects.all().delete()  # as a restored database would have forgotten it
+    for model in (ModuleVersion, Module, Release):
+        model.objects.all().delete()  # as a restored database would have forgotten it
 
-    put(module_zip(comment=b"other"))
+    assert put(module_zip(comment=b"other"), path=path).status_code == 202
     work()
 
-    document = client.get(PATH, headers=bearer(alice)).json()
+    document = client.get(path, headers=bearer(alice)).json()
     assert document["state"] == "rejected"
     assert document["reasons"][0]["code"] == "ledger_conflict"
 

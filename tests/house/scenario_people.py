@@ -24,7 +24,7 @@ PASSKEY_ID = 1_000_000
 PROOFS: dict[str, list[dict[str, Any]]] = {
     "older": [],
     "password": [{"method": "password"}],
-    "factor": [{"method": "password"}, {"method": "mfa", "type": "totp", "id": PASSKEY_ID + 1}],
+    "factor": [{"method": "mfa", "type": "totp", "id": PASSKEY_ID + 1}],
 }
 
 

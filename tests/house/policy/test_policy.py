@@ -163,7 +163,7 @@ def test_what_is_hidden_answers_as_what_is_missing():
                     assert table["private"][who] == table["missing"][who], (name, who)
 
 
-@pytest.mark.parametrize("who", ["nobody", "dora", "olga-manage"])
+@pytest.mark.parametrize("who", ["nobody", "dora", "eve", "olga-manage"])
 def test_the_admin_lets_only_staff_in(client_of, who):
     client = client_of(who)
     for route in all_routes():

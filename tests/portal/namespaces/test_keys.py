@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from apps.accounts.identity import sessions
 from apps.accounts.models import Grant, Role
 from apps.audit.models import AuditEvent
-from apps.portal.people import reauthentication
 from apps.signing.models import SigningKey
 from tests.builders.keys import signing_key
 from tests.portal.providers.rows import provider_version, row_of_key
@@ -118,7 +118,7 @@ def test_nobody_adds_a_key_without_a_recent_password(dora, browser_of, path):
 
 def test_a_password_counts_for_a_quarter_of_an_hour(browser, monkeypatch):
     assert browser.get(ADD).status_code == 200
-    monkeypatch.setattr(reauthentication, "MAX_AGE", timedelta(0))
+    monkeypatch.setattr(sessions, "PROOF_LIFETIME", timedelta(0))
     assert browser.get(ADD).status_code == 302
 
 

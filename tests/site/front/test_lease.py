@@ -1,0 +1,24 @@
+"""How long a process may repeat what it knows."""
+
+from dataclasses import replace
+
+import pytest
+
+from apps.audit import generation
+
+pytestmark = pytest.mark.both
+
+
+def test_the_lease_counts_from_before_the_question(process, monkeypatch):
+    """A change that was committed while the database took its time to answer is not in that answer."""
+    lease, ask = process.front.lease, process.front.lease._ask
+
+    def slowly(since):
+        news = ask(since)
+        return replace(news, asked=news.asked - generation.LEASE)
+
+    monkeypatch.setattr(lease, "_asked", float("-inf"))
+    monkeypatch.setattr(lease, "_ask", slowly)
+    assert process.run(lease.renew())
+    assert not lease.holds_unattended()
+    assert not process.run(lease.holds())
