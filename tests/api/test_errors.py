@@ -26,7 +26,7 @@ def test_401_says_how_to_make_a_token(acme, path, authorization):
         ("put", "namespaces/acme", "no JSON", 400),
         ("get", "audit", "", 403),
         ("get", "teams/nope", "", 404),
-        ("get", "tokens/0", "", 405),
+        ("post", "tokens/0", "", 405),
         ("delete", "namespaces/acme/grants/users/dora", "", 409),
         ("put", "namespaces/acme", "{" + " " * 2_000_000 + "}", 413),
         ("put", "namespaces/acme", '{"visibility": "odd"}', 422),
