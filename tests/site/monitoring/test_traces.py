@@ -41,7 +41,7 @@ def test_whoever_wants_no_traces_pays_nothing(tmp_path, variables):
 
     assert json.loads(done.stdout.splitlines()[-1]) == {
         "imported": False,
-        "middleware": "registry_site.middleware.RequestIdMiddleware",
+        "middleware": "django.middleware.security.SecurityMiddleware",
         "tracer": None,
         "one_span": True,
         "storage": "LocalBackend",
