@@ -1,7 +1,6 @@
 """The checker after each fault sees what it is there to see: each of its points, broken by hand."""
 
 import pytest
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.audit.kinds import Kind
@@ -11,6 +10,7 @@ from apps.blobs import backends, store
 from apps.jobs.models import Job
 from apps.releases.models import Release, State
 from apps.releases.publishing import ledger
+from tests.audit import tampering
 from tests.chaos import invariants
 from tests.conftest import BLOBS
 
@@ -72,8 +72,8 @@ def a_second_row(release):
 
 def a_row_changed(release):
     invariants.problems()  # links the rows
-    rows = AuditEvent.objects.filter(kind=Kind.RELEASE_PUBLISHED, subject=str(release))
-    QuerySet.update(rows, subject="acme/other/aws 1.0.0")
+    [event] = AuditEvent.objects.filter(kind=Kind.RELEASE_PUBLISHED, subject=str(release))
+    tampering.change(event, subject="acme/other/aws 1.0.0")
 
 
 BROKEN = {
