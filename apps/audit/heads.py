@@ -4,6 +4,7 @@ The chain alone cannot show that its end was cut off, or that all of it was writ
 missing from it does, as long as people who can change the database cannot change the recorded heads.
 """
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -95,7 +96,7 @@ def _append(path: Path, line: bytes) -> None:
         if written < len(line):  # a full disk
             with suppress(OSError):
                 os.ftruncate(descriptor, size)
-            raise OSError(28, "the disk is full")
+            raise OSError(errno.ENOSPC, "the disk is full")
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

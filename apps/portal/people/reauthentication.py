@@ -1,6 +1,6 @@
 """Acts that matter require a recent proof of who asks, in this very session: a password, a second factor, a sign-on.
 
-Who has a second factor confirms changes to it with a factor: a password does not count, and a sign-on only if the
+People with a second factor confirm changes to it with a factor: a password does not count, and a sign-on only if the
 provider said that it asked for one (`by_factor`, D25).
 
 A form that is sent without one waits in the session. The person confirms who they are, sees what waits, and presses the

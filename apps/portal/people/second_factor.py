@@ -1,6 +1,6 @@
 """/account/second-factor: codes of an app beside the password: set-up, recovery codes, and the question at sign-in.
 
-Who has a factor comes here only with one, shown in the last ten minutes: each view asks, and so does each verb.
+People with a factor must have shown one in the last ten minutes: each view asks for it, and so does each verb.
 """
 
 from http import HTTPStatus

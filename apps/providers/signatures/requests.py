@@ -1,8 +1,8 @@
 """Ask for the registry's signature of a release, and answer (D12).
 
 A request names a release and a key. It carries no bytes: the signing worker computes what it signs from the stored
-packages (recomputing.py), so a row that someone else has written makes it sign nothing that no worker has checked. A
-host whose workers both check and sign answers its own requests, by the same code.
+packages (recomputing.py), so a forged row makes it sign only packages that a worker has checked. A host whose workers
+both check and sign answers its own requests, by the same code.
 """
 
 import hashlib
