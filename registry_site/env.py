@@ -15,13 +15,13 @@ from urllib.parse import unquote, urlsplit
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from apps.lib import kek_urls, storage_urls
 from apps.lib.errors import Invalid
-from apps.lib.forwarding import TrustedProxies
-from apps.lib.hostnames import normalised, on_the_wire
-from apps.lib.openid import Provider
-from apps.lib.rates import Rate
-from apps.lib.saml import SamlProvider
+from apps.lib.net.forwarding import TrustedProxies
+from apps.lib.net.hostnames import normalised, on_the_wire
+from apps.lib.settings_values import kek_urls, storage_urls
+from apps.lib.settings_values.openid import Provider
+from apps.lib.settings_values.rates import Rate
+from apps.lib.settings_values.saml import SamlProvider
 
 names_read: set[str] = set()
 

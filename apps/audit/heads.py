@@ -21,7 +21,8 @@ from django.utils import timezone
 
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, Link
-from apps.lib import durable, metrics, outgoing
+from apps.lib.net import outgoing
+from apps.lib.process import durable, metrics
 
 BATCH_SIZE = 500
 # Nothing younger is ever pruned: the least of LARDER_AUDIT_DAYS.

@@ -15,9 +15,10 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from apps.blobs import backends, ingest, integrity, references
+from apps.blobs import backends, ingest, references
 from apps.blobs.backends import STAGING, STEP, BadKey, Damaged, Missing, StorageUnavailable, UploadLink
-from apps.blobs.integrity import DamagedInStorage
+from apps.blobs.care import integrity
+from apps.blobs.care.integrity import DamagedInStorage
 from apps.blobs.models import Blob, State
 from apps.lib.digests import Tally
 from apps.lib.formats.fingerprints import Fingerprint

@@ -19,7 +19,7 @@ from rest_framework.request import Request
 
 from apps.blobs.store import File
 from apps.lib.errors import RegistryError
-from apps.lib.forwarding import PROXIED
+from apps.lib.net.forwarding import PROXIED
 
 # A proxy would answer these by rules of its own.
 _CONDITIONS = ("Range", "If-Match", "If-Unmodified-Since")

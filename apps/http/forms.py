@@ -4,9 +4,9 @@ from urllib.parse import parse_qs
 
 from rest_framework.request import Request
 
-from apps.lib.bodies import chunks
 from apps.lib.digests import counted
 from apps.lib.errors import Invalid
+from apps.lib.net.bodies import chunks
 
 MAX_BYTES = 64 * 1024
 _MAX_FIELDS = 200

@@ -25,9 +25,9 @@ from apps.blobs import capabilities
 from apps.http import errors, ready
 from apps.http.authentication import TokenAuthentication, viewer_of
 from apps.http.errors import Dialect, Failure
-from apps.lib import bodies
 from apps.lib.addresses import canonical
 from apps.lib.errors import NotFound, UnknownOrPrivate
+from apps.lib.net import bodies
 from apps.releases.catalogue import downloads
 
 CHALLENGE = 'Bearer realm="Larder"'

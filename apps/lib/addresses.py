@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from apps.lib import hostnames
 from apps.lib.errors import Invalid
+from apps.lib.net import hostnames
 
 LONGEST_NAME = 64
 LONGEST_SYSTEM = 64

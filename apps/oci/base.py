@@ -20,8 +20,8 @@ from apps.artifacts.models import Repository
 from apps.audit import generation
 from apps.http.errors import Failure, oci_dialect
 from apps.http.views import MachineView
-from apps.lib import bodies
 from apps.lib.addresses import canonical
+from apps.lib.net import bodies
 from apps.oci import repositories
 from apps.oci.authentication import Caller, RegistryAuthentication, caller_of
 from apps.oci.tokens import registry_tokens

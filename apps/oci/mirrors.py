@@ -15,7 +15,7 @@ from apps.lib import versions
 from apps.lib.addresses import canonical
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.lib.formats.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, IMAGE_MANIFEST, digest_of
-from apps.lib.hostnames import normalised
+from apps.lib.net.hostnames import normalised
 from apps.oci.authentication import Caller
 from apps.oci.repositories import unknown
 from apps.oci.served import Served

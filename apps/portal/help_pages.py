@@ -18,7 +18,7 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.identity.tokens import TokenRefused
 from apps.accounts.models import ApiToken, Role
 from apps.lib.addresses import ModuleAddress
-from apps.lib.hostnames import as_written
+from apps.lib.net.hostnames import as_written
 from apps.modules.catalogue.reading import visible_modules
 from apps.modules.models import ModuleVersion
 from apps.portal import connection_check

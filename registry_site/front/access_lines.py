@@ -20,8 +20,8 @@ from typing import Any
 
 from django.conf import settings
 
-from apps.lib import redaction
-from registry_site.middleware import access_fields, log
+from apps.lib.text import redaction
+from registry_site.server.middleware import access_fields, log
 
 # A line is written at once, and those of so many seconds after it together.
 GATHERED = 0.005

@@ -15,7 +15,7 @@ from registry_site.front.lease import Lease
 from registry_site.front.questions import Key, Question
 from registry_site.front.recognition import Known, Recognition
 from registry_site.front.table import Entry, Headers, Origin, Table, whole_of
-from registry_site.middleware import request_id_for
+from registry_site.server.middleware import request_id_for
 
 # Below these paths nothing tells of a change to whoever made it: protocol reads, files that are named by their
 # content, and static files.

@@ -23,7 +23,7 @@ from apps.blobs import store
 from apps.blobs.models import Blob
 from apps.jobs import heartbeats
 from apps.jobs.models import WORKING, Job, State
-from apps.lib.metrics import registry
+from apps.lib.process.metrics import registry
 from apps.notify import reading as notify
 from apps.portal.frame.context import larder_version
 from apps.signing.models import SigningKey

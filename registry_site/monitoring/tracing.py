@@ -26,9 +26,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode, format_trace_id, get_current_span, use_span
 
-from apps.lib import traces
+from apps.lib.process import traces
 from apps.portal.frame.context import larder_version
-from registry_site.middleware import METHODS, ORIGIN, Respond
+from registry_site.server.middleware import METHODS, ORIGIN, Respond
 
 # The longest that an ending process waits for a collector that does not answer.
 LAST_SECONDS = 2.0
@@ -37,7 +37,7 @@ _SPAN = "larder.span"
 
 
 class Tracing:
-    """What this process traces with: for `apps.lib.traces`, for the middleware, and for Celery's signals."""
+    """What this process traces with: for `apps.lib.process.traces`, for the middleware, and for Celery's signals."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._tracer = provider.get_tracer("larder", larder_version())

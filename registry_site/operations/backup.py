@@ -18,7 +18,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from apps.blobs import copies, store
+from apps.blobs import store
+from apps.blobs.care import copies
 from apps.blobs.models import Blob, State
 from apps.lib.errors import RegistryError
 from apps.portal.frame.context import larder_version

@@ -22,10 +22,11 @@ from kombu.exceptions import KombuError
 from apps.accounts.identity import tokens
 from apps.accounts.models import Namespace
 from apps.audit import heads
-from apps.blobs import round_trip, store
+from apps.blobs import store
+from apps.blobs.care import round_trip
 from apps.jobs.models import Job
 from apps.lib.errors import RegistryError
-from apps.lib.forwarding import parse_address
+from apps.lib.net.forwarding import parse_address
 from apps.portal.frame.context import larder_version
 from apps.releases.publishing import quotas
 from apps.signing import gpg, vault

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from apps.artifacts import uploads
-from apps.blobs import copies, store
+from apps.blobs import store
+from apps.blobs.care import copies
 from apps.providers.docs import replacing
 from apps.releases.publishing import staging
 from registry_site.operations import dump

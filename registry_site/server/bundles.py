@@ -12,7 +12,7 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage, Storage
 
-from apps.lib import durable
+from apps.lib.process import durable
 from registry_site.server.files import replace
 
 _COMMON = ("buttons", "forms", "tables", "cards", "badges", "navigation")

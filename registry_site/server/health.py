@@ -1,6 +1,6 @@
 """/healthz: the process answers. /readyz: 200 if everything it needs answers, else 503, with a list of parts (D24).
 
-Under granian asgi.py answers both without a request's thread; the views are for other servers.
+Under granian server/asgi.py answers both without a request's thread; the views are for other servers.
 """
 
 import threading

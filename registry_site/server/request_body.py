@@ -13,8 +13,8 @@ from a2wsgi.asgi_typing import Receive
 from a2wsgi.wsgi import Body
 from django.conf import settings
 
-from apps.lib.bodies import Disconnected, TooSlow, too_large
 from apps.lib.errors import RegistryError, Unavailable
+from apps.lib.net.bodies import Disconnected, TooSlow, too_large
 from registry_site.server.first_step import AtOnce
 
 # Over HTTP/2 each message is a frame of 16 KiB. Waking the reader for each would dominate an upload's time.

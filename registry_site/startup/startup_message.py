@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from apps.lib.hostnames import as_written
+from apps.lib.net.hostnames import as_written
 from registry_site.server.files import replace
 from registry_site.startup import certificates
 from registry_site.startup.certificates import Served

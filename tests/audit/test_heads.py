@@ -17,7 +17,7 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, Link
 from apps.audit.recorder import record
 from apps.audit.tasks import record_head
-from apps.lib.metrics import audit_heads
+from apps.lib.process.metrics import audit_heads
 from registry_site import env
 from registry_site.celery import app
 from registry_site.operations import doctor

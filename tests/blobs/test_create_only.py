@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from apps.blobs import s3, store, turns
-from apps.blobs.backends import StorageUnavailable
-from apps.blobs.objects import PART, ObjectBackend, Refused
+from apps.blobs import store
+from apps.blobs.backends import StorageUnavailable, s3, turns
+from apps.blobs.backends.objects import PART, ObjectBackend, Refused
 
 TARGET = f"sha256/ab/{'ab' * 32}"
 LEDGER = "ledger/module/acme/vpc/aws/1.0.0.json"

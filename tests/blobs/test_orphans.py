@@ -12,7 +12,8 @@ from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.blobs import orphans, references, scrub, store
+from apps.blobs import references, store
+from apps.blobs.care import orphans, scrub
 from apps.blobs.models import Blob, State
 
 DATA = b"nobody's" * 1000

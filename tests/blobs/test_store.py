@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from apps.blobs import store
 from apps.blobs.backends import LARGEST_STEP, Steps
-from apps.blobs.integrity import Verified
+from apps.blobs.care.integrity import Verified
 from apps.blobs.models import Blob, State
 
 DATA = bytes(range(256)) * 4000  # 1 MB: several steps of a read

@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
-from apps.lib import outgoing
+from apps.lib.net import outgoing
 from apps.notify import outbox, pruning, sending
 from apps.notify.models import Delivery, OutboxEvent, State, Webhook
 from apps.notify.tasks import run

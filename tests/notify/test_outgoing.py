@@ -5,8 +5,8 @@ from ipaddress import ip_network
 
 import pytest
 
-from apps.lib import outgoing
 from apps.lib.errors import Invalid
+from apps.lib.net import outgoing
 from tests.builders import tls
 from tests.notify.receiver import says
 

@@ -10,7 +10,7 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.lib.redaction import redact
+from apps.lib.text.redaction import redact
 
 MAX_URL_LENGTH = 300
 

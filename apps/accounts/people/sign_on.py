@@ -22,7 +22,7 @@ from apps.accounts.people import group_roles, invitations
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
-from apps.lib.saml import AnyProvider
+from apps.lib.settings_values.saml import AnyProvider
 
 MAX_GROUPS = 5000
 _TRIES = 5

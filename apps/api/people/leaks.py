@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from apps.accounts.access import throttling
 from apps.accounts.identity import token_leaks
 from apps.accounts.identity.sign_ins import address_of
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
@@ -38,7 +38,7 @@ class LeakedTokens(ApiView):
     @operation(
         "Report leaked tokens",
         takes=LeaksInput,
-        answers={200: answers.Leaks},
+        answers={200: shapes.Leaks},
         again="The first report of a token counts.",
         scope=None,
         public=True,

@@ -16,12 +16,12 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.gfm import gfm_plugin
 
-from apps.lib.highlighting import CLASSES as HIGHLIGHTS
 from apps.lib.markdown.callouts import callouts
 from apps.lib.markdown.code import fence
 from apps.lib.markdown.generated import fold
 from apps.lib.markdown.links import INLINE_IMAGES, Place, lead, words_of
 from apps.lib.markdown.tags import add_tags, lowered
+from apps.lib.text.highlighting import CLASSES as HIGHLIGHTS
 
 # Increase with every change of the output, so that operators can render old versions again.
 RENDERER = "5"

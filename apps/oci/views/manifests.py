@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from apps.accounts.access import throttling
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.lib import digests
-from apps.lib.bodies import streamed
+from apps.lib.net.bodies import streamed
 from apps.oci import manifests, mirrors, repositories
 from apps.oci.base import OciView, ReadyInRepository, warning
 from apps.oci.manifests import Push

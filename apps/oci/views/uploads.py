@@ -15,7 +15,7 @@ from apps.artifacts import chunked, uploads
 from apps.artifacts.errors import OutOfOrder, UploadInvalid
 from apps.artifacts.models import UploadSession
 from apps.artifacts.names import Digest
-from apps.lib.bodies import streamed
+from apps.lib.net.bodies import streamed
 from apps.oci import mounting, repositories
 from apps.oci.base import PUSH, OciView, is_bare
 from apps.releases.publishing.quotas import require_bytes

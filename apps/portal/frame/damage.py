@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from apps.accounts.models import Role
-from apps.blobs.integrity import known
+from apps.blobs.care.integrity import known
 
 
 def warnings_for(role: Role | None, files: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
 from apps.lib.errors import NotFound, TooLarge
-from apps.lib.highlighting import highlighted, language_of
+from apps.lib.text.highlighting import highlighted, language_of
 from apps.modules.contents import files
 from apps.modules.models import ModuleVersion
 from apps.portal.modules.frame import MODULES, where

@@ -17,7 +17,7 @@ from apps.accounts.identity import passkeys, passwords, sign_ins
 from apps.accounts.identity import second_factor as factors
 from apps.accounts.models import User
 from apps.accounts.people import sign_on
-from apps.lib.saml import AnyProvider
+from apps.lib.settings_values.saml import AnyProvider
 from apps.portal.people import second_factor
 
 

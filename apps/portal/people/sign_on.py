@@ -23,7 +23,7 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.identity.openid import adapter
 from apps.accounts.people import sign_on
 from apps.lib.errors import Conflict, Invalid, RegistryError, RoleRequired, Unavailable
-from apps.lib.saml import AnyProvider
+from apps.lib.settings_values.saml import AnyProvider
 from apps.portal.frame.errors import refused
 from apps.portal.frame.local_paths import local_path
 from apps.portal.people import reauthentication

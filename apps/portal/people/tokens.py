@@ -21,7 +21,7 @@ from apps.accounts.identity import tokens
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.lib.errors import Invalid
-from apps.lib.hostnames import as_written
+from apps.lib.net.hostnames import as_written
 from apps.portal.frame import one_time_secret
 from apps.portal.people import reauthentication
 from apps.portal.people.account import person_of

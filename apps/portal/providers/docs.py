@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
-from apps.lib import bodies
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import NotFound, RegistryError
+from apps.lib.net import bodies
 from apps.portal.frame.page_urls import url_of
 from apps.portal.providers.frame import PROVIDERS
 from apps.portal.publish import multipart_body, uploads

@@ -9,9 +9,9 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from apps.accounts.identity.authentication import session_viewer
-from apps.lib import bodies
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import RegistryError
+from apps.lib.net import bodies
 from apps.portal.lifecycle import pages
 from apps.portal.publish import multipart_body, uploads
 from apps.portal.publish.form import sentence

@@ -20,8 +20,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.authentication import session_viewer
-from apps.lib import bodies
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound, RegistryError
+from apps.lib.net import bodies
 from apps.lib.packages import sandboxed
 from apps.portal.frame.negotiation import wants_json
 from apps.portal.publish import multipart_body, releases, resumable, uploads

@@ -19,8 +19,8 @@ from django.urls import path, reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from apps.lib import bodies
 from apps.lib.errors import Conflict, RegistryError, TooLarge
+from apps.lib.net import bodies
 from apps.modules import publishing
 from apps.modules import uploads as module_uploads
 from apps.portal.frame.negotiation import wants_json

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from apps.lib.addresses import ModuleAddress
-from apps.lib.hostnames import as_written
+from apps.lib.net.hostnames import as_written
 from apps.portal.people.tokens import ways_to_use
 
 TOKEN = "lrd_…"  # noqa: S105  # what stands for one

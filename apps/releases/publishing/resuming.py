@@ -23,9 +23,9 @@ from apps.artifacts import chunked
 from apps.artifacts.errors import OutOfOrder, UploadUnknown
 from apps.blobs import ingest, store
 from apps.jobs import database_availability
-from apps.lib.bodies import Disconnected, Incomplete, TooSlow
 from apps.lib.digests import DigestMismatch
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, Reason, RegistryError, TooLarge
+from apps.lib.net.bodies import Disconnected, Incomplete, TooSlow
 from apps.releases.models import Release, State
 from apps.releases.publishing import drafting, quotas, reserving, staging
 from apps.releases.publishing.fault_injection import fault_point

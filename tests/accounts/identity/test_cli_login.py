@@ -19,7 +19,7 @@ from apps.accounts.people import accounts
 from apps.accounts.tasks import prune_sessions
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.lib.rates import Rate
+from apps.lib.settings_values.rates import Rate
 from tests.sessions import sign_in
 from tests.threads import at_once
 

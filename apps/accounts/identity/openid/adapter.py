@@ -16,8 +16,8 @@ from apps.accounts.identity import sessions
 from apps.accounts.models import User
 from apps.accounts.people import sign_on
 from apps.lib.errors import Invalid, NotFound, RoleRequired
-from apps.lib.openid import Provider
-from apps.lib.saml import AnyProvider, SamlProvider
+from apps.lib.settings_values.openid import Provider
+from apps.lib.settings_values.saml import AnyProvider, SamlProvider
 
 if TYPE_CHECKING:
     from apps.accounts.identity.openid.fetching import Session

@@ -9,7 +9,7 @@ import requests
 import structlog
 
 from apps.accounts.identity.openid import fetching
-from apps.lib.openid import Provider
+from apps.lib.settings_values.openid import Provider
 
 MAX_AGE_SECONDS = 3600.0
 # A signature by an unknown key asks for the keys again, and strangers can send such a signature.

@@ -20,7 +20,7 @@ from django.utils import timezone
 from apps.accounts.identity.openid import fetching, metadata, signed
 from apps.accounts.identity.openid.adapter import OfSettings
 from apps.accounts.people import sign_on
-from apps.lib.openid import Provider
+from apps.lib.settings_values.openid import Provider
 
 
 class Client(OAuth2Client):  # type: ignore[misc]  # allauth ships no types

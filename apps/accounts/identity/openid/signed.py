@@ -10,7 +10,7 @@ from django.core.cache import cache
 from django.utils.crypto import constant_time_compare
 
 from apps.accounts.identity.openid import metadata
-from apps.lib.openid import Provider
+from apps.lib.settings_values.openid import Provider
 
 # Public keys only: with HS256 a public value could be taken for the secret. `none` is no signature.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")

@@ -15,8 +15,8 @@ from onelogin.saml2.settings import OneLogin_Saml2_Settings as Settings
 
 from apps.accounts.identity.openid import fetching
 from apps.accounts.identity.saml.encoding import is_utf8
-from apps.lib.openid import is_safe
-from apps.lib.saml import SamlProvider
+from apps.lib.settings_values.openid import is_safe
+from apps.lib.settings_values.saml import SamlProvider
 
 MAX_AGE_SECONDS = 3600.0
 SECURITY = {

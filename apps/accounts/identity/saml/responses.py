@@ -14,7 +14,7 @@ from onelogin.saml2.utils import OneLogin_Saml2_Utils as Utils
 from apps.accounts.identity.openid.signed import MAX_SUBJECT_LENGTH, TokenRefused
 from apps.accounts.identity.saml import metadata
 from apps.accounts.identity.saml.encoding import is_utf8
-from apps.lib.saml import SamlProvider
+from apps.lib.settings_values.saml import SamlProvider
 
 MAX_BYTES = 512 * 1024
 # The names under which providers send what an id token calls otherwise.

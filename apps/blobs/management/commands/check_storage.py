@@ -6,9 +6,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from apps.blobs import scrub, store
+from apps.blobs import store
+from apps.blobs.care import scrub
+from apps.blobs.care.scrub import Report
 from apps.blobs.models import Blob, Problem, State
-from apps.blobs.scrub import Report
 
 SHOWN = 20
 

@@ -18,11 +18,10 @@ from urllib.parse import urlsplit
 from boto3.exceptions import Boto3Error
 from botocore.exceptions import BotoCoreError, ClientError
 
-from apps.blobs import s3_connection
-from apps.blobs.backends import Missing, Steps, StorageUnavailable, UploadLink, checked
-from apps.blobs.objects import Conflict, ObjectBackend, Refused
-from apps.lib import metrics
-from apps.lib.storage_urls import S3Address
+from apps.blobs.backends import Missing, Steps, StorageUnavailable, UploadLink, checked, s3_connection
+from apps.blobs.backends.objects import Conflict, ObjectBackend, Refused
+from apps.lib.process import metrics
+from apps.lib.settings_values.storage_urls import S3Address
 
 _ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
 

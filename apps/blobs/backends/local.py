@@ -14,7 +14,7 @@ from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from apps.blobs.backends import STAGING, Damaged, Identity, Missing, Steps, checked, disk_errors
-from apps.lib.durable import make_folder, settle
+from apps.lib.process.durable import make_folder, settle
 
 # So much is written before the disk begins with it.
 AHEAD_BYTES = 8 * 1024 * 1024

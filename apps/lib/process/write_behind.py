@@ -7,7 +7,7 @@ from datetime import timedelta
 from multiprocessing.util import Finalize
 from typing import Generic, TypeVar
 
-from apps.lib.periodic import Periodic
+from apps.lib.process.periodic import Periodic
 
 K = TypeVar("K")
 V = TypeVar("V")

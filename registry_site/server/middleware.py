@@ -18,9 +18,10 @@ from django.utils.functional import SimpleLazyObject
 from apps.accounts.identity import second_factor
 from apps.accounts.models import User
 from apps.http.errors import dialect_at
-from apps.lib import bodies, metrics
 from apps.lib.errors import Invalid, NotFound
-from apps.lib.redaction import redact
+from apps.lib.net import bodies
+from apps.lib.process import metrics
+from apps.lib.text.redaction import redact
 from apps.portal.frame import errors, security_policy
 from apps.releases.publishing.waiting import ASKED
 

@@ -15,7 +15,8 @@ from typing import Any, cast
 import structlog
 from django.db.models import QuerySet
 
-from apps.blobs import orphans, store
+from apps.blobs import store
+from apps.blobs.care import orphans
 from apps.blobs.models import Blob, Problem, State
 from apps.lib.digests import Tally
 

@@ -21,8 +21,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.utils.module_loading import import_string
 
-from apps.lib import metrics, traces
 from apps.lib.errors import NotFound, RegistryError, Unavailable
+from apps.lib.process import metrics, traces
 
 STEP = 256 * 1024  # bytes of the first read of a stored object
 # Later reads are larger: each costs a change of threads, and this doubles the speed of a download.
@@ -134,10 +134,10 @@ class Backend(Protocol):
 
 # Imported on use: boto3 costs 0.3 s and 20 MB, and a file:// installation never needs it.
 _OPENERS = {
-    "file": "apps.blobs.local.open_backend",
-    "s3": "apps.blobs.s3.open_backend",
-    "azure": "apps.blobs.azure.open_backend",
-    "gs": "apps.blobs.gcs.open_backend",
+    "file": "apps.blobs.backends.local.open_backend",
+    "s3": "apps.blobs.backends.s3.open_backend",
+    "azure": "apps.blobs.backends.azure.open_backend",
+    "gs": "apps.blobs.backends.gcs.open_backend",
 }
 
 

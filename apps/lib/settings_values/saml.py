@@ -8,7 +8,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from apps.lib.errors import Invalid
-from apps.lib.openid import MAX_ISSUER_LENGTH, NewAccounts, Provider, Said, is_safe
+from apps.lib.settings_values.openid import MAX_ISSUER_LENGTH, NewAccounts, Provider, Said, is_safe
 
 # It becomes part of an XPath expression of the library.
 _ENTITY_ID = re.compile(rf"[^\s'\"<>]{{1,{MAX_ISSUER_LENGTH}}}")

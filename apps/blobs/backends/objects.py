@@ -19,7 +19,6 @@ from typing import IO, Any, BinaryIO, ClassVar, cast
 
 import structlog
 
-from apps.blobs import turns
 from apps.blobs.backends import (
     STAGING,
     STEP,
@@ -31,6 +30,7 @@ from apps.blobs.backends import (
     checked,
     disk_errors,
     shown,
+    turns,
 )
 
 PART = 8 * 1024 * 1024  # bytes of one part of an upload; an upload costs the memory of two

@@ -32,9 +32,9 @@ from django.db import close_old_connections
 from django.urls import Resolver404, resolve
 
 from apps.http.ready import Ready, ready_of
-from apps.lib import bodies
-from apps.lib.bodies import Disconnected
 from apps.lib.errors import RegistryError
+from apps.lib.net import bodies
+from apps.lib.net.bodies import Disconnected
 from registry_site import wsgi
 
 # isort: split
@@ -45,10 +45,10 @@ from registry_site.front.access_lines import access_lines
 from registry_site.front.front import front
 from registry_site.front.questions import Question, question_of
 from registry_site.front.table import Origin
-from registry_site.middleware import ORIGIN
 from registry_site.server import health
 from registry_site.server.connections import WATCHES_FILES, Peer, connections
 from registry_site.server.first_step import on_the_loop
+from registry_site.server.middleware import ORIGIN
 from registry_site.server.request_body import Gathering, RequestBody, Sender
 from registry_site.server.waiting import WaitingRoom
 

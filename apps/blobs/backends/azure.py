@@ -18,9 +18,9 @@ from django.utils import timezone
 from storages.backends.azure_storage import AzureStorage
 
 from apps.blobs.backends import Missing, StorageUnavailable
-from apps.blobs.objects import DOWNLOAD_BYTES, Conflict, ObjectBackend, Refused, in_ranges
-from apps.lib import metrics
-from apps.lib.storage_urls import AzureAddress
+from apps.blobs.backends.objects import DOWNLOAD_BYTES, Conflict, ObjectBackend, Refused, in_ranges
+from apps.lib.process import metrics
+from apps.lib.settings_values.storage_urls import AzureAddress
 
 _EXISTS = frozenset({"BlobAlreadyExists", "ConditionNotMet", "TargetConditionNotMet"})
 # A link may be used on a host whose clock is a little behind.

@@ -8,7 +8,7 @@ from typing import Any
 from botocore.config import Config
 from storages.backends.s3 import S3Storage
 
-from apps.lib.storage_urls import S3Address
+from apps.lib.settings_values.storage_urls import S3Address
 
 
 def client_for(address: S3Address, endpoint: str) -> Any:

@@ -23,7 +23,7 @@ from apps.blobs.backends import STEP
 from apps.blobs.models import Blob, Problem, State
 from apps.blobs.renewing import EVERY, Renewed
 from apps.lib.errors import Unavailable
-from apps.lib.write_behind import NotWritten, WriteBehind
+from apps.lib.process.write_behind import NotWritten, WriteBehind
 
 # With more findings than this, storage is lost.
 MAX_FINDINGS = 50_000

@@ -25,9 +25,9 @@ from requests.exceptions import RequestException
 from storages.backends.gcloud import GoogleCloudStorage
 
 from apps.blobs.backends import Missing, StorageUnavailable
-from apps.blobs.objects import PART, Conflict, ObjectBackend, Refused, in_ranges
-from apps.lib import metrics
-from apps.lib.storage_urls import GoogleAddress
+from apps.blobs.backends.objects import PART, Conflict, ObjectBackend, Refused, in_ranges
+from apps.lib.process import metrics
+from apps.lib.settings_values.storage_urls import GoogleAddress
 
 # For each request: how long it may take, and for how long it is repeated.
 _PATIENCE: dict[str, Any] = {"timeout": (2, 10), "retry": DEFAULT_RETRY.with_timeout(15)}
