@@ -145,7 +145,7 @@ def exchange(
     parts: SplitResult,
     *,
     body: bytes | None,
-    headers: Mapping[str, str],
+    headers: Mapping[str, str | bytes],
     allowed: Networks,
     seconds: float,
     max_bytes: int,

@@ -11,9 +11,8 @@ from onelogin.saml2.response import OneLogin_Saml2_Response as Response
 from onelogin.saml2.settings import OneLogin_Saml2_Settings as Settings
 from onelogin.saml2.utils import OneLogin_Saml2_Utils as Utils
 
-from apps.accounts.identity.openid.signed import MAX_SUBJECT_LENGTH, TokenRefused
-from apps.accounts.identity.saml import metadata
-from apps.accounts.identity.saml.encoding import is_utf8
+from apps.accounts.identity.sign_on import saml_metadata
+from apps.accounts.identity.sign_on.providers import MAX_SUBJECT_LENGTH, TokenRefused
 from apps.lib.settings_values.saml import SamlProvider
 
 MAX_BYTES = 512 * 1024
@@ -42,7 +41,7 @@ GROUPS_ELSEWHERE = "http://schemas.microsoft.com/claims/groups.link"
 
 def request_data(provider: SamlProvider) -> dict[str, Any]:
     """Return what the library asks of a request: by the settings, not by headers."""
-    parts = urlsplit(metadata.acs_url(provider))
+    parts = urlsplit(saml_metadata.acs_url(provider))
     https = "on" if parts.scheme == "https" else "off"
     return {"https": https, "http_host": parts.netloc, "script_name": parts.path, "get_data": {}, "post_data": {}}
 
@@ -52,14 +51,14 @@ def claims_of(provider: SamlProvider, encoded: str) -> dict[str, Any]:
 
     Raises TokenRefused and requests.RequestException.
     """
-    config = metadata.settings_for(provider)
+    config = saml_metadata.settings_for(provider)
     if len(encoded) > MAX_BYTES:
         raise TokenRefused("too_large")
     try:
         xml = base64.b64decode("".join(encoded.split()), validate=True)
     except (ValueError, binascii.Error):
         raise TokenRefused("no_base64") from None
-    if not is_utf8(xml):
+    if not saml_metadata.is_utf8(xml):
         raise TokenRefused("not_utf8")
     if b"<!" in xml:
         raise TokenRefused("comment_or_doctype")  # parsers disagree on a text with a comment in it
@@ -71,14 +70,10 @@ def claims_of(provider: SamlProvider, encoded: str) -> dict[str, Any]:
     except TokenRefused:
         raise
     except ValidationError as error:
-        raise TokenRefused(f"saml_{_name_of(error)}") from None
+        names = [name for name, code in vars(ValidationError).items() if name.isupper() and code == error.code]
+        raise TokenRefused(f"saml_{names[0].lower() if names else 'refused'}") from None
     except Exception as error:
         raise TokenRefused(f"saml_{type(error).__name__.lower()}") from error
-
-
-def _name_of(error: ValidationError) -> str:
-    names = [name for name, code in vars(ValidationError).items() if name.isupper() and code == error.code]
-    return names[0].lower() if names else "refused"
 
 
 def _said(provider: SamlProvider, response: Response, asked: str) -> dict[str, Any]:
@@ -86,7 +81,7 @@ def _said(provider: SamlProvider, response: Response, asked: str) -> dict[str, A
     if not asked or not _answers(provider, find("/saml:Subject/saml:SubjectConfirmation"), asked):
         # The attribute of the response around the assertion is not signed, and the library lets all of these be absent.
         raise TokenRefused("wrong_subject_confirmation")
-    if metadata.entity_id(provider) not in response.get_audiences():
+    if saml_metadata.entity_id(provider) not in response.get_audiences():
         raise TokenRefused("no_audience")
     subject = response.get_nameid_data()
     if subject.get("Format") != Constants.NAMEID_PERSISTENT:
@@ -114,7 +109,7 @@ def _answers(provider: SamlProvider, confirmations: list[Any], asked: str) -> bo
     data = confirmations[0].find("saml:SubjectConfirmationData", namespaces=Constants.NSMAP)
     if data is None or not data.get("NotOnOrAfter"):
         return False
-    return bool((data.get("InResponseTo"), data.get("Recipient")) == (asked, metadata.acs_url(provider)))
+    return bool((data.get("InResponseTo"), data.get("Recipient")) == (asked, saml_metadata.acs_url(provider)))
 
 
 def _first(attributes: dict[str, list[str]], names: tuple[str, ...]) -> str:

@@ -1,7 +1,4 @@
-"""allauth's OpenID Connect provider with what it lacks: a nonce, checked signatures, and one identity in all answers.
-
-Loaded with the first sign-on: it imports requests and PyJWT.
-"""
+"""allauth's OpenID Connect provider with what it lacks: a nonce, checked signatures, one identity in all answers."""
 
 import secrets
 from typing import Any
@@ -17,9 +14,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts.identity.openid import fetching, metadata, signed
-from apps.accounts.identity.openid.adapter import OfSettings
-from apps.accounts.people import sign_on
+from apps.accounts.identity.sign_on import fetching, openid_metadata, openid_tokens, providers
 from apps.lib.settings_values.openid import Provider
 
 
@@ -60,7 +55,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth ship
 
     @property
     def openid_config(self) -> dict[str, Any]:
-        return metadata.discovery(self.ours)
+        return openid_metadata.discovery(self.ours)
 
     def get_callback_url(self, request: HttpRequest, app: Any) -> str:  # noqa: ARG002  # allauth names them
         return callback_url(self.ours)
@@ -80,25 +75,25 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth ship
     def complete_login(self, request: HttpRequest, app: Any, token: SocialToken, **keywords: Any) -> SocialLogin:  # noqa: ARG002  # allauth names them
         """Check the id token; ask the userinfo endpoint only for groups that it lacks."""
         provider = self.ours
-        claims = signed.id_claims(provider, keywords["response"].get("id_token"), nonce=self.nonce)
+        claims = openid_tokens.id_claims(provider, keywords["response"].get("id_token"), nonce=self.nonce)
         userinfo = self.openid_config.get("userinfo_endpoint")
         if provider.groups_claim not in claims and "_claim_names" not in claims and userinfo:
             more = fetching.json_object(userinfo, access_token=token.token)
             if more.get("sub") != claims["sub"]:
-                raise signed.TokenRefused("userinfo_of_another_person")
+                raise providers.TokenRefused("userinfo_of_another_person")
             claims = more | claims
         login = self.get_provider().sociallogin_from_response(request, claims)
-        login.identity = sign_on.identity_of(provider, claims)
+        login.identity = providers.identity_of(provider, claims)
         login.claims = claims
         return login
 
 
-class LarderProvider(OfSettings, OpenIDConnectProvider):  # type: ignore[misc]  # allauth ships no types
+class LarderProvider(providers.OfSettings, OpenIDConnectProvider):  # type: ignore[misc]  # allauth ships no types
     oauth2_adapter_class = Adapter
 
-    def begin(self, request: HttpRequest, *, process: str, after: str) -> str:
+    def start_sign_on(self, request: HttpRequest, *, process: str, after: str) -> str:
         """Return the address of the provider's sign-in page, and remember the attempt in the session."""
-        metadata.discovery(self.ours)
+        openid_metadata.discovery(self.ours)
         nonce = secrets.token_urlsafe(32)
         auth_params = {"nonce": nonce}
         if process != "login":

@@ -9,19 +9,15 @@ from allauth.core.internal.deferred import jwt
 from django.core.cache import cache
 from django.utils.crypto import constant_time_compare
 
-from apps.accounts.identity.openid import metadata
+from apps.accounts.identity.sign_on import openid_metadata
+from apps.accounts.identity.sign_on.providers import MAX_SUBJECT_LENGTH, TokenRefused
 from apps.lib.settings_values.openid import Provider
 
 # Public keys only: with HS256 a public value could be taken for the secret. `none` is no signature.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 LEEWAY_SECONDS = 30
-MAX_SUBJECT_LENGTH = 191  # the column of allauth's accounts
 MAX_LOGOUT_AGE_SECONDS = 300
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
-
-
-class TokenRefused(Exception):
-    """The text is for logs and the audit: a code without values of the token."""
 
 
 def id_claims(provider: Provider, token: object, *, nonce: str) -> dict[str, Any]:
@@ -47,14 +43,10 @@ def logout_claims(provider: Provider, token: object) -> dict[str, Any]:
         raise TokenRefused("too_old")
     # Remembered for longer than it is accepted, leeway included.
     seconds = MAX_LOGOUT_AGE_SECONDS + 2 * LEEWAY_SECONDS
-    if not cache.add(f"larder-logout-{provider.id}-{_digest(claims['jti'])}", value=1, timeout=seconds):
+    digest = hashlib.sha256(str(claims["jti"]).encode()).hexdigest()  # whatever a provider calls its tokens
+    if not cache.add(f"larder-logout-{provider.id}-{digest}", value=1, timeout=seconds):
         raise TokenRefused("used_before")
     return claims
-
-
-def _digest(value: object) -> str:
-    """A key for the cache, whatever a provider calls its tokens."""
-    return hashlib.sha256(str(value).encode()).hexdigest()
 
 
 def _claims(provider: Provider, token: object, *, required: tuple[str, ...]) -> dict[str, Any]:
@@ -64,7 +56,7 @@ def _claims(provider: Provider, token: object, *, required: tuple[str, ...]) -> 
         header = jwt.get_unverified_header(token)
         if header.get("alg") not in ALGORITHMS:
             raise TokenRefused("algorithm_not_accepted")
-        found = metadata.key_for(provider, header.get("kid"))
+        found = openid_metadata.key_for(provider, header.get("kid"))
         if found is None or found.get("alg", header["alg"]) != header["alg"]:
             raise TokenRefused("unknown_key")
         key = jwt.PyJWK.from_json(json.dumps(found), algorithm=header["alg"])

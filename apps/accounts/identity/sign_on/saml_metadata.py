@@ -1,24 +1,21 @@
-"""The metadata of identity providers, remembered in each process, and that of Larder."""
+"""The metadata of identity providers, and that of Larder; and which bytes a parser reads as what they show."""
 
-import time
+import codecs
+import re
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
-import requests
-import structlog
 from django.conf import settings
 from django.urls import reverse
 from onelogin.saml2.constants import OneLogin_Saml2_Constants as Constants
 from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser as Parser
 from onelogin.saml2.settings import OneLogin_Saml2_Settings as Settings
 
-from apps.accounts.identity.openid import fetching
-from apps.accounts.identity.saml.encoding import is_utf8
+from apps.accounts.identity.sign_on import fetching
+from apps.accounts.identity.sign_on.remembered import Remembered
 from apps.lib.settings_values.openid import is_safe
 from apps.lib.settings_values.saml import SamlProvider
 
-MAX_AGE_SECONDS = 3600.0
 SECURITY = {
     "wantAssertionsSigned": True,
     "wantNameId": True,
@@ -31,31 +28,12 @@ SECURITY = {
     "digestAlgorithm": Constants.SHA256,
 }
 
-log = structlog.get_logger("larder.accounts")
-_known: dict[SamlProvider, tuple[dict[str, Any], float]] = {}
-_lock = Lock()
-
-
-def clear() -> None:
-    _known.clear()
-
-
-def of_provider(provider: SamlProvider) -> dict[str, Any]:
-    """Return where the provider signs people in, and its keys. During an outage the last ones count.
-
-    Raises requests.RequestException.
-    """
-    with _lock:
-        found, at = _known.get(provider, ({}, 0.0))
-        if not found or time.monotonic() - at > MAX_AGE_SECONDS:
-            try:
-                found = _checked(provider, _read(provider))
-            except requests.RequestException as error:
-                if not found:
-                    raise
-                log.warning("saml_metadata_not_refreshed", provider=provider.id, error=type(error).__name__)
-            _known[provider] = found, time.monotonic()
-        return found
+# XML 1.0, productions 23, 32 and 80.
+_DECLARATION = re.compile(
+    rb"""<\?xml\s+version\s*=\s*(["'])1\.\d\1"""
+    rb"""(\s+encoding\s*=\s*(["'])utf-8\3)?(\s+standalone\s*=\s*(["'])(yes|no)\5)?\s*\?>""",
+    re.IGNORECASE,
+)
 
 
 def entity_id(provider: SamlProvider) -> str:
@@ -75,7 +53,7 @@ def ours(provider: SamlProvider) -> bytes:
 
 def settings_for(provider: SamlProvider) -> dict[str, Any]:
     """Return the library's settings. Raises requests.RequestException."""
-    return {**_config(provider), "idp": of_provider(provider)}
+    return {**_config(provider), "idp": _published.of(provider)}
 
 
 def _config(provider: SamlProvider) -> dict[str, Any]:
@@ -90,19 +68,28 @@ def _config(provider: SamlProvider) -> dict[str, Any]:
     }
 
 
-def _read(provider: SamlProvider) -> bytes:
-    if "://" not in provider.source:
+def is_utf8(xml: bytes) -> bool:
+    """Tell whether a parser reads these bytes as UTF-8. In UTF-16 or UTF-7 a search for `<!` finds no doctype."""
+    try:
+        xml.decode()
+    except UnicodeDecodeError:
+        return False
+    start = xml.removeprefix(codecs.BOM_UTF8)
+    return b"\0" not in xml and (not re.match(rb"<\?xml\s", start) or bool(_DECLARATION.match(start)))
+
+
+def _fetch(provider: SamlProvider) -> dict[str, Any]:
+    """Return where the provider signs people in, and its keys."""
+    if "://" in provider.source:
+        with fetching.Session() as session:
+            response = session.get(provider.source)
+        response.raise_for_status()
+        document = bytes(response.content)
+    else:
         try:
-            return Path(provider.source).read_bytes()
+            document = Path(provider.source).read_bytes()
         except OSError:
             raise fetching.AnswerRefused("the file with the metadata cannot be read") from None
-    with fetching.Session() as session:
-        response = session.get(provider.source)
-    response.raise_for_status()
-    return bytes(response.content)
-
-
-def _checked(provider: SamlProvider, document: bytes) -> dict[str, Any]:
     if not is_utf8(document):
         raise fetching.AnswerRefused("the metadata is not in UTF-8")
     try:
@@ -122,3 +109,7 @@ def _checked(provider: SamlProvider, document: bytes) -> dict[str, Any]:
         "singleSignOnService": {"url": sign_in, "binding": Constants.BINDING_HTTP_REDIRECT},
         "x509certMulti": {"signing": keys},
     }
+
+
+_published = Remembered(_fetch, outage="saml_metadata_not_refreshed")
+clear = _published.clear

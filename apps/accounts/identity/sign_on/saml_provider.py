@@ -1,7 +1,4 @@
-"""allauth's SAML provider, with Larder's settings and one identity: the persistent NameID.
-
-Loaded with the first sign-on: it imports lxml and xmlsec.
-"""
+"""allauth's SAML provider, with Larder's settings and one identity: the persistent NameID."""
 
 from typing import Any
 
@@ -12,16 +9,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from onelogin.saml2.auth import OneLogin_Saml2_Auth
 
-from apps.accounts.identity.openid.adapter import OfSettings
-from apps.accounts.identity.saml import metadata, responses
-from apps.accounts.people import sign_on
-from apps.lib.errors import Invalid
+from apps.accounts.identity.sign_on import providers, saml_metadata, saml_responses
 
 
-class LarderSamlProvider(OfSettings, SAMLProvider):  # type: ignore[misc]  # allauth ships no types
-    def begin(self, request: HttpRequest, *, process: str, after: str) -> str:
+class LarderSamlProvider(providers.OfSettings, SAMLProvider):  # type: ignore[misc]  # allauth ships no types
+    def start_sign_on(self, request: HttpRequest, *, process: str, after: str) -> str:
         """Return the address of the provider's sign-in page, and remember the attempt in the session."""
-        auth = OneLogin_Saml2_Auth(responses.request_data(self.ours), metadata.settings_for(self.ours))
+        auth = OneLogin_Saml2_Auth(saml_responses.request_data(self.ours), saml_metadata.settings_for(self.ours))
         url = auth.login(return_to="", force_authn=process != "login")
         self.stash_redirect_state(
             request,
@@ -38,13 +32,10 @@ class LarderSamlProvider(OfSettings, SAMLProvider):  # type: ignore[misc]  # all
         try:
             state = self.unstash_redirect_state(request, claims["asked"])
         except PermissionDenied:
-            raise Invalid(
-                "This sign-in was not begun in this browser, was used already, or took longer than ten minutes.",
-                hint="Start again on the sign-in page.",
-            ) from None
+            raise providers.not_begun_here() from None
         login = self.sociallogin_from_response(request, claims)
         login.state = state
-        login.identity = sign_on.identity_of(self.ours, claims)
+        login.identity = providers.identity_of(self.ours, claims)
         login.claims = claims
         response: HttpResponse = complete_social_login(request, login)
         return response
