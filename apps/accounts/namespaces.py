@@ -9,8 +9,9 @@ from django.db.models import F, Q, QuerySet
 
 from apps.accounts import namespace_deletion
 from apps.accounts.access.gate import Viewer, highest_role, operates, visible_namespaces
+from apps.accounts.access.operators import creation_refused
 from apps.accounts.access.people_only import people_only
-from apps.accounts.models import BreakingChanges, Grant, Membership, Namespace, Role, Scope, Team, User, Visibility
+from apps.accounts.models import BreakingChanges, Grant, Membership, Namespace, Role, Team, User, Visibility
 from apps.accounts.people import service_accounts
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -30,30 +31,6 @@ def limits_of(namespace: Namespace) -> tuple[int, int]:
         settings.NAMESPACE_MAX_BYTES if own_bytes is None else own_bytes,
         settings.NAMESPACE_MAX_VERSIONS if own_versions is None else own_versions,
     )
-
-
-def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
-    """Return why the viewer may not create namespaces (or teams), empty if they may. A setting limits it to staff."""
-    if actor.user is None:
-        return f"Creating {what} needs credentials."
-    if actor.user.is_service:
-        return f"Service accounts cannot create {what.removeprefix('a ')}s."
-    if not operates(actor):
-        if actor.user.is_staff:
-            return f"Your account can read everything but cannot create {what.removeprefix('a ')}s."
-        if settings.NAMESPACE_CREATION == "staff":
-            return f"Only staff create {what.removeprefix('a ')}s here (LARDER_NAMESPACE_CREATION)."
-    return _token_refused(actor, what)
-
-
-def _token_refused(actor: Viewer, what: str) -> str:
-    if actor.token is None:
-        return ""
-    if actor.token.scope != Scope.MANAGE:
-        return f"Creating {what} needs a token with the scope manage; this one has only {actor.token.scope}."
-    if actor.token.only_name or actor.token.is_limited:
-        return f"This token has limits, so it cannot create {what}."
-    return ""
 
 
 def create(

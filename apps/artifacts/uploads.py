@@ -14,7 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.access.reauthorising import authorised_to_the_end
+from apps.accounts.identity.reauthorising import authorised_to_the_end
 from apps.accounts.models import Namespace
 from apps.artifacts import chunked
 from apps.artifacts.chunked import Chunks

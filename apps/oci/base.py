@@ -12,8 +12,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
-from apps.accounts.access import reauthorising
 from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import reauthorising
 from apps.accounts.models import ApiToken
 from apps.artifacts import names
 from apps.artifacts.models import Repository

@@ -7,8 +7,9 @@ from typing import Self, TypedDict
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Lower
 
-from apps.accounts.access import gate, reauthorising
+from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import reauthorising
 from apps.accounts.models import Namespace, Role
 from apps.artifacts.errors import NameInvalid, NameUnknown, Unsupported
 from apps.artifacts.models import Repository

@@ -1,10 +1,30 @@
 """The gate for actions of staff and their permissions: one rule for the API, the portal and the admin."""
 
-from apps.accounts.access.gate import Viewer, grants_of, namespace_and_role, namespace_for
+from django.conf import settings
+
+from apps.accounts.access.gate import Viewer, grants_of, namespace_and_role, namespace_for, operates
 from apps.accounts.models import Namespace, Role, Scope
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import RoleRequired
+
+
+def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
+    """Return why the viewer may not create namespaces (or teams), empty if they may. A setting limits it to staff."""
+    if actor.user is None:
+        return f"Creating {what} needs credentials."
+    if actor.user.is_service:
+        return f"Service accounts cannot create {what.removeprefix('a ')}s."
+    if not operates(actor):
+        if actor.user.is_staff:
+            return f"Your account can read everything but cannot create {what.removeprefix('a ')}s."
+        if settings.NAMESPACE_CREATION == "staff":
+            return f"Only staff create {what.removeprefix('a ')}s here (LARDER_NAMESPACE_CREATION)."
+    token = actor.token
+    if token is not None and token.scope != Scope.MANAGE:
+        return f"Creating {what} needs a token with the scope manage; this one has only {token.scope}."
+    has_limits = token is not None and (token.only_name or token.is_limited)
+    return f"This token has limits, so it cannot create {what}." if has_limits else ""
 
 
 def is_operator(viewer: Viewer) -> bool:

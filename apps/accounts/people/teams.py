@@ -7,8 +7,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from apps.accounts import namespaces
-from apps.accounts.access import gate
+from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer, visible_namespaces, visible_teams
 from apps.accounts.access.people_only import people_only
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
@@ -33,17 +32,12 @@ def check_name(name: str) -> None:
         raise Invalid(f"The name {name} is a part of Larder's own URLs.", hint="Choose another.")
 
 
-def creation_refused(actor: Viewer) -> str:
-    """Return why the viewer may not create teams, empty if they may. The rule is that of namespaces."""
-    return namespaces.creation_refused(actor, "a team")
-
-
 def create(*, name: str, actor: Viewer, description: str = "") -> Team:
     """Create a team with its creator as first manager. The name of a deleted team stays taken.
 
     Raises Invalid, Conflict, CredentialsRequired or RoleRequired.
     """
-    refused = creation_refused(actor)
+    refused = operators.creation_refused(actor, "a team")
     if actor.user is None:
         raise CredentialsRequired(refused, hint="Sign in, or send an API token with the scope manage.")
     if refused:

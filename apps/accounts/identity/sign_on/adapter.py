@@ -1,4 +1,4 @@
-"""allauth's adapter, with providers from the settings alone. `people.sign_on` has the subclass of SOCIALACCOUNT_ADAPTER.
+"""allauth's adapter with the providers of the settings alone. `people.sign_on` has the one of SOCIALACCOUNT_ADAPTER.
 
 The protocols' modules, which import requests, PyJWT, lxml and xmlsec, are loaded with the first sign-on.
 """

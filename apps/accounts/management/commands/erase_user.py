@@ -5,9 +5,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from apps.accounts import erasure
 from apps.accounts.access.gate import NOBODY
 from apps.accounts.models import User
-from apps.accounts.people import deactivation, erasure
+from apps.accounts.people import deactivation
 from apps.lib.errors import RegistryError
 
 
