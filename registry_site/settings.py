@@ -5,14 +5,12 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-import django_stubs_ext
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
-from registry_site import env, logs
+from registry_site import env, generic_classes, logs
 
-# ModelForm[User] and its like: generic at run time as well, so that types need no tricks.
-django_stubs_ext.monkeypatch()
+generic_classes.allow_arguments()
 
 # --- Where things are -----------------------------------------------------------------------------
 
