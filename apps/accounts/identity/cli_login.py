@@ -139,11 +139,6 @@ def machine_of(browser: str, viewer: Viewer) -> str:
     return rows.order_by("-pk").values_list("machine", flat=True).first() or ""
 
 
-def prune() -> int:
-    """Delete old codes; return how many."""
-    return LoginCode.objects.filter(expires_at__lt=timezone.now() - CODE_MEMORY).delete()[0]
-
-
 def _reason_to_refuse(row: LoginCode, fields: Mapping[str, str]) -> str:
     checks = (
         (row.used_at is not None, "was used before; a token that it gave is revoked"),
