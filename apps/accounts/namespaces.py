@@ -67,7 +67,11 @@ def create(
 
 @transaction.atomic
 def _create(name: str, visibility: str, description: str, owner: User, actor: Viewer) -> Namespace:
-    _wait_for_look_alikes(name)
+    if connection.vendor == "postgresql":
+        # One transaction at a time creates a name of this look: no constraint decides between `acme` and `acne`.
+        # (On SQLite every transaction that writes waits for the others.)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOOK_LOCK, crc32(skeleton(name).encode()) - 2**31])
     # No check before the insert: the unique constraints decide between two at once.
     namespace = Namespace.objects.create(
         name=name,
@@ -89,16 +93,6 @@ def _create(name: str, visibility: str, description: str, owner: User, actor: Vi
         **({"looks_like": alike} if alike else {}),
     )
     return namespace
-
-
-def _wait_for_look_alikes(name: str) -> None:
-    """Let one transaction at a time create a name of this look: no constraint decides between `acme` and `acne`.
-
-    On SQLite every transaction that writes waits for the others.
-    """
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOOK_LOCK, crc32(skeleton(name).encode()) - 2**31])
 
 
 def _look_alikes(namespace: Namespace, owner: User, actor: Viewer) -> list[int]:
@@ -177,7 +171,13 @@ def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> 
     if actor.user is None or not actor.user.is_staff:
         raise RoleRequired("Only staff set the quotas of a namespace.", hint="Ask an operator.")
     for field, value in quotas.items():
-        _check_quota(field, value)
+        if field not in LARGEST_QUOTA:
+            raise Invalid(f"There is no quota {field!r}.", hint=f"Quotas are {', '.join(LARGEST_QUOTA)}.")
+        if value is not None and not 0 <= value <= LARGEST_QUOTA[field]:
+            raise Invalid(
+                f"{field} is from 0 (no limit) to {LARGEST_QUOTA[field]:,}, or empty for the default; found {value:,}.",
+                hint="Choose another number.",
+            )
     row = _locked(namespace)
     changes = {field: (getattr(row, field), value) for field, value in quotas.items() if value != getattr(row, field)}
     if not changes:
@@ -336,16 +336,6 @@ def _keep_an_owner(leaving: Grant) -> None:
     if not others.exclude(pk=leaving.pk).exists():
         raise Conflict(
             "A namespace needs at least one owner, and this is the last one.", hint="Make someone else owner first."
-        )
-
-
-def _check_quota(field: str, value: int | None) -> None:
-    if field not in LARGEST_QUOTA:
-        raise Invalid(f"There is no quota {field!r}.", hint=f"Quotas are {', '.join(LARGEST_QUOTA)}.")
-    if value is not None and not 0 <= value <= LARGEST_QUOTA[field]:
-        raise Invalid(
-            f"{field} is from 0 (no limit) to {LARGEST_QUOTA[field]:,}, or empty for the default; found {value:,}.",
-            hint="Choose another number.",
         )
 
 

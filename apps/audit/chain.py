@@ -61,27 +61,24 @@ def link() -> int:
     """Link the rows that have no link yet, and return how many. Another process that does the same loses."""
     count = 0
     try:
-        while made := _link_batch():
-            count += made
+        while True:
+            newest = Link.objects.order_by("-pk").first()
+            reached = Link.objects.aggregate(reached=Max("event_id"))["reached"] or 0
+            rows = AuditEvent.objects.filter(pk__gt=reached - _OUT_OF_ORDER).exclude(Exists(_link_of_row()))
+            digest, links = newest.digest if newest else "", []
+            for event in rows.order_by("pk").values(*FIELDS)[:BATCH_SIZE]:
+                previous, digest = digest, digest_of(digest, line_of(event))
+                links.append(Link(event_id=event["id"], at=event["at"], previous=previous, digest=digest))
+            if not links:
+                break
+            with transaction.atomic():
+                Link.objects.bulk_create(links)
+            count += len(links)
     except IntegrityError:  # the other one links the rest
         pass
     if count:
-        newest = Link.objects.order_by("-pk").values_list("digest", flat=True)[0]
-        log.info("audit_linked", rows=count, head=newest)
+        log.info("audit_linked", rows=count, head=Link.objects.order_by("-pk").values_list("digest", flat=True)[0])
     return count
-
-
-def _link_batch() -> int:
-    newest = Link.objects.order_by("-pk").first()
-    reached = Link.objects.aggregate(reached=Max("event_id"))["reached"] or 0
-    rows = AuditEvent.objects.filter(pk__gt=reached - _OUT_OF_ORDER).exclude(Exists(_link_of_row()))
-    digest, links = newest.digest if newest else "", []
-    for event in rows.order_by("pk").values(*FIELDS)[:BATCH_SIZE]:
-        previous, digest = digest, digest_of(digest, line_of(event))
-        links.append(Link(event_id=event["id"], at=event["at"], previous=previous, digest=digest))
-    with transaction.atomic():
-        Link.objects.bulk_create(links)
-    return len(links)
 
 
 def _link_of_row() -> Any:

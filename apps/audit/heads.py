@@ -122,7 +122,10 @@ def problems_of(path: Path) -> list[str]:
         return [f"{path} cannot be read, so no recorded head was compared: {error}."]
     if not heads:
         return [f"{path} has no head, so none was compared."]
-    pruned_until = _pruned_until()
+    # An event of the database may be forged, the least age is not.
+    pruned_until = datetime.min.replace(tzinfo=UTC)
+    if (pruned := AuditEvent.objects.filter(kind=Kind.AUDIT_PRUNED).order_by("-pk").first()) is not None:
+        pruned_until = min(datetime.fromisoformat(pruned.detail["before"]), timezone.now() - SHORTEST_LIFETIME)
     missing = [head for head in _absent(heads) if datetime.fromisoformat(head.at) >= pruned_until]
     if not missing:
         return []
@@ -170,10 +173,3 @@ def _absent(heads: list[Head]) -> list[Head]:
         there = {newest, *before}
         absent += [head for head in batch if head.head not in there]
     return absent
-
-
-def _pruned_until() -> datetime:
-    """Return the time before which heads may be gone. An event of the database may be forged, the least age is not."""
-    never = datetime.min.replace(tzinfo=UTC)
-    pruned = AuditEvent.objects.filter(kind=Kind.AUDIT_PRUNED).order_by("-pk").values_list("detail", flat=True).first()
-    return min(datetime.fromisoformat(pruned["before"]), timezone.now() - SHORTEST_LIFETIME) if pruned else never

@@ -3,9 +3,9 @@
 Some need a person who was asked a moment ago. The page does that; `refuse_token` keeps tokens out, which prove nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
@@ -29,11 +29,13 @@ def people_only(act: str) -> Callable[[Callable[Given, Answer]], Callable[Given,
             actor = named["actor"]
             assert isinstance(actor, Viewer)  # noqa: S101  # every verb takes it by name
             if is_machine(actor):
+                team = named.get("team") or getattr(named.get("membership"), "team", None)
+                namespace = named.get("namespace") or getattr(named.get("grant"), "namespace", None)
                 record(
                     Kind.PERMISSION_REFUSED,
                     actor_id=actor.user_id,
                     token_id=actor.token_id,
-                    subject=_subject(named),
+                    subject=f"team/{team}" if team else str(namespace or named.get("release") or ""),
                     needed=f"a person, to {act}",
                     held="service account",
                 )
@@ -65,9 +67,3 @@ def is_machine(viewer: Viewer) -> bool:
     if viewer.user is None or not viewer.user.is_service:
         return False
     return viewer.token is None or not viewer.token.manages_people
-
-
-def _subject(named: Mapping[str, Any]) -> str:
-    team = named.get("team") or getattr(named.get("membership"), "team", None)
-    namespace = named.get("namespace") or getattr(named.get("grant"), "namespace", None)
-    return f"team/{team}" if team else str(namespace or named.get("release") or "")

@@ -86,22 +86,18 @@ def allow_manage(*, account: User, allowed: bool, actor: Viewer) -> None:
     if allowed:
         act, hint = "allow a service account the scope manage", "Sign in, and allow it on the account's page."
         refuse_token(actor, act, subject=f"user/{account.pk}", hint=hint)
-    _allow_manage(account, allowed=allowed, actor=actor)
-
-
-@transaction.atomic
-def _allow_manage(account: User, *, allowed: bool, actor: Viewer) -> None:
-    row = User.objects.select_for_update().get(pk=account.pk)
-    if not row.is_service or row.service_of is None or not row.is_active:
-        raise NotFound("There is no such service account.", hint="The team's page has the list.")
-    if row.may_manage == allowed:
-        return
-    User.objects.filter(pk=row.pk).update(may_manage=allowed)
-    account.may_manage = allowed
-    if not allowed:
-        for token in ApiToken.objects.filter(user=row, scope=Scope.MANAGE, revoked_at=None).order_by("pk"):
-            tokens.revoke(token=token, actor=actor)
-    _record(Kind.SERVICE_ACCOUNT_CHANGED, row.service_of, row, actor, may_manage=allowed)
+    with transaction.atomic():  # the audit row of a refusal stays
+        row = User.objects.select_for_update().get(pk=account.pk)
+        if not row.is_service or row.service_of is None or not row.is_active:
+            raise NotFound("There is no such service account.", hint="The team's page has the list.")
+        if row.may_manage == allowed:
+            return
+        User.objects.filter(pk=row.pk).update(may_manage=allowed)
+        account.may_manage = allowed
+        if not allowed:
+            for token in ApiToken.objects.filter(user=row, scope=Scope.MANAGE, revoked_at=None).order_by("pk"):
+                tokens.revoke(token=token, actor=actor)
+        _record(Kind.SERVICE_ACCOUNT_CHANGED, row.service_of, row, actor, may_manage=allowed)
 
 
 def with_warnings(accounts: QuerySet[User]) -> QuerySet[User]:

@@ -107,7 +107,9 @@ def set_manager(*, membership: Membership, is_manager: bool, actor: Viewer) -> N
     Raises Invalid for a service account.
     """
     _locked(membership.team_id)
-    row = _row_of(membership)
+    row = Membership.objects.select_related("team", "user").filter(pk=membership.pk).first()
+    if row is None:
+        raise NotFound("This person is no longer in the team.", hint="The team's page has the list.")
     if row.is_manager == is_manager:
         return
     if is_manager:
@@ -132,7 +134,8 @@ def remove(*, membership: Membership, actor: Viewer) -> None:
         return
     team = row.team
     _keep_a_manager(row, actor)
-    if row.user.is_active and not _people_of(team).exclude(pk=row.pk).exists():
+    others = team.memberships.filter(user__is_active=True, user__is_service=False).exclude(pk=row.pk)
+    if row.user.is_active and not others.exists():
         _keep_owners(team, owned, f"Without {row.user} the team {team} has nobody left, and it")
     row.delete()
     _record(Kind.TEAM_MEMBER_REMOVED, team, actor, user=row.user_id)
@@ -216,17 +219,6 @@ def _locked_with_namespaces(pk: int) -> list[Namespace]:
             f"Someone has just given a namespace to the team {team}.", hint="Reload the page, and send it again."
         )
     return locked
-
-
-def _people_of(team: Team) -> QuerySet[Membership]:
-    return team.memberships.filter(user__is_active=True, user__is_service=False)
-
-
-def _row_of(membership: Membership) -> Membership:
-    row = Membership.objects.select_related("team", "user").filter(pk=membership.pk).first()
-    if row is None:
-        raise NotFound("This person is no longer in the team.", hint="The team's page has the list.")
-    return row
 
 
 def _keep_a_manager(leaving: Membership, actor: Viewer) -> None:

@@ -237,13 +237,11 @@ def _may_connect(address: Address, parts: SplitResult, allowed: Networks) -> boo
         address = IPv4Address(int(address) & 0xFFFFFFFF)
     if any(address in network for network in allowed):
         return True
-    return _is_public(address) and _is_https(parts)
-
-
-def _is_public(address: Address) -> bool:
     if isinstance(address, IPv6Address):
-        return address in _GLOBAL_IPV6 and not any(address in network for network in _SPECIAL_IPV6)
-    return not any(address in network for network in _SPECIAL_IPV4)
+        is_public = address in _GLOBAL_IPV6 and not any(address in network for network in _SPECIAL_IPV6)
+    else:
+        is_public = not any(address in network for network in _SPECIAL_IPV4)
+    return is_public and _is_https(parts)
 
 
 def _resolved(parts: SplitResult, allowed: Networks) -> list[tuple[socket.AddressFamily, Any]]:
