@@ -12,7 +12,6 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Invitation, Membership, Role, User
 from apps.accounts.people import deactivation, teams
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid
 
 
@@ -47,13 +46,7 @@ def erase(*, user: User, actor: Viewer, hand_to: User | None = None) -> None:
         is_superuser=False,
     )
     user.refresh_from_db()
-    record(
-        Kind.USER_ERASED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=f"user/{row.pk}",
-        handed_to=hand_to.pk if hand_to else None,
-    )
+    actor.record(Kind.USER_ERASED, subject=f"user/{row.pk}", handed_to=hand_to.pk if hand_to else None)
 
 
 def _hand_over(user: User, actor: Viewer, hand_to: User | None) -> None:

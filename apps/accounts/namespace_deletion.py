@@ -16,7 +16,6 @@ from apps.accounts.access.people_only import people_only
 from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User, Visibility
 from apps.accounts.people import invitations
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import Conflict
 
 # Describes what its room has in the namespace, such as "2 versions"; empty for nothing.
@@ -59,14 +58,7 @@ def delete(*, namespace: Namespace, actor: Viewer) -> None:
         Namespace.objects.filter(pk=row.pk).update(
             deleted_at=timezone.now(), former_owners=former, visibility=Visibility.PRIVATE
         )
-        record(
-            Kind.NAMESPACE_DELETED,
-            actor_id=actor.user_id,
-            token_id=actor.token_id,
-            subject=row.name,
-            visibility=row.visibility,
-            former_owners=former,
-        )
+        actor.record(Kind.NAMESPACE_DELETED, subject=row.name, visibility=row.visibility, former_owners=former)
 
 
 @transaction.atomic
@@ -87,10 +79,8 @@ def revive(*, name: str, visibility: str, description: str, actor: Viewer) -> Na
     for grant in grants:
         grant.namespace, grant.role, grant.given_by = row, Role.OWNER, actor.user
     Grant.objects.bulk_create(grants)
-    record(
+    actor.record(
         Kind.NAMESPACE_CREATED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=row.name,
         visibility=visibility,
         again=True,

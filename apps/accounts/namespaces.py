@@ -14,7 +14,6 @@ from apps.accounts.access.people_only import people_only
 from apps.accounts.models import BreakingChanges, Grant, Membership, Namespace, Role, Team, User, Visibility
 from apps.accounts.people import service_accounts
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.addresses import canonical, check_namespace, skeleton
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
 
@@ -83,14 +82,12 @@ def _create(name: str, visibility: str, description: str, owner: User, actor: Vi
     )
     alike = _look_alikes(namespace, owner, actor)
     Grant.objects.create(namespace=namespace, user=owner, role=Role.OWNER, given_by=owner)
-    record(
+    actor.record(
         Kind.NAMESPACE_CREATED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=name,
         visibility=visibility,
         owner=owner.pk,
-        **({"looks_like": alike} if alike else {}),
+        **{"looks_like": alike} if alike else {},
     )
     return namespace
 
@@ -153,12 +150,8 @@ def change(
     Namespace.objects.filter(pk=row.pk).update(**new)
     for field, value in new.items():
         setattr(namespace, field, value)
-    record(
-        Kind.NAMESPACE_CHANGED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=row.name,
-        changes={field: list(pair) for field, pair in changes.items()},
+    actor.record(
+        Kind.NAMESPACE_CHANGED, subject=row.name, changes={field: list(pair) for field, pair in changes.items()}
     )
 
 
@@ -185,12 +178,8 @@ def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> 
     Namespace.objects.filter(pk=row.pk).update(**{field: after for field, (_, after) in changes.items()})
     for field, (_, after) in changes.items():
         setattr(namespace, field, after)
-    record(
-        Kind.NAMESPACE_QUOTA_CHANGED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=row.name,
-        changes={field: list(pair) for field, pair in changes.items()},
+    actor.record(
+        Kind.NAMESPACE_QUOTA_CHANGED, subject=row.name, changes={field: list(pair) for field, pair in changes.items()}
     )
 
 
@@ -214,10 +203,8 @@ def grant(*, namespace: Namespace, grantee: User | Team, role: Role, actor: View
         **who,
         defaults={"role": role, "given_by": actor.user, "created_by_token": actor.token},
     )
-    record(
+    actor.record(
         Kind.GRANT_GIVEN,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=namespace.name,
         **_named(given),
         role=_word(role),
@@ -237,14 +224,7 @@ def withdraw(*, grant: Grant, actor: Viewer) -> None:
     if existing.role == Role.OWNER:
         _keep_an_owner(existing)
     existing.delete()
-    record(
-        Kind.GRANT_WITHDRAWN,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=namespace.name,
-        **_named(existing),
-        role=_word(existing.role),
-    )
+    actor.record(Kind.GRANT_WITHDRAWN, subject=namespace.name, **_named(existing), role=_word(existing.role))
 
 
 @people_only("transfer a namespace")
@@ -274,10 +254,8 @@ def transfer(
         Grant.objects.filter(pk=before.pk).update(role=Role.PUBLISHER, given_by=actor.user)
     elif before:
         Grant.objects.filter(pk=before.pk).delete()
-    record(
+    actor.record(
         Kind.NAMESPACE_TRANSFERRED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=namespace.name,
         to=_named(given),
         giver=_named(before) if before else {},

@@ -45,6 +45,10 @@ class Viewer:
     def token_id(self) -> int | None:
         return self.token.pk if self.token else None
 
+    def record(self, kind: Kind, *, subject: str, **detail: Any) -> None:
+        """Append an event to the audit: what this viewer did or was refused."""
+        record(kind, actor_id=self.user_id, token_id=self.token_id, subject=subject, **detail)
+
 
 NOBODY = Viewer()
 # Staff with this permission act as owner in every namespace. Other staff read everywhere, and have what is granted.
@@ -206,10 +210,8 @@ def team_for(viewer: Viewer, name: str, *, manage: bool = False) -> Team:
     if team is not None and (not manage or may_manage(viewer, team)):
         return team
     if manage:
-        record(
+        viewer.record(
             Kind.PERMISSION_REFUSED,
-            actor_id=viewer.user_id,
-            token_id=viewer.token_id,
             subject=f"team/{name}"[:300],
             needed="manager",
             held="" if team is None else "member",
@@ -335,10 +337,8 @@ def _covers(viewer: Viewer) -> Q:
 
 
 def _record_refusal(viewer: Viewer, name: str, need: Role, standing: Standing) -> None:
-    record(
+    viewer.record(
         Kind.PERMISSION_REFUSED,
-        actor_id=viewer.user_id,
-        token_id=viewer.token_id,
         subject=name[:300],
         needed=need.label.lower(),
         held=standing.role.label.lower() if standing.role else "",

@@ -5,7 +5,6 @@ from django.conf import settings
 from apps.accounts.access.gate import Viewer, grants_of, namespace_and_role, namespace_for, operates
 from apps.accounts.models import Namespace, Role, Scope
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import RoleRequired
 
 
@@ -42,14 +41,7 @@ def require_permission(viewer: Viewer, namespace: Namespace, permission: str, *,
         return
     if unless is not None and grants_of(user).filter(namespace=namespace, role__gte=unless).exists():
         return
-    record(
-        Kind.PERMISSION_REFUSED,
-        actor_id=viewer.user_id,
-        token_id=viewer.token_id,
-        subject=namespace.name,
-        needed=permission,
-        held="staff",
-    )
+    viewer.record(Kind.PERMISSION_REFUSED, subject=namespace.name, needed=permission, held="staff")
     raise RoleRequired(
         f"This needs the permission {permission}: being staff is not enough.", hint="Ask a superuser for it."
     )
@@ -65,7 +57,7 @@ def require_everywhere(viewer: Viewer, permission: str) -> None:
     else:
         return
     refused = {"needed": permission, "held": "staff" if is_operator(viewer) else "no staff"}
-    record(Kind.PERMISSION_REFUSED, actor_id=viewer.user_id, token_id=viewer.token_id, subject="", **refused)
+    viewer.record(Kind.PERMISSION_REFUSED, subject="", **refused)
     raise RoleRequired(f"This needs {needed}.", hint=hint)
 
 
@@ -95,14 +87,7 @@ def operated_namespace_and_role(
     except RoleRequired:
         pass  # recorded there
     else:
-        record(
-            Kind.PERMISSION_REFUSED,
-            actor_id=viewer.user_id,
-            token_id=viewer.token_id,
-            subject=name[:300],
-            needed="staff",
-            held="owner",
-        )
+        viewer.record(Kind.PERMISSION_REFUSED, subject=name[:300], needed="staff", held="owner")
     raise RoleRequired("Only staff can do this: the operators of this registry.", hint="Ask one of them.")
 
 

@@ -9,7 +9,6 @@ from typing import ParamSpec, TypeVar
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import RoleRequired
 
 Given = ParamSpec("Given")
@@ -31,10 +30,8 @@ def people_only(act: str) -> Callable[[Callable[Given, Answer]], Callable[Given,
             if is_machine(actor):
                 team = named.get("team") or getattr(named.get("membership"), "team", None)
                 namespace = named.get("namespace") or getattr(named.get("grant"), "namespace", None)
-                record(
+                actor.record(
                     Kind.PERMISSION_REFUSED,
-                    actor_id=actor.user_id,
-                    token_id=actor.token_id,
                     subject=f"team/{team}" if team else str(namespace or named.get("release") or ""),
                     needed=f"a person, to {act}",
                     held="service account",
@@ -51,10 +48,8 @@ def refuse_token(actor: Viewer, act: str, *, subject: str, hint: str) -> None:
     """Raise RoleRequired if the actor sent a token, which cannot confirm anything."""
     if actor.token is None:
         return
-    record(
+    actor.record(
         Kind.PERMISSION_REFUSED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=subject,
         needed=f"a confirmation by a person, to {act}",
         held=f"a token of scope {actor.token.scope}",

@@ -6,7 +6,6 @@ from apps.accounts.access.gate import Viewer, namespace_for, role_on
 from apps.accounts.identity import sessions, tokens
 from apps.accounts.models import Namespace, Role, User
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, RoleRequired
 
 REFUSALS = (CredentialsRequired, RoleRequired, NotFound)
@@ -20,14 +19,7 @@ def authorise_again(viewer: Viewer, namespace: Namespace, *, only_name: str) -> 
     try:
         current = _as_of_now(viewer)
     except CredentialsRequired:
-        record(
-            Kind.PERMISSION_REFUSED,
-            actor_id=viewer.user_id,
-            token_id=viewer.token_id,
-            subject=namespace.name,
-            needed=Role.PUBLISHER.label.lower(),
-            held="",
-        )
+        viewer.record(Kind.PERMISSION_REFUSED, subject=namespace.name, needed=Role.PUBLISHER.label.lower(), held="")
         raise
     namespace_for(current, namespace.name, need=Role.PUBLISHER, only_name=only_name)
 

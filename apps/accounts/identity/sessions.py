@@ -143,13 +143,7 @@ def end_for(*, user: User, actor: Viewer, digest: str | None = None, besides: st
         if count:
             epoch.advance()
     if count:
-        record(
-            Kind.SESSIONS_ENDED,
-            actor_id=actor.user_id,
-            token_id=actor.token_id,
-            subject=f"user/{user.pk}",
-            count=count,
-        )
+        actor.record(Kind.SESSIONS_ENDED, subject=f"user/{user.pk}", count=count)
     return count
 
 

@@ -104,10 +104,8 @@ def issue(
             created_by_token=actor.token,
         )
         token.namespaces.set(limited_to)
-        record(
+        actor.record(
             Kind.TOKEN_ISSUED,
-            actor_id=actor.user_id,
-            token_id=actor.token_id,
             subject=f"token/{token.pk}",
             user=user.pk,
             scope=scope,
@@ -141,13 +139,7 @@ def revoke(*, token: ApiToken, actor: Viewer) -> None:
         return
     token.revoked_at = now
     epoch.advance()
-    record(
-        Kind.TOKEN_REVOKED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=f"token/{token.pk}",
-        user=token.user_id,
-    )
+    actor.record(Kind.TOKEN_REVOKED, subject=f"token/{token.pk}", user=token.user_id)
 
 
 @transaction.atomic

@@ -10,7 +10,6 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User
 from apps.accounts.people import deactivation
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import Conflict, NotFound, RoleRequired
 
 FLAGS = ("is_active", "is_staff", "is_superuser")
@@ -80,10 +79,8 @@ def change(
         row.user_permissions.set(after)
     if roles_before != roles_after:
         row.groups.set(Group.objects.filter(name__in=roles_after))
-    record(
+    actor.record(
         Kind.USER_CHANGED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=f"user/{row.pk}",
         changes={flag: list(pair) for flag, pair in changes.items()},
         permissions_given=sorted(after - before),
@@ -118,17 +115,11 @@ def set_password(*, user: User, actor: Viewer, password: str) -> None:
     row.set_password(password)
     row.save(update_fields=["password"])
     epoch.advance()  # a new password ends all sessions
-    record(Kind.PASSWORD_CHANGED, actor_id=actor.user_id, token_id=actor.token_id, subject=f"user/{row.pk}")
+    actor.record(Kind.PASSWORD_CHANGED, subject=f"user/{row.pk}")
 
 
 @transaction.atomic
 def rename(*, user: User, actor: Viewer, full_name: str) -> None:
     """Change a person's full name. The audit row, which outlives the person, does not contain it."""
     User.objects.filter(pk=user.pk).update(first_name=full_name, last_name="")
-    record(
-        Kind.USER_CHANGED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=f"user/{user.pk}",
-        changes={"full_name": "changed"},
-    )
+    actor.record(Kind.USER_CHANGED, subject=f"user/{user.pk}", changes={"full_name": "changed"})

@@ -16,7 +16,6 @@ from apps.accounts.access.people_only import people_only, refuse_token
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Membership, Scope, Team, User
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid, NotFound
 
 MAX_NAME_LENGTH = 40
@@ -139,4 +138,4 @@ def account_named(team: Team, name: str) -> User:
 
 def _record(kind: Kind, team: Team, account: User, actor: Viewer, **detail: bool) -> None:
     subject = f"team/{team.name}/{account.pk}"
-    record(kind, actor_id=actor.user_id, token_id=actor.token_id, subject=subject, name=account.username, **detail)
+    actor.record(kind, subject=subject, name=account.username, **detail)

@@ -14,7 +14,6 @@ from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts
 from apps.accounts.team_rows import DeletedTeam
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
@@ -247,4 +246,4 @@ def _check_description(description: str) -> None:
 
 
 def _record(kind: Kind, team: Team, actor: Viewer, **detail: object) -> None:
-    record(kind, actor_id=actor.user_id, token_id=actor.token_id, subject=f"team/{team.name}", **detail)
+    actor.record(kind, subject=f"team/{team.name}", **detail)
