@@ -10,7 +10,7 @@ from django.db import models, transaction
 from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Invitation, Membership, Role, User
-from apps.accounts.people import deactivation, teams
+from apps.accounts.people import accounts, teams
 from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, Invalid
 
@@ -26,7 +26,7 @@ def erase(*, user: User, actor: Viewer, hand_to: User | None = None) -> None:
     if row.is_erased:
         raise Conflict(f"Account {row.pk} is erased already.")
     _hand_over(row, actor, hand_to)
-    deactivation.lock_out(user=row, actor=actor)
+    accounts.lock_out(user=row, actor=actor)
     for grant in Grant.objects.filter(user=row).select_related("namespace").order_by("pk"):
         namespaces.withdraw(grant=grant, actor=actor)
     for membership in Membership.objects.filter(user=row).select_related("team").order_by("pk"):
@@ -52,7 +52,7 @@ def erase(*, user: User, actor: Viewer, hand_to: User | None = None) -> None:
 def _hand_over(user: User, actor: Viewer, hand_to: User | None) -> None:
     if hand_to is not None and (hand_to.pk == user.pk or not hand_to.is_active):
         raise Invalid(f"{hand_to} cannot take over.", hint="Name someone else, with an active account.")
-    behind = deactivation.left_behind(user)
+    behind = accounts.left_behind(user)
     if behind and hand_to is None:
         raise Conflict(f"{user} is {behind}.", hint="Make others owner and manager first, or hand these to someone.")
     if hand_to is None:

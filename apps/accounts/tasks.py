@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from apps.accounts.access import epoch
 from apps.accounts.identity.cli_login import CODE_MEMORY
-from apps.accounts.login_rows import LoginCode
+from apps.accounts.rows import LoginCode
 from apps.blobs import store
 from apps.jobs.pruning import prune_rows
 

@@ -12,7 +12,7 @@ from apps.accounts.access.gate import Viewer, visible_namespaces, visible_teams
 from apps.accounts.access.people_only import people_only
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts
-from apps.accounts.team_rows import DeletedTeam
+from apps.accounts.rows import DeletedTeam
 from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
 

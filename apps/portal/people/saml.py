@@ -33,10 +33,10 @@ _CLAIMS = "saml_claims"
 def acs(request: HttpRequest, provider: str) -> HttpResponse:
     """Check the answer, which strangers may send as well; the library keeps nothing of a wrong one."""
     ours = providers.saml_named(provider)
-    from apps.accounts.identity.sign_on import saml_responses
+    from apps.accounts.identity.sign_on import saml_provider
 
     sign_ins.count_sign_on(request, "saml")
-    claims = explained(request, ours, lambda: saml_responses.claims_of(ours, request.POST.get("SAMLResponse", "")))
+    claims = explained(request, ours, lambda: saml_provider.claims_of(ours, request.POST.get("SAMLResponse", "")))
     if isinstance(claims, HttpResponse):
         return claims
     kept = SessionStore()

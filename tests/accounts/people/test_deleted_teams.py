@@ -8,7 +8,7 @@ from django.apps import apps
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Team
 from apps.accounts.people import teams
-from apps.accounts.team_rows import DeletedTeam
+from apps.accounts.rows import DeletedTeam
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict

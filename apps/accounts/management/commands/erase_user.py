@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from apps.accounts import erasure
 from apps.accounts.access.gate import NOBODY
 from apps.accounts.models import User
-from apps.accounts.people import deactivation
+from apps.accounts.people import accounts
 from apps.lib.errors import RegistryError
 
 
@@ -23,7 +23,7 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         user = _user(options["name"])
         hand_to = _user(options["hand_to"]) if options["hand_to"] else None
-        behind = deactivation.left_behind(user)
+        behind = accounts.left_behind(user)
         if behind and hand_to is None:
             raise CommandError(f"{user} is {behind}. Name a successor with --hand-to USER, or make others owner first.")
         name = user.username
