@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from apps.accounts.access.gate import NOBODY
 from apps.accounts.identity import tokens
+from apps.accounts.management.base import RegistryCommand
 from apps.accounts.models import Namespace, Scope, User
-from apps.lib.errors import RegistryError
 
 
-class Command(BaseCommand):
+class Command(RegistryCommand):
     help = "Print a new API token for a person. It is shown only once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -41,18 +41,15 @@ class Command(BaseCommand):
             existing = Namespace.objects.alphabetical().values_list("name", flat=True)
             raise CommandError(f"There is no namespace {missing[0]!r}. There are: {_listed(existing)}.")
         days = options["days"]
-        try:
-            token, secret = tokens.issue(
-                user=user,
-                label=options["label"],
-                scope=Scope.widest(scopes),
-                namespaces=namespaces.values(),
-                only_name=options["name"],
-                lifetime=None if days is None else timedelta(days=days),
-                actor=NOBODY,
-            )
-        except RegistryError as refused:
-            raise CommandError(f"{refused} {refused.hint}") from None
+        token, secret = tokens.issue(
+            user=user,
+            label=options["label"],
+            scope=Scope.widest(scopes),
+            namespaces=namespaces.values(),
+            only_name=options["name"],
+            lifetime=None if days is None else timedelta(days=days),
+            actor=NOBODY,
+        )
         self.stderr.write(f"A {token.scope} token of {token.user}, until {token.expires_at:%Y-%m-%d %H:%M} UTC:")
         self.stdout.write(secret)
 
