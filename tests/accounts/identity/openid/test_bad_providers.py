@@ -191,6 +191,7 @@ ILL = {
     "a_list": broken(200, b"[]", [("Content-Type", "application/json")]),
     "deep": broken(200, b"[" * 100_000, [("Content-Type", "application/json")]),
     "no_content_type": broken(200, b"{}"),
+    "broken_off": broken(200, b"{}", [("Content-Type", "application/json"), ("Content-Length", "3")]),
     "endless": endless,
 }
 
