@@ -70,7 +70,8 @@ class Front:
                 break
         self.misses += 1
         question.era, question.number = self.lease.era, self.lease.number
-        if question.key not in self._asking and _becomes_ready(question.path):
+        becomes_ready = _BECOMES_READY.match(question.path) and not _BLOBS.match(question.path)
+        if becomes_ready and question.key not in self._asking:
             question.asking = self._asking[question.key] = asyncio.get_running_loop().create_future()
         return False
 
@@ -130,10 +131,6 @@ def may_tell(method: str, path: str) -> bool:
     if path.startswith(_OCI):
         return method not in ("GET", "HEAD") and not _BLOBS.match(path)
     return not _TELLS_NOTHING.match(path)
-
-
-def _becomes_ready(path: str) -> bool:
-    return bool(_BECOMES_READY.match(path)) and not _BLOBS.match(path)
 
 
 async def _has_become_ready(asking: asyncio.Future[bool], seconds: float) -> bool:

@@ -76,7 +76,17 @@ class Lease:
         except (DatabaseError, InterfaceError, OSError) as error:
             log.warning("database_away", error=type(error).__name__)
             return False
-        self._learn(news)
+        counter = news.changes.get(generation.ANYTHING, 0)
+        if counter != self.number:
+            self._changed = news.answered
+        is_continued = news.since >= 0 and counter >= self.number
+        if is_continued and news.changes.get(generation.EVERYTHING, 0) <= self.number:
+            self.changes |= news.changes
+        else:
+            self.era += 1
+            self.changes = {}
+        self.number = counter
+        self._asked = max(self._asked, news.asked)
         return True
 
     async def run_out(self) -> None:
@@ -92,19 +102,6 @@ class Lease:
     def is_current(self, scopes: Iterable[str], era: int, number: int) -> bool:
         """Tell whether what was answered then, and depends on these scopes, still holds."""
         return era == self.era and all(self.changes.get(scope, 0) <= number for scope in scopes)
-
-    def _learn(self, news: News) -> None:
-        counter = news.changes.get(generation.ANYTHING, 0)
-        if counter != self.number:
-            self._changed = news.answered
-        is_continued = news.since >= 0 and counter >= self.number
-        if is_continued and news.changes.get(generation.EVERYTHING, 0) <= self.number:
-            self.changes |= news.changes
-        else:
-            self.era += 1
-            self.changes = {}
-        self.number = counter
-        self._asked = max(self._asked, news.asked)
 
     def _ask(self, since: int) -> News:
         """One query, on a connection of its own that no pool lends and no request closes."""

@@ -161,19 +161,17 @@ def start() -> None:
     """Trace from now on. Web processes and workers call it, commands and tests do not; the SDK survives a fork."""
     if traces.tracer is not None:
         return
-    provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
+    own = {"service.name": "larder", "service.version": larder_version(), "host.name": socket.gethostname()}
+    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last.
+    provider = TracerProvider(
+        resource=Resource.create().merge(Resource(own)).merge(OTELResourceDetector().detect()), shutdown_on_exit=False
+    )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     tracing = traces.tracer = Tracing(provider)
     signals.before_task_publish.connect(tracing.send, weak=False)
     signals.task_prerun.connect(tracing.begin_task, weak=False)
     signals.task_postrun.connect(tracing.end_task, weak=False)
     _send_the_rest_at_the_end(provider)
-
-
-def _resource() -> Resource:
-    own = {"service.name": "larder", "service.version": larder_version(), "host.name": socket.gethostname()}
-    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last.
-    return Resource.create().merge(Resource(own)).merge(OTELResourceDetector().detect())
 
 
 def _send_the_rest_at_the_end(provider: TracerProvider) -> None:

@@ -6,7 +6,7 @@ Django's models. Rows are loaded into the tables of the migrations that they wer
 
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
@@ -130,25 +130,25 @@ def load(folder: Path, state: dict[str, str], last: dict[str, int]) -> None:
         for model in found.values():
             model._base_manager.all()._raw_delete(connection.alias)  # noqa: SLF001  # rows that migrations have made
         for table, model in found.items():
-            _load_table(model, folder / f"{table}.jsonl.gz")
+            with gzip.open(folder / f"{table}.jsonl.gz", "rt", encoding="utf-8") as lines:
+                names = json.loads(next(lines))
+                fields = {field.attname: field for field in model._meta.concrete_fields}  # noqa: SLF001
+                ordered = [fields[name] for name in names]
+                size = min(BATCH_ROWS, connection.ops.bulk_batch_size(ordered, [None] * BATCH_ROWS))
+                while batch := list(islice(lines, size)):
+                    rows = [
+                        model(
+                            **{
+                                field.attname: _value(field, value)
+                                for field, value in zip(ordered, json.loads(line), strict=True)
+                            }
+                        )
+                        for line in batch
+                    ]
+                    # `raw`: as they are, without the dates that fields set themselves.
+                    model._base_manager._insert(rows, fields=ordered, using=connection.alias, raw=True)  # type: ignore[attr-defined]  # noqa: SLF001
         _continue(list(found.values()), last)
     schema.bring_up_to_date()
-
-
-def _load_table(model: type[models.Model], file: Path) -> None:
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        names = json.loads(next(lines))
-        fields = {field.attname: field for field in model._meta.concrete_fields}  # noqa: SLF001
-        ordered = [fields[name] for name in names]
-        size = min(BATCH_ROWS, connection.ops.bulk_batch_size(ordered, [None] * BATCH_ROWS))
-        while batch := list(islice(lines, size)):
-            rows = [model(**_values(ordered, json.loads(line))) for line in batch]
-            # `raw`: as they are, without the dates that fields set themselves.
-            model._base_manager._insert(rows, fields=ordered, using=connection.alias, raw=True)  # type: ignore[attr-defined]  # noqa: SLF001
-
-
-def _values(fields: Sequence[models.Field[Any, Any]], values: list[Any]) -> dict[str, Any]:
-    return {field.attname: _value(field, value) for field, value in zip(fields, values, strict=True)}
 
 
 def _value(field: models.Field[Any, Any], value: Any) -> Any:

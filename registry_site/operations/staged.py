@@ -29,7 +29,8 @@ def snapshot(
     """
     for left in reversed(range(SNAPSHOTS)):
         with dump.snapshot() as using:
-            saved = _save(folder / FOLDER, _keys(using), is_linked=is_linked) if is_wanted else {}
+            keys = staging.keys_in_use(using) | uploads.staging_keys(using) | replacing.staging_keys(using)
+            saved = _save(folder / FOLDER, sorted(keys), is_linked=is_linked) if is_wanted else {}
             gone = [key for key, digest in saved.items() if not digest]
             if gone and left:
                 continue
@@ -37,10 +38,6 @@ def snapshot(
                 say(f"{len(gone)} uploads ended while they were copied: in a restore, upload them again")
             yield using, {key: digest for key, digest in saved.items() if digest}
             return
-
-
-def _keys(using: str) -> list[str]:
-    return sorted(staging.keys_in_use(using) | uploads.staging_keys(using) | replacing.staging_keys(using))
 
 
 def _save(folder: Path, keys: list[str], *, is_linked: bool) -> dict[str, str]:

@@ -215,7 +215,21 @@ class Exchange:
         if view is None:
             await self._answer()
         elif bodies.is_streamed(view, self.method):
-            await self._stream()
+            # Let the view read the body as it arrives, in a thread that may have to wait.
+            self.threads = self.application.upload_threads
+            body = RequestBody(asyncio.get_running_loop(), self.sender)
+            self.environ["wsgi.input"] = body
+            try:
+                if not self._asks_first():
+                    refusal = await body.begin(self.application.gathering)
+                    self.environ[bodies.ARRIVED] = body.has_arrived
+                    if refusal is not None:
+                        self.threads = self.application.refusal_thread
+                        if self.method != "PATCH":  # it continues an upload, and what came counts
+                            self.environ[bodies.REFUSAL] = refusal
+                await self._answer(body)
+            finally:
+                await body.close()
         else:
             await self._gather()
 
@@ -224,23 +238,6 @@ class Exchange:
             return resolve(get_path_info(self.environ)).func
         except Resolver404:
             return None
-
-    async def _stream(self) -> None:
-        """Let the view read the body as it arrives, in a thread that may have to wait."""
-        self.threads = self.application.upload_threads
-        body = RequestBody(asyncio.get_running_loop(), self.sender)
-        self.environ["wsgi.input"] = body
-        try:
-            if not self._asks_first():
-                refusal = await body.begin(self.application.gathering)
-                self.environ[bodies.ARRIVED] = body.has_arrived
-                if refusal is not None:
-                    self.threads = self.application.refusal_thread
-                    if self.method != "PATCH":  # it continues an upload, and what came counts
-                        self.environ[bodies.REFUSAL] = refusal
-            await self._answer(body)
-        finally:
-            await body.close()
 
     def _asks_first(self) -> bool:
         """Tell whether the client waits for `100 Continue`, which the first read of the body sends."""

@@ -24,17 +24,14 @@ def callouts(state: StateCore) -> None:
         if content is not None and begin is not None:
             kind, title = _KINDS[begin[1]]
             content.content = content.content[begin.end() :]
-            tokens += _opened(kind, begin[3].capitalize() if begin[3] else title)
+            box = Token("alert_open", "div", 1, block=True, attrs={"class": f"markdown-alert markdown-alert-{kind}"})
+            head = Token("alert_title_open", "p", 1, block=True, attrs={"class": "markdown-alert-title"})
+            title = begin[3].capitalize() if begin[3] else title
+            words = Token("inline", "", 0, content=title, children=[], block=True)
+            tokens += [box, head, words, Token("alert_title_close", "p", -1, block=True)]
             open_levels.append(token.level)
         tokens.append(token)
         if token.type == "paragraph_close" and open_levels and open_levels[-1] == token.level:
             open_levels.pop()
             tokens.append(Token("alert_close", "div", -1, block=True))
     state.tokens = tokens
-
-
-def _opened(kind: str, title: str) -> list[Token]:
-    box = Token("alert_open", "div", 1, block=True, attrs={"class": f"markdown-alert markdown-alert-{kind}"})
-    head = Token("alert_title_open", "p", 1, block=True, attrs={"class": "markdown-alert-title"})
-    words = Token("inline", "", 0, content=title, children=[], block=True)
-    return [box, head, words, Token("alert_title_close", "p", -1, block=True)]

@@ -43,7 +43,13 @@ def read(
         for entry, pieces in members(file, limits, clock, form, links=links):
             collector.add(entry, pieces)
             entries.append(entry)
-        digest, size = _digest(file, clock)
+        # The digest proves that the file which is stored is the one that was checked.
+        tally = Tally()
+        file.seek(0)
+        while chunk := file.read(_STEP):
+            clock.check()
+            tally.update(chunk)
+        digest, size = tally.hexdigest, tally.size
         keys = tuple(collector.private_keys)
         return Listing(digest, size, tuple(entries), collector.texts, os.getpid(), form, keys)
 
@@ -70,13 +76,3 @@ def one_verdict(form: Form) -> Iterator[None]:
         # Callers log this code as a defect.
         found = f"data that cannot be read ({type(error).__name__})"
         raise refuse("unreadable", found, f"a {form} archive") from error
-
-
-def _digest(file: BinaryIO, clock: Clock) -> tuple[str, int]:
-    """The digest proves that the file which is stored is the one that was checked."""
-    tally = Tally()
-    file.seek(0)
-    while chunk := file.read(_STEP):
-        clock.check()
-        tally.update(chunk)
-    return tally.hexdigest, tally.size

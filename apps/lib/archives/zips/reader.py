@@ -94,7 +94,11 @@ def _read_end(file: BinaryIO, size: int, limits: Limits) -> tuple[int, int, int]
         raise refuse("zip64", "a zip64 end record", "a plain zip", "Pack it with a tool that does not force zip64.")
     if disk or directory_disk or here != entries:
         raise refuse("multi_disk", "one part of a split archive", "a single zip file", "Pack it into one file.")
-    _check_comment(tail[at + _END.size :])
+    # `git archive` writes the commit id there. What could be taken for another record must not be there.
+    text = tail[at + _END.size :].decode("utf-8", "replace")
+    if len(text) > _MAX_COMMENT_CHARACTERS or "PK" in text or "\ufffd" in text or not text.isprintable():
+        expected = f"at most {_MAX_COMMENT_CHARACTERS} printable characters of UTF-8 without 'PK'"
+        raise refuse("comment", f"an archive comment of {len(text)} characters, {text[:40]!r}", expected)
     # Before a single object is built: the end record says how much reading the directory would cost.
     limits.check_entries(entries)
     limits.check_directory(length, "a directory")
@@ -118,14 +122,6 @@ def _find_end(file: BinaryIO, tail: bytes, size: int) -> int:
     if head.startswith(b"PK"):
         raise refuse("truncated", f"{size} bytes without a whole end record", "a complete zip", "Upload it again.")
     raise refuse("not_a_zip", looks_like(head), "a zip archive", "Pack the files as .zip.")
-
-
-def _check_comment(comment: bytes) -> None:
-    """`git archive` writes the commit id there. What could be taken for another record must not be there."""
-    text = comment.decode("utf-8", "replace")
-    if len(text) > _MAX_COMMENT_CHARACTERS or "PK" in text or "\ufffd" in text or not text.isprintable():
-        expected = f"at most {_MAX_COMMENT_CHARACTERS} printable characters of UTF-8 without 'PK'"
-        raise refuse("comment", f"an archive comment of {len(text)} characters, {text[:40]!r}", expected)
 
 
 def _check_place(file: BinaryIO, directory_end: int, end_at: int) -> None:
