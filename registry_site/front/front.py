@@ -1,4 +1,7 @@
-"""The front: repeats what a view answered to the same question under the same generation, and knows no rules (D16)."""
+"""The front: repeats what a view answered to the same question under the same generation, and knows no rules (D16).
+
+`has_answered_at_once` and the table may be used in any thread; the rest runs on the event loop.
+"""
 
 import asyncio
 import re
@@ -10,11 +13,10 @@ from typing import Any
 from django.conf import settings
 
 from apps.http.ready import Ready
-from registry_site.front.access_lines import access_lines
 from registry_site.front.lease import Lease
-from registry_site.front.questions import Key, Question
-from registry_site.front.recognition import Known, Recognition
+from registry_site.front.questions import Key, Known, Question, Recognition
 from registry_site.front.table import Entry, Headers, Origin, Table, whole_of
+from registry_site.server.access_lines import access_lines
 from registry_site.server.middleware import request_id_for
 
 # Below these paths nothing tells of a change to whoever made it: protocol reads, files that are named by their

@@ -41,11 +41,11 @@ from registry_site import wsgi
 # After wsgi, which loads the apps: since Python 3.14 granian's workers are no forks of a process that did.
 from apps.http import byte_ranges
 from apps.releases.publishing.waiting import ASKED, OFFERED
-from registry_site.front.access_lines import access_lines
 from registry_site.front.front import front
 from registry_site.front.questions import Question, question_of
 from registry_site.front.table import Origin
 from registry_site.server import health
+from registry_site.server.access_lines import access_lines
 from registry_site.server.connections import WATCHES_FILES, Peer, connections
 from registry_site.server.first_step import on_the_loop
 from registry_site.server.middleware import ORIGIN

@@ -17,7 +17,7 @@ from apps.lib.archives.rules.limits import Clock, Limits, at_most
 from apps.lib.archives.rules.magic import HEAD_BYTES, looks_like
 from apps.lib.archives.rules.names import broken_names
 from apps.lib.archives.rules.outcome import MAX_REASONS, Entry, Refusal, refuse, shown
-from apps.lib.archives.zips.contents import DEFLATED, STORED, Record, member_pieces
+from apps.lib.archives.zip_contents import DEFLATED, STORED, Record, member_pieces
 from apps.lib.errors import Reason
 
 _MAX_COMMENT_CHARACTERS = 256

@@ -16,7 +16,7 @@ from apps.lib.archives.rules.limits import Clock, Limits, at_most
 from apps.lib.archives.rules.magic import looks_like
 from apps.lib.archives.rules.names import broken_names
 from apps.lib.archives.rules.outcome import MAX_REASONS, Entry, LinkKind, Refusal, refuse, shown
-from apps.lib.archives.tars.headers import (
+from apps.lib.archives.tar_headers import (
     BLOCK,
     FILES,
     FOLDER,
@@ -34,7 +34,7 @@ from apps.lib.archives.tars.headers import (
     read_header,
     read_records,
 )
-from apps.lib.archives.tars.streams import Unpacked, ends_inside, unpacked
+from apps.lib.archives.tar_streams import Unpacked, ends_inside, unpacked
 from apps.lib.errors import Reason
 
 _MAX_PADDING_BYTES = 1024 * 1024  # tar fills its last record; the longest that GNU tar is told to write in practice

@@ -10,8 +10,8 @@ from apps.lib.archives.rules.collector import Collector, Member
 from apps.lib.archives.rules.limits import Clock, Limits
 from apps.lib.archives.rules.magic import Form
 from apps.lib.archives.rules.outcome import Listing, Refusal, refuse
-from apps.lib.archives.tars.reader import tar_members
-from apps.lib.archives.zips.reader import zip_members
+from apps.lib.archives.tar_reader import tar_members
+from apps.lib.archives.zip_reader import zip_members
 from apps.lib.digests import Tally
 from apps.lib.sandbox.positioned import open_positioned
 

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from apps.lib.archives.child.inspecting import members, one_verdict
+from apps.lib.archives.child_inspecting import members, one_verdict
 from apps.lib.archives.rules.collector import Member
 from apps.lib.archives.rules.limits import Clock, Limits, at_most
 from apps.lib.archives.rules.outcome import Entry, Refusal, refuse
