@@ -131,25 +131,21 @@ class RequestSpans:
         with tracing.within(span):
             response = self.get_response(request)
         if (origin := request.META.get(ORIGIN)) is not None:
-            _describe(span, str(method), request, response.status_code, origin)
+            span.update_name(f"{method} {origin['route']}")
+            found = {
+                "http.request.method": str(method),
+                "http.response.status_code": response.status_code,
+                "http.route": f"/{request.resolver_match.route}" if request.resolver_match else None,
+                "larder.route": origin["route"],
+                "larder.person": origin["person"],
+                "larder.release": origin["release"],
+                "larder.request_id": request.META.get("larder.request_id"),
+            }
+            span.set_attributes({name: value for name, value in found.items() if value is not None})
+            if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                _fail(span, str(response.status_code))
             span.end()
         return response
-
-
-def _describe(span: Span, method: str, request: HttpRequest, status: int, origin: dict[str, Any]) -> None:
-    span.update_name(f"{method} {origin['route']}")
-    found = {
-        "http.request.method": method,
-        "http.response.status_code": status,
-        "http.route": f"/{request.resolver_match.route}" if request.resolver_match else None,
-        "larder.route": origin["route"],
-        "larder.person": origin["person"],
-        "larder.release": origin["release"],
-        "larder.request_id": request.META.get("larder.request_id"),
-    }
-    span.set_attributes({name: value for name, value in found.items() if value is not None})
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        _fail(span, str(status))
 
 
 def _fail(span: Span, kind: str) -> None:

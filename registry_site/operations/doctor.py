@@ -148,7 +148,11 @@ def workers() -> Iterator[Finding]:
 
 
 def clocks() -> Iterator[Finding]:
-    late = datetime.now(UTC) - _database_time()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT CURRENT_TIMESTAMP")
+        told = cursor.fetchone()[0]
+    told = told if isinstance(told, datetime) else datetime.fromisoformat(told).replace(tzinfo=UTC)
+    late = datetime.now(UTC) - told
     if abs(late) > CLOCK_LIMIT:
         which = "ahead of" if late > timedelta() else "behind"
         found = f"this host is {abs(late).total_seconds():.0f} s {which} the database"
@@ -158,13 +162,6 @@ def clocks() -> Iterator[Finding]:
         yield Finding("clock", FAIL, found, "Synchronise the clocks (NTP): storage refuses signed requests.")
     else:
         yield Finding("clock", OK, f"agrees with database and storage within {CLOCK_LIMIT.total_seconds():.0f} s")
-
-
-def _database_time() -> datetime:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT CURRENT_TIMESTAMP")
-        found = cursor.fetchone()[0]
-    return found if isinstance(found, datetime) else datetime.fromisoformat(found).replace(tzinfo=UTC)
 
 
 def key_services() -> Iterator[Finding]:

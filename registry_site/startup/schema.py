@@ -17,7 +17,7 @@ from django.apps import apps
 from django.apps.registry import Apps
 from django.core.management import call_command
 from django.core.management.commands.migrate import Command as Migrate
-from django.db import DatabaseError, connection, models
+from django.db import DatabaseError, connection
 from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.executor import MigrationExecutor
 
@@ -169,13 +169,8 @@ def mismatches(of: Apps) -> Iterator[str]:
         expected = {column.column for column in meta.local_concrete_fields if column.column}
         yield from (f"{table} has no column {name}" for name in sorted(expected - found.columns[table]))
         yield from (f"{table} needs an unknown column {name}" for name in sorted(found.needed[table] - expected))
-        yield from (f"{table} has no {name}" for name in sorted(_rules(model) - found.rules))
-
-
-def _rules(model: type[models.Model]) -> set[str]:
-    """Return the named constraints and indexes of the model, without those that Django names."""
-    meta = model._meta  # noqa: SLF001
-    return {rule.name for rule in (*meta.constraints, *meta.indexes) if rule.name}
+        named = {rule.name for rule in (*meta.constraints, *meta.indexes) if rule.name}  # not those that Django names
+        yield from (f"{table} has no {name}" for name in sorted(named - found.rules))
 
 
 def _read() -> _State:

@@ -116,7 +116,20 @@ class _Reader:
             self._count += header.kind not in (PAX, LONG_NAME, LONG_LINK)
             self._limits.check_entries(self._count)
             yield header
-        self._read_end()
+        # After the first block of zeros: a second one, zeros to fill the last record, and nothing else.
+        piece = self._data.up_to(BLOCK)
+        if len(piece) < BLOCK:
+            raise refuse("truncated", "half of a tar's end", "two blocks of zeros at its end")
+        padding = 0
+        while piece:
+            padding += len(piece)
+            if piece.strip(b"\0"):
+                raise refuse("trailing_bytes", "bytes after the tar's end", "nothing after it")
+            if padding > _MAX_PADDING_BYTES:
+                raise refuse(
+                    "trailing_bytes", f"more than {_MAX_PADDING_BYTES} zeros at the tar's end", "a shorter end"
+                )
+            piece = self._data.some(STEP)
 
     def _no_header(self, block: bytes, seen: int, found: str) -> Refusal:
         if seen and len(block) < BLOCK:
@@ -216,22 +229,6 @@ class _Reader:
             left -= len(piece)
             yield piece
         self._data.exactly(-entry.size % BLOCK, entry.name)
-
-    def _read_end(self) -> None:
-        """After the first block of zeros: a second one, zeros to fill the last record, and nothing else."""
-        piece = self._data.up_to(BLOCK)
-        if len(piece) < BLOCK:
-            raise refuse("truncated", "half of a tar's end", "two blocks of zeros at its end")
-        padding = 0
-        while piece:
-            padding += len(piece)
-            if piece.strip(b"\0"):
-                raise refuse("trailing_bytes", "bytes after the tar's end", "nothing after it")
-            if padding > _MAX_PADDING_BYTES:
-                raise refuse(
-                    "trailing_bytes", f"more than {_MAX_PADDING_BYTES} zeros at the tar's end", "a shorter end"
-                )
-            piece = self._data.some(STEP)
 
 
 def _agreed(short: bytes, path: bytes | None, long_name: bytes | None, file: str) -> bytes:
