@@ -164,6 +164,10 @@ def until_tables_are_free(migrate: Callable[[], object]) -> None:
             if getattr(error.__cause__, "sqlstate", "") != LOCK_NOT_AVAILABLE or time.monotonic() > deadline:
                 raise
             log.warning("migration_waits", reason=str(error).strip().splitlines()[0])
+            if connection.in_atomic_block:
+                # Django adds foreign keys last, and leaves the transaction open if one of them has to wait.
+                connection.close()
+                connection.connect()
             time.sleep(LOCK_PAUSE)
         else:
             return
