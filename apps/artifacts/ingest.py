@@ -47,10 +47,15 @@ def store_blob(
 
     `ending` runs in the transaction after which the blob may be read.
     """
-    _check_digest(arrival, digest)
+    found = arrival.fingerprint
+    if digest.hex != (found.sha256 if digest.algorithm == "sha256" else found.sha512):
+        raise DigestInvalid(
+            f"The {found.size} bytes that came have the digest sha256:{found.sha256}: expected {digest}.",
+            hint="Send the blob again.",
+        )
     database_availability.release_connection()
     with transaction.atomic():
-        blob = ingest.claim(arrival.fingerprint)
+        blob = ingest.claim(found)
         row = add(repository, blob, require_room=require_room)
     arrival.store()
     with transaction.atomic():
@@ -76,10 +81,8 @@ def add(repository: Repository, blob: Blob, *, require_room: RequireRoom) -> Rep
     return row
 
 
-def _check_digest(arrival: Arrival, digest: Digest) -> None:
-    found = arrival.fingerprint
-    if digest.hex != (found.sha256 if digest.algorithm == "sha256" else found.sha512):
-        raise DigestInvalid(
-            f"The {found.size} bytes that came have the digest sha256:{found.sha256}: expected {digest}.",
-            hint="Send the blob again.",
-        )
+def mount(repository: Repository, sha256: str, *, require_room: RequireRoom) -> RepositoryBlob | None:
+    """Let readers of the repository read a stored blob; None if it is no longer stored. Raises what `add` raises."""
+    with transaction.atomic():
+        blob = ingest.lock_ready(sha256)
+        return add(repository, blob, require_room=require_room) if blob else None

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import ApiToken, User
 from apps.http.authentication import TokenAuthentication, record_use, viewer_of
-from apps.oci.tokens import registry_tokens
+from apps.oci import registry_tokens
 
 
 @dataclass(frozen=True, slots=True)

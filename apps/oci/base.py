@@ -22,9 +22,8 @@ from apps.http.errors import Failure, oci_dialect
 from apps.http.views import MachineView
 from apps.lib.addresses import canonical
 from apps.lib.net import bodies
-from apps.oci import repositories
+from apps.oci import registry_tokens, repositories
 from apps.oci.authentication import Caller, RegistryAuthentication, caller_of
-from apps.oci.tokens import registry_tokens
 
 PULL, PUSH, DELETE = "pull", "pull,push", "delete"
 

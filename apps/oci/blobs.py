@@ -1,4 +1,4 @@
-"""Find the blobs that may be read in a repository, and delete them there."""
+"""Find the blobs that may be read in a repository, mount them in another one, and delete them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,17 +11,20 @@ from django.utils import timezone
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
+from apps.artifacts import ingest, manifest_references
 from apps.artifacts.errors import BlobUnknown, Unsupported
-from apps.artifacts.models import RepositoryBlob
-from apps.artifacts.names import Digest, ProviderMirror
+from apps.artifacts.manifest_format import Descriptor
+from apps.artifacts.models import Repository, RepositoryBlob
+from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.blobs import store
 from apps.blobs.models import Blob, State
-from apps.lib.errors import Unavailable
+from apps.lib.errors import RegistryError, Unavailable
 from apps.lib.formats.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
 from apps.oci import mirrors, packages, repositories
 from apps.oci.authentication import Caller
 from apps.oci.repositories import VisibleRepository
 from apps.releases.models import Release
+from apps.releases.publishing.quotas import require_bytes
 
 _EMPTY_SHA256 = EMPTY_DIGEST.partition(":")[2]
 # A client that is told that a blob exists does not send it: it must stay until the manifest comes.
@@ -87,6 +90,36 @@ def readable_of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -
     if package is None:
         return Readable(_EMPTY_SHA256, len(EMPTY_BYTES), inline=EMPTY_BYTES)
     return Readable(package.digest, package.size)
+
+
+def for_manifest(found: VisibleRepository, descriptor: Descriptor) -> str | bytes:
+    """Return the sha256 of a blob that a pushed manifest names, or its bytes. Raises ManifestBlobUnknown."""
+    try:
+        readable = readable_in(found, descriptor.digest)
+    except BlobUnknown:
+        raise manifest_references.unknown(descriptor, "blob") from None
+    return readable.inline or readable.sha256
+
+
+def mount(caller: Caller, repository: Repository, digest: Digest, source: str | None) -> RepositoryBlob | None:
+    """Let readers of the repository read a blob of `source`, or of any repository that the caller may read.
+
+    None for unknown, hidden and empty sources alike: the client sends the blob instead. Raises QuotaFull.
+    """
+    if source is None:
+        visible = gate.visible_namespaces(caller.viewer).values("pk")
+        rows = readable_rows(digest).filter(repository__namespace__in=visible)
+        sha256 = rows.values_list("blob__digest", flat=True).first()
+    else:
+        try:
+            name = parse_name(source)
+            if isinstance(name, ProviderMirror):
+                sha256 = readable_of_mirror(caller, name, digest).sha256
+            else:
+                sha256 = readable_in(repositories.find(caller, name), digest).sha256
+        except RegistryError:
+            return None
+    return ingest.mount(repository, sha256, require_room=require_bytes) if sha256 else None
 
 
 def record_seen(caller: Caller, found: VisibleRepository, readable: Readable) -> None:

@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery, Value
 
 from apps.artifacts.errors import ManifestUnknown
 from apps.artifacts.models import Manifest, Tag
-from apps.artifacts.names import is_release_tag, tag_of, version_of
+from apps.artifacts.names import Digest, is_release_tag, tag_of, version_of
 from apps.lib import versions
 from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, digest_of
 from apps.modules import package_manifest
@@ -46,6 +46,15 @@ def served_by_digest(found: VisibleRepository, digest: str, *, bytes_wanted: boo
     if with_it:
         raise ManifestUnknown(f"There is no manifest {digest} in {found.address}.")
     return None
+
+
+def size_of(found: VisibleRepository, digest: Digest) -> int | None:
+    """Return the size of the manifest by which a release is served, or None."""
+    try:
+        served = served_by_digest(found, str(digest), bytes_wanted=False) if found.module else None
+    except ManifestUnknown:
+        return None
+    return served.length if served else None
 
 
 Number = tuple[str, bool, bool]

@@ -11,6 +11,7 @@ from typing import Any
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
+from apps.artifacts import manifests
 from apps.artifacts.errors import ManifestBlobUnknown, ManifestInvalid
 from apps.artifacts.models import Manifest, Repository, RepositoryBlob
 from apps.artifacts.names import Digest, tag_of, version_of
@@ -24,6 +25,8 @@ from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, MODULE_PACKAGE, TITLE
 from apps.modules import package_manifest, publishing
 from apps.modules.checking import examining
 from apps.modules.models import ModuleVersion
+from apps.oci import packages, repositories
+from apps.oci.pushing import Push
 from apps.oci.repositories import VisibleRepository
 from apps.releases.models import Kind, Release, State
 from apps.releases.publishing import reserving
@@ -62,7 +65,25 @@ class Undecided(Unavailable):
         self.release = release
 
 
-def publish(viewer: Viewer, manifest: Manifest, tag: str, *, begun: int | None = None) -> None:
+def publish(push: Push) -> None:
+    """Publish a stored manifest as the version among its tags, then move those that waited for it.
+
+    Raises what `publish_version` and `check` raise.
+    """
+    if not (push.versions or push.others):
+        return
+    rows = Manifest.objects.select_related("repository__namespace")
+    manifest = rows.get(repository=push.repository, digest=str(push.digest))
+    for version in push.versions:
+        publish_version(push.caller.viewer, manifest, version, begun=push.release)
+    if packages.LATEST in push.others:
+        check(manifest.repository, manifest)
+    if push.others:
+        repositories.authorise_again(push.caller, manifest.repository)  # a worker may have taken its time
+        manifests.move_tags(push.caller.viewer, manifest.repository, manifest, push.others)
+
+
+def publish_version(viewer: Viewer, manifest: Manifest, tag: str, *, begun: int | None = None) -> None:
     """Make a stored manifest the release that its strict-SemVer tag names.
 
     Raises Undecided until a worker has checked it: then call again with that release's key as `begun`. In the end it

@@ -14,15 +14,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.access import throttling
+from apps.artifacts import manifests as manifest_rows
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.lib import digests
 from apps.lib.net.bodies import streamed
-from apps.oci import manifests, mirrors, repositories
+from apps.oci import manifests, mirrors, publishing, pushing, repositories
 from apps.oci.base import OciView, ReadyInRepository, warning
-from apps.oci.manifests import Push
-from apps.oci.publishing import Undecided
+from apps.oci.pushing import Push
 from apps.oci.served import Served
 from apps.releases.publishing import waiting
+from apps.releases.publishing.quotas import require_bytes
 
 
 # Large for a body that is gathered.
@@ -40,22 +41,34 @@ class Manifest(ReadyInRepository, OciView):
     def put(self, request: Request, name: str, reference: str) -> Response:
         """201 once it is published. Where the server can wait for that, it calls this again with what was asked."""
         waited = request.META.pop(waiting.ASKED, None)
-        push: Push = waited.resume if waited else self._stored(request, name, reference)
+        push: Push = waited.resume if waited else self._resolved(request, name, reference)
+        if push.manifest is not None:
+            manifest_rows.store(push.caller.viewer, push.repository, push.manifest, require_room=require_bytes)
         try:
-            return created(name, manifests.publish(push))
-        except Undecided as undecided:
+            publishing.publish(push)
+        except publishing.Undecided as undecided:
             if request.META.get(waiting.OFFERED) and time.monotonic() < push.until:
                 release = undecided.release
                 states = waiting.quiet_states(release)
-                again = replace(push, release=release.pk)
+                again = replace(push, manifest=None, release=release.pk)
                 request.META[waiting.ASKED] = waiting.Waiting(release.pk, states, push.until, again)
             raise
+        response = Response(status=HTTPStatus.CREATED)
+        response.headers["Location"] = f"/v2/{name}/manifests/{push.digest}"  # relative: right behind any proxy
+        response.headers["Docker-Content-Digest"] = str(push.digest)
+        if push.subject:  # without it, clients write the fallback tag themselves
+            response.headers["OCI-Subject"] = push.subject
+        if push.tags:
+            response.headers["OCI-Tag"] = ", ".join(push.tags)
+        if push.warning:
+            response.headers["Warning"] = warning(push.warning)
+        return response
 
     def get_authenticators(self) -> list[BaseAuthentication]:
         """A push that has waited keeps its caller, whose rights are looked up where they matter."""
         return [] if waiting.ASKED in self.request.META else super().get_authenticators()
 
-    def _stored(self, request: Request, name: str, reference: str) -> Push:
+    def _resolved(self, request: Request, name: str, reference: str) -> Push:
         address = repositories.pushable(self.caller, name)
         wanted = Digest.parse(reference) if ":" in reference else reference
         repository = repositories.for_push(self.caller, address)
@@ -67,7 +80,7 @@ class Manifest(ReadyInRepository, OciView):
             what="the manifest",
             setting="LARDER_OCI_MANIFEST_MAX_BYTES",
         )
-        return manifests.store(
+        return pushing.resolve(
             self.caller,
             repository,
             wanted,
@@ -97,20 +110,6 @@ def manifest_response(request: Request, served: Served) -> HttpResponseBase:
     response.headers["Docker-Content-Digest"] = served.digest
     if served.warning:
         response.headers["Warning"] = warning(served.warning)
-    return response
-
-
-def created(name: str, put: manifests.Put) -> Response:
-    """With a relative Location, which is right behind any proxy."""
-    response = Response(status=201)
-    response.headers["Location"] = f"/v2/{name}/manifests/{put.digest}"
-    response.headers["Docker-Content-Digest"] = str(put.digest)
-    if put.subject:  # without it, clients write the fallback tag themselves
-        response.headers["OCI-Subject"] = put.subject
-    if put.tags:
-        response.headers["OCI-Tag"] = ", ".join(put.tags)
-    if put.warning:
-        response.headers["Warning"] = warning(put.warning)
     return response
 
 

@@ -20,8 +20,8 @@ from apps.artifacts import names
 from apps.http.authentication import TokenAuthentication, record_use
 from apps.http.forms import fields_of, read_form
 from apps.lib.errors import CredentialsRequired, Invalid
+from apps.oci import registry_tokens
 from apps.oci.base import OciView
-from apps.oci.tokens import registry_tokens
 
 _ACTIONS = ("pull", "push", "delete")
 # The field with the API token, by grant type.
