@@ -1,13 +1,14 @@
 """Store received bytes as a blob of a repository, after checking their digest and the room for them."""
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.accounts.models import Namespace
-from apps.accounts.namespaces import limits_of
 from apps.artifacts.errors import DigestInvalid
 from apps.artifacts.models import Repository, RepositoryBlob
 from apps.artifacts.names import Digest
@@ -18,9 +19,16 @@ from apps.jobs import database_availability
 from apps.lib.errors import TooLarge
 
 SETTING = "LARDER_OCI_BLOB_MAX_BYTES"
-# Raises if a namespace has no room for so many more bytes. Only `releases`, above, knows what else takes room there, so
-# callers bring the check along. It runs in the transaction that takes the room.
-RequireRoom = Callable[[Namespace, int], None]
+
+
+class RequireRoom(Protocol):
+    """Raises if a namespace has no room for so many more bytes. With a row of `counted` it has them already.
+
+    Only `releases`, above, knows what else takes room there, so callers bring the check along. It runs in the
+    transaction that takes the room.
+    """
+
+    def __call__(self, namespace: Namespace, more_bytes: int, *, counted: QuerySet[Any] | None = None) -> None: ...
 
 
 def limited(chunks: Iterable[bytes], *, already: int = 0) -> Iterator[bytes]:
@@ -70,10 +78,8 @@ def add(repository: Repository, blob: Blob, *, require_room: RequireRoom) -> Rep
 
     A blob that the namespace already has takes no more room.
     """
-    if any(limits_of(repository.namespace)):
-        known = RepositoryBlob.objects.filter(repository__namespace=repository.namespace, blob=blob)
-        if not known.exists():
-            require_room(repository.namespace, blob.size)
+    counted = RepositoryBlob.objects.filter(repository__namespace=repository.namespace, blob=blob)
+    require_room(repository.namespace, blob.size, counted=counted)
     row = RepositoryBlob(repository=repository, blob=blob, seen_at=timezone.now())
     RepositoryBlob.objects.bulk_create(
         [row], update_conflicts=True, unique_fields=["repository", "blob"], update_fields=["seen_at"]

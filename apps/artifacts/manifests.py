@@ -15,6 +15,7 @@ from apps.artifacts.names import Digest
 from apps.artifacts.repositories import locked
 from apps.audit import kinds
 from apps.audit.recorder import record
+from apps.lib.formats.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
 
 MAX_TAGS = 100
 
@@ -23,15 +24,15 @@ MAX_TAGS = 100
 class Pushed:
     """A manifest as it comes in. `digest` is the one by which it is addressed; `tags` move with it.
 
-    What it names and the repository has no row of: `readable` is where the blobs are that may be read there all the
-    same (by their sha256, or the bytes themselves), `sizes` has those of manifests that are served there.
+    What it names, and releases serve in the repository without a row: `readable` has the sha256 of blobs, by the digest
+    that the manifest says; `sizes` those of manifests.
     """
 
     digest: Digest
     raw: bytes
     parsed: ParsedManifest
     tags: Sequence[str]
-    readable: Mapping[Digest, str | bytes]
+    readable: Mapping[Digest, str]
     sizes: Mapping[Digest, int | None]
 
 
@@ -65,11 +66,11 @@ def store(viewer: Viewer, repository: Repository, pushed: Pushed, *, require_roo
 
     Raises ManifestBlobUnknown, ManifestInvalid, and what `require_room` raises.
     """
-    for digest, source in pushed.readable.items():
-        if isinstance(source, bytes):
-            uploads.whole(repository, digest, [source], require_room=require_room)
+    for digest, sha256 in pushed.readable.items():
+        if f"sha256:{sha256}" == EMPTY_DIGEST:  # it is served although it is not in storage
+            uploads.whole(repository, digest, [EMPTY_BYTES], require_room=require_room)
         else:
-            ingest.mount(repository, source, require_room=require_room)
+            ingest.mount(repository, sha256, require_room=require_room)
     parsed, now = pushed.parsed, timezone.now()
     with locked(repository.pk):
         rows = Manifest.objects.defer("raw", "annotations").filter(repository=repository)

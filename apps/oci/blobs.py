@@ -11,9 +11,8 @@ from django.utils import timezone
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
-from apps.artifacts import ingest, manifest_references
+from apps.artifacts import ingest
 from apps.artifacts.errors import BlobUnknown, Unsupported
-from apps.artifacts.manifest_format import Descriptor
 from apps.artifacts.models import Repository, RepositoryBlob
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.blobs import store
@@ -90,15 +89,6 @@ def readable_of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -
     if package is None:
         return Readable(_EMPTY_SHA256, len(EMPTY_BYTES), inline=EMPTY_BYTES)
     return Readable(package.digest, package.size)
-
-
-def for_manifest(found: VisibleRepository, descriptor: Descriptor) -> str | bytes:
-    """Return the sha256 of a blob that a pushed manifest names, or its bytes. Raises ManifestBlobUnknown."""
-    try:
-        readable = readable_in(found, descriptor.digest)
-    except BlobUnknown:
-        raise manifest_references.unknown(descriptor, "blob") from None
-    return readable.inline or readable.sha256
 
 
 def mount(caller: Caller, repository: Repository, digest: Digest, source: str | None) -> RepositoryBlob | None:

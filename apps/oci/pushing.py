@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from apps.artifacts import manifest_format, manifest_references, manifests, names
-from apps.artifacts.errors import ManifestInvalid
+from apps.artifacts.errors import BlobUnknown, ManifestInvalid
 from apps.artifacts.manifests import Pushed
 from apps.artifacts.models import Repository
 from apps.artifacts.names import Digest
@@ -21,8 +21,8 @@ from apps.oci.repositories import VisibleRepository
 class Push:
     """`manifest` is None once it is stored: a push that waits for a worker needs its bytes no more.
 
-    Of `tags`, one at most is in `versions`, and those in `others` are moved after the check of a module package; the
-    rest is moved with the manifest. `release` is the one that a worker is to decide on; until `until`
+    Of `tags`, `version` is the one that names a release, or empty; those in `others` are moved after the check of a
+    module package, and the rest with the manifest. `release` is the one that a worker is to decide on; until `until`
     (time.monotonic) the push waits for that.
     """
 
@@ -33,7 +33,7 @@ class Push:
     subject: str
     is_module_package: bool
     tags: Sequence[str]
-    versions: Sequence[str]
+    version: str
     others: Sequence[str]
     until: float
     release: int | None = None
@@ -46,7 +46,7 @@ class Push:
                 f"{self.repository} is not a module: stored, not published. A module's repository is "
                 "namespace/name/system."
             )
-        loose = [tag for tag in self.tags if tag not in self.versions and tag != packages.LATEST]
+        loose = [tag for tag in self.tags if tag not in (self.version, packages.LATEST)]
         if not (self.is_module_package and loose):
             return ""
         named = ", ".join(loose[:10]) + (" and more" if len(loose) > 10 else "")  # noqa: PLR2004 - a sentence, no list
@@ -85,12 +85,24 @@ def resolve(
     missing, children = manifest_references.missing(repository, parsed)
     found = VisibleRepository.of(repository)
     # Clients see the blobs and manifests of releases here, and do not push them.
-    readable = {one.digest: blobs.for_manifest(found, one) for one in missing}
+    readable = {}
+    for one in missing:
+        try:
+            readable[one.digest] = blobs.readable_in(found, one.digest).sha256
+        except BlobUnknown:
+            raise manifest_references.unknown(one, "blob") from None
     sizes = {one.digest: packages.size_of(found, one.digest) for one in children}
 
     is_checked = bool(versions) or (packages.LATEST in others and repository.is_module and parsed.is_module_package)
-    tagged, checked = ((), others) if is_checked else (others, ())
-    pushed = Pushed(digest, raw, parsed, tagged, readable, sizes)
-    until = time.monotonic() + settings.OCI_PUBLISH_WAIT.total_seconds()
-    is_package = parsed.is_module_package
-    return Push(caller, repository, pushed, digest, parsed.subject, is_package, every, versions, checked, until)
+    return Push(
+        caller=caller,
+        repository=repository,
+        manifest=Pushed(digest, raw, parsed, [] if is_checked else others, readable, sizes),
+        digest=digest,
+        subject=parsed.subject,
+        is_module_package=parsed.is_module_package,
+        tags=every,
+        version="".join(versions),
+        others=others if is_checked else [],
+        until=time.monotonic() + settings.OCI_PUBLISH_WAIT.total_seconds(),
+    )

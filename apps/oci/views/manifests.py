@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 
 from django.conf import settings
@@ -45,7 +46,8 @@ class Manifest(ReadyInRepository, OciView):
         if push.manifest is not None:
             manifest_rows.store(push.caller.viewer, push.repository, push.manifest, require_room=require_bytes)
         try:
-            publishing.publish(push)
+            authorise = partial(repositories.authorise_again, push.caller, push.repository)
+            publishing.publish(push, authorise=authorise)
         except publishing.Undecided as undecided:
             if request.META.get(waiting.OFFERED) and time.monotonic() < push.until:
                 release = undecided.release
