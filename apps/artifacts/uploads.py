@@ -34,7 +34,7 @@ from apps.lib.formats.fingerprints import Fingerprint
 LIFETIME = timedelta(hours=20)
 
 
-def begin(viewer: Viewer, repository: Repository) -> UploadSession:
+def begin_session(viewer: Viewer, repository: Repository) -> UploadSession:
     if viewer.user is None:
         raise CredentialsRequired("Pushing needs credentials.", hint="Send an API token.")
     return UploadSession.objects.create(
@@ -62,13 +62,22 @@ def append(session: UploadSession, chunks: Chunks, *, start: int | None = None, 
     """
     lease, key = chunked.take_lease(session, start), ingest.new_key()
     try:
-        came = ingest.stage(key, chunked.renewing(session, lease, limited(chunks, already=session.size)))
+        came = store.stage(key, chunked.renewing(session, lease, limited(chunks, already=session.size)))
         may_be_taken = False
         try:
-            _check_length(came, length)
+            _check_length(came.size, length)
             database_availability.release_connection()
             with transaction.atomic():
-                _take(session, lease, key, came)
+                chunked.take(session, lease, came.size)
+                if came.size:
+                    UploadChunk.objects.create(
+                        session=session,
+                        start=session.size,
+                        size=came.size,
+                        staging_key=key,
+                        sha256=came.digest,
+                        sha512=came.sha512,
+                    )
                 may_be_taken = True
         except BaseException:
             # A commit that broke off may have come through, and then the upload has these bytes; else they are swept.
@@ -99,15 +108,17 @@ def finish(
     """
     if start not in (None, session.size):
         raise OutOfOrder(session.size)
-    if session.size and (rest := _any(chunks)):
-        append(session, rest, start=start, length=length)
+    if session.size:
+        rest = iter(chunks)
+        if (first := next(rest, None)) is not None:
+            append(session, chain([first], rest), start=start, length=length)
     staged = list(session.chunks.order_by("start")) if session.size else []
     if sum(chunk.size for chunk in staged) != session.size:
         raise chunked.unknown()  # another request has just ended it
     try:
         with _joined(staged, authorise, digest) if staged else _received(chunks, digest) as arrival:
             if not staged:
-                _check_length(arrival.fingerprint, length)
+                _check_length(arrival.fingerprint.size, length)
             row = store_blob(
                 session.repository, arrival, digest, require_room=require_room, ending=lambda: _end(session)
             )
@@ -153,29 +164,9 @@ def staging_keys(using: str) -> set[str]:
     return set(UploadChunk.objects.using(using).values_list("staging_key", flat=True))
 
 
-def _take(session: UploadSession, lease: uuid.UUID, key: str, came: Fingerprint) -> None:
-    chunked.take(session, lease, came.size)
-    if came.size:
-        UploadChunk.objects.create(
-            session=session,
-            start=session.size,
-            size=came.size,
-            staging_key=key,
-            sha256=came.sha256,
-            sha512=came.sha512,
-        )
-
-
-def _check_length(came: Fingerprint, length: int | None) -> None:
-    if length is not None and came.size != length:
-        raise UploadInvalid(f"The chunk has {came.size} bytes: expected the {length} of its Content-Range.")
-
-
-def _any(chunks: Chunks) -> Chunks | None:
-    """Return the same chunks; None if there are none."""
-    rest = iter(chunks)
-    first = next(rest, None)
-    return None if first is None else chain([first], rest)
+def _check_length(size: int, length: int | None) -> None:
+    if length is not None and size != length:
+        raise UploadInvalid(f"The chunk has {size} bytes: expected the {length} of its Content-Range.")
 
 
 def _received(chunks: Chunks, digest: Digest) -> AbstractContextManager[Arrival]:

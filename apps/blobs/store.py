@@ -20,8 +20,7 @@ from apps.blobs.backends import STAGING, STEP, BadKey, Damaged, Missing, Storage
 from apps.blobs.care import integrity
 from apps.blobs.care.integrity import DamagedInStorage
 from apps.blobs.models import Blob, State
-from apps.lib.digests import Tally
-from apps.lib.formats.fingerprints import Fingerprint
+from apps.lib.formats.fingerprints import Fingerprint, Fingerprints
 
 __all__ = [
     "STEP",
@@ -74,6 +73,7 @@ _NUMBER_DIGITS = 12
 class Staged:
     digest: str  # sha256, 64 lower-case hex digits
     size: int  # bytes
+    sha512: str = ""  # known for bytes that came in a single chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,10 @@ class SweepReport:
 def stage(key: str, chunks: Iterable[bytes]) -> Staged:
     """Stream to staging, durable on return. What `chunks` raises passes through, and nothing is stored."""
     backends.wait_without_database()
-    tally = Tally()
-    backends.current().write(_staged(key), tally.over(chunks))
-    return Staged(tally.hexdigest, tally.size)
+    prints = Fingerprints(with_sha512=False)
+    backends.current().write(_staged(key), prints.over(chunks))
+    taken = prints.taken
+    return Staged(taken.sha256, taken.size, taken.sha512)
 
 
 def open_staged(key: str) -> BinaryIO:

@@ -31,7 +31,7 @@ def place(namespace, alice):
     push = pushing.resolve(caller, repository, TAG, raw=RAW, content_type=INDEX)
     assert push.manifest is not None
     manifests.store(caller.viewer, repository, push.manifest, require_room=require_bytes)
-    return values(namespace) | {"number": uploads.begin(caller.viewer, repository).pk}
+    return values(namespace) | {"number": uploads.begin_session(caller.viewer, repository).pk}
 
 
 def values(namespace):

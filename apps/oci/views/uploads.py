@@ -40,7 +40,7 @@ class Uploads(OciView):
             digest = Digest.parse(request.GET["digest"])
             uploads.whole(repository, digest, self.body_for(repository), require_room=require_bytes)
             return created(name, digest)
-        return progress(name, uploads.begin(self.viewer, repository), HTTPStatus.ACCEPTED)
+        return progress(name, uploads.begin_session(self.viewer, repository), HTTPStatus.ACCEPTED)
 
 
 @streamed("PATCH", "PUT")
