@@ -75,15 +75,12 @@ class OciView(MachineView):
         response.headers["Docker-Distribution-Api-Version"] = "registry/2.0"
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
         if response.status_code < HTTPStatus.BAD_REQUEST:
-            self._warn_of_the_end(response)
+            token = self.request.auth
+            if isinstance(token, ApiToken) and token.expires_soon:
+                # oras shows it; tofu, terraform and docker show no warnings.
+                ends = f"The API token {token.start}... expires on {token.expires_at:%Y-%m-%d %H:%M} UTC."
+                response.headers.setdefault("Warning", warning(ends))
         return response
-
-    def _warn_of_the_end(self, response: HttpResponseBase) -> None:
-        """oras shows it; tofu, terraform and docker show no warnings."""
-        token = self.request.auth
-        if isinstance(token, ApiToken) and token.expires_soon:
-            ends = f"The API token {token.start}... expires on {token.expires_at:%Y-%m-%d %H:%M} UTC."
-            response.headers.setdefault("Warning", warning(ends))
 
     def credentials_end(self) -> datetime | None:
         """A token of /v2/token ends earlier than the one behind it."""

@@ -154,7 +154,9 @@ def _of_release(found: VisibleRepository, digest: Digest) -> Readable | None:
     """Return the archive of a release, or the empty config that generated manifests name."""
     if found.module is None:
         return None
-    sha256 = _sha256_of(digest)
+    sha256 = digest.hex
+    if digest.algorithm == "sha512":
+        sha256 = Blob.objects.filter(sha512=digest.hex).values_list("digest", flat=True).first() or ""
     release = packages.archive_of(found, sha256) if sha256 else None
     if release is not None:
         return Readable(release.digest, release.size or 0)
@@ -169,9 +171,3 @@ def _pushed(found: VisibleRepository, digest: Digest) -> RepositoryBlob | None:
 
 
 _EMPTIES = frozenset(str(Digest.of(EMPTY_BYTES, algorithm)) for algorithm in ("sha256", "sha512"))
-
-
-def _sha256_of(digest: Digest) -> str | None:
-    if digest.algorithm == "sha256":
-        return digest.hex
-    return Blob.objects.filter(sha512=digest.hex).values_list("digest", flat=True).first()

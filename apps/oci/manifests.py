@@ -35,9 +35,21 @@ def read(found: VisibleRepository, reference: str, *, bytes_wanted: bool = True)
 def delete(caller: Caller, found: VisibleRepository, reference: str) -> None:
     """A tag goes alone; by digest the manifest goes, and every tag on it. Raises ManifestUnknown, Unsupported."""
     if ":" in reference:
-        _delete_manifest(caller, found, str(Digest.parse(reference)))
-    else:
-        _delete_tag(caller, found, reference)
+        digest = str(Digest.parse(reference))
+        with locked(found.row.pk if found.row else 0):
+            if pushed_manifests.is_needed(found.namespace, found.registered.path_name, digest):
+                raise Unsupported(f"{digest} is the manifest of a release.", hint=packages.NEVER_DELETED)
+            if found.row is None:
+                raise unknown(found.address, digest)
+            manifests.delete(caller.viewer, found.row, digest)
+        return
+    if not names.is_tag(reference):  # nor may a NUL reach the database
+        raise unknown(found.address, reference)
+    if found.row is not None and manifests.delete_tag(caller.viewer, found.row, reference):
+        return
+    if packages.served_by_tag(found, reference) is not None:
+        raise Unsupported(f"The tag {reference} is a release.", hint=packages.NEVER_DELETED)
+    raise unknown(found.address, reference)
 
 
 def _of_row(found: VisibleRepository, column: str, reference: str, *, bytes_wanted: bool) -> Served | None:
@@ -52,26 +64,3 @@ def _of_row(found: VisibleRepository, column: str, reference: str, *, bytes_want
     if row["is_release"]:
         return packages.served_by_digest(found, row["digest"], bytes_wanted=bytes_wanted)
     return Served(bytes(row.get("raw", b"")), row["digest"], row["media_type"], size=row["size"])
-
-
-def _delete_manifest(caller: Caller, found: VisibleRepository, digest: str) -> None:
-    with locked(found.row.pk if found.row else 0):
-        if pushed_manifests.is_needed(found.namespace, found.registered.path_name, digest):
-            raise _is_released(f"{digest} is the manifest of a release.")
-        if found.row is None:
-            raise unknown(found.address, digest)
-        manifests.delete(caller.viewer, found.row, digest)
-
-
-def _delete_tag(caller: Caller, found: VisibleRepository, tag: str) -> None:
-    if not names.is_tag(tag):  # nor may a NUL reach the database
-        raise unknown(found.address, tag)
-    if found.row is not None and manifests.delete_tag(caller.viewer, found.row, tag):
-        return
-    if packages.served_by_tag(found, tag) is not None:
-        raise _is_released(f"The tag {tag} is a release.")
-    raise unknown(found.address, tag)
-
-
-def _is_released(why: str) -> Unsupported:
-    return Unsupported(why, hint=packages.NEVER_DELETED)

@@ -34,7 +34,11 @@ def namespace_of(caller: Caller, mirror: ProviderMirror) -> Namespace:
         if caller.has_token:
             raise _unknown(mirror) from None
         raise
-    if not _is_ours(mirror.hostname):
+    try:
+        is_ours = normalised(mirror.hostname) in settings.HOSTNAMES
+    except Invalid:
+        is_ours = False
+    if not is_ours:
         raise _unknown(mirror)
     return namespace
 
@@ -107,13 +111,6 @@ def _index(version: ProviderVersion) -> Served:
     packages = list(Package.objects.filter(version=version))
     raw = version_index(version.release, packages)
     return Served(raw, version.index_digest or digest_of(raw), IMAGE_INDEX, version.release)
-
-
-def _is_ours(hostname: str) -> bool:
-    try:
-        return normalised(hostname) in settings.HOSTNAMES
-    except Invalid:
-        return False
 
 
 def _published(mirror: ProviderMirror, namespace: Namespace) -> ProviderVersionQuerySet:

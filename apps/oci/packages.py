@@ -1,9 +1,8 @@
 """Module packages: the meaning of a tag or a digest in a module's repository."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet, Subquery, Value
+from django.db.models import Exists, OuterRef, Subquery, Value
 
 from apps.artifacts.errors import ManifestUnknown
 from apps.artifacts.models import Manifest, Tag
@@ -11,7 +10,7 @@ from apps.artifacts.names import Digest, is_release_tag, tag_of, version_of
 from apps.lib import versions
 from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, digest_of
 from apps.modules import package_manifest
-from apps.modules.models import ModuleVersion, ModuleVersionQuerySet
+from apps.modules.models import ModuleVersionQuerySet
 from apps.oci.repositories import VisibleRepository, versions_of
 from apps.oci.served import Served
 from apps.releases.models import Kind, Lifecycle, Release, ReleaseQuerySet
@@ -57,19 +56,27 @@ def size_of(found: VisibleRepository, digest: Digest) -> int | None:
     return served.length if served else None
 
 
-Number = tuple[str, bool, bool]
+def tags(found: VisibleRepository) -> list[str]:
+    """Return every tag that answers, in byte order: rows, listed versions, and `latest` if it leads somewhere.
 
-
-def listed_numbers(found: VisibleRepository) -> QuerySet[ModuleVersion, Number]:
-    """Return each listed release's number, True, and whether it is a pre-release."""
-    rows = versions_of(**found.coordinate).listed()
-    return rows.values_list("release__version", Value(value=True), "is_prerelease")
-
-
-def tags_of(listed: Iterable[Number]) -> set[str]:
-    """Return the tags of listed releases, with `latest` if one of them is it, without rows of tags."""
-    tags = {tag_of(version): is_prerelease for version, _, is_prerelease in listed}
-    return {*tags, *([LATEST] if not all(tags.values()) else [])}
+    Tools that copy a whole repository end at the first name that is listed and not there.
+    """
+    of_module = versions_of(**found.coordinate)
+    with_it = of_module.filter(manifest_digest=OuterRef("manifest__digest"))
+    # Not those on the manifest of a release in quarantine.
+    in_quarantine, served = (with_it.filter(release__quarantined_at__isnull=value) for value in (False, True))
+    rows = Tag.objects.filter(**_here(found)).exclude(Exists(in_quarantine) & ~Exists(served))
+    # One query: the name, whether it is a release's, and whether that is a pre-release.
+    pushed = rows.values_list("name", Value(value=False), Value(value=False))
+    numbers = of_module.listed().values_list("release__version", Value(value=True), "is_prerelease")
+    both = list(pushed.union(numbers, all=True))
+    released = {tag_of(version): is_prerelease for version, is_release, is_prerelease in both if is_release}
+    found_tags = {name for name, is_release, _ in both if not is_release} | set(released)
+    if not all(released.values()):
+        found_tags.add(LATEST)
+    elif LATEST in found_tags and served_by_tag(found, LATEST) is None:
+        found_tags.remove(LATEST)
+    return sorted(found_tags)
 
 
 def archive_of(found: VisibleRepository, sha256: str) -> Release | None:

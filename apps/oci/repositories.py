@@ -144,12 +144,21 @@ def pushable(caller: Caller, name: str) -> RepositoryAddress:
 
 
 def for_push(caller: Caller, address: RepositoryAddress) -> Repository:
-    """Return the repository's row; the first push of a publisher creates it."""
+    """Return the repository's row; the first push of a publisher creates it.
+
+    Raises NameInvalid, and Conflict for a name too similar to that of a module.
+    """
     found = find(caller, address, need=Role.PUBLISHER)
     if found.row is not None:
         return found.row
+    module = found.registered
     try:
-        _check_address(found)
+        if isinstance(module, ModuleAddress):
+            publishing.check_address(found.namespace, module)
+        elif reserved := [part for part in address.path_name.split("/") if part in OCI_WORDS]:
+            raise Invalid(
+                f"{reserved[0]!r} in {address} is reserved: {OCI_WORDS[reserved[0]]}.", hint="Choose another name."
+            )
     except Invalid as refusal:
         raise NameInvalid(str(refusal), hint=refusal.hint) from None
     try:
@@ -159,16 +168,6 @@ def for_push(caller: Caller, address: RepositoryAddress) -> Repository:
             )
     except IntegrityError:
         return Repository.objects.select_related("namespace").get(namespace=found.namespace, path=address.path_name)
-
-
-def _check_address(found: VisibleRepository) -> None:
-    """Raises Invalid, or Conflict for a name too similar to that of a module."""
-    if isinstance(found.registered, ModuleAddress):
-        publishing.check_address(found.namespace, found.registered)
-        return
-    for part in found.address.path_name.split("/"):
-        if part in OCI_WORDS:
-            raise Invalid(f"{part!r} in {found.address} is reserved: {OCI_WORDS[part]}.", hint="Choose another name.")
 
 
 def for_delete(caller: Caller, address: RepositoryAddress) -> VisibleRepository:

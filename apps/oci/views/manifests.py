@@ -22,7 +22,6 @@ from apps.lib.net.bodies import streamed
 from apps.oci import manifests, mirrors, publishing, pushing, repositories
 from apps.oci.base import OciView, ReadyInRepository, warning
 from apps.oci.pushing import Push
-from apps.oci.served import Served
 from apps.releases.publishing import waiting
 from apps.releases.publishing.quotas import require_bytes
 
@@ -31,10 +30,20 @@ from apps.releases.publishing.quotas import require_bytes
 @streamed("PUT")
 class Manifest(ReadyInRepository, OciView):
     def get(self, request: Request, name: str, reference: str) -> HttpResponseBase:
-        """Also serves HEAD."""
-        served = self._served(name, reference, bytes_wanted=request.method == "GET")
-        response = manifest_response(request, served)
-        is_sent = request.method == "GET" and response.status_code == HTTPStatus.OK
+        """200, 304 or 412, with the warning of a deprecated release. Also serves HEAD."""
+        address, is_get = parse_name(name), request.method == "GET"
+        if isinstance(address, ProviderMirror):
+            served = mirrors.served(self.caller, address, reference)
+        else:
+            served = manifests.read(repositories.find(self.caller, address), reference, bytes_wanted=is_get)
+        etag = f'"{served.digest}"'
+        headers = {"Content-Type": served.media_type, "Content-Length": str(served.length), "ETag": etag}
+        whole = HttpResponse(served.raw, headers=headers)
+        response: HttpResponseBase = get_conditional_response(request, etag=etag, response=whole) or whole
+        response.headers["Docker-Content-Digest"] = served.digest
+        if served.warning:
+            response.headers["Warning"] = warning(served.warning)
+        is_sent = is_get and response.status_code == HTTPStatus.OK
         if is_sent and served.is_download and served.release is not None:
             self.count_download(served.release.pk)
         return response
@@ -95,24 +104,6 @@ class Manifest(ReadyInRepository, OciView):
         found = repositories.for_delete(self.caller, repositories.pushable(self.caller, name))
         manifests.delete(self.caller, found, reference)
         return Response(status=202)
-
-    def _served(self, name: str, reference: str, *, bytes_wanted: bool) -> Served:
-        address = parse_name(name)
-        if isinstance(address, ProviderMirror):
-            return mirrors.served(self.caller, address, reference)
-        return manifests.read(repositories.find(self.caller, address), reference, bytes_wanted=bytes_wanted)
-
-
-def manifest_response(request: Request, served: Served) -> HttpResponseBase:
-    """200, 304 or 412, with the warning of a deprecated release."""
-    etag = f'"{served.digest}"'
-    headers = {"Content-Type": served.media_type, "Content-Length": str(served.length), "ETag": etag}
-    whole = HttpResponse(served.raw, headers=headers)
-    response: HttpResponseBase = get_conditional_response(request, etag=etag, response=whole) or whole
-    response.headers["Docker-Content-Digest"] = served.digest
-    if served.warning:
-        response.headers["Warning"] = warning(served.warning)
-    return response
 
 
 urlpatterns = [

@@ -1,6 +1,7 @@
-"""/v2/token: https://distribution.github.io/distribution/spec/auth/token/ and its OAuth2 sibling.
+"""/v2/, where clients ask how to authenticate, and the token service /v2/token.
 
-An API token is exchanged for a short-lived one of the same person; a request without one gets an anonymous token.
+https://distribution.github.io/distribution/spec/auth/token/ and its OAuth2 sibling. An API token is exchanged for a
+short-lived one of the same person; a request without one gets an anonymous token.
 """
 
 from collections.abc import Iterable
@@ -26,6 +27,17 @@ from apps.oci.base import OciView
 _ACTIONS = ("pull", "push", "delete")
 # The field with the API token, by grant type.
 _SECRETS = {"refresh_token": "refresh_token", "password": "password"}
+
+
+class Ping(OciView):
+    """end-1. Always a challenge without credentials: otherwise skopeo and crane never authenticate."""
+
+    http_method_names = ["get", "head"]
+
+    def get(self, request: Request) -> Response:  # noqa: ARG002
+        if not self.caller.has_token:
+            raise CredentialsRequired("Ask the token service for a token; an anonymous one reads public repositories.")
+        return Response({})
 
 
 class Token(OciView):
