@@ -113,19 +113,6 @@ class MachineView(APIView):
             self.counted = partial(_count_download, release_id, self.viewer.user_id)
             self.counted(self.request.headers.get("User-Agent", ""))
 
-    def _mark_ready(self, response: HttpResponseBase, asked_at: datetime) -> None:
-        if response.status_code not in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED):
-            return
-        scopes = self.ready_scopes()
-        if scopes is None:
-            return
-        ends = [capabilities.same_until(asked_at)]
-        if self.request.auth is not None:
-            scopes = {*scopes, generation.ACCESS}
-            ends += [end] if (end := self.credentials_end()) else []
-        seconds = min(ready.LONGEST, (min(ends) - asked_at).total_seconds())
-        ready.mark(response, ready.Ready(scopes, seconds, self.counted))
-
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         asked_at = timezone.now()
         response = super().dispatch(request, *args, **kwargs)
@@ -133,8 +120,16 @@ class MachineView(APIView):
         response.headers.setdefault("Cache-Control", "private, no-cache")
         if not response.headers["Cache-Control"].startswith("public"):
             patch_vary_headers(response, ["Authorization"])
-        if request.method in ("GET", "HEAD"):
-            self._mark_ready(response, asked_at)
+        is_read = request.method in ("GET", "HEAD")
+        if not is_read or response.status_code not in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED):
+            return response
+        if (scopes := self.ready_scopes()) is not None:
+            ends = [capabilities.same_until(asked_at)]
+            if self.request.auth is not None:
+                scopes = {*scopes, generation.ACCESS}
+                ends += [end] if (end := self.credentials_end()) else []
+            seconds = min(ready.LONGEST, (min(ends) - asked_at).total_seconds())
+            ready.mark(response, ready.Ready(scopes, seconds, self.counted))
         return response
 
 
