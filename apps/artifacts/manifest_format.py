@@ -188,20 +188,15 @@ def _descriptor(value: Any, where: str) -> Descriptor:
     if urls is not None and not (isinstance(urls, list) and all(isinstance(url, str) for url in urls)):
         raise ManifestInvalid(f"{where}.urls is {_shown(urls)}, expected an array of text.")
     _annotations(value, where)
-    _check_data(value.get("data"), digest, size, where)
+    if (data := value.get("data")) is not None:
+        # Readers may use embedded bytes instead of the blob: both must be the same.
+        try:
+            content = base64.b64decode(data, validate=True) if isinstance(data, str) else None
+        except (binascii.Error, ValueError):
+            content = None
+        if content is None or len(content) != size or Digest.of(content, digest.algorithm) != digest:
+            raise ManifestInvalid(f"{where}.data is not the base64 of the {size} bytes that are {digest}.")
     return Descriptor(media_type, digest, size, may_be_away=bool(urls) or media_type in _NOT_DISTRIBUTED)
-
-
-def _check_data(data: Any, digest: Digest, size: int, where: str) -> None:
-    """Readers may use embedded bytes instead of the blob: both must be the same."""
-    if data is None:
-        return
-    try:
-        content = base64.b64decode(data, validate=True) if isinstance(data, str) else None
-    except (binascii.Error, ValueError):
-        content = None
-    if content is None or len(content) != size or Digest.of(content, digest.algorithm) != digest:
-        raise ManifestInvalid(f"{where}.data is not the base64 of the {size} bytes that are {digest}.")
 
 
 def _annotations(fields: dict[str, Any], where: str) -> dict[str, str]:

@@ -26,7 +26,15 @@ def read(found: VisibleRepository, reference: str, *, bytes_wanted: bool = True)
         served = packages.served_by_tag(found, reference, bytes_wanted=bytes_wanted) if is_theirs else None
         column = "tags__name" if names.is_tag(reference) else ""
     if served is None and column:
-        served = _of_row(found, column, reference, bytes_wanted=bytes_wanted)
+        here = {"repository__namespace": found.namespace, "repository__path": found.address.path_name}
+        versions = repositories.versions_of(**found.coordinate).filter(manifest_digest=OuterRef("digest"))
+        columns = ("digest", "media_type", "size", *(["raw"] if bytes_wanted else []))
+        rows = Manifest.objects.filter(**here, **{column: reference})
+        row = rows.values(*columns, is_release=Exists(versions)).first()
+        if row is not None and row["is_release"]:  # then the release decides, whatever the tag (D9)
+            served = packages.served_by_digest(found, row["digest"], bytes_wanted=bytes_wanted)
+        elif row is not None:
+            served = Served(bytes(row.get("raw", b"")), row["digest"], row["media_type"], size=row["size"])
     if served is None:
         raise unknown(found.address, reference) if found.is_there else repositories.unknown(found.address)
     return served
@@ -50,17 +58,3 @@ def delete(caller: Caller, found: VisibleRepository, reference: str) -> None:
     if packages.served_by_tag(found, reference) is not None:
         raise Unsupported(f"The tag {reference} is a release.", hint=packages.NEVER_DELETED)
     raise unknown(found.address, reference)
-
-
-def _of_row(found: VisibleRepository, column: str, reference: str, *, bytes_wanted: bool) -> Served | None:
-    """Return a row; if it is the manifest of a release, the release decides, whatever the tag (D9)."""
-    here = {"repository__namespace": found.namespace, "repository__path": found.address.path_name}
-    versions = repositories.versions_of(**found.coordinate).filter(manifest_digest=OuterRef("digest"))
-    columns = ("digest", "media_type", "size", *(["raw"] if bytes_wanted else []))
-    rows = Manifest.objects.filter(**here, **{column: reference})
-    row = rows.values(*columns, is_release=Exists(versions)).first()
-    if row is None:
-        return None
-    if row["is_release"]:
-        return packages.served_by_digest(found, row["digest"], bytes_wanted=bytes_wanted)
-    return Served(bytes(row.get("raw", b"")), row["digest"], row["media_type"], size=row["size"])

@@ -105,20 +105,14 @@ def _latest(found: VisibleRepository, *, bytes_wanted: bool) -> Served | None:
     if row is not None:
         newest = stable.order_by("-release__published_at").values_list("release__published_at", flat=True).first()
         if newest is None or row.moved_at > newest:
-            pushed = _pushed_latest(found, row.manifest)
+            manifest = row.manifest
+            with_it = _versions(found, bytes_wanted=True).filter(manifest_digest=manifest.digest)
+            pushed = with_it.listed().newest_first().first()
             if pushed is not None:
-                return pushed
+                return _served(pushed)
+            if not with_it.exists():
+                return Served(bytes(manifest.raw), manifest.digest, manifest.media_type)
     return _served(shown) if shown else None
-
-
-def _pushed_latest(found: VisibleRepository, manifest: Manifest) -> Served | None:
-    with_it = _versions(found, bytes_wanted=True).filter(manifest_digest=manifest.digest)
-    shown = with_it.listed().newest_first().first()
-    if shown is not None:
-        return _served(shown)
-    if with_it.exists():
-        return None
-    return Served(bytes(manifest.raw), manifest.digest, manifest.media_type)
 
 
 def _served(version: Any) -> Served | None:

@@ -147,8 +147,13 @@ class CapabilityArchive(ArchiveView):
                 raise LinkRefused(
                     "This download link has expired or was changed; ask the registry for a new one."
                 ) from None
-        elif not _is_served(digest):
-            raise NotFound("This archive is no longer served.")
+        else:
+            try:
+                is_served = _released(digest).exists()
+            except database_availability.AWAY:
+                is_served = digest not in blocked  # without the database it cannot change either
+            if not is_served:  # purged or in quarantine, effective immediately
+                raise NotFound("This archive is no longer served.")
         return archive_response(request, digest=digest, file_name=file_name, cache_control="private")
 
 
@@ -162,14 +167,6 @@ def _is_public(digest: str, file_name: str) -> bool:
     if is_sha256(digest):
         last_public.update(digest, is_public=is_public)
     return is_public
-
-
-def _is_served(digest: str) -> bool:
-    """False once purged or in quarantine, effective immediately."""
-    try:
-        return _released(digest).exists()
-    except database_availability.AWAY:
-        return digest not in blocked  # without the database it cannot change either
 
 
 def _is_visible(viewer: Viewer, digest: str, file_name: str) -> bool:

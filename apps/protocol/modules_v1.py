@@ -80,18 +80,18 @@ def list_document(request: Request, docs: QuerySet[Any]) -> dict[str, Any]:
     if offset:
         before = max(0, offset - limit)
         meta |= {"prev_offset": before, "prev_url": _url(request, limit, before)}
-    return {"meta": meta, "modules": [_summary(row) for row in rows[:limit]]}
-
-
-def _summary(doc: Any) -> dict[str, Any]:
-    return summary_document(
-        ModuleAddress.parse(f"{doc.namespace.name}/{doc.name}"),
-        doc.version,
-        description=doc.description,
-        source_url=doc.source_url,
-        published_at=doc.published_at,
-        downloads=doc.downloads,
-    )
+    modules = [
+        summary_document(
+            ModuleAddress.parse(f"{doc.namespace.name}/{doc.name}"),
+            doc.version,
+            description=doc.description,
+            source_url=doc.source_url,
+            published_at=doc.published_at,
+            downloads=doc.downloads,
+        )
+        for doc in rows[:limit]
+    ]
+    return {"meta": meta, "modules": modules}
 
 
 def _number(request: Request, name: str, default: int) -> int:

@@ -248,9 +248,8 @@ class ObjectBackend(ABC):
             else:
                 self._put(self._name(key), file, only_new=only_new, sha256=sha256)
 
-        return self._create_once(send) if only_new else create_by_turns(self, key, send)
-
-    def _create_once(self, send: Callable[[], None]) -> bool:
+        if not only_new:
+            return create_by_turns(self, key, send)
         for round_ in range(RACE_ROUNDS):
             try:
                 send()

@@ -140,7 +140,13 @@ class S3Backend(ObjectBackend):
             url = self._clients.generate_presigned_url(
                 "put_object", Params={**params, "ContentLength": size}, ExpiresIn=seconds
             )
-        return UploadLink(str(url), {"If-None-Match": "*"} | _encryption_headers(self._encryption))
+        # The signed arguments again, as headers that the browser has to send.
+        names = {
+            "ServerSideEncryption": "x-amz-server-side-encryption",
+            "SSEKMSKeyId": "x-amz-server-side-encryption-aws-kms-key-id",
+        }
+        encrypted = {names[name]: value for name, value in self._encryption.items()}
+        return UploadLink(str(url), {"If-None-Match": "*"} | encrypted)
 
     def upload_origin(self) -> str:
         return self._upload_origin
@@ -198,15 +204,6 @@ def _encryption_of(address: S3Address) -> dict[str, str]:
         return {}
     key = {"SSEKMSKeyId": address.kms_key} if address.kms_key else {}
     return {"ServerSideEncryption": address.encryption, **key}
-
-
-def _encryption_headers(encryption: dict[str, str]) -> dict[str, str]:
-    """The same as headers, for a request that somebody else sends."""
-    names = {
-        "ServerSideEncryption": "x-amz-server-side-encryption",
-        "SSEKMSKeyId": "x-amz-server-side-encryption-aws-kms-key-id",
-    }
-    return {names[name]: value for name, value in encryption.items()}
 
 
 def _condition(only_new: bool) -> dict[str, str]:  # noqa: FBT001

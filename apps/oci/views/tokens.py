@@ -4,7 +4,6 @@ https://distribution.github.io/distribution/spec/auth/token/ and its OAuth2 sibl
 short-lived one of the same person; a request without one gets an anonymous token.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
@@ -80,26 +79,20 @@ def _answer(token: ApiToken | None, asked: list[str]) -> Response:
         "issued_at": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
     if asked:
-        document["scope"] = _understood_scopes(asked)
+        # The known ones (`repository:<name>:pull,push`, several in one parameter or in several), normalised. Granting
+        # fewer rights than asked is no error.
+        found: dict[str, set[str]] = {}
+        for scope in " ".join(asked).split():
+            kind, _, rest = scope.partition(":")
+            name, _, actions = rest.rpartition(":")
+            wanted = set(_ACTIONS if actions == "*" else actions.split(",")).intersection(_ACTIONS)
+            if kind == "repository" and wanted and names.is_name(name):
+                found.setdefault(name, set()).update(wanted)
+        document["scope"] = " ".join(
+            f"repository:{name}:{','.join(action for action in _ACTIONS if action in wanted)}"
+            for name, wanted in found.items()
+        )
     return Response(document, headers={"Cache-Control": "no-store"})
-
-
-def _understood_scopes(asked: Iterable[str]) -> str:
-    """The known scopes (`repository:<name>:pull,push`, several in one parameter or in several), normalised.
-
-    Granting fewer rights than asked is no error.
-    """
-    found: dict[str, set[str]] = {}
-    for scope in " ".join(asked).split():
-        kind, _, rest = scope.partition(":")
-        name, _, actions = rest.rpartition(":")
-        wanted = set(_ACTIONS if actions == "*" else actions.split(",")).intersection(_ACTIONS)
-        if kind == "repository" and wanted and names.is_name(name):
-            found.setdefault(name, set()).update(wanted)
-    return " ".join(
-        f"repository:{name}:{','.join(action for action in _ACTIONS if action in wanted)}"
-        for name, wanted in found.items()
-    )
 
 
 urlpatterns = [path("token", Token.as_view(), name="token")]
