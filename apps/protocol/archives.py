@@ -1,32 +1,24 @@
-"""URLs of archives (D6) and of a provider's package, sums and signature, and who may fetch what they name.
-
-Clients fetch them without their token, HEAD before GET, any number of times. So public bytes have a plain URL that
-caches may store, all others a URL that carries its own permission. The file name comes last: go-getter recognises a zip
-by its suffix (M4), and nothing else of it matters.
-"""
+"""Archive URLs (D6): who may fetch the archives that download answers name. Only the suffix of a file name matters."""
 
 import re
 import threading
 from collections.abc import Iterator
-from datetime import datetime
 from functools import partial
 
 from django.conf import settings
 from django.http.response import HttpResponseBase
-from django.urls import path, reverse
+from django.urls import path
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from apps.accounts.access.gate import NOBODY, Viewer, visible_namespaces
-from apps.accounts.models import Namespace, Visibility
 from apps.blobs import capabilities, store
 from apps.http.byte_ranges import byte_response
 from apps.jobs import database_availability
 from apps.lib.digests import is_sha256
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, Unavailable
-from apps.modules.catalogue.documents import archive_name
 from apps.protocol.base import ProtocolView
 from apps.releases.lifecycle.quarantine import blocked
 from apps.releases.models import Release, ReleaseQuerySet
@@ -64,20 +56,6 @@ class LastPublic:
 
 
 last_public = LastPublic()
-
-
-def location_of(release: Release, *, now: datetime) -> str:
-    """The relative URL of a published archive, with the only integrity check that clients make for modules (S1)."""
-    url = url_of(release.namespace, release.digest, archive_name(release.name, release.version), now=now)
-    return f"{url}?checksum=sha256:{release.digest}"
-
-
-def url_of(namespace: Namespace, digest: str, file_name: str, *, now: datetime) -> str:
-    """The relative URL of bytes that are published in this namespace."""
-    if namespace.visibility == Visibility.PUBLIC:
-        return reverse("protocol:archive", args=[digest, file_name])
-    capability = capabilities.sign(digest=digest, file_name=file_name, now=now)
-    return reverse("protocol:archive-capability", args=[capability, digest, file_name])
 
 
 def archive_response(request: Request, *, digest: str, file_name: str, cache_control: str) -> HttpResponseBase:

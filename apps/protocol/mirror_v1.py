@@ -19,8 +19,8 @@ from apps.http.views import ReadyAtAddress
 from apps.lib.addresses import ClientProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.lib.net.hostnames import normalised
-from apps.protocol.archives import url_of
 from apps.protocol.base import ProtocolView
+from apps.protocol.locations import url_of
 from apps.providers import reading
 from apps.providers.documents import mirror_index_document, mirror_version_document
 

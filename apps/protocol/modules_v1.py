@@ -26,8 +26,8 @@ from apps.lib.errors import Invalid, NotFound
 from apps.modules.catalogue import browsing, reading
 from apps.modules.catalogue.documents import details_document, summary_document, versions_document
 from apps.modules.models import ModuleVersion
-from apps.protocol.archives import location_of
 from apps.protocol.base import ProtocolView
+from apps.protocol.locations import location_of
 
 LIMIT = 15
 MAX_LIMIT = 100

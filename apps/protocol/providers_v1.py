@@ -15,8 +15,8 @@ from rest_framework.response import Response
 from apps.accounts.models import Visibility
 from apps.http.views import ReadyAtAddress
 from apps.lib.addresses import ClientProviderAddress
-from apps.protocol.archives import url_of
 from apps.protocol.base import ProtocolView, Unknown
+from apps.protocol.locations import url_of
 from apps.providers import reading
 from apps.providers.documents import download_document, versions_document
 

@@ -13,7 +13,7 @@ from apps.blobs.care import integrity
 from apps.http.ready import ready_of
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
-from apps.protocol.archives import location_of
+from apps.protocol.locations import location_of
 from tests.builders.archives import module_zip
 
 pytestmark = pytest.mark.parametrize("backend", ["s3", "azure"], indirect=True)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.blobs import store
 from apps.blobs.care import scrub
 from apps.blobs.care.integrity import known
-from apps.protocol.archives import location_of
+from apps.protocol.locations import location_of
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 

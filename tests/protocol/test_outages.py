@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from apps.protocol.archives import location_of
+from apps.protocol.locations import location_of
 
 pytestmark = pytest.mark.both
 

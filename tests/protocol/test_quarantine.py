@@ -8,7 +8,7 @@ from django.test import Client
 from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
-from apps.protocol.archives import location_of
+from apps.protocol.locations import location_of
 from apps.releases.lifecycle.quarantine import Blocked, blocked
 from apps.releases.models import Release
 

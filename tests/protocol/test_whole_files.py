@@ -13,7 +13,7 @@ from apps.http.byte_ranges import OFFERED, WholeFile
 from apps.lib.addresses import ModuleAddress
 from apps.lib.net.forwarding import PROXIED
 from apps.modules import lifecycle
-from apps.protocol.archives import location_of
+from apps.protocol.locations import location_of
 
 BY_THREAD: dict[str, Any] = {}
 BY_SERVER = {OFFERED: True}

@@ -8,7 +8,7 @@ from django.test import Client
 
 from apps.accounts.models import Visibility
 from apps.blobs import capabilities
-from apps.protocol.archives import location_of
+from apps.protocol.locations import location_of
 
 NOON = datetime(2026, 1, 2, 12, 3, 4, tzinfo=UTC)
 SECURITY = {"X-Content-Type-Options": "nosniff", "Accept-Ranges": "bytes", "Content-Type": "application/zip"}

@@ -8,7 +8,7 @@ from django.http import JsonResponse
 from django.test import RequestFactory
 from django.utils import timezone
 
-from apps.protocol.archives import location_of
+from apps.protocol.locations import location_of
 from registry_site.server.compression import CompressionMiddleware
 from tests.builders.archives import module_zip
 
