@@ -174,10 +174,10 @@ def _read(repository: Repository, manifest: Manifest, why: str) -> Package:
     # The name of the zip on the publisher's machine; shown, never used as a path.
     title = str((layers[0].get("annotations") or {}).get(TITLE, "")).replace("\\", "/").rpartition("/")[2]
     file_name = "".join(character for character in title if character.isprintable())[:255]
-    manifests = tuple(str(Digest.of(bytes(manifest.raw), algorithm)) for algorithm in ("sha256", "sha512"))
+    digests = tuple(str(Digest.of(bytes(manifest.raw), algorithm)) for algorithm in ("sha256", "sha512"))
     said = {key: value for key, value in (document.get("annotations") or {}).items() if isinstance(value, str)}
     confirm = tuple(said.get(CONFIRM, "").split(","))
-    return Package(manifest.digest, manifests, archive, file_name, confirm, said.get(REASON, ""))
+    return Package(manifest.digest, digests, archive, file_name, confirm, said.get(REASON, ""))
 
 
 def _no_package(why: str, found: str) -> ManifestInvalid:
