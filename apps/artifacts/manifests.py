@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.artifacts import ingest, manifest_references, names, uploads
+from apps.artifacts import manifest_references, names, uploads
 from apps.artifacts.errors import DigestInvalid, ManifestInvalid, ManifestUnknown, TooManyTags
-from apps.artifacts.ingest import RequireRoom
 from apps.artifacts.manifest_format import ParsedManifest
 from apps.artifacts.models import Manifest, Repository, Tag
 from apps.artifacts.names import Digest
 from apps.artifacts.repositories import locked
+from apps.artifacts.uploads import RequireRoom
 from apps.audit import kinds
 from apps.audit.recorder import record
 from apps.lib.formats.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
@@ -70,7 +70,7 @@ def store(viewer: Viewer, repository: Repository, pushed: Pushed, *, require_roo
         if f"sha256:{sha256}" == EMPTY_DIGEST:  # it is served although it is not in storage
             uploads.whole(repository, digest, [EMPTY_BYTES], require_room=require_room)
         else:
-            ingest.mount(repository, sha256, require_room=require_room)
+            uploads.mount(repository, sha256, require_room=require_room)
     parsed, now = pushed.parsed, timezone.now()
     with locked(repository.pk):
         rows = Manifest.objects.defer("raw", "annotations").filter(repository=repository)

@@ -5,6 +5,7 @@ from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any, ClassVar
+from urllib.parse import parse_qs
 
 import structlog
 from django.http import HttpRequest
@@ -26,11 +27,14 @@ from apps.http import errors, ready
 from apps.http.authentication import TokenAuthentication, viewer_of
 from apps.http.errors import Dialect, Failure
 from apps.lib.addresses import canonical
-from apps.lib.errors import NotFound, UnknownOrPrivate
+from apps.lib.digests import counted
+from apps.lib.errors import Invalid, NotFound, UnknownOrPrivate
 from apps.lib.net import bodies
 from apps.releases.catalogue import downloads
 
 CHALLENGE = 'Bearer realm="Larder"'
+MAX_FORM_BYTES = 64 * 1024
+_MAX_FIELDS = 200
 
 
 class IgnoreAccept(BaseContentNegotiation):
@@ -170,3 +174,17 @@ def nothing_here() -> NotFound:
 
 def _count_download(release_id: int, user_id: int | None, user_agent: str) -> None:
     downloads.record_download(release_id, user_id, downloads.client_of(user_agent))
+
+
+def read_form(request: Request) -> dict[str, list[str]]:
+    """Read the form in the body of a request. Raises Invalid, or TooLarge."""
+    pieces = counted(bodies.chunks(request.META), limit=MAX_FORM_BYTES, what="The form")
+    return fields_of(b"".join(pieces).decode(errors="replace"))
+
+
+def fields_of(text: str) -> dict[str, list[str]]:
+    """Raises Invalid."""
+    try:
+        return parse_qs(text, max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        raise Invalid(f"More than {_MAX_FIELDS} parameters came.", hint="Send fewer in one request.") from None

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
-from apps.artifacts import ingest
+from apps.artifacts import uploads
 from apps.artifacts.errors import BlobUnknown, Unsupported
 from apps.artifacts.models import Repository, RepositoryBlob
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
@@ -109,7 +109,7 @@ def mount(caller: Caller, repository: Repository, digest: Digest, source: str | 
                 sha256 = readable_in(repositories.find(caller, name), digest).sha256
         except RegistryError:
             return None
-    return ingest.mount(repository, sha256, require_room=require_bytes) if sha256 else None
+    return uploads.mount(repository, sha256, require_room=require_bytes) if sha256 else None
 
 
 def record_seen(caller: Caller, found: VisibleRepository, readable: Readable) -> None:
@@ -166,8 +166,7 @@ def _of_release(found: VisibleRepository, digest: Digest) -> Readable | None:
 
 
 def _pushed(found: VisibleRepository, digest: Digest) -> RepositoryBlob | None:
-    here = {"repository__namespace": found.namespace, "repository__path": found.address.path_name}
-    return readable_rows(digest).filter(**here).order_by("pk").first()
+    return readable_rows(digest).filter(**found.here).order_by("pk").first()
 
 
 _EMPTIES = frozenset(str(Digest.of(EMPTY_BYTES, algorithm)) for algorithm in ("sha256", "sha512"))

@@ -26,10 +26,9 @@ def read(found: VisibleRepository, reference: str, *, bytes_wanted: bool = True)
         served = packages.served_by_tag(found, reference, bytes_wanted=bytes_wanted) if is_theirs else None
         column = "tags__name" if names.is_tag(reference) else ""
     if served is None and column:
-        here = {"repository__namespace": found.namespace, "repository__path": found.address.path_name}
         versions = repositories.versions_of(**found.coordinate).filter(manifest_digest=OuterRef("digest"))
         columns = ("digest", "media_type", "size", *(["raw"] if bytes_wanted else []))
-        rows = Manifest.objects.filter(**here, **{column: reference})
+        rows = Manifest.objects.filter(**found.here, **{column: reference})
         row = rows.values(*columns, is_release=Exists(versions)).first()
         if row is not None and row["is_release"]:  # then the release decides, whatever the tag (D9)
             served = packages.served_by_digest(found, row["digest"], bytes_wanted=bytes_wanted)

@@ -65,7 +65,7 @@ def tags(found: VisibleRepository) -> list[str]:
     with_it = of_module.filter(manifest_digest=OuterRef("manifest__digest"))
     # Not those on the manifest of a release in quarantine.
     in_quarantine, served = (with_it.filter(release__quarantined_at__isnull=value) for value in (False, True))
-    rows = Tag.objects.filter(**_here(found)).exclude(Exists(in_quarantine) & ~Exists(served))
+    rows = Tag.objects.filter(**found.here).exclude(Exists(in_quarantine) & ~Exists(served))
     # One query: the name, whether it is a release's, and whether that is a pre-release.
     pushed = rows.values_list("name", Value(value=False), Value(value=False))
     numbers = of_module.listed().values_list("release__version", Value(value=True), "is_prerelease")
@@ -95,7 +95,7 @@ def _latest(found: VisibleRepository, *, bytes_wanted: bool) -> Served | None:
     Versions that are not deprecated come first: a deprecated one is `latest` only if there is no other. A row that
     leads to a release which was yanked or put into quarantine since leads nowhere.
     """
-    rows = Tag.objects.filter(**_here(found), name=LATEST)
+    rows = Tag.objects.filter(**found.here, name=LATEST)
     # Whether there is a row stands in the query for the version, since hardly any module has one.
     stable = _versions(found, bytes_wanted=bytes_wanted).listed().filter(is_prerelease=False)
     stable = stable.annotate(has_row=Exists(rows))
@@ -139,17 +139,12 @@ _READ = (
 
 def _versions(found: VisibleRepository, *, bytes_wanted: bool) -> ModuleVersionQuerySet:
     """Of the module, each with its pushed manifest, or the size of it. Every read of a manifest asks this one query."""
-    manifests = Manifest.objects.filter(**_here(found), digest=OuterRef("manifest_digest"))
+    manifests = Manifest.objects.filter(**found.here, digest=OuterRef("manifest_digest"))
     rows = versions_of(**found.coordinate).select_related("release").only(*_READ)
     return rows.annotate(
         pushed=Subquery(manifests.values("raw" if bytes_wanted else "size")),
         media_type=Subquery(manifests.values("media_type")),
     )
-
-
-def _here(found: VisibleRepository) -> dict[str, Any]:
-    """Rows of the repository, without a query for it."""
-    return {"repository__namespace": found.namespace, "repository__path": found.address.path_name}
 
 
 def _releases(found: VisibleRepository) -> ReleaseQuerySet:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self, TypedDict
+from typing import Any, Self, TypedDict
 
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Lower
@@ -74,6 +74,11 @@ class VisibleRepository:
         """The key by which `versions_of` finds versions, without a query for the module itself."""
         path = self.address.path_name
         return {"namespace": self.namespace.pk, "canonical": canonical(path), "name": path.partition("/")[0]}
+
+    @property
+    def here(self) -> dict[str, Any]:
+        """The condition for rows of the repository, without a query for it."""
+        return {"repository__namespace": self.namespace, "repository__path": self.address.path_name}
 
     @property
     def registered(self) -> RepositoryAddress:

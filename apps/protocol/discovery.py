@@ -17,8 +17,7 @@ from rest_framework.response import Response
 from apps.accounts.identity import cli_login
 from apps.accounts.identity.sign_ins import address_of, count_wrong_secret
 from apps.http.errors import oauth_dialect
-from apps.http.forms import read_form
-from apps.http.views import MachineView
+from apps.http.views import MachineView, read_form
 from apps.lib.errors import Invalid
 from apps.protocol.base import ProtocolView
 

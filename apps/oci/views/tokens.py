@@ -18,7 +18,7 @@ from apps.accounts.identity.sign_ins import count_wrong_secret
 from apps.accounts.models import ApiToken
 from apps.artifacts import names
 from apps.http.authentication import TokenAuthentication, record_use
-from apps.http.forms import fields_of, read_form
+from apps.http.views import fields_of, read_form
 from apps.lib.errors import CredentialsRequired, Invalid
 from apps.oci import registry_tokens
 from apps.oci.base import OciView
