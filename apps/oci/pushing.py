@@ -85,13 +85,13 @@ def resolve(
     missing, children = manifest_references.missing(repository, parsed)
     found = VisibleRepository.of(repository)
     # Clients see the blobs and manifests of releases here, and do not push them.
+    sizes = {one.digest: packages.size_of(found, one.digest) for one in children}
     readable = {}
     for one in missing:
         try:
             readable[one.digest] = blobs.readable_in(found, one.digest).sha256
         except BlobUnknown:
             raise manifest_references.unknown(one, "blob") from None
-    sizes = {one.digest: packages.size_of(found, one.digest) for one in children}
 
     is_checked = bool(versions) or (packages.LATEST in others and repository.is_module and parsed.is_module_package)
     return Push(
