@@ -14,7 +14,6 @@ from apps.accounts.models import Namespace, User
 from apps.artifacts.manifest_format import MEDIA_TYPE
 from apps.artifacts.models import Manifest, Tag
 from apps.artifacts.names import Digest
-from apps.lib.formats.oci_manifests import IMAGE_INDEX
 
 MAX_DESCRIPTORS = 1000
 MAX_BYTES = 4 * 1024 * 1024  # what clients read of an index
@@ -60,10 +59,6 @@ def page_of(namespace: Namespace, path: str, subject: Digest, *, artifact_type: 
             found["annotations"] = dict(sorted(row.annotations.items()))  # databases keep no order
         descriptors.append(found)
     return Page(descriptors, str(shown[-1]) if len(shown) < len(sizes) else "")
-
-
-def index_of(page: Page) -> dict[str, Any]:
-    return {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": page.descriptors}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,13 @@ from apps.accounts.models import ApiToken
 from apps.artifacts import names
 from apps.artifacts.models import Repository
 from apps.audit import generation
+from apps.http.authentication import viewer_of
 from apps.http.errors import Failure, oci_dialect
 from apps.http.views import MachineView
 from apps.lib.addresses import canonical
 from apps.lib.net import bodies
 from apps.oci import registry_tokens, repositories
-from apps.oci.authentication import Caller, RegistryAuthentication, caller_of
+from apps.oci.authentication import Caller, RegistryAuthentication
 
 PULL, PUSH, DELETE = "pull", "pull,push", "delete"
 
@@ -36,7 +37,7 @@ class OciView(MachineView):
 
     @property
     def caller(self) -> Caller:
-        return caller_of(self.request)
+        return Caller() if self.request.auth is None else Caller(viewer_of(self.request), has_token=True)
 
     @property
     def viewer(self) -> Viewer:

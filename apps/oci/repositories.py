@@ -113,13 +113,6 @@ def find(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER
     return VisibleRepository(address, namespace)
 
 
-def existing(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER) -> VisibleRepository:
-    """Like `find`; also raises NameUnknown for an empty repository."""
-    found = find(caller, address, need=need)
-    require_there(found)
-    return found
-
-
 def require_there(found: VisibleRepository) -> None:
     """Raises NameUnknown for an empty repository."""
     if not found.is_there:
@@ -177,7 +170,9 @@ def for_push(caller: Caller, address: RepositoryAddress) -> Repository:
 
 def for_delete(caller: Caller, address: RepositoryAddress) -> VisibleRepository:
     """Publishers may delete: clients use one token for push and delete (oci.md 3.2)."""
-    return existing(caller, address, need=Role.PUBLISHER)
+    found = find(caller, address, need=Role.PUBLISHER)
+    require_there(found)
+    return found
 
 
 def visible_names(viewer: Viewer) -> set[str]:

@@ -34,14 +34,6 @@ MAX_LIMIT = 100
 LAST_OFFSET = 1_000_000
 
 
-def download_document(location: str) -> dict[str, str | bool]:
-    """`use_registry_credentials` makes OpenTofu 1.12 fetch the archive itself, with its token and within 10 s."""
-    document: dict[str, str | bool] = {"location": location}
-    if settings.USE_REGISTRY_CREDENTIALS:
-        document["use_registry_credentials"] = True
-    return document
-
-
 class Versions(ReadyAtAddress, ProtocolView):
     """Every published version, highest first. Clients choose; they take a pre-release only if it is named exactly."""
 
@@ -62,7 +54,11 @@ class Download(ReadyAtAddress, ProtocolView):
         if release.namespace.visibility != Visibility.PUBLIC:
             headers["Cache-Control"] = "no-store"  # the location grants access
         self.count_download(release.pk)
-        return Response(download_document(location), headers=headers)
+        document: dict[str, str | bool] = {"location": location}
+        if settings.USE_REGISTRY_CREDENTIALS:
+            # OpenTofu 1.12 fetches the archive itself then, with its token and within 10 s.
+            document["use_registry_credentials"] = True
+        return Response(document, headers=headers)
 
 
 # --- Lists, search and details --------------------------------------------------------------------------------------

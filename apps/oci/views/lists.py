@@ -63,7 +63,8 @@ class Referrers(ReadyInRepository, OciView):
             after = number(last, "last is {}: follow the Link of the page before.") if last else 0
             path = found.address.path_name
             page = attachments.page_of(found.namespace, path, subject, artifact_type=artifact_type, after=after)
-        body = json.dumps(attachments.index_of(page), ensure_ascii=False, separators=(",", ":")).encode()
+        index = {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": page.descriptors}
+        body = json.dumps(index, ensure_ascii=False, separators=(",", ":")).encode()
         response = HttpResponse(body, content_type=IMAGE_INDEX)
         if artifact_type:
             response.headers[FILTERED] = "artifactType"
