@@ -364,7 +364,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_FINDERS = [*global_settings.STATICFILES_FINDERS, "registry_site.server.bundles.Bundles"]
-STORAGES = {"staticfiles": {"BACKEND": "registry_site.server.static_files.HashedStaticFiles"}}
+STORAGES = {"staticfiles": {"BACKEND": "registry_site.server.bundles.HashedStaticFiles"}}
 WHITENOISE_INDEX_FILE = False
 
 # --- REST framework -------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def prune() -> int:
 def delete_batch(end: Link, before: datetime) -> None:
     """Delete the oldest rows and links up to `end`.
 
-    On PostgreSQL by a function of the database (migration 0023): roles of Larder's processes cannot delete a row. It
+    On PostgreSQL by a function of the database, which the migration makes: roles of Larder's processes cannot delete a row. It
     deletes none that is younger than 399 days, and only up to a link that an AUDIT_PRUNED event names.
     """
     if connection.vendor == "postgresql":
