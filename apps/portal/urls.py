@@ -1,7 +1,7 @@
 """Routes of the HTML site. Each module of pages has its own list."""
 
 from apps.portal import activity, api_docs, browse, help_pages, home, owned
-from apps.portal.frame import theme
+from apps.portal.frame import reauthentication, theme
 from apps.portal.lifecycle import several
 from apps.portal.modules import settings
 from apps.portal.namespaces import cleanup, keys, members, pages
@@ -11,7 +11,6 @@ from apps.portal.people import (
     cli_login,
     invitations,
     passkeys,
-    reauthentication,
     saml,
     second_factor,
     service_accounts,

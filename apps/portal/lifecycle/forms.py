@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from django import forms
 
+from apps.portal.frame.forms import PLAIN
 from apps.releases.lifecycle.verbs import MAX_REASON_CHARACTERS, MAX_REPLACEMENT_CHARACTERS
 from apps.releases.models import Release
 
@@ -53,11 +54,7 @@ class PurgeForm(ReasonForm):
     def __init__(self, release: Release, data: Mapping[str, str] | None = None) -> None:
         super().__init__(data, auto_id="purge_%s")
         self.fields["confirm"].help_text = f"Exactly: {release}"
-        self.fields["confirm"].widget.attrs |= {
-            "autocomplete": "off",
-            "autocapitalize": "none",
-            "spellcheck": "false",
-        }
+        self.fields["confirm"].widget.attrs |= PLAIN
 
 
 FORMS: dict[str, type[forms.Form]] = {

@@ -19,11 +19,11 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.modules import lifecycle as module_lifecycle
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import sentence
 from apps.portal.frame.local_paths import local_path
 from apps.portal.frame.page_urls import url_of
 from apps.portal.lifecycle.forms import FORMS, PurgeForm
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers.models import ProviderVersion, Signing
 from apps.providers.signatures import resigning

@@ -16,10 +16,10 @@ from apps.accounts.models import Namespace
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import Conflict, Invalid
 from apps.modules import publishing
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import sentence
 from apps.portal.frame.page_urls import Address, url_of
 from apps.portal.frame.paging import page_of
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
 from apps.releases.cleanup import applying, planning, rules
 from apps.releases.cleanup.planning import Verdict
 from apps.releases.cleanup_rows import MAX_DAYS, MAX_KEPT, CleanupAction, CleanupRule

@@ -16,12 +16,10 @@ from apps.accounts.access.gate import Viewer, namespace_for
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.lib.errors import Conflict, Invalid
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import PLAIN, sentence
 from apps.signing import keys
 from apps.signing.armor import ParsedKey, parse
-
-PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 
 
 class KeyForm(forms.Form):

@@ -16,8 +16,8 @@ from apps.accounts.access.gate import namespace_for
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
 from apps.lib.errors import Conflict, Invalid
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import sentence
 from apps.providers.signatures.keys import key_of, signed_by
 from apps.signing import keys
 

@@ -18,10 +18,8 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Grant, Namespace, Role, Team, User
 from apps.accounts.people import accounts, teams
 from apps.lib.errors import Conflict, Invalid, NotFound
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
-
-PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import PLAIN, sentence
 
 
 class RoleForm(forms.Form):

@@ -16,8 +16,8 @@ from apps.accounts.access.gate import namespace_for
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import BreakingChanges, Namespace, Role, Visibility
 from apps.lib.errors import Conflict, Invalid, RoleRequired
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import PLAIN, sentence
 from apps.releases.publishing import quotas
 
 # Modules on the usage page.
@@ -43,7 +43,7 @@ class NamespaceForm(SettingsForm):
 
     def __init__(self, data: Mapping[str, str] | None = None) -> None:
         super().__init__(data)
-        self.fields["name"].widget.attrs |= {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+        self.fields["name"].widget.attrs |= PLAIN
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

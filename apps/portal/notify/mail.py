@@ -18,9 +18,9 @@ from apps.accounts.identity.sign_ins import address_of
 from apps.lib.errors import Conflict
 from apps.notify.mail import preferences
 from apps.notify.models import Topic
-from apps.portal.people import reauthentication
-from apps.portal.people.account import person_of
-from apps.portal.publish.form import sentence
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import sentence
+from apps.portal.frame.reauthentication import person_of
 
 
 class TopicsForm(forms.Form):

@@ -22,21 +22,19 @@ from apps.lib.net.outgoing import MAX_URL_CHARACTERS
 from apps.notify import webhooks
 from apps.notify.events import EVENTS, LABELS
 from apps.notify.models import Delivery, Shape, State, Webhook
-from apps.portal.frame import one_time_secret
+from apps.portal.frame import one_time_secret, reauthentication
+from apps.portal.frame.forms import PLAIN, sentence
 from apps.portal.frame.paging import page_of
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
 
 PAGE_SIZE = 50
 EVENT_LABEL = '<span>{} <span class="mono faint nowrap">{}</span></span>'
-PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false", "inputmode": "url"}
 
 
 class ChangeForm(forms.Form):
     url = forms.CharField(
         max_length=MAX_URL_CHARACTERS,
         label="URL",
-        widget=forms.TextInput(PLAIN),
+        widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
         help_text="https, on a public address. An operator can allow networks of your own.",
     )
     events = forms.MultipleChoiceField(

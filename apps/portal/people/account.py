@@ -13,11 +13,11 @@ from django.urls import path, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import passwords, second_factor, sessions
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import User
 from apps.accounts.people import accounts, sign_on
+from apps.portal.frame.reauthentication import person_of
 
 OTHERS = "others"
 # The first match: Edge and Opera also claim to be Chrome, Chrome claims to be Safari.
@@ -101,11 +101,6 @@ def browser_name(agent: str) -> str:
 
 def system_name(agent: str) -> str:
     return next((name for mark, name in SYSTEMS.items() if mark in agent), "")
-
-
-def person_of(viewer: Viewer) -> User:
-    assert viewer.user is not None  # noqa: S101  # LoginRequiredMiddleware lets nobody else in
-    return viewer.user
 
 
 def _back() -> HttpResponseRedirect:

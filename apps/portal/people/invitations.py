@@ -26,9 +26,8 @@ from apps.accounts.models import Invitation, Namespace, NamespaceQuerySet, Role,
 from apps.accounts.people import invitations
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.notify.mail import invited, letters, preferences
-from apps.portal.frame import one_time_secret
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
+from apps.portal.frame import one_time_secret, reauthentication
+from apps.portal.frame.forms import sentence
 
 
 class InvitationForm(forms.Form):

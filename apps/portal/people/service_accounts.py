@@ -20,11 +20,10 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import ApiToken, Scope, Team, User
 from apps.accounts.people import service_accounts
 from apps.lib.errors import Conflict, Invalid
-from apps.portal.frame import one_time_secret
-from apps.portal.namespaces.members import PLAIN
-from apps.portal.people import reauthentication
-from apps.portal.people.tokens import TokenForm, lifetime_of, revocation, revoke, token_rows, ways_to_use
-from apps.portal.publish.form import sentence
+from apps.portal.frame import one_time_secret, reauthentication
+from apps.portal.frame.forms import PLAIN, sentence
+from apps.portal.people.tokens import TokenForm, lifetime_of, revocation, revoke, token_rows
+from apps.portal.snippets.client_setup import ways_to_use
 
 
 class NewAccountForm(forms.Form):

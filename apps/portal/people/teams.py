@@ -18,10 +18,9 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Membership, Team, User
 from apps.accounts.people import accounts, service_accounts, teams
 from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import PLAIN, sentence
 from apps.portal.frame.paging import page_of
-from apps.portal.namespaces.members import PLAIN
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
 
 PAGE = 30
 

@@ -21,11 +21,10 @@ from apps.accounts.identity import tokens
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.lib.errors import Invalid
-from apps.lib.net.hostnames import as_written
-from apps.portal.frame import one_time_secret
-from apps.portal.people import reauthentication
-from apps.portal.people.account import person_of
-from apps.portal.publish.form import sentence
+from apps.portal.frame import one_time_secret, reauthentication
+from apps.portal.frame.forms import PLAIN, sentence
+from apps.portal.frame.reauthentication import person_of
+from apps.portal.snippets.client_setup import ways_to_use
 
 LEAK_SHOWN = timedelta(days=30)
 
@@ -62,11 +61,7 @@ class TokenForm(forms.Form):
             usual, most = tokens.default_lifetime(account, Scope.MANAGE), settings.MANAGE_TOKEN_MAX_LIFETIME
             limits += f" With the scope manage at most {most.days}; empty means {usual.days}."
         self.fields["days"].help_text = limits
-        self.fields["only_name"].widget.attrs |= {
-            "autocomplete": "off",
-            "autocapitalize": "none",
-            "spellcheck": "false",
-        }
+        self.fields["only_name"].widget.attrs |= PLAIN
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -107,19 +102,6 @@ def token_created(request: HttpRequest, token_id: int) -> HttpResponse:
     secret = one_time_secret.reveal(request)
     shown = ways_to_use(secret, settings.PUBLIC_HOST) if secret else {}
     return one_time_secret.clear(request, render(request, "portal/tokens/reveal.html", {"token": token, **shown}))
-
-
-def ways_to_use(secret: str, host: str) -> dict[str, str]:
-    """The token for clients' files and variables, for this host (`name` or `name:port`, in ASCII)."""
-    name = host.rsplit(":", 1)[0] if ":" in host else host
-    ways = {
-        "secret": secret,
-        "credentials": f'credentials "{as_written(host)}" {{\n  token = "{secret}"\n}}',
-        "netrc": f"machine {name} login larder password {secret}",
-    }
-    if ":" not in host:  # variable names cannot have a port, and spell "-" as "__"
-        ways["variable"] = f"TF_TOKEN_{host.replace('-', '__').replace('.', '_')}={secret}"
-    return ways
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

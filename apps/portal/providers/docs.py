@@ -16,10 +16,11 @@ from apps.accounts.models import Role
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import NotFound, RegistryError
 from apps.lib.net import bodies
+from apps.portal.frame import multipart_body
+from apps.portal.frame.forms import sentence
 from apps.portal.frame.page_urls import url_of
 from apps.portal.providers.frame import PROVIDERS
-from apps.portal.publish import multipart_body, uploads
-from apps.portal.publish.form import sentence
+from apps.portal.publish import uploads
 from apps.providers.docs import browsing, replacing
 from apps.providers.docs.layouts import INDEX
 from apps.providers.drafting import drafts

@@ -12,9 +12,10 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import RegistryError
 from apps.lib.net import bodies
+from apps.portal.frame import multipart_body
+from apps.portal.frame.forms import sentence
 from apps.portal.lifecycle import pages
-from apps.portal.publish import multipart_body, uploads
-from apps.portal.publish.form import sentence
+from apps.portal.publish import uploads
 from apps.providers.signatures import resigning
 
 

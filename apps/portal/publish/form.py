@@ -13,9 +13,10 @@ from apps.accounts.models import Role
 from apps.accounts.namespaces import creation_refused
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, check_module_name, check_system
-from apps.lib.errors import Invalid, RegistryError
+from apps.lib.errors import Invalid
 from apps.modules.catalogue import reading
 from apps.modules.checking import checks
+from apps.portal.frame.forms import PLAIN, sentence
 from apps.releases.catalogue import search
 from apps.releases.models import Kind
 
@@ -71,7 +72,7 @@ class PublishForm(forms.Form):
         self._offer("namespace", [(one, one) for one in self.namespaces])
         for name, text in HELP.items():
             self.fields[name].help_text = text
-            self.fields[name].widget.attrs |= {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+            self.fields[name].widget.attrs |= PLAIN
         self.fields["folder"].widget.attrs["list"] = "module-folders"
 
     def _require(self) -> None:
@@ -160,14 +161,3 @@ def suggestions(viewer: Viewer, words: str) -> list[str]:
     sort = search.RELEVANCE if words.strip() else search.UPDATED
     docs = search.search(kind=Kind.MODULE, namespaces=offered, query=words[:200], sort=sort, include_unlisted=True)
     return [str(doc) for doc in docs.select_related("namespace")[:SUGGESTED]]
-
-
-def sentence(refusal: RegistryError) -> str:
-    """The error and its hint, as sentences for a page."""
-    texts = [text for text in (str(refusal), refusal.hint) if text]
-    return " ".join(_capitalised(text) + ("" if text[-1] in ".?!)" else ".") for text in texts)
-
-
-def _capitalised(text: str) -> str:
-    """Capitalised, except an address: another letter case would be another name."""
-    return text if "/" in text.split(maxsplit=1)[0] else text[0].upper() + text[1:]

@@ -14,8 +14,8 @@ from django.urls import reverse
 from apps.accounts.access import throttling
 from apps.accounts.access.gate import Viewer
 from apps.lib.errors import Conflict, Invalid, TooLarge, TooManyAttempts
+from apps.portal.frame.forms import sentence
 from apps.portal.frame.negotiation import wants_json
-from apps.portal.publish.form import sentence
 from apps.releases.models import Release
 
 Started = TypeVar("Started")

@@ -23,9 +23,10 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound, RegistryError
 from apps.lib.net import bodies
 from apps.lib.packages import sandboxed
+from apps.portal.frame import multipart_body
+from apps.portal.frame.forms import sentence
 from apps.portal.frame.negotiation import wants_json
-from apps.portal.publish import multipart_body, releases, resumable, uploads
-from apps.portal.publish.form import sentence
+from apps.portal.publish import releases, resumable, uploads
 from apps.portal.publish.provider_form import ProtocolsForm
 from apps.portal.publish.uploads import ForeignOrigin, check_origin, status_of
 from apps.providers import publishing

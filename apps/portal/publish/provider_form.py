@@ -13,7 +13,8 @@ from apps.accounts.namespaces import creation_refused
 from apps.lib import versions
 from apps.lib.addresses import ProviderAddress, check_provider_type
 from apps.lib.errors import Invalid
-from apps.portal.publish.form import NEW, sentence
+from apps.portal.frame.forms import PLAIN, sentence
+from apps.portal.publish.form import NEW
 from apps.providers import reading
 from apps.providers.drafting import drafts, protocols
 
@@ -23,7 +24,6 @@ HELP = {
     "version": "As in the names of the files, without a v: 1.2.0, or 2.0.0-rc.1 for a pre-release.",
     "protocols": "SDKv2 speaks 5.0, the plugin framework 6.0, unless its main.go says otherwise.",
 }
-_PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 
 
 class ProtocolsField(forms.MultipleChoiceField):
@@ -84,7 +84,7 @@ class ProviderForm(forms.Form):
         self._offer("namespace", [(one, one) for one in self.namespaces])
         for name in ("type", "version"):
             self.fields[name].help_text = HELP[name]
-            self.fields[name].widget.attrs |= _PLAIN
+            self.fields[name].widget.attrs |= PLAIN
 
     def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
         cast("forms.ChoiceField", self.fields[name]).choices = choices

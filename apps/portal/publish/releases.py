@@ -21,11 +21,10 @@ from apps.lib.errors import Conflict, Invalid
 from apps.modules import publishing
 from apps.modules.checking import answers
 from apps.modules.comparing.rules import SENTENCES
+from apps.portal.frame.forms import sentence
 from apps.portal.modules.units import Rows, Units, callable_folder
-from apps.portal.providers import release as provider_release
-from apps.portal.publish import tickets, upload_limits
+from apps.portal.publish import provider_release, tickets, upload_limits
 from apps.portal.publish.answer_form import AnswerForm
-from apps.portal.publish.form import sentence
 from apps.portal.snippets import module_snippets
 from apps.providers import publishing as drafting
 from apps.providers.drafting.documents import draft_document

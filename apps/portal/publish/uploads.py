@@ -23,10 +23,11 @@ from apps.lib.errors import Conflict, RegistryError, TooLarge
 from apps.lib.net import bodies
 from apps.modules import publishing
 from apps.modules import uploads as module_uploads
+from apps.portal.frame import multipart_body
+from apps.portal.frame.forms import sentence
+from apps.portal.frame.multipart_body import MalformedForm
 from apps.portal.frame.negotiation import wants_json
-from apps.portal.publish import multipart_body, resumable
-from apps.portal.publish.form import sentence
-from apps.portal.publish.multipart_body import MalformedForm
+from apps.portal.publish import resumable
 from apps.releases.models import Release
 from apps.releases.publishing import reserving, resuming
 
