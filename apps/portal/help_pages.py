@@ -22,7 +22,6 @@ from apps.lib.net.hostnames import as_written
 from apps.modules.catalogue.reading import visible_modules
 from apps.modules.models import ModuleVersion
 from apps.portal import connection_check
-from apps.portal.modules.units import callable_folder
 from apps.portal.snippets import client_setup, module_snippets, oci_snippets
 
 TOKENS = 10
@@ -93,7 +92,7 @@ def _for_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     address = shown.module.address if shown else ModuleAddress("acme", "vpc", "aws")
     context: dict[str, Any] = {"shown": shown, "reads_at": as_written(request.get_host())}
     version = shown.release.version if shown else "1.0.0"
-    folder = callable_folder(shown) if shown and shown.release.notes.get("no_root") else ""
+    folder = module_snippets.callable_folder(shown) if shown and shown.release.notes.get("no_root") else ""
     context["first_module"] = module_snippets.module_block(address, version, folder=folder)
     own = namespaces_with_role(viewer, Role.PUBLISHER).alphabetical().first() if viewer.is_identified else None
     context["may_publish"] = own is not None

@@ -18,7 +18,7 @@ from apps.portal.people import (
     teams,
     tokens,
 )
-from apps.portal.providers import listing, signature
+from apps.portal.providers import listing
 from apps.portal.publish import module, own_releases, provider, provider_draft, releases, uploads
 from apps.portal.search import page as search
 from apps.portal.versions import feeds
@@ -58,7 +58,6 @@ urlpatterns = [
     *service_accounts.urlpatterns,
     *several.urlpatterns,
     *settings.urlpatterns,  # before /modules/<…>/<version>
-    *signature.urlpatterns,
     *listing.urlpatterns,
     *feeds.urlpatterns,
     *browse.urlpatterns,

@@ -1,6 +1,5 @@
 """The docs of a provider version: its pages beside their list, and for publishers the uploaded archives."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
@@ -16,11 +15,10 @@ from apps.accounts.models import Role
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import NotFound, RegistryError
 from apps.lib.net import bodies
-from apps.portal.frame import multipart_body
+from apps.portal.frame.form_files import STATUS, check_origin, file_of
 from apps.portal.frame.forms import sentence
 from apps.portal.frame.page_urls import url_of
 from apps.portal.providers.frame import PROVIDERS
-from apps.portal.publish import uploads
 from apps.providers.docs import browsing, replacing
 from apps.providers.docs.layouts import INDEX
 from apps.providers.drafting import drafts
@@ -88,14 +86,13 @@ def provider_docs_archive(request: HttpRequest, namespace: str, type: str, versi
     status, error = 200, ""
     if request.method == "POST":
         try:
-            uploads.check_origin(request)
+            check_origin(request)
             shown = replacing.version_of(viewer, address, version)
-            received = replacing.receive(viewer=viewer, version=shown, open_body=lambda: _file_of(request))
+            received = replacing.receive(viewer=viewer, version=shown, open_body=lambda: file_of(request).chunks)
         except RegistryError as refusal:
             if refusal.code in ("not_found", "forbidden", "unauthenticated"):
                 raise
-            is_foreign = isinstance(refusal, uploads.ForeignOrigin)
-            status, error = 403 if is_foreign else uploads.STATUS.get(refusal.code, 422), sentence(refusal)
+            status, error = STATUS.get(refusal.code, 422), sentence(refusal)
         else:
             message = (
                 "Archive received; a worker is reading it." if received.created else "The same bytes are already here."
@@ -108,11 +105,6 @@ def provider_docs_archive(request: HttpRequest, namespace: str, type: str, versi
     context |= {"is_waiting": browsing.is_waiting(archives), "page_count": len(browsing.index_of(shown))}
     context |= {"limit": drafts.limit_of("docs")[0], "file_name": f"terraform-provider-{type}_<version>_docs.zip"}
     return render(request, "portal/provider/docs_archive.html", context, status=status)
-
-
-def _file_of(request: HttpRequest) -> Iterator[bytes]:
-    chunks = bodies.chunks(request.environ)  # type: ignore[attr-defined]  # WSGIRequest has it
-    return multipart_body.file_part(request.META.get("CONTENT_TYPE", ""), chunks).chunks
 
 
 _DOCS = f"{PROVIDERS.path}/<str:version>/docs"

@@ -23,12 +23,12 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound, RegistryError
 from apps.lib.net import bodies
 from apps.lib.packages import sandboxed
-from apps.portal.frame import multipart_body
+from apps.portal.frame import form_files
+from apps.portal.frame.form_files import ForeignOrigin, check_origin, status_of
 from apps.portal.frame.forms import sentence
 from apps.portal.frame.negotiation import wants_json
 from apps.portal.publish import releases, resumable, uploads
 from apps.portal.publish.provider_form import ProtocolsForm
-from apps.portal.publish.uploads import ForeignOrigin, check_origin, status_of
 from apps.providers import publishing
 from apps.providers import uploads as provider_uploads
 from apps.providers.drafting import assembling, drafts
@@ -85,7 +85,7 @@ def release_files(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     received: list[str] = []
     ignored: list[str] = []
     try:
-        for part in multipart_body.file_parts(kind, chunks, most=MAX_PARTS):
+        for part in form_files.file_parts(kind, chunks, most=MAX_PARTS):
             name = _as_sent(release, part.file_name.replace("\\", "/").rpartition("/")[2], received)
             if _is_wanted(request, release, name, ignored):
                 open_body = _opener(part.chunks)

@@ -22,7 +22,6 @@ from apps.modules import publishing
 from apps.modules.checking import answers
 from apps.modules.comparing.rules import SENTENCES
 from apps.portal.frame.forms import sentence
-from apps.portal.modules.units import Rows, Units, callable_folder
 from apps.portal.publish import provider_release, tickets, upload_limits
 from apps.portal.publish.answer_form import AnswerForm
 from apps.portal.snippets import module_snippets
@@ -171,13 +170,15 @@ def _comparison(release: Release, against: str) -> str:
 def _first_folder(release: Release) -> str:
     """The folder that the shown block calls: the root, or a submodule of a module without one."""
     is_published = release.state == State.PUBLISHED
-    return callable_folder(release.module_version) if is_published and release.notes.get("no_root") else ""
+    is_without = is_published and release.notes.get("no_root")
+    return module_snippets.callable_folder(release.module_version) if is_without else ""
 
 
-def _warnings(release: Release) -> Rows:
+def _warnings(release: Release) -> list[dict[str, Any]]:
     """Files that the inspection could not parse. Empty in quarantine, where nothing of the archive is shown."""
     is_shown = release.state == State.PUBLISHED and release.quarantined_at is None
-    return Units.from_version(release.module_version).warnings if is_shown else []
+    units = release.module_version.inspection.get("units", []) if is_shown else []
+    return [warning for unit in units for warning in unit.get("warnings", [])]
 
 
 def _taken_by(release: Release) -> Release | None:

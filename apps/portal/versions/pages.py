@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -22,7 +23,6 @@ from apps.accounts.models import Role, Visibility
 from apps.portal.frame import damage
 from apps.portal.frame.page_urls import Address, url_of
 from apps.portal.snippets import module_snippets
-from apps.portal.snippets.badges import badges_markdown
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.models import Kind, Lifecycle
 
@@ -138,6 +138,15 @@ class VersionPages(ABC):
             "versions": [(one, url_in(one.release.version)) for one in others],
             **{f"{step}_url": url_in(found[step]) for step in ("newer", "older") if found[step]},
         }
+
+
+def badges_markdown(address: Address) -> str:
+    """It shows the badges of a module or provider elsewhere."""
+    site, page = settings.PUBLIC_URL, url_of(address)
+    return "\n".join(
+        f"[![{label} of {address}]({site}{url_of(address, 'badge', label)})]({site}{page})"
+        for label in ("version", "downloads")
+    )
 
 
 def repository(url: str) -> dict[str, str] | None:
