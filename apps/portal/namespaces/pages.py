@@ -1,7 +1,8 @@
-"""/namespaces/new, a namespace's settings (for its owners), and its storage usage. For members see members.py."""
+"""A namespace's page, /namespaces/new, its settings (for its owners), and its storage usage. For members see members.py."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -12,14 +13,26 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts import namespace_deletion, namespaces
+from apps.accounts.access import gate
 from apps.accounts.access.gate import namespace_for
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import BreakingChanges, Namespace, Role, Visibility
+from apps.accounts.namespaces import people_count
 from apps.lib.errors import Conflict, Invalid, RoleRequired
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, sentence
+from apps.portal.frame.paging import page_of
+from apps.portal.frame.rows import rows_of
+from apps.portal.namespaces.key_expiry import expiring
+from apps.providers import reading as provider_reading
+from apps.releases.catalogue import search
+from apps.releases.models import Kind
 from apps.releases.publishing import quotas
 
+PAGE = 30
+# Providers and open drafts on a namespace's page.
+PROVIDERS = 30
+DRAFTS = 5
 # Modules on the usage page.
 LARGEST = 10
 
@@ -44,6 +57,32 @@ class NamespaceForm(SettingsForm):
     def __init__(self, data: Mapping[str, str] | None = None) -> None:
         super().__init__(data)
         self.fields["name"].widget.attrs |= PLAIN
+
+
+@login_not_required
+@require_safe
+def namespace(request: HttpRequest, name: str) -> HttpResponse:
+    viewer = session_viewer(request)
+    row, found = gate.namespace_and_role(viewer, name)
+    role = found if viewer.is_identified else None
+    only_this = Namespace.objects.filter(pk=row.pk)
+    # Members also see modules with only yanked versions, to restore them.
+    docs = search.search(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
+    page = page_of(docs.filter(namespace=row).select_related("namespace"), request, size=PAGE)
+    context: dict[str, Any] = {"namespace": row, "page": page, "rows": rows_of(page.object_list), "role": role}
+    docs = search.search(kind=Kind.PROVIDER, namespaces=only_this, include_unlisted=role is not None)
+    context["provider_rows"] = rows_of(docs.select_related("namespace")[:PROVIDERS])
+    context["provider_count"] = docs.count()
+    context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
+    if context["may_publish"]:
+        context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=row)[:DRAFTS]
+    context["may_manage"] = role == Role.OWNER
+    if context["may_manage"]:
+        context["expiring"] = expiring(row)
+    if role is not None:  # only members see who works on what
+        context["member_count"] = people_count(row)
+        context["owners"] = gate.owners_of(row)
+    return render(request, "portal/namespace/page.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -130,7 +169,8 @@ def _redirect(name: str, namespace: Namespace) -> HttpResponseRedirect:
 
 
 urlpatterns = [
-    path("namespaces/new", namespace_new, name="namespace-new"),
+    path("namespaces/new", namespace_new, name="namespace-new"),  # before <name>
+    path("namespaces/<str:name>", namespace, name="namespace"),
     path("namespaces/<str:namespace>/change", namespace_change, name="namespace-change"),
     path("namespaces/<str:namespace>/delete", namespace_delete, name="namespace-delete"),
     path("namespaces/<str:namespace>/usage", usage, name="namespace-usage"),

@@ -26,7 +26,7 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.lib.errors import Invalid
 from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import sentence
-from apps.portal.frame.local_paths import local_path
+from apps.portal.frame.page_urls import local_path
 from apps.portal.frame.reauthentication import person_of
 
 # Longer than any code of an app is valid, both neighbours included.

@@ -26,7 +26,7 @@ from apps.lib.errors import Conflict, Invalid, RegistryError, RoleRequired, Unav
 from apps.lib.settings_values.saml import AnyProvider
 from apps.portal.frame import reauthentication
 from apps.portal.frame.errors import refused
-from apps.portal.frame.local_paths import local_path
+from apps.portal.frame.page_urls import local_path
 from apps.portal.frame.reauthentication import person_of
 
 PROCESSES = ("login", "connect", "confirm")

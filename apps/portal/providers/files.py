@@ -1,30 +1,21 @@
-"""A provider version's files: redirects to them, since a page may stay open for longer than a capability is valid (D6),
-and the upload of another signature.
-"""
+"""Redirects from a provider's pages to its files: a page may stay open for longer than a capability is valid (D6)."""
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Visibility
 from apps.blobs import capabilities, store
 from apps.lib.addresses import ProviderAddress
 from apps.lib.archives.sandboxed import Refusal
-from apps.lib.errors import NotFound, RegistryError
+from apps.lib.errors import NotFound
 from apps.lib.formats import sums
-from apps.lib.net import bodies
-from apps.portal.frame.form_files import STATUS, check_origin, file_of
-from apps.portal.frame.forms import sentence
-from apps.portal.lifecycle import pages as lifecycle
 from apps.providers import reading
 from apps.providers.documents import sums_name
 from apps.providers.models import ProviderVersion
-from apps.providers.signatures import resigning
 
 MAX_SHOWN_BYTES = 64 * 1024
 
@@ -56,31 +47,6 @@ def provider_sums(request: HttpRequest, namespace: str, type: str, version: str)
 def provider_signature(request: HttpRequest, namespace: str, type: str, version: str) -> HttpResponseRedirect:  # noqa: A002
     shown = reading.version_for(session_viewer(request), ProviderAddress(namespace, type), version)
     return _redirect(shown, shown.signature_digest, f"{sums_name(type, shown.release.version)}.sig")
-
-
-@bodies.streamed("POST")
-@csrf_exempt  # Django's check would read the body; uploads check the origin instead (D2)
-@require_POST
-def provider_lifecycle_signature(request: HttpRequest, namespace: str, type: str, version: str) -> HttpResponse:  # noqa: A002
-    """An owner uploads a new signature of the publisher (D11)."""
-    viewer, address = session_viewer(request), ProviderAddress(namespace, type)
-
-    try:
-        check_origin(request)
-        accepted = resigning.accept_signature(
-            viewer=viewer, address=address, version=version, open_body=lambda: file_of(request).chunks
-        )
-    except RegistryError as refusal:
-        if refusal.code in ("not_found", "forbidden", "unauthenticated"):
-            raise
-        status = STATUS.get(refusal.code, 422)
-        return lifecycle.refused(
-            request, lifecycle.PROVIDERS, address, version, refusal=sentence(refusal), status=status
-        )
-    row = accepted.version
-    done = "is now served with your signature" if accepted.changed else "is already signed"
-    messages.success(request, f"{row} {done} by the key {row.key}.")
-    return HttpResponseRedirect(reverse("portal:provider-lifecycle", args=[namespace, type, version]), status=303)
 
 
 def sums_of(shown: ProviderVersion) -> str:
@@ -115,5 +81,4 @@ urlpatterns = [
     path(f"{_VERSION}/packages/<str:os>/<str:arch>", provider_package, name="provider-package"),
     path(f"{_VERSION}/sums", provider_sums, name="provider-sums"),
     path(f"{_VERSION}/signature", provider_signature, name="provider-signature"),
-    path(f"{_VERSION}/lifecycle/signature", provider_lifecycle_signature, name="provider-lifecycle-signature"),
 ]
