@@ -1,5 +1,5 @@
-"""/how-to-use: setup of clients, pipelines and people for this Larder, with live checks: the discovery document as a client
-gets it, and a pasted token.
+"""/how-to-use: setup of clients, pipelines and people for this Larder, with live checks: the discovery document as a
+client gets it, and a pasted token.
 """
 
 import hashlib

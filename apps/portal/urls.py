@@ -63,7 +63,7 @@ urlpatterns = [
     *service_accounts.urlpatterns,
     *lifecycle_several.urlpatterns,
     *modules.urlpatterns,
-    *provider_uploads.urlpatterns,  # docs/archive before the other pages of docs
     *providers.urlpatterns,
     *docs.urlpatterns,
+    *provider_uploads.urlpatterns,
 ]

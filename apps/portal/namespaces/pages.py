@@ -1,4 +1,4 @@
-"""A namespace's page, /namespaces/new, its settings (for its owners), and its storage usage. For members see members.py."""
+"""/namespaces/new, and a namespace's page, settings (for its owners) and storage usage. For members see members.py."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -71,8 +71,8 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     page = page_of(docs.filter(namespace=row).select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"namespace": row, "page": page, "rows": rows_of(page.object_list), "role": role}
     docs = search.search(kind=Kind.PROVIDER, namespaces=only_this, include_unlisted=role is not None)
-    context["provider_rows"] = rows_of(docs.select_related("namespace")[:PROVIDERS])
-    context["provider_count"] = docs.count()
+    rows = context["provider_rows"] = rows_of(docs.select_related("namespace")[:PROVIDERS])
+    context["provider_count"] = docs.count() if len(rows) == PROVIDERS else len(rows)
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
     if context["may_publish"]:
         context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=row)[:DRAFTS]

@@ -111,10 +111,8 @@ class VersionPages(ABC):
         context = {"address": address, "parent": parent, "shown": shown, "release": release, "role": role, "tab": tab}
         context["namespace"] = parent.namespace
         # Owners and staff are told of stored bytes that a check or a download found missing or damaged.
-        problems = (
-            [(name, known.problem_of(digest)) for name, digest in self.files_of(shown)] if role == Role.OWNER else []
-        )
-        context["damage"] = [(name, problem) for name, problem in problems if problem]
+        files = self.files_of(shown) if role == Role.OWNER else []
+        context["damage"] = [(name, problem) for name, digest in files if (problem := known.problem_of(digest))]
         context |= self._others(shown, parent, url_in or (lambda number: url_of(address, tab, number)))
         context["repository"] = repository(parent.source_url)
         # No block to copy for versions that should not be used.
