@@ -25,7 +25,7 @@ from apps.modules.models import ModuleVersion
 from apps.portal.frame.page_urls import Address, url_of
 from apps.portal.frame.paging import page_of
 from apps.portal.frame.rows import address_of, rows_of
-from apps.portal.namespaces.key_expiry import Expiry, expiring_in
+from apps.portal.namespaces.keys import Expiry, expiring_in
 from apps.portal.publish import own_releases
 from apps.releases.catalogue import own_releases as own
 from apps.releases.catalogue import owned, search

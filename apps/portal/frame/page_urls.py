@@ -1,7 +1,9 @@
 """URLs of pages: of modules and providers for code that serves both, and where a form asks to be led afterwards."""
 
 from dataclasses import astuple
+from http import HTTPStatus
 
+from django.http import HttpResponseRedirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
@@ -23,3 +25,8 @@ def url_of(address: Address, page: str = "", *more: str) -> str:
 def local_path(wanted: str) -> str:
     """The path, empty for another site and for a relative one, which would depend on the page that leads there."""
     return wanted if wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) else ""
+
+
+def see_other(page: str, *where: object) -> HttpResponseRedirect:
+    """To a page of the portal after a POST: a reload does not post again."""
+    return HttpResponseRedirect(reverse(f"portal:{page}", args=where), status=HTTPStatus.SEE_OTHER)

@@ -1,13 +1,12 @@
 """/namespaces/new, and a namespace's page, settings (for its owners) and storage usage. For members see members.py."""
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods, require_safe
@@ -18,12 +17,13 @@ from apps.accounts.access.gate import namespace_for
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import BreakingChanges, Namespace, Role, Visibility
 from apps.accounts.namespaces import people_count
-from apps.lib.errors import Conflict, Invalid, RoleRequired
+from apps.lib.errors import Conflict, RoleRequired
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PLAIN, sentence
+from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
+from apps.portal.frame.page_urls import see_other
 from apps.portal.frame.paging import page_of
 from apps.portal.frame.rows import rows_of
-from apps.portal.namespaces.key_expiry import expiring
+from apps.portal.namespaces.keys import expiring
 from apps.providers import reading as provider_reading
 from apps.releases.catalogue import search
 from apps.releases.models import Kind
@@ -90,39 +90,27 @@ def namespace_new(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     if refused := namespaces.creation_refused(viewer):
         raise RoleRequired(refused, hint="Ask an operator to create it for you.")
-    form = NamespaceForm(request.POST if request.method == "POST" else None)
-    status = 200
-    if request.method == "POST":
-        status = 422
-        if form.is_valid():
-            try:
-                namespace = namespaces.create(**form.cleaned_data, actor=viewer)
-            except Conflict as refusal:
-                form.add_error("name", sentence(refusal))
-                status = 409
-            except Invalid as refusal:
-                form.add_error("name", sentence(refusal))
-            else:
-                messages.success(request, f"Namespace {namespace} created. Publish its first module.")
-                return _redirect("portal:namespace", namespace)
-    return render(request, "portal/namespaces/new.html", {"form": form}, status=status)
+    form = NamespaceForm(posted(request))
+    if form.is_valid():
+        with refusals_on(form, "name"):
+            created = namespaces.create(**form.cleaned_data, actor=viewer)
+            messages.success(request, f"Namespace {created} created. Publish its first module.")
+            return see_other("namespace", created.name)
+    return form_page(request, "portal/namespaces/new.html", form)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def namespace_change(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
-    if request.method != "POST":
-        form = SettingsForm(initial={name: getattr(row, name) for name in SettingsForm.base_fields})
-        return render(request, "portal/namespaces/change.html", {"namespace": row, "form": form})
-    form = SettingsForm(request.POST)
+    form = SettingsForm(posted(request), initial={name: getattr(row, name) for name in SettingsForm.base_fields})
     if not form.is_valid():
-        return render(request, "portal/namespaces/change.html", {"namespace": row, "form": form}, status=422)
+        return form_page(request, "portal/namespaces/change.html", form, namespace=row)
     if form.cleaned_data["visibility"] != row.visibility:
         reauthentication.require(request, f"Make {row} {form.cleaned_data['visibility']}")
     namespaces.change(namespace=row, actor=viewer, **form.cleaned_data)
     messages.success(request, f"Saved: {row} is {row.visibility}.")
-    return _redirect("portal:namespace-change", row)
+    return see_other("namespace-change", row.name)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -138,7 +126,7 @@ def namespace_delete(request: HttpRequest, namespace: str) -> HttpResponse:
     except Conflict as refusal:
         return render(request, "portal/namespaces/delete.html", {**context, "refusal": refusal}, status=409)
     messages.success(request, f"Namespace {row} deleted.")
-    return HttpResponseRedirect(reverse("portal:home"), status=HTTPStatus.SEE_OTHER)
+    return see_other("home")
 
 
 @login_not_required
@@ -147,25 +135,21 @@ def usage(request: HttpRequest, namespace: str) -> HttpResponse:
     """Stored bytes and versions against the quotas, for all readers of the namespace."""
     row = namespace_for(session_viewer(request), namespace)
     used = quotas.usage(row)
+    # Each with the page of the module or provider; with none until its first version is published.
+    largest = [
+        (one, reverse(f"portal:{one.kind}", args=[row.name, *one.name.split("/")]) if one.is_published else "")
+        for one in quotas.largest(row, count=LARGEST)
+    ]
     context = {
         "namespace": row,
         "usage": used,
         # The meters' colours: nearly full from 90 % on, full at 100 %.
         "nearly": {"bytes": used.max_bytes * 9 // 10, "versions": used.max_versions * 9 // 10},
         "full": {"bytes": used.max_bytes - 1, "versions": used.max_versions - 1},
-        "largest": [(share, _page_of(row, share)) for share in quotas.largest(row, count=LARGEST)],
+        "largest": largest,
         "counts": quotas.counts(row),
     }
     return render(request, "portal/namespaces/usage.html", context)
-
-
-def _page_of(namespace: Namespace, share: quotas.Share) -> str:
-    """The page of the module or provider; empty until its first version is published."""
-    return reverse(f"portal:{share.kind}", args=[namespace.name, *share.name.split("/")]) if share.is_published else ""
-
-
-def _redirect(name: str, namespace: Namespace) -> HttpResponseRedirect:
-    return HttpResponseRedirect(reverse(name, args=[namespace.name]), status=HTTPStatus.SEE_OTHER)
 
 
 urlpatterns = [

@@ -18,7 +18,7 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PLAIN, sentence
+from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import local_path, url_of
 from apps.portal.versions.pages import VersionPages
 from apps.providers.models import ProviderVersion, Signing
@@ -135,23 +135,17 @@ def version_lifecycle(request: HttpRequest, *, pages: VersionPages, version: str
 def version_purge(request: HttpRequest, *, pages: VersionPages, version: str, **names: str) -> HttpResponse:
     viewer, actions, address = session_viewer(request), pages.actions, pages.address_type(**names)
     release = _unless_purged(actions.operated_release(viewer, address, version, PURGE))
-    form = PurgeForm(release, request.POST if request.method == "POST" else None)
-    status = HTTPStatus.OK
-    if request.method == "POST":
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-        if form.is_valid():
-            reauthentication.require(request, f"Purge {release}")
-            try:
-                actions.purge(viewer=viewer, address=address, version=version, **form.cleaned_data)
-            except Invalid as refusal:
-                form.add_error("confirm", sentence(refusal))
-            else:
-                messages.success(request, f"Purged: {release}. A worker deletes its files now.")
-                back = local_path(request.GET.get("next", "")) or url_of(address, "versions")
-                return HttpResponseRedirect(back, status=HTTPStatus.SEE_OTHER)
-    context = {"address": address, "release": release, "form": form}
-    context["elsewhere"] = impact.same_bytes_elsewhere(release)
-    return render(request, "portal/lifecycle/purge.html", context, status=status)
+    form = PurgeForm(release, posted(request))
+    if form.is_valid():
+        reauthentication.require(request, f"Purge {release}")
+        with refusals_on(form, "confirm"):
+            actions.purge(viewer=viewer, address=address, version=version, **form.cleaned_data)
+            messages.success(request, f"Purged: {release}. A worker deletes its files now.")
+            back = local_path(request.GET.get("next", "")) or url_of(address, "versions")
+            return HttpResponseRedirect(back, status=HTTPStatus.SEE_OTHER)
+    elsewhere = impact.same_bytes_elsewhere(release)
+    context = {"address": address, "release": release, "elsewhere": elsewhere}
+    return form_page(request, "portal/lifecycle/purge.html", form, **context)
 
 
 def _published(actions: VersionActions[Any], viewer: Viewer, address: Any, version: str) -> tuple[Release, Role]:

@@ -3,13 +3,12 @@
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
 from apps.lib.errors import Invalid
-from apps.portal.frame.forms import sentence
+from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import url_of
 from apps.portal.versions.pages import VersionPages
 from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
@@ -40,17 +39,11 @@ class DescriptionForm(forms.Form):
 def version_settings(request: HttpRequest, *, pages: VersionPages, **names: str) -> HttpResponse:
     viewer, address = session_viewer(request), pages.address_type(**names)
     row, _ = pages.parent_and_role(viewer, address, need=Role.PUBLISHER)
-    status = 200
-    if request.method == "POST":
-        form, status = pages.settings_form(request.POST), 422
-        if form.is_valid():
-            try:
-                pages.describe(row, actor=viewer, **form.cleaned_data)
-            except Invalid as refusal:
-                form.add_error("description", sentence(refusal))
-            else:
-                messages.success(request, f"Description of {address} saved.")
-                return HttpResponseRedirect(url_of(address), status=303)
-    else:
-        form = pages.settings_form(initial={field: getattr(row, field) for field in pages.settings_form.base_fields})
-    return render(request, "portal/settings.html", {"address": address, "form": form}, status=status)
+    form_class = pages.settings_form
+    form = form_class(posted(request), initial={field: getattr(row, field) for field in form_class.base_fields})
+    if form.is_valid():
+        with refusals_on(form, "description"):
+            pages.describe(row, actor=viewer, **form.cleaned_data)
+            messages.success(request, f"Description of {address} saved.")
+            return HttpResponseRedirect(url_of(address), status=303)
+    return form_page(request, "portal/settings.html", form, address=address)
