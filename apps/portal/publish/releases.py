@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils.dateparse import parse_datetime
@@ -22,8 +22,10 @@ from apps.modules import publishing
 from apps.modules.checking import answers
 from apps.modules.comparing.rules import SENTENCES
 from apps.portal.frame.forms import sentence
-from apps.portal.publish import provider_release, tickets, upload_limits
+from apps.portal.frame.page_urls import see_other
+from apps.portal.publish import provider_release
 from apps.portal.publish.answer_form import AnswerForm
+from apps.portal.publish.frame import limits_of_modules, ticket_for
 from apps.portal.snippets import module_snippets
 from apps.providers import publishing as drafting
 from apps.providers.drafting.documents import draft_document
@@ -69,7 +71,7 @@ def release_cancel(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
         end(release=release, viewer=viewer)
     except Conflict as refusal:
         return page(request, release, refusal=sentence(refusal), status=HTTPStatus.CONFLICT)
-    return HttpResponseRedirect(reverse("portal:release", args=[public_id]), status=HTTPStatus.SEE_OTHER)
+    return see_other("release", public_id)
 
 
 @never_cache
@@ -89,7 +91,7 @@ def release_answer(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     except Invalid as refusal:
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         return page(request, release, refusal=sentence(refusal), answer=form, status=status)
-    return HttpResponseRedirect(reverse("portal:release", args=[public_id]), status=HTTPStatus.SEE_OTHER)
+    return see_other("release", public_id)
 
 
 def page(
@@ -109,7 +111,7 @@ def page(
 def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
     is_provider = release.kind == Kind.PROVIDER
     document = draft_document(release) if is_provider else release_document(release)
-    ticket = "" if is_provider or release.state != State.RECEIVING else tickets.ticket_for(request, release)
+    ticket = "" if is_provider or release.state != State.RECEIVING else ticket_for(request, release)
     common = {
         "release": release,
         "document": document,
@@ -142,7 +144,7 @@ def _module_context(release: Release, document: dict[str, Any]) -> dict[str, Any
         "usage": module_snippets.module_block(address, release.version, folder=_first_folder(release)),
         "warnings": _warnings(release),
         "files_path": reverse("portal:module-files", args=where),
-        "limits": upload_limits.for_modules(),
+        "limits": limits_of_modules(),
         "answer": AnswerForm(release),
         "guard": guard_of(release),
         "siblings": _siblings(release),
