@@ -118,21 +118,6 @@ def test_what_has_arrived_cannot_be_cancelled(published, browser):
     assert 'role="alert"' in response.content.decode()
 
 
-@pytest.mark.parametrize(
-    ("name", "status"), [("alice", 200), ("dora", 200), ("olga", 200), ("bob", 403), ("charlie", 404)]
-)
-def test_publishers_of_the_namespace_see_it(release, name, status, request, browser_of):
-    browser = browser_of(request.getfixturevalue(name))
-    for path in ("", "/status"):
-        assert browser.get(f"/releases/{release.public_id}{path}").status_code == status
-
-
-@pytest.mark.parametrize(("name", "status"), [("dora", 303), ("bob", 403), ("charlie", 404)])
-def test_publishers_of_the_namespace_may_cancel_it(release, name, status, request, browser_of):
-    browser = browser_of(request.getfixturevalue(name))
-    assert browser.post(f"/releases/{release.public_id}/cancel").status_code == status
-
-
 def test_nobody_is_sent_to_sign_in(release, client):
     response = client.get(f"/releases/{release.public_id}")
     assert response.status_code == 302

@@ -56,15 +56,6 @@ def test_m11_they_serve_head_get_and_ranges_many_times_and_unencoded(links, name
             assert response.headers["Content-Disposition"].endswith(f'"{url.rpartition("/")[2]}"')
 
 
-@pytest.mark.parametrize(
-    ("who", "status"), [("alice", 200), ("bob", 200), ("charlie", 404), ("olga", 200), (None, 401)]
-)
-def test_without_its_capability_a_private_one_needs_a_token_that_shows_it(request, tofu, links, who, status):
-    client = tofu(request.getfixturevalue(who) if who else None)
-
-    assert statuses(plain(links("acme")), client) == {status}
-
-
 def test_a_capability_opens_one_name_only(links):
     for url in links("acme"):
         head, _, name = url.rpartition("/")
