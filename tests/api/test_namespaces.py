@@ -66,27 +66,13 @@ def patch(client: Client, body: dict[str, object]):
     return client.patch(URL, json.dumps(body), content_type="application/json")
 
 
-@pytest.mark.parametrize(
-    ("who", "scope", "status"),
-    [
-        ("dora", Scope.MANAGE, 200),
-        ("dora", Scope.PUBLISH, 403),
-        ("alice", Scope.MANAGE, 403),
-        ("bob", Scope.MANAGE, 403),
-        ("charlie", Scope.MANAGE, 404),
-        ("olga", Scope.MANAGE, 200),
-    ],
-)
-def test_owners_set_the_rule_for_breaking_changes(request, tofu, acme, who, scope, status):
-    response = patch(tofu(request.getfixturevalue(who), scope), {"breaking_changes": "ask"})
+def test_owners_set_the_rule_for_breaking_changes(tofu, acme, dora):
+    assert patch(tofu(dora), {"breaking_changes": "ask"}).status_code == 200
 
-    assert response.status_code == status
     acme.refresh_from_db()
-    assert acme.breaking_changes == ("ask" if status == 200 else "warn")
-    changed = AuditEvent.objects.filter(kind="namespace:namespace:changed")
-    assert [event.detail["changes"] for event in changed] == (
-        [{"breaking_changes": ["warn", "ask"]}] if status == 200 else []
-    )
+    assert acme.breaking_changes == "ask"
+    changed = AuditEvent.objects.get(kind="namespace:namespace:changed")
+    assert changed.detail["changes"] == {"breaking_changes": ["warn", "ask"]}
 
 
 def test_an_owner_cannot_set_the_rule_and_a_quota_at_once(tofu, dora, acme):

@@ -47,17 +47,6 @@ def test_a_release_is_uploaded_from_the_admin(page, space, archive):
     page.wait_for_url("**/admin/releases/release/*/change/")
 
 
-def test_a_release_is_uploaded_from_the_admin_without_javascript(open_browser, space, archive):
-    page = open_browser(java_script_enabled=False).new_page()
-    describe_there(page, space, "scriptless-admin")
-    page.get_by_label("Version", exact=True).fill("1.0.0")
-    page.get_by_role("button", name="Continue to the file").click()
-    page.wait_for_url("**/releases/*")
-    page.locator("#file").set_input_files(archive("module.zip"))
-    page.locator("form[enctype] button[type=submit]").click()
-    page.wait_for_url("**/releases/*")
-
-
 @pytest.mark.parametrize("scripts", [True, False], ids=["with-js", "without-js"])
 def test_a_version_is_yanked_with_a_reason(open_browser, module, scripts):
     page = open_browser(java_script_enabled=scripts).new_page()

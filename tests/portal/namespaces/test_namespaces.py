@@ -109,15 +109,6 @@ def test_it_refuses_unknown_people_and_roles(owner, bob, data):
     assert owner.post("/namespaces/acme/members", data).status_code == 422
 
 
-def test_the_last_owner_cannot_leave(owner, dora):
-    grant = Grant.objects.get(user=dora)
-
-    page = owner.post(f"/namespaces/acme/members/{grant.pk}/withdraw")
-    assert page.status_code == 409
-    assert "Make someone else owner first" in page.content.decode()
-    assert owner.post("/namespaces/acme/members", {"username": "dora", "role": "1"}).status_code == 409
-
-
 def test_a_grant_of_elsewhere_is_404(owner, alice, pantry):
     elsewhere = Grant.objects.get(user=alice, namespace=pantry)
 

@@ -28,13 +28,6 @@ def secret_on(response) -> str:
     return re.findall(tokens.TOKEN_PATTERN, response.content.decode())[0]
 
 
-def test_strangers_are_sent_to_the_sign_in_page(browser_of, db):
-    response = browser_of(None).get("/tokens")
-
-    assert response.status_code == 302
-    assert response.headers["Location"].endswith("/login/?next=/tokens")
-
-
 def created(browser, **more):
     """The page to which a new token leads, and its URL."""
     answer = browser.post("/tokens", NEW | more)

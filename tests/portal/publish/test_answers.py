@@ -198,11 +198,6 @@ def test_a_folder_outside_the_archive_is_refused_beside_its_field(browser):
     assert list(response.json()["errors"]) == ["folder"]
 
 
-def test_nobody_is_sent_to_sign_in(upload, client):
-    response = answer(client, upload(SECRETS))
-    assert (response.status_code, response.url.split("?")[0]) == (302, "/account/login/")
-
-
 def test_a_removed_release_says_so(published, browser):
     release = published("acme/vpc/aws", "1.2.0")
     Release.objects.update(state=State.PURGED)

@@ -118,12 +118,6 @@ def test_what_has_arrived_cannot_be_cancelled(published, browser):
     assert 'role="alert"' in response.content.decode()
 
 
-def test_nobody_is_sent_to_sign_in(release, client):
-    response = client.get(f"/releases/{release.public_id}")
-    assert response.status_code == 302
-    assert f"next=/releases/{release.public_id}" in response.url
-
-
 def test_a_release_that_is_not_there_is_not_found(browser, release):
     assert browser.get("/releases/00000000-0000-4000-8000-000000000000").status_code == 404
 

@@ -30,10 +30,6 @@ def fetched(version: str, days_ago: int, count: int, client: str = "OpenTofu 1.1
     SearchDoc.objects.filter(pk=doc.pk).update(downloads=doc.downloads + count)
 
 
-def test_nobody_is_asked_to_sign_in(client, vpc):
-    assert client.get(URL).url.startswith("/account/login/")
-
-
 def test_one_that_nobody_fetched_says_how_it_would(browser_of, bob, vpc):
     page = pages.text_of(browser_of(bob).get(URL))
 
