@@ -18,10 +18,6 @@ def put(client: Client, url: str = URL, body: object = None):
     return client.generic("PUT", url, data, content_type="application/json")
 
 
-def error_of(response) -> dict[str, str]:
-    return json.loads(response.content)["error"]
-
-
 def test_a_namespace_is_created_and_belongs_to_its_creator(tofu, charlie):
     response = put(tofu(charlie), "/api/v1/namespaces/fresh", {"visibility": "private", "description": "New."})
 
@@ -116,7 +112,7 @@ def test_bodies_are_read_strictly_and_the_fault_is_named(tofu, dora, body, statu
     response = put(tofu(dora), body=body)
 
     assert response.status_code == status
-    assert word in error_of(response)["message"]
+    assert word in json.loads(response.content)["error"]["message"]
     assert Namespace.objects.get(name="acme").visibility == "private"
 
 

@@ -123,14 +123,10 @@ def test_a_release_that_is_not_there_is_not_found(browser, release):
 
 
 def test_two_people_read_the_same_of_a_refused_archive(browser, dora, browser_of, work):
-    release = begin_with(browser, b"no zip at all")
+    answer = browser.post("/publish", NEW, headers=JSON).json()
+    browser.generic("PUT", answer["upload"], b"no zip at all", headers={**JSON, "Sec-Fetch-Site": "same-origin"})
+    release = str(answer["release"])
     work()
     pages = [who.get(release).content.decode() for who in (browser, browser_of(dora))]
     assert steps(pages[0]) == steps(pages[1]) == ["done", "failed", "waiting"]
     assert "data-reason=" in pages[1]
-
-
-def begin_with(browser, data: bytes) -> str:
-    answer = browser.post("/publish", NEW, headers=JSON).json()
-    browser.generic("PUT", answer["upload"], data, headers={**JSON, "Sec-Fetch-Site": "same-origin"})
-    return str(answer["release"])
