@@ -36,11 +36,15 @@ def password(user, client=None):
     return client, client.post("/account/login/?next=/tokens", form)
 
 
+def secret_on(page):
+    found = re.search(r'<code class="mono">([A-Z2-7 ]+)</code>', page)
+    assert found
+    return found[1].replace(" ", "")
+
+
 def set_up(client):
     """Answers the secret and the recovery codes."""
-    found = re.search(r'<code class="mono">([A-Z2-7 ]+)</code>', client.get(PAGE).text)
-    assert found
-    secret = found[1].replace(" ", "")
+    secret = secret_on(client.get(PAGE).text)
     shown = client.post(PAGE, {"digits": code_of(secret, -1)})
     assert (shown.status_code, shown.url) == (303, f"{PAGE}/codes")
     page = client.get(shown.url).content.decode()
