@@ -57,6 +57,7 @@ def test_a_part_that_fails_costs_no_other_its_figures(monkeypatch, capsys, tmp_p
     ]
 
 
+@pytest.mark.needs("make")
 def test_make_bench_runs_what_is_there():
     said = subprocess.run(["make", "-n", "bench"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
     modules = re.findall(r"-m (\S+)", said)

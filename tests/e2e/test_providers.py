@@ -7,7 +7,6 @@ import httpx
 import pytest
 
 from tests.builders.keys import gpg_home
-from tests.conftest import need
 from tests.e2e.providers import PLATFORMS, download, lock_of, require, said_by, sha256, sums_of
 from tests.e2e.server.proxy import proxy
 from tests.e2e.workspace import access_lines, said
@@ -234,9 +233,9 @@ def test_without_a_token_a_private_provider_asks_for_credentials(live, depot, te
     assert "requires authentication credentials" in said_by(done)
 
 
+@pytest.mark.needs("curl")
 def test_the_documents_are_json_that_a_newcomer_can_read_with_curl(live, depot, tmp_path):
-    curl = need("curl")
-    command = [curl, "-sS", "--cacert", str(live.ca_bundle), f"{live.url}/v1/providers/yard/dns/versions"]
+    command = ["curl", "-sS", "--cacert", str(live.ca_bundle), f"{live.url}/v1/providers/yard/dns/versions"]
     told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
 
     assert [one["version"] for one in told["versions"]] == ["1.1.0", "1.0.0"]

@@ -14,7 +14,6 @@ import pytest
 
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.line import a_line
-from tests.conftest import need
 from tests.live import CHECKOUT, wait_until_ready
 from tests.site.processes import child
 
@@ -79,6 +78,7 @@ def test_tuspy_continues_a_large_file_after_the_server_was_killed_in_its_middle(
         assert client.delete(draft).status_code == 204
 
 
+@pytest.mark.needs("curl")
 @pytest.mark.parametrize("is_broken", [False, True], ids=["a good line", "a line that breaks"])
 def test_the_shell_of_the_docs_publishes_a_module(live, shelf, tmp_path, is_broken):
     text = (CHECKOUT / "docs/uploads.md").read_text()
@@ -97,7 +97,6 @@ def test_the_shell_of_the_docs_publishes_a_module(live, shelf, tmp_path, is_brok
         }
         if is_broken:
             line.cut_after(2 * MIB, line.drop)
-        need("curl")
         done = subprocess.run(
             ["sh", "-eu", "-c", script], cwd=tmp_path, env=environment, stderr=PIPE, text=True, timeout=120, check=False
         )

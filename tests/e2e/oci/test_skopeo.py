@@ -4,15 +4,16 @@ import json
 
 import pytest
 
-from tests.conftest import need
 from tests.e2e.oci.programs import Program, bytes_of, layout
+from tests.needs import needs
 
 pytestmark = pytest.mark.live
 
 
 @pytest.fixture
+@needs("skopeo")
 def skopeo(live, tmp_path):
-    return Program(need("skopeo"), tmp_path, live)
+    return Program("skopeo", tmp_path, live)
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.conftest import need
 from tests.e2e.conftest import archive
 from tests.e2e.oci.clients import NotHere, Pusher, Tofu, digest_of
 from tests.e2e.providers import configure, lock_of, require, said_by
 from tests.e2e.workspace import Workspace, access_lines, said
+from tests.needs import needs
 
 pytestmark = pytest.mark.live
 
@@ -19,9 +19,10 @@ MIRROR = "providers/127.0.0.1"
 
 
 @pytest.fixture
+@needs("tofu")
 def tofu(live, tmp_path):
-    program, made = need("tofu"), iter(range(10))
-    return lambda: Workspace(tmp_path / f"tofu-{next(made)}", program, live)
+    made = iter(range(10))
+    return lambda: Workspace(tmp_path / f"tofu-{next(made)}", "tofu", live)
 
 
 def sign_in(workspace: Workspace, token: str) -> None:
