@@ -17,7 +17,6 @@ from apps.blobs.s3 import S3Backend
 from tests import clouds
 from tests.postgres import free_port
 
-
 pytestmark = pytest.mark.django_db  # putting a file aside looks at the connection
 
 
