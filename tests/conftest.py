@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,14 @@ from tests.live import Live, start_live
 from tests.oci.conformance import counts
 from tests.sessions import sign_in
 
-pytest_plugins = ["tests.chaos.report", "tests.failures", "tests.garbage", "tests.needs", "tests.nothing"]
+pytest_plugins = [
+    "tests.chaos.report",
+    "tests.failures",
+    "tests.garbage",
+    "tests.needs",
+    "tests.nothing",
+    "tests.progress",
+]
 BLOBS = Path(settings.DATA_DIR) / "blobs"
 SHARED = ("full_shelf", "live", "deadly", "four_processes")  # Larders of several files
 CHECKS: Counter[str] = Counter()  # of the OCI conformance port, by group
@@ -52,19 +59,15 @@ def send_with(item: pytest.Item, group: str) -> None:
         item._id = item.id.parse(f"{item.nodeid}@{group}")
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
-    """Round the hooks of others: xdist reads the groups in its own, and pytest-django puts the live tests last."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before xdist's own, which reads the groups."""
     for item in items:
         if item.get_closest_marker("live"):
             # A whole Larder is dear: the tests that share one share a worker; others start their own, a file at a time.
             asked = getattr(item, "fixturenames", ())
             shared = next((name for name in SHARED if name in asked), item.path.stem)
             send_with(item, shared)
-    yield
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        # The long ones first, and the short ones fill the rest: nobody is left alone with a long one in the end.
-        items.sort(key=lambda item: item.get_closest_marker("live") is None)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Says which tests failed, for `.ci/run`, which runs them a second time: a line each, as pytest takes them by `@file`.
 
-LARDER_TEST_FAILURES is a folder; the run on SQLite writes `sqlite` there, that on PostgreSQL `postgres`. A run that
-broke off, or could not collect its tests, writes nothing.
+LARDER_TEST_FAILURES is a folder, in which each run of a `make` command has a file of its own: its variables, a space and
+the test. A run that broke off, or could not collect its tests, leaves the word `broken` there.
 """
 
 import os

@@ -12,9 +12,10 @@ from bench import report, run
 from bench.report import Figure
 from tests.live import CHECKOUT
 
-pytestmark = pytest.mark.live
 
-
+@pytest.mark.live
+@pytest.mark.nightly
+@pytest.mark.needs("curl", "nginx", "postgres", "wrk")
 def test_every_part_of_the_benchmark_runs_or_says_what_it_misses(tmp_path):
     figures = tmp_path / "figures.json"
     command = [sys.executable, "-m", "bench.run", "--tiny", "--rounds", "1", "--seconds", "0.2", "--json", figures]

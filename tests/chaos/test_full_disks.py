@@ -26,6 +26,7 @@ from tests.site.processes import descendants, eventually, parents
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.nightly,
     pytest.mark.needs("mounts"),
     pytest.mark.embedded("fills the disks of one machine"),
     pytest.mark.timeout(600),

@@ -50,6 +50,7 @@ def curl(live, tmp_path):
 
 
 @pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.smoke
 def test_each_framing_publishes_the_very_bytes(live, shelf, curl, framing):
     address = f"acme/curl-{framing.replace('without-length', 'bare')}/local"
     data = module_zip(comment=framing.encode() + b" " * 100)

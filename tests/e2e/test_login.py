@@ -87,6 +87,7 @@ def allow(page: Page) -> None:
         page.wait_for_url("chrome-error://**")
 
 
+@pytest.mark.smoke
 def test_a_person_logs_in_installs_what_is_private_logs_in_again_and_revokes_it(live, shelf, depot, terraform):
     workspace = terraform()
     with person(live) as page:

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.live
 
 
 @pytest.mark.needs("terraform", "curl")
+@pytest.mark.smoke
 def test_the_lines_of_the_document_publish_and_install_a_provider(live, tmp_path):
     text = (CHECKOUT / "docs/providers.md").read_text()
     lines = text.partition("```sh\n")[2].partition("```")[0]

@@ -22,6 +22,7 @@ def key_id_of(live, depot, address, version="1.1.0"):
 
 @pytest.mark.full
 @pytest.mark.parametrize("address", ALL)
+@pytest.mark.smoke
 def test_case_18_it_installs_says_who_signed_and_locks_every_hash(live, depot, terraform, address):
     workspace = terraform()
     is_private = address.startswith("shed/")
@@ -80,6 +81,7 @@ def test_case_22_of_two_keys_the_second_may_be_the_right_one(live, depot, terraf
 
 
 @pytest.mark.parametrize("address", ALL)
+@pytest.mark.smoke
 def test_every_served_signature_passes_gpgv(live, depot, tmp_path, address):
     for version in ("1.0.0", "1.1.0"):
         links = download(live, depot.read, address, version)

@@ -49,6 +49,7 @@ def another_web_process(live, than: int) -> int:
     return found
 
 
+@pytest.mark.smoke
 def test_tuspy_continues_a_large_file_after_the_server_was_killed_in_its_middle(live, shelf, tmp_path):
     path = tmp_path / "package.zip"
     path.write_bytes(os.urandom(80 * MIB))
@@ -80,6 +81,7 @@ def test_tuspy_continues_a_large_file_after_the_server_was_killed_in_its_middle(
 
 @pytest.mark.needs("curl")
 @pytest.mark.parametrize("is_broken", [False, True], ids=["a good line", "a line that breaks"])
+@pytest.mark.smoke
 def test_the_shell_of_the_docs_publishes_a_module(live, shelf, tmp_path, is_broken):
     text = (CHECKOUT / "docs/uploads.md").read_text()
     script = text.partition("```sh\n")[2].partition("```")[0]

@@ -24,6 +24,7 @@ def oras(live, shelf, program):
     return one
 
 
+@pytest.mark.smoke
 def test_oras_publishes_a_version_once(live, shelf, oras, tmp_path):
     (tmp_path / "vpc.zip").write_bytes(module_zip(comment=b"oras"))
     target = f"{live.host}/acme/by-oras/aws:1.0.0"
@@ -76,6 +77,7 @@ def test_oras_logs_in_by_an_identity_token_and_not_by_a_wrong_one(live, shelf, p
 
 
 @pytest.mark.needs("crane")
+@pytest.mark.smoke
 def test_crane_pushes_copies_lists_and_deletes(live, shelf, program, tmp_path):
     crane, image = program("crane"), layout(tmp_path / "layout", "crane")
     crane.done("auth", "login", live.host, "--username", "ci", "--password-stdin", stdin=shelf.manage)
@@ -100,6 +102,7 @@ def test_crane_reads_what_is_public_without_credentials(live, shelf, program):
 
 
 @pytest.mark.needs("regctl")
+@pytest.mark.smoke
 def test_regctl_pushes_copies_lists_and_deletes(live, shelf, program, tmp_path):
     regctl, image = program("regctl"), layout(tmp_path / "layout", "regctl")
     regctl.done("registry", "login", live.host, "--user", "ci", "--pass-stdin", stdin=shelf.manage)

@@ -136,6 +136,7 @@ def test_two_jobs_that_push_the_same_at_once_both_hear_that_it_is_there(live, sh
 
 
 @pytest.mark.parametrize("way", ["tag", "digest", "none"])
+@pytest.mark.smoke
 def test_tofu_installs_a_public_module(live, shelf, tofu, way):
     workspace, name = tofu(), "open/vpc/aws"
     with live.client(shelf.read) as reader:
@@ -193,6 +194,7 @@ def mirrored(workspace: Workspace, more: str = "") -> None:
 
 
 @pytest.mark.parametrize("address", ["yard/dns", "shed/names"])
+@pytest.mark.smoke
 def test_tofu_installs_a_provider_from_the_mirror(live, depot, tofu, address):
     workspace = tofu()
     mirrored(workspace)

@@ -21,6 +21,7 @@ def second(http, secret):
     return Registry(http, f"{NAMESPACE}/other/m2", TokenDance(http, secret, keeps=False))
 
 
+@pytest.mark.smoke
 def test_a_pull_finds_what_there_is_and_names_what_there_is_not(first, checks_of):
     checks, bundle = checks_of(GROUP), Bundle("pull")
     image = bundle.image("pull", "first")

@@ -45,6 +45,7 @@ def paste(lines: str, folder: Path, *, client: str) -> str:
 
 @pytest.mark.live
 @pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.smoke
 def test_the_printed_lines_install_and_apply_over_tls(live: Live, tmp_path: Path, client: str) -> None:
     said = paste(printed_lines(live.output), tmp_path, client=client)
     assert "Apply complete!" in said
