@@ -31,7 +31,6 @@ PACKAGES = {
     "chromium-headless-shell": "chromium-headless-shell",
     "curl": "curl",
     "git": "git",
-    "go": "golang-go",
     "make": "make",
     "nginx": "nginx-light",
     "openssl": "openssl",
@@ -47,7 +46,7 @@ PACKAGES = {
 }
 PRODUCTION = ("nginx", "openssl", "postgres", "psql", "redis-server")  # tests/production.py
 HELM = Path(sys.executable).with_name("helm")  # a package for x86_64 alone
-COMMANDS = {"azurite-blob": "npm install --global azurite@3.37.0"}
+COMMANDS = {"azurite-blob": "npm install --global azurite@3.37.0", "go": "apt-get install golang-go"}
 CLIENTS = [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("terraform", "tofu")]
 SAY_VERSION = (
     "terraform",
@@ -220,8 +219,12 @@ def version_of(name: str) -> str:
 
 
 if __name__ == "__main__":
-    # For .ci/run: the packages that are missing, or with a word what may be required because it is there.
+    # For .ci/run: Debian's packages of what is missing, or what is missing, or what is here.
     everything = [*PACKAGES, *COMMANDS, "terraform", "tofu", "oras", "crane", "regctl", "history", "mounts"]
-    found = [name for name in everything if is_there(name)]
-    wanted = [PACKAGES[name] for name in PACKAGES if not is_there(name)]
-    print(*(found if sys.argv[1:] == ["found"] else wanted))  # noqa: T201
+    missing = [name for name in everything if not is_there(name)]
+    answers = {
+        "packages": [PACKAGES[name] for name in missing if name in PACKAGES],
+        "missing": missing,
+        "here": [name for name in everything if is_there(name)],
+    }
+    print(*answers[sys.argv[1]])  # noqa: T201
