@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.archives import module_zip
-from tests.conftest import need
+from tests.needs import needs
 from tests.site.processes import eventually
 
 pytestmark = pytest.mark.live
@@ -22,9 +22,8 @@ FRAMINGS = {
 
 
 @pytest.fixture
+@needs("curl")
 def curl(live, tmp_path):
-    program = need("curl")
-
     def put(framing: str, path: str, data: bytes, token: str) -> tuple[int, dict, int]:
         """Status, JSON body and curl's own exit code."""
         archive = tmp_path / "module.zip"
@@ -35,7 +34,7 @@ def curl(live, tmp_path):
         with archive.open("rb") as body:
             done = subprocess.run(
                 [
-                    program,
+                    "curl",
                     *("--silent", "--cacert", str(live.ca_bundle), "-H", f"Authorization: Bearer {token}"),
                     *("-o", str(answer), "-w", "%{http_code}", *flags, live.url + path),
                 ],
@@ -51,6 +50,7 @@ def curl(live, tmp_path):
 
 
 @pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.smoke
 def test_each_framing_publishes_the_very_bytes(live, shelf, curl, framing):
     address = f"acme/curl-{framing.replace('without-length', 'bare')}/local"
     data = module_zip(comment=framing.encode() + b" " * 100)

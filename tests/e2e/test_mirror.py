@@ -18,6 +18,7 @@ def mirrored(workspace, token: str = "", more: str = "") -> None:
 
 
 @pytest.mark.parametrize("address", ["shed/names", "yard/dns"])
+@pytest.mark.smoke
 def test_case_25_the_mirror_installs_with_both_hashes(live, depot, terraform, address):
     workspace = terraform()
     mirrored(workspace, depot.read if address.startswith("shed/") else "")

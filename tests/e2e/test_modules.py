@@ -14,6 +14,7 @@ pytestmark = pytest.mark.live
 
 
 @pytest.mark.full
+@pytest.mark.smoke
 def test_case_1_it_installs_from_a_private_namespace_with_a_token_in_the_cli_configuration(live, shelf, terraform):
     workspace = terraform()
     workspace.credentials(shelf.read)
@@ -55,6 +56,7 @@ def test_it_installs_by_constraint_and_as_two_versions_in_one_configuration(live
     assert values["old"]["value"] == "hello from 1.0.0"
 
 
+@pytest.mark.smoke
 def test_it_installs_a_submodule_address(live, shelf, terraform):
     workspace = terraform()
     workspace.module("x", "open/vpc/aws//modules/x", "1.1.0")
@@ -64,6 +66,7 @@ def test_it_installs_a_submodule_address(live, shelf, terraform):
     assert "submodule" in workspace.run("apply", "-auto-approve", "-input=false").stdout
 
 
+@pytest.mark.smoke
 def test_case_9_without_a_token_it_says_401_after_one_request(live, shelf, terraform):
     workspace = terraform()
     workspace.module("vpc", "acme/vpc/aws", "1.2.0")
@@ -105,6 +108,7 @@ def test_case_13_a_pre_release_is_chosen_only_by_its_exact_number(live, shelf, t
 
 
 @pytest.mark.parametrize("is_right", [True, False])
+@pytest.mark.smoke
 def test_case_14_the_client_verifies_the_checksum_that_larder_names(live, shelf, terraform, is_right):
     def other_checksum(path: str, answer: httpx.Response) -> httpx.Response:
         location = answer.headers.get("X-Terraform-Get", "")

@@ -13,7 +13,7 @@ from tests.house.fuzzing import requests
 from tests.house.policy.table import TABLES, cells_of
 from tests.house.routes import all_routes
 
-pytestmark = pytest.mark.both
+pytestmark = [pytest.mark.both, pytest.mark.matrix]
 
 # Twenty rounds of some seeds were run by hand: raise ROUNDS to look for more. Each database has attacks of its own.
 SEED, ROUNDS = {"sqlite": 11, "postgres": 12}[settings.TEST_DATABASE], 1

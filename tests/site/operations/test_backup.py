@@ -183,9 +183,8 @@ def test_a_larder_in_use_is_not_overwritten(saved, restored):
     assert (status, "is in use. Restore into an empty one." in errors) == (1, True)
 
 
+@pytest.mark.needs("postgres")
 def test_a_larder_moves_to_postgres_and_back_without_losing_a_row(restored, stopped, tmp_path):
-    if postgres.programs() is None:
-        pytest.skip(postgres.MISSING)
     server = postgres.Server()
     secret = (restored.data_dir / "secret_key").read_text()
     scaled = stopped(tmp_path / "scaled", secret, LARDER_DATABASE_URL=server.url)

@@ -6,7 +6,6 @@ Each attack is written as its SQL: whoever has the role's password needs no Djan
 from datetime import timedelta
 
 import pytest
-from django.conf import settings
 from django.utils import timezone
 
 from apps.audit import chain
@@ -25,7 +24,7 @@ from tests.site.operations.database_roles import SIGNING, WEB, assert_refused, e
 
 pytestmark = [
     pytest.mark.both,
-    pytest.mark.skipif(settings.TEST_DATABASE != "postgres", reason="SQLite has no roles"),
+    pytest.mark.needs("on PostgreSQL"),
 ]
 
 

@@ -181,10 +181,9 @@ CREATE EVENT TRIGGER slowly ON ddl_command_start WHEN TAG IN ('CREATE TABLE') EX
 """
 
 
+@pytest.mark.needs("postgres")
 def test_migrations_by_hand_outlast_the_statement_time_out(tmp_path):
     """Each table takes longer to make than any statement may."""
-    if postgres.programs() is None:
-        pytest.skip(postgres.MISSING)
     server = postgres.Server()
     code = "from django.db import connection as c; c.cursor().execute({!r})"
     assert manage(tmp_path, "shell", "-c", code.format(SLOW_TABLES), LARDER_DATABASE_URL=server.url).returncode == 0
@@ -200,10 +199,9 @@ def test_migrations_by_hand_outlast_the_statement_time_out(tmp_path):
     assert "Applying audit.0001_squashed_0023_append_only... OK" in done.stdout
 
 
+@pytest.mark.needs("postgres")
 def test_a_migration_that_waits_for_a_table_has_nobody_wait_behind_it(tmp_path):
     """Somebody writes the table in a long transaction, and a request comes after the migration that must lock it."""
-    if postgres.programs() is None:
-        pytest.skip(postgres.MISSING)
     server = postgres.Server()
     variables = {"LARDER_DATABASE_URL": server.url}
     assert manage(tmp_path, "migrate", "accounts", **variables).returncode == 0
