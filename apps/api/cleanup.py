@@ -6,16 +6,16 @@ from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
-from apps.accounts.models import Namespace
-from apps.api.frame import upkeep
-from apps.api.frame.base import ApiView
-from apps.api.frame.bodies import read_json, validated
+from apps.api.frame.base import ApiView, DetailView, shown
 from apps.api.frame.operations import operation
-from apps.api.frame.paging import CURSOR, page_of
+from apps.api.frame.paging import CURSOR
+from apps.api.frame.shapes import NextField, OffsetField, Shape
 from apps.releases.cleanup import applying, planning, rules
-from apps.releases.cleanup.planning import Verdict
-from apps.releases.cleanup_rows import CleanupAction, CleanupRule
+from apps.releases.cleanup_rows import CleanupAction
+from apps.releases.cleanup_rows import CleanupRule as Rule
+from apps.releases.models import Kind
 
 
 class RuleInput(serializers.Serializer[Any]):
@@ -33,91 +33,96 @@ class PlanInput(serializers.Serializer[Any]):
     plan = serializers.CharField(max_length=64, help_text="From the dry run.")
 
 
-def rule_document(rule: CleanupRule) -> dict[str, Any]:
-    times = {name: getattr(rule, name) for name in ("changed_at", "acts_from", "applied_at")}
-    return {
-        **{name: getattr(rule, name) for name in rules.FIELDS},
-        **{name: at.isoformat() if at else None for name, at in times.items()},
-        "changed_by": rule.changed_by.username if rule.changed_by else None,
-        "applied_count": rule.applied_count,
-    }
+class CleanupRule(Shape):
+    enabled = BooleanField(help_text="It acts by itself, once an hour.")
+    action = ChoiceField(choices=CleanupAction.values)
+    prerelease_days = IntegerField(allow_null=True, help_text="Chooses pre-releases older than this; null for none.")
+    stable_days = IntegerField(allow_null=True, help_text="Chooses other versions older than this; null for none.")
+    keep_newest = IntegerField(help_text="So many of each module and provider always stay.")
+    fetched_days = IntegerField(help_text="A version fetched in so many days stays.")
+    changed_at = OffsetField(allow_null=True, help_text="null: nobody has set a rule.")
+    acts_from = OffsetField(allow_null=True, help_text="When it may act by itself; null while it is off.")
+    applied_at = OffsetField(allow_null=True)
+    changed_by = CharField(source="changed_by.username", allow_null=True)
+    applied_count = IntegerField(help_text="The versions that its last run changed.")
 
 
-def verdict_document(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "kind": verdict.row.kind,
-        "name": verdict.row.name,
-        "version": verdict.row.version,
-        "published_at": verdict.row.published_at.isoformat(),
-        "goes": verdict.goes,
-        "why": verdict.why,
-    }
+class CleanupVerdict(Shape):
+    kind = ChoiceField(source="row.kind", choices=Kind.values)
+    name = CharField(source="row.name", help_text="vpc/aws of a module, the type of a provider.")
+    version = CharField(source="row.version")
+    published_at = OffsetField(source="row.published_at")
+    goes = BooleanField()
+    why = CharField()
 
 
-class OwnersView(ApiView):
-    def owned(self, name: str) -> Namespace:
-        self.require_token()
-        return rules.authorised_namespace(self.viewer, name)
+class CleanupPlan(Shape):
+    plan = CharField(help_text="The digest of what would go: send it to apply this.")
+    action = ChoiceField(choices=CleanupAction.values)
+    going = IntegerField()
+    staying = IntegerField()
+    versions = CleanupVerdict(many=True)
+    next = NextField()
 
 
-class Cleanup(OwnersView):
-    @operation("Show the cleanup rule of a namespace (owners)", answers={200: upkeep.CleanupRule}, scope="manage")
-    def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
-        return Response(rule_document(rules.rule_of(self.owned(namespace))))
+class CleanupOutcome(Shape):
+    done = ListField(child=CharField(), help_text="Addresses with versions.")
+    left = IntegerField(help_text="More that would go: read the plan again, and apply it.")
+
+
+class RuleView(DetailView):
+    get = shown("Show the cleanup rule of a namespace (owners)", CleanupRule, scope="manage")
+
+    def row(self, namespace: str) -> Rule:
+        return rules.rule_of(rules.authorised_namespace(self.viewer, namespace))
 
     @operation(
         "Set the cleanup rule of a namespace",
         takes=RuleInput,
-        answers={200: upkeep.CleanupRule},
+        answers={200: CleanupRule},
         again="Changes nothing.",
         scope="manage",
         idempotent=True,
     )
-    def put(self, request: Request, namespace: str) -> Response:
+    def put(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """Nothing is deprecated or yanked now: an enabled rule acts from one day after its last change."""
-        target = self.owned(namespace)
-        wanted = validated(RuleInput, read_json(request))
-        return Response(rule_document(rules.change(namespace=target, actor=self.viewer, **wanted)))
+        target = rules.authorised_namespace(self.viewer, namespace)
+        return self.answer(rules.change(namespace=target, actor=self.viewer, **self.body()))
 
 
-class CleanupPlan(OwnersView):
-    http_method_names = ["get", "head"]
-
+class PlanView(ApiView):
     @operation(
         "Show what the cleanup rule would do (a dry run)",
-        answers={200: upkeep.CleanupPlan},
+        answers={200: CleanupPlan},
         query=CURSOR,
         scope="manage",
     )
-    def get(self, request: Request, namespace: str) -> Response:
+    def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """Each version, whether it would go, and why."""
-        plan = planning.plan(rules.rule_of(self.owned(namespace)))
+        plan = planning.plan(rules.rule_of(rules.authorised_namespace(self.viewer, namespace)))
         going = len(plan.going)
         head = {"plan": plan.digest, "action": plan.action, "going": going, "staying": len(plan.verdicts) - going}
-        return Response(head | page_of(request, "versions", plan.verdicts, verdict_document))
+        return self.page(plan.verdicts, **head)
 
 
-class CleanupApply(OwnersView):
-    http_method_names = ["post"]
-
+class ApplyView(ApiView):
     @operation(
         "Apply the cleanup rule now",
         takes=PlanInput,
-        answers={200: upkeep.CleanupOutcome},
+        answers={200: CleanupOutcome},
         errors={409: "The rule chooses other versions by now, or there is none."},
         again="409 if it has changed versions.",
         scope="manage",
     )
-    def post(self, request: Request, namespace: str) -> Response:
+    def post(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """50 versions at most. `plan` is what the dry run said, so that nothing goes that nobody has read."""
-        target = self.owned(namespace)
-        seen = validated(PlanInput, read_json(request))["plan"]
-        outcome = applying.apply_by_hand(rule=rules.rule_of(target), actor=self.viewer, seen=seen)
-        return Response({"done": list(outcome.done), "left": outcome.left})
+        target = rules.authorised_namespace(self.viewer, namespace)
+        seen = self.body()["plan"]
+        return self.answer(applying.apply_by_hand(rule=rules.rule_of(target), actor=self.viewer, seen=seen))
 
 
 urlpatterns = [
-    path("namespaces/<segment:namespace>/cleanup", Cleanup.as_view(), name="cleanup"),
-    path("namespaces/<segment:namespace>/cleanup/plan", CleanupPlan.as_view(), name="cleanup-plan"),
-    path("namespaces/<segment:namespace>/cleanup/apply", CleanupApply.as_view(), name="cleanup-apply"),
+    path("namespaces/<segment:namespace>/cleanup", RuleView.as_view(), name="cleanup"),
+    path("namespaces/<segment:namespace>/cleanup/plan", PlanView.as_view(), name="cleanup-plan"),
+    path("namespaces/<segment:namespace>/cleanup/apply", ApplyView.as_view(), name="cleanup-apply"),
 ]

@@ -5,12 +5,13 @@ from typing import Any
 from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
 from apps.accounts.models import Role
-from apps.api.frame import contents
-from apps.api.frame.base import ApiView
+from apps.api.frame.base import MODULE, PROVIDER, ApiView, ListView, listed
 from apps.api.frame.operations import operation
-from apps.api.frame.paging import CURSOR, page_of, text_of
+from apps.api.frame.paging import CURSOR
+from apps.api.frame.shapes import NextField, Shape, With, page
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 from apps.modules.catalogue.reading import module_and_role, module_for
@@ -19,142 +20,141 @@ from apps.modules.dependents.graph import Graph, Node
 from apps.modules.dependents.outdated import Outdated
 from apps.providers.reading import provider_and_role, provider_for, visible_among
 from apps.releases.catalogue.reading import require_published
-from apps.releases.models import Kind
+from apps.releases.models import Kind, Lifecycle
+
+
+class Neighbour(Shape):
+    address = CharField()
+    constraints = ListField(child=CharField(), help_text="Of the version; empty for any, `tag …` for an OCI source.")
+
+
+class GraphNode(Shape):
+    kind = ChoiceField(["module", "provider"])
+    address = CharField(help_text="namespace/name/system, or namespace/type.")
+    version = CharField(allow_null=True, help_text="The default one of a module; null for a provider.")
+    steps = IntegerField(help_text="1 is direct.")
+    through = Neighbour(many=True, help_text="The neighbours that are one step nearer.")
+
+    def kind_of(self, node: Node) -> str:
+        return "module" if isinstance(node.address, ModuleAddress) else "provider"
+
+    def version_of(self, node: Node) -> str | None:
+        return node.version or None
+
+
+class DependentPage(Shape):
+    dependents = GraphNode(many=True)
+    next = NextField()
+    is_complete = BooleanField(help_text="False if there are more than Larder lists.")
+
+
+class DependencyPage(Shape):
+    dependencies = GraphNode(many=True)
+    next = NextField()
+    is_complete = BooleanField(help_text="False if there are more than Larder lists.")
+
+
+class OutdatedUse(Shape):
+    # Of an Outdated.
+    address = CharField(source="use.address")
+    version = CharField(source="use.version", help_text="The default one of the module that uses it.")
+    constraint = CharField(source="use.asked", help_text="Empty for any, `tag …` for an OCI source.")
+    gets = CharField(source="version", help_text="The version that is deprecated or yanked.")
+    lifecycle = ChoiceField(choices=Lifecycle.values)
+    fails = BooleanField(help_text="No listed version fits.")
+
 
 _STEPS = [str(number) for number in range(1, graph.MAX_STEPS + 1)]
-_QUERY = {"steps": "How far away; 1 is direct, and the default."} | CURSOR
-_CHOICES = {"steps": _STEPS}
+_QUERY: dict[str, Any] = {
+    "query": {"steps": "How far away; 1 is direct, and the default."} | CURSOR,
+    "choices": {"steps": _STEPS},
+    "public": True,
+}
 
 
 class Neighbours(ApiView):
     """By the default version of each module; the nearest first."""
 
-    http_method_names = ["get", "head"]
+    def steps(self) -> int:
+        text = self.text("steps") or _STEPS[0]
+        if text not in _STEPS:
+            raise Invalid(f"found steps={text!a}, expected {_STEPS[0]} to {_STEPS[-1]}", hint="Leave it out for 1.")
+        return int(text)
 
-    def page(self, request: Request, what: str, found: Graph) -> Response:
+    def nodes(self, found: Graph) -> Response:
         nearer = found.nearer()
-
-        def document_of(node: Node) -> dict[str, Any]:
-            return {
-                "kind": "module" if isinstance(node.address, ModuleAddress) else "provider",
-                "address": str(node.address),
-                "version": node.version or None,
-                "steps": node.steps,
-                "through": [
-                    {"address": str(other), "constraints": asked} for other, asked in nearer.get(node.address, [])
-                ],
-            }
-
-        return Response(page_of(request, what, found.nodes, document_of) | {"is_complete": not found.is_cut})
-
-
-def _steps(request: Request) -> int:
-    text = text_of(request, "steps") or _STEPS[0]
-    if text not in _STEPS:
-        raise Invalid(f"found steps={text!a}, expected {_STEPS[0]} to {_STEPS[-1]}", hint="Leave it out for 1.")
-    return int(text)
+        through = {
+            node.address: [{"address": other, "constraints": asked} for other, asked in nearer.get(node.address, [])]
+            for node in found.nodes
+        }
+        nodes = [With(node, through=through[node.address]) for node in found.nodes]
+        return self.page(nodes, is_complete=not found.is_cut)
 
 
 class ModuleDependents(Neighbours):
-    @operation(
-        "List the modules that use a module",
-        answers={200: contents.DependentPage},
-        query=_QUERY,
-        choices=_CHOICES,
-        public=True,
-    )
-    def get(self, request: Request, namespace: str, name: str, system: str) -> Response:
-        module = module_for(self.viewer, ModuleAddress(namespace, name, system))
+    @operation("List the modules that use a module", answers={200: DependentPage}, **_QUERY)
+    def get(self, request: Request, **names: str) -> Response:  # noqa: ARG002
+        module = module_for(self.viewer, ModuleAddress(**names))
         require_published(module)
-        found = graph.dependents_of(self.viewer, module.address, steps=_steps(request))
-        return self.page(request, "dependents", found)
+        return self.nodes(graph.dependents_of(self.viewer, module.address, steps=self.steps()))
 
 
 class ModuleDependencies(Neighbours):
     @operation(
-        "List the modules and providers of this registry that a module uses",
-        answers={200: contents.DependencyPage},
-        query=_QUERY,
-        choices=_CHOICES,
-        public=True,
+        "List the modules and providers of this registry that a module uses", answers={200: DependencyPage}, **_QUERY
     )
-    def get(self, request: Request, namespace: str, name: str, system: str) -> Response:
-        module = module_for(self.viewer, ModuleAddress(namespace, name, system))
+    def get(self, request: Request, **names: str) -> Response:  # noqa: ARG002
+        module = module_for(self.viewer, ModuleAddress(**names))
         require_published(module)
-        found, required = graph.dependencies_of(self.viewer, module.address, steps=_steps(request))
+        found, required = graph.dependencies_of(self.viewer, module.address, steps=self.steps())
         found.require(required, visible_among(self.viewer, (one.provider for one in required)))
-        return self.page(request, "dependencies", found)
+        return self.nodes(found)
 
 
 class ProviderDependents(Neighbours):
-    @operation(
-        "List the modules that use a provider",
-        answers={200: contents.DependentPage},
-        query=_QUERY,
-        choices=_CHOICES,
-        public=True,
-    )
-    def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002
-        provider = provider_for(self.viewer, ProviderAddress(namespace, type))
+    @operation("List the modules that use a provider", answers={200: DependentPage}, **_QUERY)
+    def get(self, request: Request, **names: str) -> Response:  # noqa: ARG002
+        provider = provider_for(self.viewer, ProviderAddress(**names))
         require_published(provider)
-        found = graph.dependents_of(self.viewer, provider.address, steps=_steps(request))
-        return self.page(request, "dependents", found)
+        return self.nodes(graph.dependents_of(self.viewer, provider.address, steps=self.steps()))
 
 
-class OutdatedUsers(ApiView):
+class OutdatedUsers(ListView):
     """For owners: modules that the caller sees whose constraint selects a deprecated or yanked version."""
 
-    http_method_names = ["get", "head"]
-
-    def page(self, request: Request, kind: Kind, parent: Any) -> Response:
+    def uses(self, kind: Kind, parent: Any) -> list[Outdated]:
         offered = outdated.offered(kind, parent.namespace_id, parent.address.path_name)
-        found = outdated.among(users.of(self.viewer, parent.address), offered)
-        return Response(page_of(request, "modules", found, _outdated))
+        return outdated.among(users.of(self.viewer, parent.address), offered)
 
 
-def _outdated(one: Outdated) -> dict[str, Any]:
-    return {
-        "address": str(one.use.address),
-        "version": one.use.version,
-        "constraint": one.use.asked,
-        "gets": one.version,
-        "lifecycle": one.lifecycle,
-        "fails": one.fails,
-    }
+OutdatedPage = page("OutdatedPage", modules=OutdatedUse(many=True))
 
 
 class ModuleOutdated(OutdatedUsers):
-    @operation(
-        "List the modules that are still on deprecated or yanked versions of a module",
-        answers={200: contents.OutdatedPage},
-        query=CURSOR,
-        scope="manage",
+    get = listed(
+        "List the modules that are still on deprecated or yanked versions of a module", OutdatedPage, scope="manage"
     )
-    def get(self, request: Request, namespace: str, name: str, system: str) -> Response:
-        address = ModuleAddress(namespace, name, system)
-        return self.page(request, Kind.MODULE, module_and_role(self.viewer, address, need=Role.OWNER)[0])
+
+    def rows(self, **names: str) -> list[Outdated]:
+        module, _ = module_and_role(self.viewer, ModuleAddress(**names), need=Role.OWNER)
+        return self.uses(Kind.MODULE, module)
 
 
 class ProviderOutdated(OutdatedUsers):
-    @operation(
-        "List the modules that are still on deprecated or yanked versions of a provider",
-        answers={200: contents.OutdatedPage},
-        query=CURSOR,
-        scope="manage",
+    get = listed(
+        "List the modules that are still on deprecated or yanked versions of a provider", OutdatedPage, scope="manage"
     )
-    def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002
-        address = ProviderAddress(namespace, type)
-        return self.page(request, Kind.PROVIDER, provider_and_role(self.viewer, address, need=Role.OWNER)[0])
 
+    def rows(self, **names: str) -> list[Outdated]:
+        provider, _ = provider_and_role(self.viewer, ProviderAddress(**names), need=Role.OWNER)
+        return self.uses(Kind.PROVIDER, provider)
 
-_MODULE = "modules/<segment:namespace>/<segment:name>/<segment:system>"
-_PROVIDER = "providers/<segment:namespace>/<segment:type>"
 
 urlpatterns = [
     # Before those with <version> in this place.
-    path(f"{_MODULE}/dependents", ModuleDependents.as_view(), name="module-dependents"),
-    path(f"{_MODULE}/dependencies", ModuleDependencies.as_view(), name="module-dependencies"),
-    path(f"{_MODULE}/outdated", ModuleOutdated.as_view(), name="module-outdated"),
-    path(f"{_PROVIDER}/dependents", ProviderDependents.as_view(), name="provider-dependents"),
-    path(f"{_PROVIDER}/outdated", ProviderOutdated.as_view(), name="provider-outdated"),
+    path(f"{MODULE}/dependents", ModuleDependents.as_view(), name="module-dependents"),
+    path(f"{MODULE}/dependencies", ModuleDependencies.as_view(), name="module-dependencies"),
+    path(f"{MODULE}/outdated", ModuleOutdated.as_view(), name="module-outdated"),
+    path(f"{PROVIDER}/dependents", ProviderDependents.as_view(), name="provider-dependents"),
+    path(f"{PROVIDER}/outdated", ProviderOutdated.as_view(), name="provider-outdated"),
 ]

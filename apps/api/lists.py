@@ -1,190 +1,128 @@
-"""/api/v1/me, and lists of namespaces, modules, providers and versions that the caller may see."""
+"""/api/v1/modules, /api/v1/providers and their versions: lists of those that the caller may see."""
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.urls import path
-from rest_framework.request import Request
-from rest_framework.response import Response
+from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField
 
 from apps.accounts.access import gate, throttling
 from apps.accounts.identity.sign_ins import address_of
-from apps.accounts.models import ApiToken, Role
-from apps.api.frame import shapes
-from apps.api.frame.base import ApiView
-from apps.api.frame.operations import operation
-from apps.api.frame.paging import CURSOR, page_of, text_of
+from apps.api.frame.base import MODULE, PROVIDER, ListView, listed
+from apps.api.frame.shapes import ModuleNames, ProviderNames, Shape, page
 from apps.http.views import ReadyInNamespace
-from apps.lib.addresses import ModuleAddress, ProviderAddress, canonical
+from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 from apps.modules.catalogue.reading import module_for
 from apps.providers.reading import provider_for
 from apps.releases.catalogue import search
-from apps.releases.catalogue.documents import moment
-from apps.releases.models import Kind, SearchDoc
-from apps.releases.version_rows import VersionQuerySet
+from apps.releases.models import Kind, Lifecycle, SearchDoc
+
+
+class CatalogueRow(Shape):
+    # Of a SearchDoc with its namespace.
+    version = CharField(help_text="The default version.")
+    description = CharField()
+    lifecycle = ChoiceField(choices=Lifecycle.values)
+    published_at = DateTimeField()
+    downloads = IntegerField()
+
+    def namespace_of(self, doc: SearchDoc) -> str:
+        return doc.namespace.name
+
+
+class ModuleRow(CatalogueRow, ModuleNames):
+    def name_of(self, doc: SearchDoc) -> str:
+        return doc.name.partition("/")[0]
+
+    def system_of(self, doc: SearchDoc) -> str:
+        return doc.name.partition("/")[2]
+
+
+class ProviderRow(CatalogueRow, ProviderNames):
+    def type_of(self, doc: SearchDoc) -> str:
+        return doc.name
+
+
+class VersionRow(Shape):
+    version = CharField(source="release.version")
+    lifecycle = ChoiceField(source="release.lifecycle", choices=Lifecycle.values)
+    reason = CharField(source="release.lifecycle_reason", help_text="Why it is deprecated or yanked; empty otherwise.")
+    published_at = DateTimeField(source="release.published_at")
+
+
+class CatalogueList(ReadyInNamespace, ListView):
+    """Modules or providers with a listed version, about their default version."""
+
+    kind: Kind
+
+    def rows(self) -> QuerySet[SearchDoc]:
+        sort, query = self.text("sort") or search.RELEVANCE, self.text("q")
+        if sort not in search.SORTS:
+            raise Invalid(f"Nothing is sorted by {sort!a}.", hint=f"Sort by {', '.join(search.SORTS)}.")
+        if query:
+            throttling.count(throttling.by_account("search", self.viewer.user_id, address_of(self.request)))
+        return search.search(
+            kind=self.kind,
+            namespaces=gate.visible_namespaces(self.viewer),
+            query=query,
+            filters={facet: self.text(facet) for facet in ("namespace", "system")},
+            sort=sort,
+        ).select_related("namespace")
+
 
 _QUERY = {
     "q": "Words, each of which begins a name or another indexed term.",
     "namespace": "Only in this namespace.",
     "sort": "The order; relevance without words is by name.",
-} | CURSOR
-_CHOICES = {"sort": list(search.SORTS)}
-_SYSTEM = {"system": "Only for this system, such as aws."}
-
-
-def me_document(token: ApiToken) -> dict[str, Any]:
-    user = token.user
-    return {
-        "user": user.username,
-        "name": user.get_full_name(),
-        "staff": user.is_staff,
-        "token": {
-            "id": token.pk,
-            "label": token.label,
-            "scope": token.scope,
-            "namespaces": sorted(token.namespaces.values_list("name", flat=True)) if token.is_limited else None,
-            "only_name": token.only_name,
-            "expires_at": moment(token.expires_at),
-        },
-    }
-
-
-class Me(ApiView):
-    """The caller and their token. `namespaces` is null for a token that is not limited to some."""
-
-    http_method_names = ["get", "head"]
-
-    @operation("The caller and their token", answers={200: shapes.Me})
-    def get(self, request: Request) -> Response:  # noqa: ARG002
-        self.require_token()
-        assert self.viewer.token is not None  # noqa: S101  # the API takes nothing else
-        return Response(me_document(self.viewer.token))
-
-
-class NamespaceList(ApiView):
-    """The namespaces that the caller may see, by name; `role` is theirs, null where visibility alone lets them read."""
-
-    http_method_names = ["get", "head"]
-
-    @operation(
-        "List the namespaces that the caller may see",
-        answers={200: shapes.NamespacePage},
-        query={"q": "The beginning of a name, in any letter case."} | CURSOR,
-        public=True,
-    )
-    def get(self, request: Request) -> Response:
-        rows = gate.visible_namespaces(self.viewer).annotate(highest=gate.highest_role(self.viewer.user))
-        rows = rows.filter(canonical__startswith=canonical(text_of(request, "q"))).order_by("canonical", "pk")
-        return Response(page_of(request, "namespaces", rows, _namespace))
-
-
-def _namespace(row: Any) -> dict[str, Any]:
-    role = Role(row.highest).label.lower() if row.highest else None
-    return {"name": row.name, "visibility": row.visibility, "description": row.description, "role": role}
-
-
-class CatalogueList(ReadyInNamespace, ApiView):
-    """Modules or providers with a listed version, about their default version."""
-
-    http_method_names = ["get", "head"]
-    kind: Kind
-
-    def page(self, request: Request) -> Response:
-        sort = text_of(request, "sort") or search.RELEVANCE
-        if sort not in search.SORTS:
-            raise Invalid(f"Nothing is sorted by {sort!a}.", hint=f"Sort by {', '.join(search.SORTS)}.")
-        query = text_of(request, "q")
-        if query:
-            throttling.count(throttling.by_account("search", self.viewer.user_id, address_of(request)))
-        rows = search.search(
-            kind=self.kind,
-            namespaces=gate.visible_namespaces(self.viewer),
-            query=query,
-            filters={facet: text_of(request, facet) for facet in ("namespace", "system")},
-            sort=sort,
-        )
-        return Response(page_of(request, f"{self.kind.value}s", rows.select_related("namespace"), self.document_of))
-
-    def document_of(self, doc: SearchDoc) -> dict[str, Any]:
-        name, _, system = doc.name.partition("/")
-        named = {"name": name, "system": system} if self.kind == Kind.MODULE else {"type": name}
-        return {
-            "namespace": doc.namespace.name,
-            **named,
-            "version": doc.version,
-            "description": doc.description,
-            "lifecycle": doc.lifecycle,
-            "published_at": moment(doc.published_at),
-            "downloads": doc.downloads,
-        }
-
-
-class VersionList(ReadyInNamespace, ApiView):
-    """The highest first, yanked ones included."""
-
-    http_method_names = ["get", "head"]
-
-    def page(self, request: Request, versions: VersionQuerySet[Any]) -> Response:
-        rows = versions.published().newest_first().select_related("release")
-        return Response(page_of(request, "versions", rows, _version))
-
-
-def _version(row: Any) -> dict[str, Any]:
-    release = row.release
-    return {
-        "version": release.version,
-        "lifecycle": release.lifecycle,
-        "reason": release.lifecycle_reason,
-        "published_at": moment(release.published_at),
-    }
-
-
-class ModuleVersions(VersionList):
-    @operation("List the versions of a module", answers={200: shapes.VersionPage}, query=CURSOR, public=True)
-    def get(self, request: Request, namespace: str, name: str, system: str) -> Response:
-        return self.page(request, module_for(self.viewer, ModuleAddress(namespace, name, system)).versions.all())
-
-
-class ProviderVersions(VersionList):
-    @operation("List the versions of a provider", answers={200: shapes.VersionPage}, query=CURSOR, public=True)
-    def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002
-        return self.page(request, provider_for(self.viewer, ProviderAddress(namespace, type)).versions.all())
+}
+_CATALOGUE: dict[str, Any] = {"choices": {"sort": list(search.SORTS)}, "public": True}
 
 
 class ModuleList(CatalogueList):
     kind = Kind.MODULE
-
-    @operation(
+    get = listed(
         "List and search modules",
-        answers={200: shapes.ModulePage},
-        query=_QUERY | _SYSTEM,
-        choices=_CHOICES,
-        public=True,
+        page("ModulePage", modules=ModuleRow(many=True)),
+        query=_QUERY | {"system": "Only for this system, such as aws."},
+        **_CATALOGUE,
     )
-    def get(self, request: Request) -> Response:
-        return self.page(request)
 
 
 class ProviderList(CatalogueList):
     kind = Kind.PROVIDER
-
-    @operation(
-        "List and search providers", answers={200: shapes.ProviderPage}, query=_QUERY, choices=_CHOICES, public=True
+    get = listed(
+        "List and search providers", page("ProviderPage", providers=ProviderRow(many=True)), query=_QUERY, **_CATALOGUE
     )
-    def get(self, request: Request) -> Response:
-        return self.page(request)
+
+
+VersionPage = page("VersionPage", versions=VersionRow(many=True))
+
+
+class ModuleVersions(ReadyInNamespace, ListView):
+    """The highest first, yanked ones included."""
+
+    get = listed("List the versions of a module", VersionPage, public=True)
+
+    def rows(self, **names: str) -> QuerySet[Any]:
+        versions = module_for(self.viewer, ModuleAddress(**names)).versions.all()
+        return versions.published().newest_first().select_related("release")
+
+
+class ProviderVersions(ReadyInNamespace, ListView):
+    """The highest first, yanked ones included."""
+
+    get = listed("List the versions of a provider", VersionPage, public=True)
+
+    def rows(self, **names: str) -> QuerySet[Any]:
+        versions = provider_for(self.viewer, ProviderAddress(**names)).versions.all()
+        return versions.published().newest_first().select_related("release")
 
 
 urlpatterns = [
-    path("me", Me.as_view(), name="me"),
-    path("namespaces", NamespaceList.as_view(), name="namespaces"),
     path("modules", ModuleList.as_view(), name="modules"),
     path("providers", ProviderList.as_view(), name="providers"),
     # Before those with <version> in this place.
-    path(
-        "modules/<segment:namespace>/<segment:name>/<segment:system>/versions",
-        ModuleVersions.as_view(),
-        name="module-versions",
-    ),
-    path("providers/<segment:namespace>/<segment:type>/versions", ProviderVersions.as_view(), name="provider-versions"),
+    path(f"{MODULE}/versions", ModuleVersions.as_view(), name="module-versions"),
+    path(f"{PROVIDER}/versions", ProviderVersions.as_view(), name="provider-versions"),
 ]

@@ -4,36 +4,44 @@ import uuid
 from http import HTTPStatus
 from typing import Any
 
+from django.db.models import QuerySet
 from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import CharField, ChoiceField, DateTimeField, UUIDField
 
 from apps.accounts.access import gate
-from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
 from apps.api.frame import shapes
-from apps.api.frame.base import ApiView
-from apps.api.frame.bodies import read_json, validated
+from apps.api.frame.base import DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
-from apps.api.frame.paging import CURSOR, page_of, text_of
+from apps.api.frame.shapes import Shape, With, of_release, page
 from apps.lib.errors import Invalid, NotFound
 from apps.modules import publishing as modules
 from apps.modules.checking import answers as questions
 from apps.providers import publishing as providers
 from apps.releases.catalogue import own_releases, reading
-from apps.releases.catalogue.documents import moment, release_document
-from apps.releases.models import Kind, Release
+from apps.releases.models import Kind, Release, State
 
-STATE = {"state": "Only these."}
-STATES = {"state": list(own_releases.GROUPS)}
+_STATES: dict[str, Any] = {"query": {"state": "Only these."}, "choices": {"state": list(own_releases.GROUPS)}}
 
 
-class ReleaseDetail(ApiView):
-    @operation("Show a release", answers={200: shapes.Release}, scope="publish")
-    def get(self, request: Request, public_id: str) -> Response:  # noqa: ARG002
-        self.require_token()
-        return Response(release_document(_release(self.viewer, public_id)))
+class ReleaseRow(Shape):
+    id = UUIDField(source="public_id")
+    kind = ChoiceField(choices=Kind.values)
+    namespace = CharField(source="namespace.name")
+    name = CharField()
+    version = CharField()
+    state = ChoiceField(choices=State.values)
+    created_at = DateTimeField()
+
+
+class NamespaceReleaseRow(ReleaseRow):
+    by = CharField(
+        source="created_by.shown_name", allow_null=True, help_text="Who started it; null for somebody who was erased."
+    )
+    finished_at = DateTimeField(allow_null=True)
 
 
 class AnswerInput(serializers.Serializer[Any]):
@@ -52,9 +60,23 @@ class AnswerInput(serializers.Serializer[Any]):
     )
 
 
-class ReleaseAnswer(ApiView):
-    http_method_names = ["post"]
+class ReleaseView(DetailView):
+    def release(self, public_id: str) -> Release:
+        try:
+            wanted = uuid.UUID(public_id)
+        except ValueError:
+            raise NotFound("There is no such release.") from None
+        return reading.release_for(self.viewer, wanted)
 
+
+class ReleaseDetail(ReleaseView):
+    get = shown("Show a release", shapes.Release, scope="publish")
+
+    def row(self, public_id: str) -> With:
+        return of_release(self.release(public_id))
+
+
+class ReleaseAnswer(ReleaseView):
     @operation(
         "Answer the questions of a held release",
         takes=AnswerInput,
@@ -62,100 +84,60 @@ class ReleaseAnswer(ApiView):
         again="409.",
         scope="publish",
     )
-    def post(self, request: Request, public_id: str) -> Response:
+    def post(self, request: Request, public_id: str) -> Response:  # noqa: ARG002
         """Nothing is published before each question has its answer. Further modules of the upload need the page."""
-        self.require_token()
-        release = _release(self.viewer, public_id)
-        wanted = validated(AnswerInput, read_json(request))
+        release = self.release(public_id)
+        wanted = self.body()
         said = {key: wanted.get(key, "") for key in ("folder", "reason")}
         questions.answer(release=release, viewer=self.viewer, confirm=wanted.get("confirm", []), **said)
         release.refresh_from_db()
-        return Response(release_document(release), status=HTTPStatus.ACCEPTED)
+        return self.answer(of_release(release), HTTPStatus.ACCEPTED)
 
 
-class ReleaseCancel(ApiView):
-    http_method_names = ["post"]
-
+class ReleaseCancel(ReleaseView):
     @operation(
         "Cancel a release that waits for its publisher", answers={200: shapes.Release}, again="409.", scope="publish"
     )
     def post(self, request: Request, public_id: str) -> Response:  # noqa: ARG002
         """A reservation, a draft or a held release; its number is free again."""
-        self.require_token()
-        release = _release(self.viewer, public_id)
+        release = self.release(public_id)
         cancel = providers.cancel if release.kind == Kind.PROVIDER else modules.cancel
         cancel(release=release, viewer=self.viewer)
         release.refresh_from_db()
-        return Response(release_document(release))
+        return self.answer(of_release(release))
 
 
-def _release(viewer: Viewer, public_id: str) -> Release:
-    try:
-        wanted = uuid.UUID(public_id)
-    except ValueError:
-        raise NotFound("There is no such release.") from None
-    return reading.release_for(viewer, wanted)
+class ReleaseListView(ListView):
+    def group(self) -> str:
+        """The state that the list is limited to, or ""."""
+        group = self.text("state")
+        if group and group not in own_releases.GROUPS:
+            raise Invalid(f"There is no state {group!a}.", hint=f"Ask for {', '.join(own_releases.GROUPS)}.")
+        return group
 
 
-class ReleaseList(ApiView):
+class ReleaseList(ReleaseListView):
     """The releases that the caller started and may still open: those that wait for them first, then the newest."""
 
-    http_method_names = ["get", "head"]
+    get = listed("List one's own releases", page("ReleasePage", releases=ReleaseRow(many=True)), **_STATES)
 
-    @operation(
-        "List one's own releases",
-        answers={200: shapes.ReleasePage},
-        query=STATE | CURSOR,
-        choices=STATES,
-    )
-    def get(self, request: Request) -> Response:
-        self.require_token()
-        rows = own_releases.releases_of(self.viewer, group_of(request))
-        return Response(page_of(request, "releases", rows, release_row))
+    def rows(self) -> QuerySet[Release]:
+        return own_releases.releases_of(self.viewer, self.group())
 
 
-def group_of(request: Request) -> str:
-    """The state that the list is limited to, or ""."""
-    group = text_of(request, "state")
-    if group and group not in own_releases.GROUPS:
-        raise Invalid(f"There is no state {group!a}.", hint=f"Ask for {', '.join(own_releases.GROUPS)}.")
-    return group
-
-
-def release_row(release: Release) -> dict[str, Any]:
-    return {
-        "id": str(release.public_id),
-        "kind": release.kind,
-        "namespace": release.namespace.name,
-        "name": release.name,
-        "version": release.version,
-        "state": release.state,
-        "created_at": moment(release.created_at),
-    }
-
-
-class NamespaceReleases(ApiView):
+class NamespaceReleases(ReleaseListView):
     """Held, refused and removed releases included; `by` started it."""
 
-    http_method_names = ["get", "head"]
-
-    @operation(
+    get = listed(
         "List the releases of a namespace (publishers)",
-        answers={200: shapes.NamespaceReleasePage},
-        query=STATE | CURSOR,
-        choices=STATES,
+        page("NamespaceReleasePage", releases=NamespaceReleaseRow(many=True)),
+        **_STATES,
         scope="publish",
     )
-    def get(self, request: Request, namespace: str) -> Response:
-        self.require_token()
+
+    def rows(self, namespace: str) -> QuerySet[Release]:
         row = gate.namespace_for(self.viewer, namespace, need=Role.PUBLISHER)
-        rows = own_releases.releases_in(row, group_of(request))
-        return Response(page_of(request, "releases", rows, _namespace_release))
-
-
-def _namespace_release(release: Release) -> dict[str, Any]:
-    by = release.created_by.shown_name if release.created_by else None
-    return release_row(release) | {"by": by, "finished_at": moment(release.finished_at)}
+        return own_releases.releases_in(row, self.group())
 
 
 urlpatterns = [
