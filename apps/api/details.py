@@ -7,7 +7,6 @@ from rest_framework.serializers import (
     BooleanField,
     CharField,
     ChoiceField,
-    DateTimeField,
     IntegerField,
     ListField,
     UUIDField,
@@ -18,6 +17,7 @@ from apps.api.frame.shapes import (
     DigestField,
     ModuleChange,
     ModuleNames,
+    MomentField,
     PersonField,
     ProviderNames,
     Shape,
@@ -93,7 +93,7 @@ class VersionDetails(Shape):
     version = CharField(source="release.version")
     digest = DigestField(source="release.digest", help_text="sha256:… of what is served.")
     size = IntegerField(source="release.size", help_text="Bytes.")
-    published_at = DateTimeField(source="release.published_at")
+    published_at = MomentField(source="release.published_at")
     published_by = PersonField(source="release.created_by.shown_name", help_text="null without a token.")
     lifecycle = VersionLifecycle(source="release")
     quarantined = BooleanField()

@@ -4,14 +4,14 @@ from django.db.models import OuterRef, Subquery
 from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField
+from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from apps.accounts.access import operators
 from apps.accounts.models import User
 from apps.api.frame.base import ApiView, DetailView, shown
 from apps.api.frame.operations import operation
 from apps.api.frame.paging import CURSOR, page_of
-from apps.api.frame.shapes import Shape, page
+from apps.api.frame.shapes import MomentField, Shape, page
 from apps.jobs import models, queue, targets
 from apps.jobs.models import JobQuerySet, State
 from apps.lib.errors import Invalid, NotFound
@@ -28,9 +28,9 @@ class Job(Shape):
     error = CharField(help_text="The log of the last failure, or empty.")
     by = CharField(source="asker", allow_null=True, help_text="Who asked for it; null for Larder.")
     request_id = CharField()
-    created_at = DateTimeField()
-    not_before = DateTimeField(allow_null=True, help_text="It waits until then, because something was away.")
-    finished_at = DateTimeField(allow_null=True)
+    created_at = MomentField()
+    not_before = MomentField(allow_null=True, help_text="It waits until then, because something was away.")
+    finished_at = MomentField(allow_null=True)
 
 
 JobPage = page("JobPage", jobs=Job(many=True))

@@ -10,13 +10,13 @@ from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
-from apps.api.frame.shapes import Shape, page
+from apps.api.frame.shapes import MomentField, Shape, page
 from apps.lib.errors import Invalid
 from apps.providers.signatures.keys import key_of, keys_of
 from apps.signing import keys
@@ -38,7 +38,7 @@ class EndInput(serializers.Serializer[Any]):
     reason = serializers.CharField(allow_blank=True)
 
 
-class SecondField(DateTimeField):
+class SecondField(MomentField):
     """In seconds, as OpenPGP has times."""
 
     def to_representation(self, value: datetime) -> str | None:  # type: ignore[override]  # its own formats differ

@@ -4,12 +4,12 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.urls import path
-from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField
+from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from apps.accounts.access import gate, throttling
 from apps.accounts.identity.sign_ins import address_of
 from apps.api.frame.base import MODULE, PROVIDER, ListView, listed
-from apps.api.frame.shapes import ModuleNames, ProviderNames, Shape, page
+from apps.api.frame.shapes import ModuleNames, MomentField, ProviderNames, Shape, page
 from apps.http.views import ReadyInNamespace
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
@@ -24,7 +24,7 @@ class CatalogueRow(Shape):
     version = CharField(help_text="The default version.")
     description = CharField()
     lifecycle = ChoiceField(choices=Lifecycle.values)
-    published_at = DateTimeField()
+    published_at = MomentField()
     downloads = IntegerField()
 
     def namespace_of(self, doc: SearchDoc) -> str:
@@ -48,7 +48,7 @@ class VersionRow(Shape):
     version = CharField(source="release.version")
     lifecycle = ChoiceField(source="release.lifecycle", choices=Lifecycle.values)
     reason = CharField(source="release.lifecycle_reason", help_text="Why it is deprecated or yanked; empty otherwise.")
-    published_at = DateTimeField(source="release.published_at")
+    published_at = MomentField(source="release.published_at")
 
 
 class CatalogueList(ReadyInNamespace, ListView):

@@ -13,13 +13,13 @@ from django.urls import path, reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
 from apps.accounts.models import Role
 from apps.api.frame.base import PROVIDER, ApiView, DetailView, shown
 from apps.api.frame.bodies import read_json, refuse_form, validated
 from apps.api.frame.operations import operation
-from apps.api.frame.shapes import DigestField, Reason, Release, Shape, With, of_release
+from apps.api.frame.shapes import DigestField, MomentField, Reason, Release, Shape, With, of_release
 from apps.http import tus
 from apps.lib.addresses import ProviderAddress
 from apps.lib.digests import verified
@@ -63,7 +63,7 @@ class Draft(Release):
     signing = ChoiceField(choices=Signing.values)
     signing_why = CharField()
     missing = Reason(many=True, help_text="What a draft needs before it can be published.")
-    receiving_until = DateTimeField(allow_null=True)
+    receiving_until = MomentField(allow_null=True)
 
 
 class SignedRelease(Release):
@@ -83,7 +83,7 @@ class DocsArchive(Shape):
     state = ChoiceField(choices=DocsState.values)
     digest = DigestField()
     size = IntegerField()
-    received_at = DateTimeField(source="created_at", allow_null=True)
+    received_at = MomentField(source="created_at", allow_null=True)
     reasons = Reason(source="refusals", many=True)
 
 

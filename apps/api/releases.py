@@ -9,14 +9,14 @@ from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import CharField, ChoiceField, DateTimeField, UUIDField
+from rest_framework.serializers import CharField, ChoiceField, UUIDField
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
 from apps.api.frame import shapes
 from apps.api.frame.base import DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
-from apps.api.frame.shapes import Shape, With, of_release, page
+from apps.api.frame.shapes import MomentField, Shape, With, of_release, page
 from apps.lib.errors import Invalid, NotFound
 from apps.modules import publishing as modules
 from apps.modules.checking import answers as questions
@@ -34,14 +34,14 @@ class ReleaseRow(Shape):
     name = CharField()
     version = CharField()
     state = ChoiceField(choices=State.values)
-    created_at = DateTimeField()
+    created_at = MomentField()
 
 
 class NamespaceReleaseRow(ReleaseRow):
     by = CharField(
         source="created_by.shown_name", allow_null=True, help_text="Who started it; null for somebody who was erased."
     )
-    finished_at = DateTimeField(allow_null=True)
+    finished_at = MomentField(allow_null=True)
 
 
 class AnswerInput(serializers.Serializer[Any]):

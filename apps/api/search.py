@@ -5,7 +5,6 @@ from rest_framework.serializers import (
     BooleanField,
     CharField,
     ChoiceField,
-    DateTimeField,
     DictField,
     IntegerField,
     ListField,
@@ -14,7 +13,7 @@ from rest_framework.serializers import (
 from apps.accounts.access import throttling
 from apps.accounts.identity.sign_ins import address_of
 from apps.api.frame.base import DetailView, shown
-from apps.api.frame.shapes import Shape, With
+from apps.api.frame.shapes import MomentField, Shape, With
 from apps.lib.errors import Invalid
 from apps.releases.catalogue import everything
 from apps.releases.catalogue.everything import Hit
@@ -31,7 +30,7 @@ class SearchResult(Shape):
         source="doc.version", allow_null=True, help_text="The default version; null for namespaces and teams."
     )
     lifecycle = ChoiceField(source="doc.lifecycle", choices=Lifecycle.values, allow_null=True)
-    published_at = DateTimeField(source="doc.published_at", allow_null=True)
+    published_at = MomentField(source="doc.published_at", allow_null=True)
     downloads = IntegerField(source="doc.downloads", allow_null=True)
 
     def name_of(self, hit: Hit) -> str:

@@ -8,13 +8,13 @@ from django.urls import path, reverse
 from django.utils.functional import cached_property
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField, DateTimeField, IntegerField, UUIDField
+from rest_framework.serializers import BooleanField, CharField, IntegerField, UUIDField
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
 from apps.api.frame.base import MODULE, PROVIDER, ApiView
 from apps.api.frame.operations import operation
-from apps.api.frame.shapes import Shape
+from apps.api.frame.shapes import MomentField, Shape
 from apps.http import tus
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Conflict, TooLarge
@@ -47,7 +47,7 @@ class Upload(Shape):
     length = IntegerField(help_text="Bytes of the whole.")
     offset = IntegerField(source="size", help_text="Bytes that have come: the next one goes here.")
     finished = BooleanField()
-    expires_at = DateTimeField()
+    expires_at = MomentField()
     release = CharField(help_text="The path of its release.")
 
     def file_of(self, upload: UploadRow) -> str:

@@ -10,13 +10,13 @@ from django.views.decorators.debug import sensitive_variables
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
 from apps.accounts.access import gate, operators
 from apps.accounts.models import Namespace, Role
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
-from apps.api.frame.shapes import Shape, With, page
+from apps.api.frame.shapes import MomentField, Shape, With, page
 from apps.lib.errors import NotFound
 from apps.lib.net.outgoing import MAX_URL_CHARACTERS
 from apps.notify import models, webhooks
@@ -46,11 +46,11 @@ class Webhook(Shape):
     events = ListField(child=ChoiceField(choices=list(EVENTS)))
     shape = ChoiceField(choices=models.Shape.values)
     by = CharField(source="created_by.shown_name", allow_null=True)
-    created_at = DateTimeField()
+    created_at = MomentField()
     enabled = BooleanField()
-    disabled_at = DateTimeField(allow_null=True)
+    disabled_at = MomentField(allow_null=True)
     disabled_reason = CharField()
-    failing_since = DateTimeField(allow_null=True, help_text="The first failure since the last success.")
+    failing_since = MomentField(allow_null=True, help_text="The first failure since the last success.")
 
     def enabled_of(self, hook: models.Webhook) -> bool:
         return hook.disabled_at is None
@@ -67,9 +67,9 @@ class Delivery(Shape):
     subject = CharField()
     state = ChoiceField(choices=models.State.values)
     attempts = IntegerField()
-    created_at = DateTimeField()
-    tried_at = DateTimeField(allow_null=True, help_text="The last attempt.")
-    next_at = DateTimeField(allow_null=True, help_text="The next attempt.")
+    created_at = MomentField()
+    tried_at = MomentField(allow_null=True, help_text="The last attempt.")
+    next_at = MomentField(allow_null=True, help_text="The next attempt.")
     status = IntegerField(allow_null=True, help_text="Of the last answer.")
     error = CharField(help_text="Why the last attempt failed, or empty.")
     answer = CharField(help_text="The first 4,096 bytes of the last answer.")

@@ -4,7 +4,7 @@ Those that several modules answer are here, the others beside their views.
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -93,6 +93,10 @@ class RoleField(ChoiceField):
         return Role(value).label.lower()
 
 
+class MomentField(DateTimeField):
+    timezone = UTC  # of the settings, where the base class looks it up for each value
+
+
 class OffsetField(DateTimeField):
     """A time that ends in +00:00 where the others end in Z, as clients know it."""
 
@@ -176,7 +180,7 @@ class ModuleChange(VersionChange):
 class Step(Shape):
     name = ChoiceField(choices=["received", "checked", "signed", "published"])
     state = ChoiceField(choices=["waiting", "running", "done", "failed"])
-    at = DateTimeField(allow_null=True)
+    at = MomentField(allow_null=True)
 
 
 class VersionLifecycle(Shape):
@@ -184,7 +188,7 @@ class VersionLifecycle(Shape):
     state = ChoiceField(choices=[*Lifecycle.values, "purged"])
     reason = CharField(source="lifecycle_reason")
     replacement = CharField(source="lifecycle_replacement")
-    at = DateTimeField(source="lifecycle_at", allow_null=True)
+    at = MomentField(source="lifecycle_at", allow_null=True)
     by = PersonField(source="lifecycle_by.username")
 
     def state_of(self, release: ReleaseRow) -> str:
@@ -202,7 +206,7 @@ class Release(Shape):
     steps = Step(many=True)
     reasons = Reason(many=True, help_text="Why it was rejected.")
     questions = Reason(many=True, help_text="What a held release waits for.")
-    held_until = DateTimeField(allow_null=True)
+    held_until = MomentField(allow_null=True)
     folder = CharField(help_text="The folder of the upload that is the module; empty for its root.")
     breaking_reason = CharField(help_text="Why it breaks something although its number does not say so, or empty.")
     notes = DictField(
@@ -214,9 +218,9 @@ class Release(Shape):
     uploaded_size = IntegerField(allow_null=True)
     attempt = IntegerField()
     attempts = IntegerField()
-    created_at = DateTimeField(allow_null=True)
-    checking_at = DateTimeField(allow_null=True)
-    published_at = DateTimeField(allow_null=True)
+    created_at = MomentField(allow_null=True)
+    checking_at = MomentField(allow_null=True)
+    published_at = MomentField(allow_null=True)
     lifecycle = VersionLifecycle(source="row")
     quarantined = BooleanField()
 

@@ -11,7 +11,7 @@ from django.views.decorators.debug import sensitive_variables
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import CharField, ChoiceField, DateTimeField, IntegerField
+from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from apps.accounts.access import gate, throttling
 from apps.accounts.models import Invitation as InvitationRow
@@ -19,7 +19,7 @@ from apps.accounts.models import Role
 from apps.accounts.people import invitations
 from apps.api.frame.base import DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
-from apps.api.frame.shapes import ROLES, RoleField, Shape, With, page
+from apps.api.frame.shapes import ROLES, MomentField, RoleField, Shape, With, page
 from apps.lib.errors import Invalid, RoleRequired
 from apps.notify.mail import letters
 
@@ -38,10 +38,10 @@ class Invitation(Shape):
     namespace = CharField(source="namespace.name", allow_null=True)
     role = RoleField(allow_null=True)
     by = CharField(source="created_by.shown_name", allow_null=True, help_text="null if it was made on the host.")
-    created_at = DateTimeField()
-    expires_at = DateTimeField()
-    revoked_at = DateTimeField(allow_null=True)
-    used_at = DateTimeField(allow_null=True)
+    created_at = MomentField()
+    expires_at = MomentField()
+    revoked_at = MomentField(allow_null=True)
+    used_at = MomentField(allow_null=True)
     used_by = CharField(source="used_by.shown_name", allow_null=True)
 
     def state_of(self, invitation: InvitationRow) -> str:

@@ -7,14 +7,14 @@ from django.db.models import QuerySet
 from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField, DateTimeField
+from rest_framework.serializers import BooleanField, CharField
 
 from apps.accounts.access import gate
 from apps.accounts.models import Team, User
 from apps.accounts.people import service_accounts
 from apps.api.frame.base import DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
-from apps.api.frame.shapes import Shape, page
+from apps.api.frame.shapes import MomentField, Shape, page
 from apps.lib.errors import NotFound
 
 
@@ -25,7 +25,7 @@ class ServiceAccount(Shape):
     team = CharField(source="service_of.name")
     may_manage = BooleanField(help_text="Its team's manager allowed tokens of scope manage.")
     warning = CharField(help_text="For people: empty, or why this account is worth a look.")
-    created_at = DateTimeField(source="date_joined")
+    created_at = MomentField(source="date_joined")
 
     def name_of(self, account: Any) -> str:
         return str(account.username).removeprefix(f"{account.service_of.name}.").removesuffix("[bot]")

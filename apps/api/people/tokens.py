@@ -17,7 +17,7 @@ from django.views.decorators.debug import sensitive_variables
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateTimeField, IntegerField, ListField
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
 from apps.accounts import creations
 from apps.accounts.access import gate, operators
@@ -27,7 +27,7 @@ from apps.accounts.models import ApiToken, Scope, User
 from apps.accounts.people import accounts, service_accounts
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, shown
 from apps.api.frame.operations import Operation, operation
-from apps.api.frame.shapes import Shape, With, page
+from apps.api.frame.shapes import MomentField, Shape, With, page
 from apps.lib.errors import Invalid
 
 
@@ -63,13 +63,13 @@ class Token(Shape):
     namespaces = ListField(child=CharField(), allow_null=True, help_text="null: all that the person may use.")
     only_name = CharField(help_text="Publishes only this, such as vpc/aws; empty for everything.")
     usable = BooleanField(source="is_usable", help_text="Neither expired, revoked nor suspended.")
-    created_at = DateTimeField()
-    expires_at = DateTimeField()
-    revoked_at = DateTimeField(allow_null=True)
-    suspended_at = DateTimeField(allow_null=True, help_text="Since an older database was restored.")
-    leaked_at = DateTimeField(allow_null=True, help_text="Since someone reported where they found it.")
+    created_at = MomentField()
+    expires_at = MomentField()
+    revoked_at = MomentField(allow_null=True)
+    suspended_at = MomentField(allow_null=True, help_text="Since an older database was restored.")
+    leaked_at = MomentField(allow_null=True, help_text="Since someone reported where they found it.")
     leaked_url = CharField()
-    last_used_at = DateTimeField(allow_null=True)
+    last_used_at = MomentField(allow_null=True)
     last_used_by = CharField(help_text="The client, or empty.")
     last_used_from = CharField(help_text="Its address, or empty.")
 
@@ -94,7 +94,7 @@ class Me(Shape):
 class Creation(Shape):
     kind = CharField(help_text="role, membership, invitation, token, service account, signing key or webhook.")
     name = CharField()
-    created_at = DateTimeField(source="at")
+    created_at = MomentField(source="at")
 
 
 class KeptCreation(Creation):

@@ -11,7 +11,7 @@ from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BooleanField, CharField, DateTimeField, ListField
+from rest_framework.serializers import BooleanField, CharField, ListField
 
 from apps.accounts import models
 from apps.accounts.access import operators
@@ -19,7 +19,7 @@ from apps.accounts.identity import sessions
 from apps.accounts.people import accounts, deactivation, service_accounts
 from apps.api.frame.base import DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
-from apps.api.frame.shapes import Shape, With, page
+from apps.api.frame.shapes import MomentField, Shape, With, page
 from apps.lib.errors import Invalid
 
 _FLAGS = {"active": "is_active", "staff": "is_staff", "machine": "is_service"}
@@ -42,8 +42,8 @@ class UserRow(Shape):
     may_manage = BooleanField(help_text="A service account that may have tokens of scope manage.")
     warning = CharField(help_text="For people: empty, or why this service account is worth a look.")
     erased = BooleanField(source="is_erased")
-    joined_at = DateTimeField(source="date_joined")
-    signed_in_at = DateTimeField(source="last_login", allow_null=True)
+    joined_at = MomentField(source="date_joined")
+    signed_in_at = MomentField(source="last_login", allow_null=True)
 
     def roles_of(self, user: models.User) -> list[str]:
         return sorted(group.name for group in user.groups.all())
