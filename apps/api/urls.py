@@ -5,28 +5,12 @@ from django.http import HttpResponse
 from django.urls import path, re_path
 from rest_framework.request import Request
 
-from apps.api import (
-    audit,
-    cleanup,
-    dependents,
-    descriptions,
-    details,
-    downloads,
-    jobs,
-    keys,
-    lifecycle,
-    lists,
-    modules,
-    namespaces,
-    providers,
-    releases,
-    search,
-    uploads,
-    webhooks,
-)
+from apps.api import audit, jobs, keys, namespaces, webhooks
+from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search
 from apps.api.frame.base import ApiView, Unknown
 from apps.api.frame.operations import operation
 from apps.api.people import grants, invitations, leaks, service_accounts, teams, tokens, users
+from apps.api.versions import cleanup, lifecycle, modules, providers, releases, uploads
 
 
 class Schema(ApiView):
