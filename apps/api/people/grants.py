@@ -13,7 +13,7 @@ from rest_framework.serializers import CharField
 from apps.accounts import namespaces
 from apps.accounts.access import gate
 from apps.accounts.models import Grant as GrantRow
-from apps.accounts.models import Namespace, Role
+from apps.accounts.models import Role
 from apps.accounts.people import accounts, teams
 from apps.api.frame.base import ApiView, ListView, listed
 from apps.api.frame.operations import operation
@@ -96,26 +96,19 @@ class Transfer(ApiView):
         new_owner = (
             accounts.user_named(wanted["to_user"]) if "to_user" in wanted else teams.team_named(wanted["to_team"])
         )
-        namespaces.transfer(
-            namespace=target,
-            to=new_owner,
-            actor=self.viewer,
-            giver=self._giver(target, wanted),
-            keep_publisher=wanted["keep_publisher"],
-        )
-        return self.answer({"grants": namespaces.grants_in(target)})
-
-    def _giver(self, namespace: Namespace, wanted: dict[str, Any]) -> GrantRow | None:
         names = {"user__username": wanted.get("from_user"), "team__name": wanted.get("from_team")}
         named = {field: name for field, name in names.items() if name is not None}
-        if not named:
-            return namespaces.own_grant(namespace, self.viewer)
         if len(named) > 1:
             raise Invalid("One owner is replaced at a time.", hint="Send either from_user or from_team.")
-        grant = namespaces.grants_in(namespace).filter(role=Role.OWNER, **named).first()
-        if grant is None:
-            raise NotFound(f"{next(iter(named.values()))} does not own it.", hint="Check its grants.")
-        return grant
+        if named:
+            giver = namespaces.grants_in(target).filter(role=Role.OWNER, **named).first()
+            if giver is None:
+                raise NotFound(f"{next(iter(named.values()))} does not own it.", hint="Check its grants.")
+        else:
+            giver = namespaces.own_grant(target, self.viewer)
+        keep = wanted["keep_publisher"]
+        namespaces.transfer(namespace=target, to=new_owner, actor=self.viewer, giver=giver, keep_publisher=keep)
+        return self.answer({"grants": namespaces.grants_in(target)})
 
 
 urlpatterns = [

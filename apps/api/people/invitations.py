@@ -79,19 +79,17 @@ class InvitationList(ListView):
         if ("namespace" in wanted) != ("role" in wanted):
             raise Invalid("An invitation names a namespace and a role, or neither.", hint="Send both, or none.")
         throttling.count(throttling.by_account("invitations", self.viewer.user_id, ""))
-        invitation, secret = invitations.invite(actor=self.viewer, note=wanted["note"], **self._role(wanted))
+        role: dict[str, Any] = {}
+        if "namespace" in wanted:
+            namespace = gate.namespace_for(self.viewer, wanted["namespace"], need=Role.OWNER)
+            role = {"namespace": namespace, "role": ROLES[wanted["role"]]}
+        elif not invitations.invites_anywhere(self.viewer):
+            raise RoleRequired("Only operators invite without a role.", hint="Name a namespace of yours and a role.")
+        invitation, secret = invitations.invite(actor=self.viewer, note=wanted["note"], **role)
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
         if "email" in wanted:
             letters.invite(invitation=invitation, address=wanted["email"], link=link)
         return self.answer(With(invitation, link=link), HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
-
-    def _role(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        if "namespace" in wanted:
-            namespace = gate.namespace_for(self.viewer, wanted["namespace"], need=Role.OWNER)
-            return {"namespace": namespace, "role": ROLES[wanted["role"]]}
-        if not invitations.invites_anywhere(self.viewer):
-            raise RoleRequired("Only operators invite without a role.", hint="Name a namespace of yours and a role.")
-        return {}
 
 
 class InvitationDetail(DetailView):

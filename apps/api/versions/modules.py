@@ -96,7 +96,10 @@ class ModuleRelease(DetailView):
             "folder": request.query_params.get("folder", ""),
             "open_body": lambda: verified(chunks(request.META), digest),
         }
-        if _is_dry(request):
+        dry = request.query_params.get("dry_run", "0")
+        if dry not in ("0", "1"):  # a typing error must not publish
+            raise Invalid(f"found dry_run={dry[:40]!a}, expected 1 or 0", hint="Nothing was read. Send dry_run=1.")
+        if dry == "1":
             found = dry_run.forecast(**upload, **said)
             changes = found.verdict.changes if found.verdict else []
             severity = severity_of(changes) if found.verdict else None
@@ -127,14 +130,6 @@ def _check_head(request: Request) -> None:
         expected="the archive itself",
         hint="With curl use `--upload-file module.zip` (or --data-binary @module.zip with -X PUT), not --form.",
     )
-
-
-def _is_dry(request: Request) -> bool:
-    """Raises Invalid for another word than 1 or 0: a typing error must not publish."""
-    asked = request.query_params.get("dry_run", "0")
-    if asked not in ("0", "1"):
-        raise Invalid(f"found dry_run={asked[:40]!a}, expected 1 or 0", hint="Nothing was read. Send dry_run=1.")
-    return asked == "1"
 
 
 def file_name_of(request: Request) -> str:

@@ -17,7 +17,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.accounts.models import Role
 from apps.api.frame.base import PROVIDER, ApiView, DetailView, shown
-from apps.api.frame.bodies import read_json, refuse_form, validated
+from apps.api.frame.bodies import refuse_form
 from apps.api.frame.operations import operation
 from apps.api.frame.shapes import DigestField, MomentField, Reason, Release, Shape, With, of_release
 from apps.http import tus
@@ -121,7 +121,10 @@ class ProviderRelease(DraftView):
         self.count_upload()
         address = ProviderAddress(**names)
         publishing.authorise_coordinate(self.viewer, address, version)  # before the body is read
-        opened = publishing.open_draft(viewer=self.viewer, address=address, version=version, **_wanted(request))
+        length = declared_length(request.META)
+        is_empty = length == 0 or (length is None and not request.META.get("wsgi.input_terminated"))
+        wanted = {} if is_empty else self.body()
+        opened = publishing.open_draft(viewer=self.viewer, address=address, version=version, **wanted)
         return self.opened(opened.release, HTTPStatus.CREATED if opened.created else HTTPStatus.OK)
 
     @operation("Cancel a draft", answers={204: None}, again="404.", scope="publish", idempotent=True)
@@ -241,14 +244,6 @@ class ProviderDocs(DetailView):
 
         received = replacing.receive(viewer=self.viewer, version=row, open_body=partial(chunks, request.META))
         return self.answer(received.archive, HTTPStatus.ACCEPTED if received.created else HTTPStatus.OK)
-
-
-def _wanted(request: Request) -> dict[str, Any]:
-    """The optional JSON of a draft; {} without a body."""
-    length = declared_length(request.META)
-    if length == 0 or (length is None and not request.META.get("wsgi.input_terminated")):
-        return {}
-    return validated(DraftInput, read_json(request))
 
 
 def _of_draft(release: Row) -> With:
