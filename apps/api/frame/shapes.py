@@ -52,7 +52,7 @@ class Shape(Serializer[Any]):
         ]
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
-        """As the base class does it, in two thirds of the time."""
+        """As the base class does it, with `<field>_of`."""
         document = {}
         for name, value_of, rendered in self._parts:
             try:
