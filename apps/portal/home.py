@@ -12,9 +12,9 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
+from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Namespace, Role, User
-from apps.accounts.namespaces import creation_refused
 from apps.portal import owned
 from apps.portal.frame.rows import rows_of
 from apps.releases.catalogue import search

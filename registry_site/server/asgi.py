@@ -41,11 +41,11 @@ from registry_site import wsgi
 # After wsgi, which loads the apps: since Python 3.14 granian's workers are no forks of a process that did.
 from apps.http import byte_ranges
 from apps.releases.publishing.waiting import ASKED, OFFERED
-from registry_site.front.access_lines import access_lines
 from registry_site.front.front import front
 from registry_site.front.questions import Question, question_of
 from registry_site.front.table import Origin
 from registry_site.server import health
+from registry_site.server.access_lines import access_lines
 from registry_site.server.connections import WATCHES_FILES, Peer, connections
 from registry_site.server.first_step import on_the_loop
 from registry_site.server.middleware import ORIGIN
@@ -215,7 +215,21 @@ class Exchange:
         if view is None:
             await self._answer()
         elif bodies.is_streamed(view, self.method):
-            await self._stream()
+            # Let the view read the body as it arrives, in a thread that may have to wait.
+            self.threads = self.application.upload_threads
+            body = RequestBody(asyncio.get_running_loop(), self.sender)
+            self.environ["wsgi.input"] = body
+            try:
+                if not self._asks_first():
+                    refusal = await body.begin(self.application.gathering)
+                    self.environ[bodies.ARRIVED] = body.has_arrived
+                    if refusal is not None:
+                        self.threads = self.application.refusal_thread
+                        if self.method != "PATCH":  # it continues an upload, and what came counts
+                            self.environ[bodies.REFUSAL] = refusal
+                await self._answer(body)
+            finally:
+                await body.close()
         else:
             await self._gather()
 
@@ -224,23 +238,6 @@ class Exchange:
             return resolve(get_path_info(self.environ)).func
         except Resolver404:
             return None
-
-    async def _stream(self) -> None:
-        """Let the view read the body as it arrives, in a thread that may have to wait."""
-        self.threads = self.application.upload_threads
-        body = RequestBody(asyncio.get_running_loop(), self.sender)
-        self.environ["wsgi.input"] = body
-        try:
-            if not self._asks_first():
-                refusal = await body.begin(self.application.gathering)
-                self.environ[bodies.ARRIVED] = body.has_arrived
-                if refusal is not None:
-                    self.threads = self.application.refusal_thread
-                    if self.method != "PATCH":  # it continues an upload, and what came counts
-                        self.environ[bodies.REFUSAL] = refusal
-            await self._answer(body)
-        finally:
-            await body.close()
 
     def _asks_first(self) -> bool:
         """Tell whether the client waits for `100 Continue`, which the first read of the body sends."""

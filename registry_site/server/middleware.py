@@ -98,13 +98,15 @@ def access_fields(
     release: int | None = None,
 ) -> dict[str, Any]:
     """The fields of an access line, besides the request id. `person` and `release` are numbers of rows."""
+    # `other` for an unknown scheme: some clients send the token alone.
+    scheme = authorization.partition(" ")[0].lower()
     return {
         "method": method,
         "path": path,
         "client": client,
         "status": status,
         "ms": round(seconds * 1000, 1),
-        "auth": _scheme_of(authorization),
+        "auth": scheme if scheme in ("none", "basic", "bearer") else "other",
         "user_agent": user_agent[:200],
         "client_version": client_version[:40],
         "route": route,
@@ -132,12 +134,6 @@ def person_of(request: HttpRequest) -> int | None:
 def _count(method: str, route: str, status: int, seconds: float) -> None:
     metrics.requests.labels(route, method if method in METHODS else "other", str(status)).inc()
     metrics.request_duration.labels(route).observe(seconds)
-
-
-def _scheme_of(authorization: str) -> str:
-    """Return the scheme, `other` for anything unknown: some clients send the token alone."""
-    scheme = authorization.partition(" ")[0].lower()
-    return scheme if scheme in ("none", "basic", "bearer") else "other"
 
 
 class SecurityHeadersMiddleware:

@@ -227,7 +227,15 @@ class RequestBody(Body):
             self._changed.wait_for(lambda: self._came or self._is_over)
             enough = min(size, GATHERED)
             self._changed.wait_for(lambda: self._size >= enough or self._is_over, LINGER_SECONDS)
-            pieces = self._pop(size)
+            pieces: list[bytes] = []
+            while self._came and size:
+                piece = self._came.popleft()
+                if len(piece) > size:
+                    self._came.appendleft(piece[size:])
+                    piece = piece[:size]
+                pieces.append(piece)
+                size -= len(piece)
+                self._size -= len(piece)
             self._has_more = self._error is not None or not self._is_over or bool(self._came)
             if not pieces and self._error is not None:
                 raise self._error
@@ -237,18 +245,6 @@ class RequestBody(Body):
         if goes_on:
             self.loop.call_soon_threadsafe(self._ask)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-    def _pop(self, size: int) -> list[bytes]:
-        pieces: list[bytes] = []
-        while self._came and size:
-            piece = self._came.popleft()
-            if len(piece) > size:
-                self._came.appendleft(piece[size:])
-                piece = piece[:size]
-            pieces.append(piece)
-            size -= len(piece)
-            self._size -= len(piece)
-        return pieces
 
     # --- On the loop --------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from rest_framework.serializers import BooleanField, CharField, ListField
 from apps.accounts import models
 from apps.accounts.access import operators
 from apps.accounts.identity import sessions
-from apps.accounts.people import accounts, deactivation, service_accounts
+from apps.accounts.people import accounts, service_accounts
 from apps.api.frame.base import DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
 from apps.api.frame.shapes import MomentField, Shape, With, page
@@ -126,7 +126,7 @@ def _rows(users: QuerySet[models.User]) -> QuerySet[models.User]:
 
 def _with_charges(user: models.User) -> With:
     """With what nobody would look after without this person."""
-    behind = deactivation.left_behind(user)
+    behind = accounts.left_behind(user)
     return With(
         _rows(models.User.objects.filter(pk=user.pk)).get(),
         only_owner_of=behind.namespaces,

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.access.gate import namespace_for
+from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import BreakingChanges, Namespace, Role, Visibility
 from apps.lib.errors import Conflict, Invalid, RoleRequired
@@ -49,7 +50,7 @@ class NamespaceForm(SettingsForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 def namespace_new(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    if refused := namespaces.creation_refused(viewer):
+    if refused := creation_refused(viewer):
         raise RoleRequired(refused, hint="Ask an operator to create it for you.")
     form = NamespaceForm(request.POST if request.method == "POST" else None)
     status = 200

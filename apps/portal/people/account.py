@@ -16,8 +16,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import passwords, second_factor, sessions
 from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sign_on import providers
 from apps.accounts.models import User
-from apps.accounts.people import accounts, sign_on
+from apps.accounts.people import accounts
 
 OTHERS = "others"
 # The first match: Edge and Opera also claim to be Chrome, Chrome claims to be Safari.
@@ -68,13 +69,13 @@ def account(request: HttpRequest) -> HttpResponse:
 
 def identities_of(user: User) -> dict[str, Any]:
     """The identities with which the person signs in, and the providers to which the account could be connected."""
-    names = {provider.issuer: provider.name for provider in sign_on.providers()}
+    names = {provider.issuer: provider.name for provider in providers.configured()}
     if not names:
         return {}
     rows = SocialAccount.objects.filter(user=user).order_by("pk")
     identities = [(row, names.get(row.provider, row.provider)) for row in rows]
     connected = {row.provider for row, _ in identities}
-    others = [provider for provider in sign_on.providers() if provider.issuer not in connected]
+    others = [provider for provider in providers.configured() if provider.issuer not in connected]
     return {"identities": identities, "other_providers": others, "has_providers": True}
 
 

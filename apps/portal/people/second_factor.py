@@ -106,7 +106,7 @@ def set_up(request: HttpRequest) -> HttpResponse:
             done = "Authenticator app added." if is_on else f"Second factor turned on. {OTHERS_ENDED}"
             messages.success(request, done)
             return show_codes_once(request, codes) if codes else _back(request)
-    secret = second_factor.begin(request)
+    secret = second_factor.start_app_setup(request)
     request.session[_AFTER] = local_path(request.GET.get("next", ""))
     context = {
         "form": form,

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
+from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Membership, Team, User
 from apps.accounts.people import accounts, service_accounts, teams
@@ -55,13 +56,13 @@ class PersonForm(forms.Form):
 def team_list(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     context = {"page": page_of(teams.listed(viewer).order_by("-is_mine", "name"), request, size=PAGE)}
-    return render(request, "portal/teams/list.html", {**context, "may_create": not teams.creation_refused(viewer)})
+    return render(request, "portal/teams/list.html", {**context, "may_create": not creation_refused(viewer, "a team")})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def team_new(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    if refused := teams.creation_refused(viewer):
+    if refused := creation_refused(viewer, "a team"):
         raise RoleRequired(refused, hint="Ask an operator to create it for you.")
     form = NewTeamForm(request.POST if request.method == "POST" else None)
     status = 200

@@ -9,8 +9,8 @@ from django.http import QueryDict
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
+from apps.accounts.access.operators import creation_refused
 from apps.accounts.models import Role
-from apps.accounts.namespaces import creation_refused
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, check_module_name, check_system
 from apps.lib.errors import Invalid, RegistryError

@@ -8,8 +8,8 @@ from django.http import QueryDict
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
+from apps.accounts.access.operators import creation_refused
 from apps.accounts.models import Role
-from apps.accounts.namespaces import creation_refused
 from apps.lib import versions
 from apps.lib.addresses import ProviderAddress, check_provider_type
 from apps.lib.errors import Invalid

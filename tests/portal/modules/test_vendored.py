@@ -22,6 +22,9 @@ def test_every_file_is_listed():
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package["name"])
-def test_a_package_names_its_version_source_and_licence(package):
+def test_a_package_names_its_version_source_and_licence_and_is_in_the_notice(package):
     assert package["version"] in package["source"]
     assert package["license_file"] in package["sha256"]
+    notice = (settings.BASE_DIR / "NOTICE").read_text()
+    assert f"\n{package['name']} {package['version']}\n" in notice.lower()
+    assert f"static/vendor/{package['license_file']}" in notice
