@@ -26,7 +26,6 @@ from registry_site.server.health import checks
 from tests import children, postgres
 from tests.builders.archives import module_zip
 from tests.live import Live, start_live
-from tests.oci.conformance import counts
 from tests.sessions import sign_in
 
 pytest_plugins = ["tests.chaos.report", "tests.failures", "tests.garbage", "tests.nothing", "tests.stack_hooks"]
@@ -38,7 +37,6 @@ BLOBS = Path(settings.DATA_DIR) / "blobs"
 SHARED = ("full_shelf", "live", "deadly", "four_processes")  # Larders of several files
 USED: dict[str, set[str]] = {}
 EXECUTED: Counter[str] = Counter()
-CHECKS: Counter[str] = Counter()  # of the OCI conformance port, by group
 
 
 def need(client: str) -> str:
@@ -68,8 +66,6 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     for name, value in report.user_properties:
         if name == "clients" and report.when == "call" and isinstance(value, list):
             EXECUTED.update(value)
-        if name == "checks" and report.when == "teardown" and isinstance(value, list):
-            CHECKS[value[0]] += value[1]
 
 
 def version_of(client: str) -> str:
@@ -85,8 +81,6 @@ def version_of(client: str) -> str:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     for client, count in sorted(EXECUTED.items()):
         terminalreporter.write_line(f"{client}: {count} tests passed with it ({version_of(client)})")
-    for line in counts.summary(CHECKS):
-        terminalreporter.write_line(line)
 
 
 def send_with(item: pytest.Item, group: str) -> None:

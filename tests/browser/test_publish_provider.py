@@ -209,17 +209,13 @@ def large(type: str) -> dict[str, bytes]:  # noqa: A002 - as above
     return {**files, name: providers.package(type, "1.2.0", "linux", "amd64", extra=[member])}
 
 
-def slow_down(page: Page, speed: int) -> None:
-    network = page.context.new_cdp_session(page)
-    network.send("Network.enable")
-    rules = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": speed}
-    network.send("Network.emulateNetworkConditions", rules)
-
-
 def test_each_file_has_its_progress_and_the_whole_release_can_be_cancelled(page, larder_of_keys, folder):
     choose(page, folder(large("cancelled")), larder_of_keys)
     page.get_by_role("checkbox", name="5.0").check()
-    slow_down(page, 1_000_000)
+    network = page.context.new_cdp_session(page)
+    network.send("Network.enable")
+    rules = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 1_000_000}
+    network.send("Network.emulateNetworkConditions", rules)
     send(page)
     expect(row(page, "darwin_arm64")).to_contain_text("received")
     expect(row(page, "linux_amd64")).to_contain_text(re.compile(r"[1-9]\d? %"))

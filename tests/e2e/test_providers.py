@@ -17,10 +17,6 @@ pytestmark = pytest.mark.live
 ALL = ["shed/dns", "shed/names", "yard/dns", "yard/names"]
 
 
-def key_id_of(live, depot, address, version="1.1.0"):
-    return download(live, depot.read, address, version)["signing_keys"]["gpg_public_keys"][0]["key_id"]
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("address", ALL)
 def test_case_18_it_installs_says_who_signed_and_locks_every_hash(live, depot, terraform, address):
@@ -34,7 +30,7 @@ def test_case_18_it_installs_says_who_signed_and_locks_every_hash(live, depot, t
     done = workspace.init()
 
     assert done.returncode == 0, done.stderr
-    key_id = key_id_of(live, depot, address)
+    key_id = download(live, depot.read, address, "1.1.0")["signing_keys"]["gpg_public_keys"][0]["key_id"]
     assert address.endswith("/names") or key_id == depot.publisher.key_id
     assert f"Installed {workspace.host}/{address} v1.1.0 (" in done.stdout
     assert f"signed, key ID {key_id})" in done.stdout

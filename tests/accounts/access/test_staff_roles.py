@@ -89,14 +89,6 @@ def test_an_auditor_creates_nothing(staff, tofu, what):
     assert "can read everything but cannot create" in answer.json()["error"]["message"]
 
 
-def test_an_auditor_invites_nobody(staff, browser_of):
-    browser = browser_of(staff("Auditor"))
-
-    assert browser.get(reverse("portal:invitations")).status_code == 403
-    assert browser.post(reverse("portal:invitations"), {"note": "me"}).status_code == 403
-    assert not Invitation.objects.exists()
-
-
 @pytest.mark.parametrize("role", ["Operator", "Auditor"])
 @pytest.mark.parametrize("whose", ["own", "another's"])
 def test_no_role_gives_rights(staff, browser_of, bob, role, whose):

@@ -82,20 +82,16 @@ def test_no_input_is_answered_with_a_server_error(scene, clients):
     assert broken == {}
 
 
-def opens_to(route, method):
-    """A user who passes the gate: an owner, or staff where owners do not."""
-    listed = cells_of(route.name)
-    named = [who for who in who_asks(route)[2:] if listed.get((method, "private", who)) not in (401, 403, 404)]
-    return named[0] if named else who_asks(route)[-1]
-
-
 def test_no_field_is_answered_with_a_server_error(scene, clients):
     """Each field of each form and JSON document that the policy sends, with each of the worst values."""
     fuzzer = requests.Fuzzer(scene, SEED)
     broken: dict[tuple[str, str], requests.Attack] = {}
     for route in all_routes():
         for method in methods_of(route) if route.name in TABLES else ():
-            who = opens_to(route, method)
+            # A user who passes the gate: an owner, or staff where owners do not.
+            listed = cells_of(route.name)
+            named = [who for who in who_asks(route)[2:] if listed.get((method, "private", who)) not in (401, 403, 404)]
+            who = named[0] if named else who_asks(route)[-1]
             for attack in fuzzer.each_field(route, who, method):
                 status, raised = send(clients[who], attack)
                 if status >= 500:

@@ -90,11 +90,7 @@ def test_a_value_is_written_as_it_was_meant(kind, entered, written):
     (found,) = inspect({"main.tf": block.encode()}, {})["units"][0]["variables"]
     assert not inspect({"main.tf": block.encode()}, {})["units"][0]["warnings"], block
     if not isinstance(value, Expression):
-        assert numbers_as_floats(found["value"]) == as_json(value), block
-
-
-def numbers_as_floats(value):
-    return json.loads(json.dumps(value), parse_int=float)
+        assert json.loads(json.dumps(found["value"]), parse_int=float) == as_json(value), block
 
 
 @pytest.mark.parametrize(("kind", "entered", "problem"), WRONG)

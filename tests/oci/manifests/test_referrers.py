@@ -67,16 +67,6 @@ def test_a_bad_digest_is_refused(repo, digest):
     assert code_of(repo().referrers(digest)) == (400, "DIGEST_INVALID")
 
 
-def test_the_hidden_has_no_referrers_to_show(repo, charlie, tofu):
-    at = repo("acme/vpc/aws")
-    at.push(image(), "main")
-    at.push(attached(image()))
-
-    assert code_of(repo("acme/vpc/aws", charlie).referrers(SUBJECT)) == (404, "NAME_UNKNOWN")
-    assert code_of(repo("emca/vpc/aws", charlie).referrers(SUBJECT)) == (404, "NAME_UNKNOWN")
-    assert tofu(None).get(f"/v2/acme/vpc/aws/referrers/{SUBJECT}").status_code == 401
-
-
 def test_what_is_attached_elsewhere_is_not_listed_here(repo, several):
     assert listed(repo("pantry/dns/aws").referrers(SUBJECT)) == []
 

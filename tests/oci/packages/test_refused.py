@@ -192,17 +192,6 @@ def test_a_full_namespace_takes_no_package(push, pantry):
     assert push().status_code == 201  # what is there costs no more
 
 
-@pytest.mark.parametrize(
-    ("who", "expected"),
-    [("bob", (403, "DENIED")), ("charlie", (404, "NAME_UNKNOWN"))],
-    ids=["bob", "charlie"],
-)
-def test_only_publishers_push(request, pusher, tofu, who, expected):
-    one = pusher("acme/vpc/aws", user=request.getfixturevalue(who))
-
-    assert code_of(one.put(RAW, "1.2.0")) == expected
-
-
 def test_a_token_for_another_name_pushes_nothing_here(pusher, alice, bearer, client):
     headers = bearer(alice, Scope.PUBLISH, only_name="dns/aws")
 

@@ -102,15 +102,6 @@ def test_a_form_from_another_site_is_refused(browser, page):
     assert names() == []
 
 
-@pytest.mark.parametrize(("who", "status"), [("nobody", 401), ("charlie", 404), ("bob", 403), ("dora", 409)])
-def test_only_whoever_opened_it_sends(request, browser_of, page, who, status):
-    user = None if who == "nobody" else request.getfixturevalue(who)
-    answer = browser_of(user).generic("PUT", f"{page}/files/{LINUX}", b"zip", headers={**ORIGIN, **JSON})
-    assert answer.status_code == status
-    assert answer.json()["error"]
-    assert names() == []
-
-
 def test_a_modules_release_takes_no_files(browser):
     module = {"module": "new", "namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
     page = browser.post("/publish", module).url

@@ -87,21 +87,17 @@ def test_without_a_choice_the_password_is_random() -> None:
     assert User.objects.get(username="admin").check_password(password)
 
 
-def publish_and_purge(work) -> None:
+@pytest.mark.both
+@pytest.mark.django_db
+def test_the_demo_comes_once_and_its_removal_sticks(work) -> None:
+    first_run.create_admin("")
+    assert first_run.demo_is_due()
     release = first_run.publish_demo()
     work()
     address = ModuleAddress.parse(first_run.DEMO_ADDRESS)
     admin = Viewer(User.objects.get())
     confirm = str(release)
     lifecycle.purge(viewer=admin, address=address, version=first_run.DEMO_VERSION, reason="Ours now.", confirm=confirm)
-
-
-@pytest.mark.both
-@pytest.mark.django_db
-def test_the_demo_comes_once_and_its_removal_sticks(work) -> None:
-    first_run.create_admin("")
-    assert first_run.demo_is_due()
-    publish_and_purge(work)
 
     assert not first_run.demo_is_due(), "it was purged"
     demo = Namespace.objects.get(name="demo")
