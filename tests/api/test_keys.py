@@ -10,6 +10,7 @@ from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.signing.models import PrivateKey, SigningKey
+from tests.builders.held import held_key
 from tests.builders.keys import extended, signing_key
 
 URL = "/api/v1/namespaces/acme/keys"
@@ -50,6 +51,16 @@ def test_what_is_answered_is_the_key_as_the_list_has_it(tofu, dora):
 
     assert answer.status_code == 201
     assert [answer.json()] == tofu(dora).get(URL).json()["keys"]
+
+
+def test_a_key_of_larder_is_answered_without_its_private_half(tofu, bob, acme, worker_host):
+    key = held_key(acme)
+    (listed,) = tofu(bob).get(URL).json()["keys"]
+
+    assert (listed["fingerprint"], listed["state"], listed["custody"]) == (key.fingerprint, "active", "registry")
+    assert listed["ascii_armor"].startswith("-----BEGIN PGP PUBLIC KEY BLOCK-----")
+    assert "PRIVATE" not in str(listed)
+    assert (listed["expires_at"], listed["added_at"][-1]) == (None, "Z")
 
 
 def test_a_worker_is_asked_for_a_key(tofu, dora):

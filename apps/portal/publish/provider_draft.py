@@ -31,9 +31,9 @@ from apps.portal.frame.page_urls import see_other
 from apps.portal.publish import releases, resumable, uploads
 from apps.portal.publish.provider import ProtocolsForm
 from apps.providers import publishing
-from apps.providers import uploads as provider_uploads
 from apps.providers.drafting import assembling, drafts
 from apps.providers.drafting.documents import file_document
+from apps.providers.uploads import Uploads
 from apps.releases.catalogue import reading
 from apps.releases.models import Kind, Release
 from apps.releases.publishing.drafting import MAX_FILES
@@ -131,11 +131,12 @@ def release_hand_in(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 
 def _resume(request: HttpRequest, viewer: Viewer, release: Release, name: str) -> HttpResponse:
+    uploads = Uploads(viewer)
     return resumable.answer(
         request,
-        provider_uploads.of_file(viewer=viewer, release=release, name=name),
-        begin=lambda announced: provider_uploads.begin(viewer=viewer, release=release, name=name, announced=announced),
-        send=lambda upload, start, chunks: provider_uploads.send(upload, viewer, chunks, start=start),
+        uploads.of_file(release=release, name=name),
+        begin=lambda announced: uploads.start(release=release, name=name, announced=announced),
+        send=uploads.send,
     )
 
 

@@ -7,7 +7,6 @@ cookie, but it ends with the session, the account and the role of the person who
 """
 
 from collections.abc import Iterable
-from functools import partial
 from http import HTTPStatus
 
 from django.conf import settings
@@ -21,7 +20,7 @@ from django.views.decorators.http import require_http_methods
 from apps.lib.errors import RegistryError, TooLarge
 from apps.lib.net import bodies
 from apps.modules import publishing
-from apps.modules import uploads as module_uploads
+from apps.modules.uploads import Uploads
 from apps.portal.frame.form_files import OVERHEAD_BYTES, check_origin, file_of, status_of
 from apps.portal.frame.forms import sentence
 from apps.portal.frame.negotiation import wants_json
@@ -65,13 +64,12 @@ def _resume(request: HttpRequest, ticket: str) -> HttpResponse:
                 release = reserving.authorise_ticket(ticket)
         else:
             release = row.release
-        maker = reserving.maker_of(release)
-        begin = partial(module_uploads.begin_with_ticket, release=release, viewer=maker, ticket=ticket)
+        uploads = Uploads(reserving.maker_of(release))
         return resumable.answer(
             request,
             row,
-            begin=lambda announced: begin(announced=announced),
-            send=lambda one, start, chunks: module_uploads.send(one, maker, chunks, start=start),
+            begin=lambda announced: uploads.start_with_ticket(release=release, announced=announced, ticket=ticket),
+            send=uploads.send,
         )
     except RegistryError as refusal:
         return refused(request, refusal, release)

@@ -11,14 +11,13 @@ from rest_framework.response import Response
 
 from apps.accounts.access import gate
 from apps.api.frame import shapes
-from apps.api.frame.base import ApiView
-from apps.api.frame.bodies import read_json, validated
+from apps.api.frame.base import MODULE, PROVIDER, ApiView
 from apps.api.frame.operations import Operation
+from apps.api.frame.shapes import of_release
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import lifecycle as modules
 from apps.providers import lifecycle as providers
 from apps.providers.signatures import resigning
-from apps.releases.catalogue.documents import release_document
 from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Release
 
@@ -59,7 +58,6 @@ class ActionView(ApiView):
     version, and none serves one in quarantine. Actions that a worker carries out are answered 202 and read no body.
     """
 
-    http_method_names = ["post"]
     address_of: Callable[..., ModuleAddress | ProviderAddress] = ModuleAddress
     verb: Callable[..., Release] = modules.deprecate
     input: type[serializers.Serializer[Any]] | None = ReasonInput
@@ -73,13 +71,12 @@ class ActionView(ApiView):
         again = "409." if self.input else "409 until a worker has done it."
         return Operation(self.summary, self.input, {status: shapes.Release}, again=again, scope=self.scope)
 
-    def post(self, request: Request, *, namespace: str, version: str, **names: str) -> Response:
-        self.require_token()
+    def post(self, request: Request, *, namespace: str, version: str, **names: str) -> Response:  # noqa: ARG002
         gate.namespace_for(self.viewer, namespace)  # before the body is read
-        fields = validated(self.input, read_json(request)) if self.input else {}
+        fields = self.body() if self.input else {}
         address = self.address_of(namespace=namespace, **names)
         release = self.verb(viewer=self.viewer, address=address, version=version, **fields)
-        return Response(release_document(release), status=HTTPStatus.OK if self.input else HTTPStatus.ACCEPTED)
+        return self.answer(of_release(release), HTTPStatus.OK if self.input else HTTPStatus.ACCEPTED)
 
 
 def _routes(kind: str, place: str, actions: VersionActions[Any]) -> list[URLPattern]:
@@ -105,6 +102,6 @@ def _routes(kind: str, place: str, actions: VersionActions[Any]) -> list[URLPatt
 
 
 urlpatterns = [
-    *_routes("module", "modules/<segment:namespace>/<segment:name>/<segment:system>", modules.ACTIONS),
-    *_routes("provider", "providers/<segment:namespace>/<segment:type>", providers.ACTIONS),
+    *_routes("module", MODULE, modules.ACTIONS),
+    *_routes("provider", PROVIDER, providers.ACTIONS),
 ]

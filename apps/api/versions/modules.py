@@ -8,11 +8,13 @@ from django.conf import settings
 from django.urls import path, reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, DictField, JSONField
 
-from apps.api.frame import contents, shapes
-from apps.api.frame.base import ApiView
+from apps.api.frame import shapes
+from apps.api.frame.base import MODULE, DetailView, shown
 from apps.api.frame.bodies import refuse_form
 from apps.api.frame.operations import operation
+from apps.api.frame.shapes import ModuleChange, Reason, Shape, With, of_release
 from apps.http import tus
 from apps.lib.addresses import ModuleAddress
 from apps.lib.digests import verified
@@ -23,24 +25,43 @@ from apps.modules.catalogue import reading
 from apps.modules.checking import answers as questions
 from apps.modules.checking import dry_run
 from apps.modules.comparing.changes import severity_of
-from apps.modules.comparing.rules import SENTENCES
-from apps.releases.catalogue.documents import release_document
+from apps.releases.catalogue.comparing import Severity
 from apps.releases.models import State
 
 
+class DryRun(Shape):
+    state = ChoiceField(list(dry_run.STATES))
+    namespace = CharField(source="address.namespace")
+    name = CharField(source="address.name")
+    system = CharField(source="address.system")
+    version = CharField()
+    reasons = Reason(many=True, help_text="Why it would be asked about or rejected.")
+    against = CharField(
+        source="verdict.against", allow_null=True, help_text="The version that its users have; null if there is none."
+    )
+    severity = ChoiceField([str(one) for one in Severity], allow_null=True, help_text="The highest of the changes.")
+    step = ChoiceField(["major", "minor", "patch", "pre-release"], source="verdict.step", allow_null=True)
+    is_said = BooleanField(
+        source="verdict.is_said",
+        allow_null=True,
+        help_text="False if something breaks and the number does not say so.",
+    )
+    changes = ModuleChange(many=True)
+    notes = DictField(child=JSONField(), help_text="What would be done to the upload.")
+
+
 @streamed("PUT")
-class ModuleRelease(ApiView):
-    @operation("Show a version, or its newest upload", answers={200: shapes.Release}, public=True)
-    def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
+class ModuleRelease(DetailView):
+    get = shown("Show a version, or its newest upload", shapes.Release, public=True)
+
+    def row(self, version: str, **names: str) -> With:
         """The state of the newest upload of this version; readers see it once it is published."""
-        viewer = self.viewer
-        release = reading.latest_release(viewer, ModuleAddress(namespace, name, system), version)
-        return Response(release_document(release, with_names=viewer.is_identified))
+        return of_release(reading.latest_release(self.viewer, ModuleAddress(**names), version))
 
     @operation(
         "Publish a module version",
         takes="application/octet-stream",
-        answers={200: (shapes.Release, contents.DryRun), 202: shapes.Release},
+        answers={200: (shapes.Release, DryRun), 202: shapes.Release},
         query={
             "dry_run": "1: check the archive, say what would happen, publish nothing. Any scope.",
             "folder": "Publish this folder of the archive.",
@@ -59,7 +80,6 @@ class ModuleRelease(ApiView):
         questions in advance, and answers a release that is held with the same bytes. Reads the body only after the
         token, the rights, the address and the number are accepted.
         """
-        self.require_token()
         self.count_upload()
         _check_head(request)
         digest = tus.announced_digest(request.headers)
@@ -76,17 +96,24 @@ class ModuleRelease(ApiView):
             "folder": request.query_params.get("folder", ""),
             "open_body": lambda: verified(chunks(request.META), digest),
         }
-        if _is_dry(request):
-            return Response(_dry_document(upload["address"], version, dry_run.forecast(**upload, **said)))
+        dry = request.query_params.get("dry_run", "0")
+        if dry not in ("0", "1"):  # a typing error must not publish
+            raise Invalid(f"found dry_run={dry[:40]!a}, expected 1 or 0", hint="Nothing was read. Send dry_run=1.")
+        if dry == "1":
+            found = dry_run.forecast(**upload, **said)
+            changes = found.verdict.changes if found.verdict else []
+            severity = severity_of(changes) if found.verdict else None
+            facts = {"address": upload["address"], "version": version, "changes": changes, "severity": severity}
+            return self.answer(With(found, **facts), shape=DryRun)
         published = publishing.publish(**upload, **said)
         release = published.release
         is_new = published.created
         if release.state == State.HELD and any(said["confirm"]):
             questions.answer(release=release, viewer=self.viewer, folder=release.folder, **said)
             is_new = True
-        location = reverse("api:release", args=[str(release.public_id)])
         status = HTTPStatus.ACCEPTED if is_new else HTTPStatus.OK
-        return Response(release_document(release), status=status, headers={"Location": location})
+        location = reverse("api:release", args=[str(release.public_id)])
+        return self.answer(of_release(release), status, headers={"Location": location}, shape=shapes.Release)
 
 
 def _check_head(request: Request) -> None:
@@ -105,34 +132,6 @@ def _check_head(request: Request) -> None:
     )
 
 
-def _is_dry(request: Request) -> bool:
-    """Raises Invalid for another word than 1 or 0: a typing error must not publish."""
-    asked = request.query_params.get("dry_run", "0")
-    if asked not in ("0", "1"):
-        raise Invalid(f"found dry_run={asked[:40]!a}, expected 1 or 0", hint="Nothing was read. Send dry_run=1.")
-    return asked == "1"
-
-
-def _dry_document(address: ModuleAddress, version: str, found: dry_run.Forecast) -> dict[str, Any]:
-    verdict = found.verdict
-    return {
-        "state": found.state,
-        "namespace": address.namespace,
-        "name": address.name,
-        "system": address.system,
-        "version": version,
-        "reasons": [{**reason.as_dict(), "sentence": reason.sentence} for reason in found.reasons],
-        "against": verdict.against if verdict else None,
-        "severity": str(severity_of(verdict.changes)) if verdict else None,
-        "step": verdict.step if verdict else None,
-        "is_said": verdict.is_said if verdict else None,
-        "changes": [{**change.as_dict(), "sentence": SENTENCES[change.rule]} for change in verdict.changes]
-        if verdict
-        else [],
-        "notes": found.notes,
-    }
-
-
 def file_name_of(request: Request) -> str:
     """The archive's name on the publisher's machine, or ""; shown, never used as a path."""
     disposition = Message()
@@ -142,10 +141,4 @@ def file_name_of(request: Request) -> str:
     return "".join(character for character in last if character.isprintable())[:255]
 
 
-urlpatterns = [
-    path(
-        "modules/<segment:namespace>/<segment:name>/<segment:system>/<segment:version>",
-        ModuleRelease.as_view(),
-        name="module-release",
-    ),
-]
+urlpatterns = [path(f"{MODULE}/<segment:version>", ModuleRelease.as_view(), name="module-release")]

@@ -1,27 +1,26 @@
 """/api/v1/namespaces/<ns>/webhooks for owners, and /api/v1/webhooks (told of every namespace) for operators."""
 
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
+from django.db.models import QuerySet
 from django.urls import path
 from django.views.decorators.debug import sensitive_variables
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
 from apps.accounts.access import gate, operators
 from apps.accounts.models import Namespace, Role
-from apps.api.frame.base import ApiView
-from apps.api.frame.bodies import read_json, validated
+from apps.api.frame.base import ApiView, DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
-from apps.api.frame.paging import CURSOR, page_of
-from apps.api.notify import answers
+from apps.api.frame.shapes import MomentField, Shape, With, page
 from apps.lib.errors import NotFound
 from apps.lib.net.outgoing import MAX_URL_CHARACTERS
-from apps.notify import webhooks
+from apps.notify import models, webhooks
 from apps.notify.events import EVENTS
-from apps.notify.models import Delivery, Shape, State, Webhook
-from apps.releases.catalogue.documents import moment
 
 NO_STORE = {"Cache-Control": "no-store"}
 
@@ -29,7 +28,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 class WebhookInput(serializers.Serializer[Any]):
     url = serializers.CharField(max_length=MAX_URL_CHARACTERS)
     events = serializers.ListField(child=serializers.ChoiceField(choices=list(EVENTS)), max_length=len(EVENTS))
-    shape = serializers.ChoiceField(required=False, choices=Shape.values)
+    shape = serializers.ChoiceField(required=False, choices=models.Shape.values)
 
 
 class WebhookChange(serializers.Serializer[Any]):
@@ -40,38 +39,44 @@ class WebhookChange(serializers.Serializer[Any]):
     enabled = serializers.BooleanField(required=False)
 
 
-def webhook_document(hook: Webhook) -> dict[str, Any]:
-    return {
-        "id": hook.pk,
-        "namespace": hook.namespace.name if hook.namespace else None,
-        "url": hook.url,
-        "events": hook.events,
-        "shape": hook.shape,
-        "by": hook.created_by.shown_name if hook.created_by else None,
-        "created_at": moment(hook.created_at),
-        "enabled": hook.disabled_at is None,
-        "disabled_at": moment(hook.disabled_at),
-        "disabled_reason": hook.disabled_reason,
-        "failing_since": moment(hook.failing_since),
-    }
+class Webhook(Shape):
+    id = IntegerField(source="pk")
+    namespace = CharField(source="namespace.name", allow_null=True, help_text="null if it is told of all namespaces.")
+    url = CharField()
+    events = ListField(child=ChoiceField(choices=list(EVENTS)))
+    shape = ChoiceField(choices=models.Shape.values)
+    by = CharField(source="created_by.shown_name", allow_null=True)
+    created_at = MomentField()
+    enabled = BooleanField()
+    disabled_at = MomentField(allow_null=True)
+    disabled_reason = CharField()
+    failing_since = MomentField(allow_null=True, help_text="The first failure since the last success.")
+
+    def enabled_of(self, hook: models.Webhook) -> bool:
+        return hook.disabled_at is None
 
 
-def delivery_document(delivery: Delivery) -> dict[str, Any]:
-    return {
-        "id": delivery.pk,
-        "message_id": delivery.message_id,
-        "event": delivery.event,
-        "subject": delivery.subject,
-        "state": delivery.state,
-        "attempts": delivery.attempts,
-        "created_at": moment(delivery.created_at),
-        "tried_at": moment(delivery.tried_at),
-        "next_at": moment(delivery.next_at) if delivery.state == State.WAITING else None,
-        "status": delivery.status,
-        "error": delivery.error,
-        "answer": delivery.answer,
-        "body": delivery.body,
-    }
+class NewWebhook(Webhook):
+    secret = CharField(help_text="For checking signatures, in this answer alone.")
+
+
+class Delivery(Shape):
+    id = IntegerField(source="pk")
+    message_id = CharField(help_text="The header webhook-id, the same in every attempt.")
+    event = CharField()
+    subject = CharField()
+    state = ChoiceField(choices=models.State.values)
+    attempts = IntegerField()
+    created_at = MomentField()
+    tried_at = MomentField(allow_null=True, help_text="The last attempt.")
+    next_at = MomentField(allow_null=True, help_text="The next attempt.")
+    status = IntegerField(allow_null=True, help_text="Of the last answer.")
+    error = CharField(help_text="Why the last attempt failed, or empty.")
+    answer = CharField(help_text="The first 4,096 bytes of the last answer.")
+    body = CharField(help_text="The JSON that is sent, as text.")
+
+    def next_at_of(self, delivery: models.Delivery) -> datetime | None:
+        return delivery.next_at if delivery.state == models.State.WAITING else None
 
 
 class HookView(ApiView):
@@ -79,75 +84,68 @@ class HookView(ApiView):
 
     def place(self) -> Namespace | None:
         """Raises what the gate raises."""
-        self.require_token()
         if "namespace" in self.kwargs:
             return gate.namespace_for(self.viewer, self.kwargs["namespace"], need=Role.OWNER)
         operators.require_everywhere(self.viewer, gate.OPERATE)
         return None
 
-    def hook(self) -> Webhook:
+    def hook(self) -> models.Webhook:
         place = self.place()
         return webhooks.webhook_of(place, self.kwargs.get("webhook_id") or self.kwargs.get("site_webhook_id", 0))
 
 
-class WebhookList(HookView):
-    http_method_names = ["get", "head", "post"]
+class WebhookList(HookView, ListView):
+    get = listed("List webhooks", page("WebhookPage", webhooks=Webhook(many=True)), scope="manage")
 
-    @operation("List webhooks", answers={200: answers.WebhookPage}, query=CURSOR, scope="manage")
-    def get(self, request: Request, **_: Any) -> Response:
-        return Response(page_of(request, "webhooks", webhooks.of(self.place()), webhook_document))
+    def rows(self, **_: Any) -> QuerySet[models.Webhook]:
+        return webhooks.of(self.place())
 
     @operation(
         "Create a webhook",
         takes=WebhookInput,
-        answers={201: answers.NewWebhook},
+        answers={201: NewWebhook},
         again="Creates another one.",
         scope="manage",
     )
     @sensitive_variables("secret")
-    def post(self, request: Request, **_: Any) -> Response:
+    def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """`secret` is in this answer alone. `shape` is `standard` if it is left out."""
         place = self.place()
-        wanted = validated(WebhookInput, read_json(request))
-        hook, secret = webhooks.create(namespace=place, actor=self.viewer, **wanted)
-        document = webhook_document(hook) | {"secret": secret}
-        return Response(document, status=HTTPStatus.CREATED, headers=NO_STORE)
+        hook, secret = webhooks.create(namespace=place, actor=self.viewer, **self.body())
+        return self.answer(With(hook, secret=secret), HTTPStatus.CREATED, headers=NO_STORE)
 
 
-class WebhookDetail(HookView):
-    http_method_names = ["get", "head", "patch", "delete"]
+class WebhookDetail(HookView, DetailView):
+    get = shown("Show a webhook", Webhook, scope="manage")
 
-    @operation("Show a webhook", answers={200: answers.Webhook}, scope="manage")
-    def get(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        return Response(webhook_document(self.hook()))
+    def row(self, **_: Any) -> models.Webhook:
+        return self.hook()
 
     @operation(
         "Change a webhook",
         takes=WebhookChange,
-        answers={200: answers.Webhook},
+        answers={200: Webhook},
         again="200.",
         scope="manage",
         idempotent=True,
     )
-    def patch(self, request: Request, **_: Any) -> Response:
+    def patch(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Fields that are left out stay. `enabled` switches it off and on; what happened meanwhile is not sent."""
         hook = self.hook()
-        webhooks.change(hook=hook, actor=self.viewer, **validated(WebhookChange, read_json(request)))
-        return Response(webhook_document(hook))
+        webhooks.change(hook=hook, actor=self.viewer, **self.body())
+        return self.answer(hook)
 
     @operation("Delete a webhook", answers={204: None}, again="404.", scope="manage", idempotent=True)
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """With the log of its deliveries."""
         webhooks.delete(hook=self.hook(), actor=self.viewer)
-        return Response(status=HTTPStatus.NO_CONTENT)
+        return self.answer(status=HTTPStatus.NO_CONTENT)
 
 
 class Rotate(HookView):
-    http_method_names = ["post"]
-
     @operation(
         "Exchange the secret of a webhook",
-        answers={200: answers.NewWebhook},
+        answers={200: NewWebhook},
         again="Makes another secret; only the last two sign.",
         scope="manage",
     )
@@ -156,31 +154,26 @@ class Rotate(HookView):
         """For 24 hours the former secret signs as well."""
         hook = self.hook()
         secret = webhooks.rotate(hook=hook, actor=self.viewer)
-        return Response(webhook_document(hook) | {"secret": secret}, headers=NO_STORE)
+        return self.answer(With(hook, secret=secret), headers=NO_STORE)
 
 
 class Test(HookView):
-    http_method_names = ["post"]
-
-    @operation("Send a test", answers={202: answers.Delivery}, again="409 until the first was sent.", scope="manage")
+    @operation("Send a test", answers={202: Delivery}, again="409 until the first was sent.", scope="manage")
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """A worker sends the event `webhook.test` within seconds; the log tells how it ended."""
         delivery = webhooks.test(hook=self.hook(), actor=self.viewer)
-        return Response(delivery_document(delivery), status=HTTPStatus.ACCEPTED)
+        return self.answer(delivery, HTTPStatus.ACCEPTED)
 
 
-class Deliveries(HookView):
-    http_method_names = ["get", "head"]
+class Deliveries(HookView, ListView):
+    get = listed("List deliveries, newest first", page("DeliveryPage", deliveries=Delivery(many=True)), scope="manage")
 
-    @operation("List deliveries, newest first", answers={200: answers.DeliveryPage}, query=CURSOR, scope="manage")
-    def get(self, request: Request, **_: Any) -> Response:
-        return Response(page_of(request, "deliveries", webhooks.deliveries_of(self.hook()), delivery_document))
+    def rows(self, **_: Any) -> QuerySet[models.Delivery]:
+        return webhooks.deliveries_of(self.hook())
 
 
 class Redeliver(HookView):
-    http_method_names = ["post"]
-
-    @operation("Send a delivery again", answers={202: answers.Delivery}, again="409 until it was sent.", scope="manage")
+    @operation("Send a delivery again", answers={202: Delivery}, again="409 until it was sent.", scope="manage")
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """With the same `webhook-id` and body, and a new signature."""
         hook = self.hook()
@@ -189,7 +182,7 @@ class Redeliver(HookView):
         if delivery is None:
             raise NotFound("There is no such delivery here.", hint="The log of the webhook has the others.")
         webhooks.redeliver(delivery=delivery, actor=self.viewer)
-        return Response(delivery_document(delivery), status=HTTPStatus.ACCEPTED)
+        return self.answer(delivery, HTTPStatus.ACCEPTED)
 
 
 def _routes(prefix: str, name: str, number: str, delivery: str) -> list[Any]:

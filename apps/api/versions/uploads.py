@@ -1,25 +1,27 @@
 """/api/v1/uploads/<id>: a large archive or file in several requests, continued after a broken line (tus 1.0.0)."""
 
 import uuid
+from http import HTTPStatus
 from typing import Any
 
 from django.urls import path, reverse
 from django.utils.functional import cached_property
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, IntegerField, UUIDField
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
-from apps.api.frame import shapes
-from apps.api.frame.base import ApiView
+from apps.api.frame.base import MODULE, PROVIDER, ApiView
 from apps.api.frame.operations import operation
+from apps.api.frame.shapes import MomentField, Shape
 from apps.http import tus
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Conflict, TooLarge
 from apps.lib.net.bodies import chunks, declared_length, streamed
-from apps.modules import publishing, uploads
+from apps.modules import uploads as modules
 from apps.providers import reading
-from apps.providers import uploads as provider_uploads
+from apps.providers import uploads as providers
 from apps.releases.models import Kind
 from apps.releases.publishing import resuming
 from apps.releases.publishing.resuming import WrongOffset
@@ -32,6 +34,30 @@ CONTINUING = _VERSION | {
     415: f"The body is not {tus.MEDIA_TYPE}.",
     460: "The body differs from its Upload-Checksum.",
 }
+
+
+Uploads = modules.Uploads | providers.Uploads
+_UPLOADS: dict[Kind, type[Uploads]] = {Kind.MODULE: modules.Uploads, Kind.PROVIDER: providers.Uploads}
+
+
+class Upload(Shape):
+    # Of an UploadRow with its release.
+    id = UUIDField(source="pk")
+    file = CharField(help_text="Its name on the sender's machine, or in the draft; empty if nobody said.")
+    length = IntegerField(help_text="Bytes of the whole.")
+    offset = IntegerField(source="size", help_text="Bytes that have come: the next one goes here.")
+    finished = BooleanField()
+    expires_at = MomentField()
+    release = CharField(help_text="The path of its release.")
+
+    def file_of(self, upload: UploadRow) -> str:
+        return upload.name or upload.release.file_name
+
+    def finished_of(self, upload: UploadRow) -> bool:
+        return upload.finished_at is not None
+
+    def release_of(self, upload: UploadRow) -> str:
+        return reverse("api:release", args=[str(upload.release.public_id)])
 
 
 class TusView(ApiView):
@@ -47,13 +73,15 @@ class TusView(ApiView):
         response.headers["Tus-Extension"] = tus.EXTENSIONS
         return response
 
+    def started(self, upload: UploadRow) -> Response:
+        location = {"Location": reverse("api:upload", args=[upload.pk])}
+        return self.answer(upload, HTTPStatus.CREATED, headers=tus.standing(upload) | location)
+
 
 class ModuleUploads(TusView):
-    http_method_names = ["post"]
-
     @operation(
         "Begin a resumable upload of a module version",
-        answers={201: shapes.Upload},
+        answers={201: Upload},
         query={
             "folder": "Publish this folder of the archive.",
             "confirm": "Confirm questions in advance: state_file, private_key, unloadable, breaking-change.",
@@ -71,25 +99,23 @@ class ModuleUploads(TusView):
     def post(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
         self.count_upload()
         announced = tus.announced(request.headers)
-        upload = uploads.begin(
-            viewer=self.viewer,
+        file_name = tus.metadata(request.headers).get("filename", "").replace("\\", "/").rpartition("/")[2]
+        upload = modules.Uploads(self.viewer).start(
             address=ModuleAddress(namespace, name, system),
             version=version,
             announced=announced,
-            file_name=file_name_of(request),
+            file_name="".join(character for character in file_name if character.isprintable())[:255],
             folder=request.query_params.get("folder", ""),
             confirm=",".join(request.query_params.getlist("confirm")).split(","),
             reason=request.query_params.get("reason", ""),
         )
-        return begun(upload)
+        return self.started(upload)
 
 
 class ProviderFileUploads(TusView):
-    http_method_names = ["post"]
-
     @operation(
         "Begin a resumable upload of a file of a draft",
-        answers={201: shapes.Upload},
+        answers={201: Upload},
         headers={
             "Upload-Length": "Bytes of the file.",
             "Upload-Metadata": "Pairs of tus: sha256 in hexadecimal digits, which is checked.",
@@ -103,19 +129,18 @@ class ProviderFileUploads(TusView):
         self.count_upload()
         announced = tus.announced(request.headers)
         release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
-        return begun(provider_uploads.begin(viewer=self.viewer, release=release, name=filename, announced=announced))
+        uploads = providers.Uploads(self.viewer)
+        return self.started(uploads.start(release=release, name=filename, announced=announced))
 
 
 @streamed("PATCH")
-class Upload(TusView):
+class UploadView(TusView):
     """Only for the person who began it, with any of their tokens; to everybody else it is not there."""
 
-    http_method_names = ["get", "head", "patch", "delete"]
-
-    @operation("Show how far an upload is", answers={200: shapes.Upload}, errors=_VERSION, scope="publish")
+    @operation("Show how far an upload is", answers={200: Upload}, errors=_VERSION, scope="publish")
     def get(self, request: Request, number: str) -> Response:  # noqa: ARG002
         """The offset to continue from is in the header Upload-Offset as well, which HEAD answers too."""
-        return Response(document(self.upload), headers=tus.standing(self.upload))
+        return self.answer(self.upload, headers=tus.standing(self.upload))
 
     @operation(
         "Continue an upload",
@@ -140,24 +165,23 @@ class Upload(TusView):
                 f"{length:,} bytes from byte {start:,} are more than the {upload.length:,} of this upload.",
                 hint="Send the rest of the same file, or begin another upload with its length.",
             )
-        send = uploads.send if upload.release.kind == Kind.MODULE else provider_uploads.send
-        send(upload, self.viewer, chunks(request.META), start=start, verify=verify)
+        self.uploads.send(upload, start, chunks(request.META), verify=verify)
         headers = tus.standing(upload)
         if upload.finished_at is not None:
             headers["Location"] = reverse("api:release", args=[str(upload.release.public_id)])
-        return Response(status=204, headers=headers)
+        return self.answer(status=HTTPStatus.NO_CONTENT, headers=headers)
 
     @operation("Cancel an upload", answers={204: None}, errors=_VERSION, again="404.", scope="publish", idempotent=True)
     def delete(self, request: Request, number: str) -> Response:  # noqa: ARG002
         """Delete what has come, and free the number of a module version."""
-        upload = self.upload
-        if upload.finished_at is not None:
+        if self.upload.finished_at is not None:
             raise Conflict("This upload is complete.", hint="Cancel or yank the release instead.")
-        if upload.release.kind == Kind.MODULE:
-            publishing.cancel(release=upload.release, viewer=self.viewer)
-        else:
-            resuming.cancel(upload)
-        return Response(status=204)
+        self.uploads.cancel(self.upload)
+        return self.answer(status=HTTPStatus.NO_CONTENT)
+
+    @property
+    def uploads(self) -> Uploads:
+        return _UPLOADS[Kind(self.upload.release.kind)](self.viewer)
 
     @cached_property
     def upload(self) -> UploadRow:
@@ -177,38 +201,12 @@ class Upload(TusView):
         return response
 
 
-def begun(upload: UploadRow) -> Response:
-    location = {"Location": reverse("api:upload", args=[upload.pk])}
-    return Response(document(upload), status=201, headers=tus.standing(upload) | location)
-
-
-def document(upload: UploadRow) -> dict[str, Any]:
-    return {
-        "id": str(upload.pk),
-        "file": upload.name or upload.release.file_name,
-        "length": upload.length,
-        "offset": upload.size,
-        "finished": upload.finished_at is not None,
-        "expires_at": upload.expires_at.isoformat().replace("+00:00", "Z"),
-        "release": reverse("api:release", args=[str(upload.release.public_id)]),
-    }
-
-
-def file_name_of(request: Request) -> str:
-    name = tus.metadata(request.headers).get("filename", "").replace("\\", "/").rpartition("/")[2]
-    return "".join(character for character in name if character.isprintable())[:255]
-
-
 urlpatterns = [
+    path(f"{MODULE}/<segment:version>/uploads", ModuleUploads.as_view(), name="module-uploads"),
     path(
-        "modules/<segment:namespace>/<segment:name>/<segment:system>/<segment:version>/uploads",
-        ModuleUploads.as_view(),
-        name="module-uploads",
-    ),
-    path(
-        "providers/<segment:namespace>/<segment:type>/<segment:version>/files/<segment:filename>/uploads",
+        f"{PROVIDER}/<segment:version>/files/<segment:filename>/uploads",
         ProviderFileUploads.as_view(),
         name="provider-file-uploads",
     ),
-    path("uploads/<segment:number>", Upload.as_view(), name="upload"),
+    path("uploads/<segment:number>", UploadView.as_view(), name="upload"),
 ]
