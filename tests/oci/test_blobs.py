@@ -11,7 +11,7 @@ from apps.accounts.models import Scope
 from apps.artifacts.models import RepositoryBlob
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
-from apps.oci.tokens import registry_tokens
+from apps.oci import registry_tokens
 from tests.oci.uploading import Uploader, code_of, sha256, sha512
 
 pytestmark = pytest.mark.both

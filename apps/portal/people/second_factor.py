@@ -24,11 +24,10 @@ from apps.accounts.access import throttling
 from apps.accounts.identity import passkeys, second_factor
 from apps.accounts.identity.authentication import session_viewer
 from apps.lib.errors import Invalid
-from apps.portal.frame import one_time_secret
-from apps.portal.frame.local_paths import local_path
-from apps.portal.people import reauthentication
-from apps.portal.people.account import person_of
-from apps.portal.publish.form import sentence
+from apps.portal.frame import one_time_secret, reauthentication
+from apps.portal.frame.forms import sentence
+from apps.portal.frame.page_urls import local_path
+from apps.portal.frame.reauthentication import person_of
 
 # Longer than any code of an app is valid, both neighbours included.
 REPLAY_SECONDS = 120

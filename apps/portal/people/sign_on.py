@@ -24,10 +24,10 @@ from apps.accounts.identity.sign_on import providers
 from apps.accounts.people import sign_on
 from apps.lib.errors import Conflict, Invalid, RegistryError, RoleRequired, Unavailable
 from apps.lib.settings_values.saml import AnyProvider
+from apps.portal.frame import reauthentication
 from apps.portal.frame.errors import refused
-from apps.portal.frame.local_paths import local_path
-from apps.portal.people import reauthentication
-from apps.portal.people.account import person_of
+from apps.portal.frame.page_urls import local_path
+from apps.portal.frame.reauthentication import person_of
 
 PROCESSES = ("login", "connect", "confirm")
 Result = TypeVar("Result")

@@ -21,11 +21,10 @@ from apps.audit import reading
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, AuditEventQuerySet
 from apps.lib.errors import Invalid
-from apps.portal.people.account import person_of
-from apps.portal.publish.form import sentence
+from apps.portal.frame.forms import PLAIN, sentence
+from apps.portal.frame.reauthentication import person_of
 
 PAGE_SIZE = 50
-PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 DAY = {"type": "date"}
 
 

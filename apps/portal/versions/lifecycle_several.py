@@ -17,10 +17,10 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.authentication import session_viewer
 from apps.lib.errors import Conflict, NotFound, RegistryError, RoleRequired
 from apps.modules import lifecycle as module_lifecycle
-from apps.portal.frame.local_paths import local_path
-from apps.portal.lifecycle.forms import FORMS
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import sentence
+from apps.portal.frame.page_urls import local_path
+from apps.portal.versions.lifecycle import FORMS
 from apps.providers import lifecycle as provider_lifecycle
 from apps.releases.lifecycle import impact, verbs
 from apps.releases.lifecycle.actions import DEPRECATE, QUARANTINE, RESTORE, YANK, VersionActions

@@ -1,9 +1,9 @@
-"""/v2/token: https://distribution.github.io/distribution/spec/auth/token/ and its OAuth2 sibling.
+"""/v2/, where clients ask how to authenticate, and the token service /v2/token.
 
-An API token is exchanged for a short-lived one of the same person; a request without one gets an anonymous token.
+https://distribution.github.io/distribution/spec/auth/token/ and its OAuth2 sibling. An API token is exchanged for a
+short-lived one of the same person; a request without one gets an anonymous token.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
@@ -18,14 +18,25 @@ from apps.accounts.identity.sign_ins import count_wrong_secret
 from apps.accounts.models import ApiToken
 from apps.artifacts import names
 from apps.http.authentication import TokenAuthentication, record_use
-from apps.http.forms import fields_of, read_form
+from apps.http.views import fields_of, read_form
 from apps.lib.errors import CredentialsRequired, Invalid
+from apps.oci import registry_tokens
 from apps.oci.base import OciView
-from apps.oci.tokens import registry_tokens
 
 _ACTIONS = ("pull", "push", "delete")
 # The field with the API token, by grant type.
 _SECRETS = {"refresh_token": "refresh_token", "password": "password"}
+
+
+class Ping(OciView):
+    """end-1. Always a challenge without credentials: otherwise skopeo and crane never authenticate."""
+
+    http_method_names = ["get", "head"]
+
+    def get(self, request: Request) -> Response:  # noqa: ARG002
+        if not self.caller.has_token:
+            raise CredentialsRequired("Ask the token service for a token; an anonymous one reads public repositories.")
+        return Response({})
 
 
 class Token(OciView):
@@ -68,26 +79,20 @@ def _answer(token: ApiToken | None, asked: list[str]) -> Response:
         "issued_at": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
     if asked:
-        document["scope"] = _understood_scopes(asked)
+        # The known ones (`repository:<name>:pull,push`, several in one parameter or in several), normalised. Granting
+        # fewer rights than asked is no error.
+        found: dict[str, set[str]] = {}
+        for scope in " ".join(asked).split():
+            kind, _, rest = scope.partition(":")
+            name, _, actions = rest.rpartition(":")
+            wanted = set(_ACTIONS if actions == "*" else actions.split(",")).intersection(_ACTIONS)
+            if kind == "repository" and wanted and names.is_name(name):
+                found.setdefault(name, set()).update(wanted)
+        document["scope"] = " ".join(
+            f"repository:{name}:{','.join(action for action in _ACTIONS if action in wanted)}"
+            for name, wanted in found.items()
+        )
     return Response(document, headers={"Cache-Control": "no-store"})
-
-
-def _understood_scopes(asked: Iterable[str]) -> str:
-    """The known scopes (`repository:<name>:pull,push`, several in one parameter or in several), normalised.
-
-    Granting fewer rights than asked is no error.
-    """
-    found: dict[str, set[str]] = {}
-    for scope in " ".join(asked).split():
-        kind, _, rest = scope.partition(":")
-        name, _, actions = rest.rpartition(":")
-        wanted = set(_ACTIONS if actions == "*" else actions.split(",")).intersection(_ACTIONS)
-        if kind == "repository" and wanted and names.is_name(name):
-            found.setdefault(name, set()).update(wanted)
-    return " ".join(
-        f"repository:{name}:{','.join(action for action in _ACTIONS if action in wanted)}"
-        for name, wanted in found.items()
-    )
 
 
 urlpatterns = [path("token", Token.as_view(), name="token")]

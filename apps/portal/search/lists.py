@@ -1,4 +1,4 @@
-"""The list of modules, with filters, and a namespace's page. For one module's pages see modules/pages.py."""
+"""The lists of modules, with filters, and of providers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,21 +14,14 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access import gate, throttling
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.identity.sign_ins import address_of
-from apps.accounts.models import Namespace, Role
-from apps.accounts.namespaces import people_count
 from apps.modules.catalogue import entries
+from apps.portal.frame.negotiation import is_htmx
 from apps.portal.frame.paging import page_of
 from apps.portal.frame.rows import rows_of
-from apps.portal.modules import pages
-from apps.portal.namespaces.key_expiry import expiring
-from apps.portal.providers import listing
-from apps.providers import reading as provider_reading
 from apps.releases.catalogue import search
 from apps.releases.models import Kind, SearchDoc
 
 PAGE = 30
-# Open drafts on a namespace's page.
-DRAFTS = 5
 # "" sorts by best match for a query, else by name.
 SORTS = {"": "Name", search.UPDATED: "Last published", search.DOWNLOADS: "Downloads"}
 SORTS_OF_HITS = SORTS | {"": "Best match", search.BY_NAME: "Name"}
@@ -92,8 +85,7 @@ def modules(request: HttpRequest) -> HttpResponse:
     )
     if not page.paginator.count:
         context |= _ways_out(query, seen)
-    is_fragment = request.headers.get("HX-Request") == "true"
-    response = render(request, f"portal/modules/{'fragment' if is_fragment else 'list'}.html", context)
+    response = render(request, f"portal/modules/{'fragment' if is_htmx(request) else 'list'}.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response
 
@@ -115,31 +107,15 @@ def _clean(text: str) -> str:
 
 @login_not_required
 @require_safe
-def namespace(request: HttpRequest, name: str) -> HttpResponse:
+def providers(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    row, found = gate.namespace_and_role(viewer, name)
-    role = found if viewer.is_identified else None
-    only_this = Namespace.objects.filter(pk=row.pk)
-    # Members also see modules with only yanked versions, to restore them.
-    docs = search.search(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
-    page = page_of(docs.filter(namespace=row).select_related("namespace"), request, size=PAGE)
-    context: dict[str, Any] = {"namespace": row, "page": page, "rows": rows_of(page.object_list), "role": role}
-    context |= listing.in_namespace(row, include_unlisted=role is not None)
-    context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
-    if context["may_publish"]:
-        context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=row)[:DRAFTS]
-    context["may_manage"] = role == Role.OWNER
-    if context["may_manage"]:
-        context["expiring"] = expiring(row)
-    if role is not None:  # only members see who works on what
-        context["member_count"] = people_count(row)
-        context["owners"] = gate.owners_of(row)
-    return render(request, "portal/namespace/page.html", context)
+    query = _clean(request.GET.get("q", ""))
+    if query:
+        throttling.count(throttling.by_account("search", viewer.user_id, address_of(request)))
+    docs = search.search(kind=Kind.PROVIDER, namespaces=gate.visible_namespaces(viewer), query=query)
+    page = page_of(docs.select_related("namespace"), request, size=PAGE)
+    context: dict[str, Any] = {"page": page, "rows": rows_of(page.object_list, query), "query": query}
+    return render(request, "portal/providers/list.html", context)
 
 
-urlpatterns = [
-    path("modules", modules, name="modules"),
-    *pages.urlpatterns,
-    # apps.portal.urls lists /namespaces/new first.
-    path("namespaces/<str:name>", namespace, name="namespace"),
-]
+urlpatterns = [path("modules", modules, name="modules"), path("providers", providers, name="providers")]

@@ -21,16 +21,22 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import second_factor, sessions
 from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.models import User
 from apps.lib.errors import NotFound
 from apps.portal.frame.security_policy import let_forms_lead_to
-from apps.portal.people.account import person_of
 
 MAX_WAITING = 3  # forms of one session that wait for their person
 MAX_CHARACTERS = 100_000
 _WAITING: Final = "forms-to-confirm"
 _METHODS = ("password", "mfa")
+
+
+def person_of(viewer: Viewer) -> User:
+    assert viewer.user is not None  # noqa: S101  # LoginRequiredMiddleware lets nobody else in
+    return viewer.user
 
 
 def confirmed_recently(request: HttpRequest, *, by_factor: bool = False) -> bool:

@@ -21,22 +21,20 @@ from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.lib.net.outgoing import MAX_URL_CHARACTERS
 from apps.notify import webhooks
 from apps.notify.events import EVENTS, LABELS
-from apps.notify.models import Delivery, Shape, State, Webhook
-from apps.portal.frame import one_time_secret
+from apps.notify.models import Shape, State, Webhook
+from apps.portal.frame import one_time_secret, reauthentication
+from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
 from apps.portal.frame.paging import page_of
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
 
 PAGE_SIZE = 50
 EVENT_LABEL = '<span>{} <span class="mono faint nowrap">{}</span></span>'
-PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false", "inputmode": "url"}
 
 
 class ChangeForm(forms.Form):
     url = forms.CharField(
         max_length=MAX_URL_CHARACTERS,
         label="URL",
-        widget=forms.TextInput(PLAIN),
+        widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
         help_text="https, on a public address. An operator can allow networks of your own.",
     )
     events = forms.MultipleChoiceField(
@@ -95,40 +93,31 @@ def webhook_list(request: HttpRequest, **where: Any) -> HttpResponse:
 @sensitive_variables("secret")
 def webhook_add(request: HttpRequest, **where: Any) -> HttpResponse:
     place = Place(request, where)
-    form, status = WebhookForm(request.POST if request.method == "POST" else None), HTTPStatus.OK
-    if request.method == "POST":
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-        if form.is_valid():
-            reauthentication.require(request, "Create the webhook")
-            try:
-                hook, secret = webhooks.create(namespace=place.namespace, actor=place.viewer, **form.cleaned_data)
-            except (Conflict, Invalid) as refusal:
-                form.add_error("url" if isinstance(refusal, Invalid) else None, sentence(refusal))
-            else:
-                return one_time_secret.redirect_to(request, place.url("-secret", hook.pk), secret)
-    return render(request, "portal/webhooks/form.html", place.context() | {"form": form}, status=status)
+    form = WebhookForm(posted(request))
+    if form.is_valid():
+        reauthentication.require(request, "Create the webhook")
+        try:
+            hook, secret = webhooks.create(namespace=place.namespace, actor=place.viewer, **form.cleaned_data)
+        except (Conflict, Invalid) as refusal:
+            form.add_error("url" if isinstance(refusal, Invalid) else None, sentence(refusal))
+        else:
+            return one_time_secret.redirect_to(request, place.url("-secret", hook.pk), secret)
+    return form_page(request, "portal/webhooks/form.html", form, **place.context())
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def webhook_change(request: HttpRequest, **where: Any) -> HttpResponse:
     place = Place(request, where)
-    hook, status = place.hook(), HTTPStatus.OK
-    form = ChangeForm(
-        request.POST if request.method == "POST" else None, initial={"url": hook.url, "events": hook.events}
-    )
-    if request.method == "POST":
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-        if form.is_valid():
-            reauthentication.require(request, "Change the webhook")
-            try:
-                webhooks.change(hook=hook, actor=place.viewer, **form.cleaned_data)
-            except Invalid as refusal:
-                form.add_error("url", sentence(refusal))
-            else:
-                messages.success(request, "Webhook saved.")
-                return place.leads_to("", hook.pk)
-    return render(request, "portal/webhooks/form.html", place.context(hook) | {"form": form}, status=status)
+    hook = place.hook()
+    form = ChangeForm(posted(request), initial={"url": hook.url, "events": hook.events})
+    if form.is_valid():
+        reauthentication.require(request, "Change the webhook")
+        with refusals_on(form, "url"):
+            webhooks.change(hook=hook, actor=place.viewer, **form.cleaned_data)
+            messages.success(request, "Webhook saved.")
+            return place.leads_to("", hook.pk)
+    return form_page(request, "portal/webhooks/form.html", form, **place.context(hook))
 
 
 @never_cache
@@ -209,7 +198,11 @@ def webhook_delivery(request: HttpRequest, **where: Any) -> HttpResponse:
         raise NotFound("There is no such delivery here.", hint="The log of the webhook has the others.")
     if request.method != "POST":
         body = json.dumps(json.loads(delivery.body), ensure_ascii=False, indent=2)
-        context = place.context(hook) | {"delivery": delivery, "body": body, "is_waiting": _waits(delivery)}
+        context = place.context(hook) | {
+            "delivery": delivery,
+            "body": body,
+            "is_waiting": delivery.state == State.WAITING,
+        }
         return render(request, "portal/webhooks/delivery.html", context)
     try:
         webhooks.redeliver(delivery=delivery, actor=place.viewer)
@@ -218,10 +211,6 @@ def webhook_delivery(request: HttpRequest, **where: Any) -> HttpResponse:
     else:
         messages.success(request, "A worker sends it again within seconds. Reload this page to see how it ended.")
     return place.leads_to("", hook.pk)
-
-
-def _waits(delivery: Delivery) -> bool:
-    return delivery.state == State.WAITING
 
 
 def _routes(prefix: str, name: str, number: str, delivery: str) -> list[Any]:

@@ -1,13 +1,13 @@
 """/account/mail: a person's mail, and what they watch; links in mails; /watch/<address>."""
 
-from http import HTTPStatus
+from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
-from django.urls import path, reverse
+from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
@@ -15,12 +15,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.accounts.access import throttling
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.identity.sign_ins import address_of
+from apps.accounts.models import User
 from apps.lib.errors import Conflict
 from apps.notify.mail import preferences
 from apps.notify.models import Topic
-from apps.portal.people import reauthentication
-from apps.portal.people.account import person_of
-from apps.portal.publish.form import sentence
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import form_page, posted, sentence
+from apps.portal.frame.page_urls import see_other
+from apps.portal.frame.reauthentication import person_of
 
 
 class TopicsForm(forms.Form):
@@ -45,35 +47,40 @@ class AddressForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 def mail(request: HttpRequest) -> HttpResponse:
     user = person_of(session_viewer(request))
-    row = preferences.preference_of(user)
-    wanted = [topic for topic in Topic.values if topic not in row.topics_off]
-    bound = request.POST if request.method == "POST" else None
-    form = TopicsForm(bound, initial={"topics": wanted, "digest": row.is_digest})
+    form = _topics_form(user, posted(request))
     if form.is_valid():
-        chosen = form.cleaned_data
-        preferences.choose(user=user, topics=chosen["topics"], is_digest=chosen["digest"])
+        preferences.choose(user=user, topics=form.cleaned_data["topics"], is_digest=form.cleaned_data["digest"])
         messages.success(request, "Saved.")
-        return _back()
-    return _page(request, form, AddressForm(initial={"address": user.email}), status=422 if form.is_bound else 200)
+        return see_other("mail")
+    address = AddressForm(initial={"address": user.email})
+    return form_page(request, "portal/mail/page.html", form, **_mail_context(user, topics=form, address=address))
 
 
 @require_POST
 def mail_address(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    user = person_of(viewer)
-    form = AddressForm(request.POST)
+    user, form = person_of(viewer), AddressForm(request.POST)
     if not form.is_valid():
-        row = preferences.preference_of(user)
-        wanted = [topic for topic in Topic.values if topic not in row.topics_off]
-        topics = TopicsForm(initial={"topics": wanted, "digest": row.is_digest})
-        return _page(request, topics, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        context = _mail_context(user, topics=_topics_form(user), address=form)
+        return form_page(request, "portal/mail/page.html", form, **context)
     throttling.count(throttling.by_account("invitations", viewer.user_id, address_of(request)))
     reauthentication.require(request, "Change the address for your mail")
     address = form.cleaned_data["address"]
     preferences.ask_for_address(user=user, address=address)
     said = f"A link is on its way to {address}: open it to confirm." if address else "You get no more mail."
     messages.success(request, said)
-    return _back()
+    return see_other("mail")
+
+
+def _topics_form(user: User, data: QueryDict | None = None) -> TopicsForm:
+    row = preferences.preference_of(user)
+    wanted = [topic for topic in Topic.values if topic not in row.topics_off]
+    return TopicsForm(data, initial={"topics": wanted, "digest": row.is_digest})
+
+
+def _mail_context(user: User, *, topics: TopicsForm, address: AddressForm) -> dict[str, Any]:
+    watches = list(preferences.watches_of(user))
+    return {"topics_form": topics, "address_form": address, "address": user.email, "watches": watches}
 
 
 @never_cache
@@ -86,7 +93,7 @@ def mail_confirm(request: HttpRequest, address_token: str) -> HttpResponse:
         return render(request, "portal/mail/confirm.html", {"address": address})
     address = preferences.confirm_address(user=user, token=address_token)
     messages.success(request, f"Larder sends your mail to {address} now.")
-    return _back()
+    return see_other("mail")
 
 
 @csrf_exempt
@@ -122,18 +129,7 @@ def watch(request: HttpRequest, address: str) -> HttpResponse:
             messages.error(request, sentence(refusal))
     else:
         preferences.unwatch(user=user, namespace=namespace, name=name)
-    return HttpResponseRedirect(reverse("portal:watch", args=[address]), status=HTTPStatus.SEE_OTHER)
-
-
-def _page(request: HttpRequest, form: TopicsForm, address_form: AddressForm, *, status: int) -> HttpResponse:
-    user = person_of(session_viewer(request))
-    context = {"form": form, "address_form": address_form, "address": user.email}
-    context["watches"] = list(preferences.watches_of(user))
-    return render(request, "portal/mail/page.html", context, status=status)
-
-
-def _back() -> HttpResponseRedirect:
-    return HttpResponseRedirect(reverse("portal:mail"), status=HTTPStatus.SEE_OTHER)
+    return see_other("watch", address)
 
 
 urlpatterns = [

@@ -11,8 +11,8 @@ from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import Reason
 from apps.lib.packages.sandboxed import ARCHITECTURES, SYSTEMS, Role
-from apps.portal.publish import upload_limits
-from apps.portal.publish.provider_form import ProtocolsForm
+from apps.portal.publish.frame import limits_of_providers
+from apps.portal.publish.provider import ProtocolsForm
 from apps.portal.snippets import provider_snippets
 from apps.providers.drafting import drafts
 from apps.providers.models import Signing
@@ -59,7 +59,7 @@ def context_of(viewer: Viewer, release: Release) -> dict[str, Any]:
     context["missing"] = [reason for reason in missing if reason.code != "protocols_unknown"]
     context["is_publisher_signed"] = files.signing == Signing.PUBLISHER
     context["signers"] = drafts.signers(type(release.namespace).objects.filter(pk=release.namespace_id))
-    context["limits"] = upload_limits.for_providers()
+    context["limits"] = limits_of_providers()
     return context
 
 

@@ -10,7 +10,6 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import URLPattern, path
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.access import operators
@@ -18,21 +17,17 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
 from apps.lib.errors import Conflict, Invalid, NotFound
-from apps.modules import lifecycle as module_lifecycle
-from apps.portal.frame.local_paths import local_path
-from apps.portal.frame.page_urls import url_of
-from apps.portal.lifecycle.forms import FORMS, PurgeForm
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
-from apps.providers import lifecycle as provider_lifecycle
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
+from apps.portal.frame.page_urls import local_path, url_of
+from apps.portal.versions.pages import VersionPages
 from apps.providers.models import ProviderVersion, Signing
 from apps.providers.signatures import resigning
 from apps.releases import tombstones
 from apps.releases.lifecycle import impact
 from apps.releases.lifecycle.actions import OWN_YANK_HOURS, PURGE, VersionActions, own_yank_until, role_to_yank
+from apps.releases.lifecycle.verbs import MAX_REASON_CHARACTERS, MAX_REPLACEMENT_CHARACTERS
 from apps.releases.models import Kind, Lifecycle, Release, State
-
-MODULES, PROVIDERS = module_lifecycle.ACTIONS, provider_lifecycle.ACTIONS
 
 # What is said afterwards, and on which page: an act that a worker carries out leads back to where it was asked for.
 DONE = {
@@ -47,17 +42,73 @@ DONE = {
 CONFIRMED = {"yank": "Yank", "quarantine": "Quarantine", "restore": "Restore"}
 
 
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        max_length=MAX_REASON_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="One or two sentences, shown to everyone who sees the version.",
+    )
+
+
+class QuarantineForm(ReasonForm):
+    reason = forms.CharField(
+        max_length=MAX_REASON_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Shown to staff on the version's page.",
+    )
+
+
+class RestoreForm(ReasonForm):
+    reason = forms.CharField(
+        max_length=MAX_REASON_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Recorded in the audit log.",
+    )
+
+
+class DeprecateForm(ReasonForm):
+    replacement = forms.CharField(
+        max_length=MAX_REPLACEMENT_CHARACTERS,
+        required=False,
+        label="What to use instead",
+        help_text="A version (1.3.0), another address with or without a version, or a few words.",
+    )
+
+
+class PurgeForm(ReasonForm):
+    confirm = forms.CharField(max_length=300, label="Type the address and the version")
+    reason = forms.CharField(
+        max_length=MAX_REASON_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Shown permanently on the list of versions, in place of the version.",
+    )
+    field_order = ("reason", "confirm")
+
+    def __init__(self, release: Release, data: Mapping[str, str] | None = None) -> None:
+        super().__init__(data, auto_id="purge_%s")
+        self.fields["confirm"].help_text = f"Exactly: {release}"
+        self.fields["confirm"].widget.attrs |= PLAIN
+
+
+FORMS: dict[str, type[forms.Form]] = {
+    "deprecate": DeprecateForm,
+    "yank": ReasonForm,
+    "quarantine": QuarantineForm,
+    "restore": RestoreForm,
+    "verify": forms.Form,
+    "resign": forms.Form,
+}
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
-def version_lifecycle(
-    request: HttpRequest, *, actions: VersionActions[Any], version: str, **names: str
-) -> HttpResponse:
+def version_lifecycle(request: HttpRequest, *, pages: VersionPages, version: str, **names: str) -> HttpResponse:
     """Each action has its own form; `act` in the POST names it."""
-    viewer, address = session_viewer(request), actions.address_type(**names)
+    viewer, actions, address = session_viewer(request), pages.actions, pages.address_type(**names)
     release, role = _published(actions, viewer, address, version)
     if request.method != "POST":
         return _page(request, viewer, actions, address, release, role=role)
-    act, verbs = request.POST.get("act", ""), _verbs(actions)
-    if act not in verbs:
+    act = request.POST.get("act", "")
+    if act not in FORMS or (act == "resign" and pages.kind != Kind.PROVIDER):
         raise Invalid("This form names an unknown action.", hint="Go back, reload the page and send it again.")
     form = FORMS[act](request.POST, auto_id=f"{act}_%s")
     status = HTTPStatus.UNPROCESSABLE_ENTITY
@@ -65,8 +116,9 @@ def version_lifecycle(
         return _page(request, viewer, actions, address, release, role=role, bound={act: form}, status=status)
     if act in CONFIRMED:
         reauthentication.require(request, f"{CONFIRMED[act]} {release}")
+    verb: Callable[..., Release] = resigning.resign if act == "resign" else getattr(actions, act)
     try:
-        verbs[act](viewer=viewer, address=address, version=version, **form.cleaned_data)
+        verb(viewer=viewer, address=address, version=version, **form.cleaned_data)
     except Conflict as refusal:
         seen, role = _published(actions, viewer, address, version)
         said, status = sentence(refusal), HTTPStatus.CONFLICT
@@ -80,26 +132,20 @@ def version_lifecycle(
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def version_purge(request: HttpRequest, *, actions: VersionActions[Any], version: str, **names: str) -> HttpResponse:
-    viewer, address = session_viewer(request), actions.address_type(**names)
+def version_purge(request: HttpRequest, *, pages: VersionPages, version: str, **names: str) -> HttpResponse:
+    viewer, actions, address = session_viewer(request), pages.actions, pages.address_type(**names)
     release = _unless_purged(actions.operated_release(viewer, address, version, PURGE))
-    form = PurgeForm(release, request.POST if request.method == "POST" else None)
-    status = HTTPStatus.OK
-    if request.method == "POST":
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-        if form.is_valid():
-            reauthentication.require(request, f"Purge {release}")
-            try:
-                actions.purge(viewer=viewer, address=address, version=version, **form.cleaned_data)
-            except Invalid as refusal:
-                form.add_error("confirm", sentence(refusal))
-            else:
-                messages.success(request, f"Purged: {release}. A worker deletes its files now.")
-                back = local_path(request.GET.get("next", "")) or url_of(address, "versions")
-                return HttpResponseRedirect(back, status=HTTPStatus.SEE_OTHER)
-    context = {"address": address, "release": release, "form": form}
-    context["elsewhere"] = impact.same_bytes_elsewhere(release)
-    return render(request, "portal/lifecycle/purge.html", context, status=status)
+    form = PurgeForm(release, posted(request))
+    if form.is_valid():
+        reauthentication.require(request, f"Purge {release}")
+        with refusals_on(form, "confirm"):
+            actions.purge(viewer=viewer, address=address, version=version, **form.cleaned_data)
+            messages.success(request, f"Purged: {release}. A worker deletes its files now.")
+            back = local_path(request.GET.get("next", "")) or url_of(address, "versions")
+            return HttpResponseRedirect(back, status=HTTPStatus.SEE_OTHER)
+    elsewhere = impact.same_bytes_elsewhere(release)
+    context = {"address": address, "release": release, "elsewhere": elsewhere}
+    return form_page(request, "portal/lifecycle/purge.html", form, **context)
 
 
 def _published(actions: VersionActions[Any], viewer: Viewer, address: Any, version: str) -> tuple[Release, Role]:
@@ -114,12 +160,12 @@ def _unless_purged(release: Release) -> Release:
 
 
 def refused(
-    request: HttpRequest, actions: VersionActions[Any], address: Any, version: str, *, refusal: str, status: int
+    request: HttpRequest, pages: VersionPages, address: Any, version: str, *, refusal: str, status: int
 ) -> HttpResponse:
     """The page with the errors of a form that was sent to its own address."""
     viewer = session_viewer(request)
-    release, role = _published(actions, viewer, address, version)
-    return _page(request, viewer, actions, address, release, role=role, refusal=refusal, status=status)
+    release, role = _published(pages.actions, viewer, address, version)
+    return _page(request, viewer, pages.actions, address, release, role=role, refusal=refusal, status=status)
 
 
 def _page(
@@ -148,40 +194,13 @@ def _page(
         context["days"] = impact.DAYS
         context["callers"] = actions.callers_of(viewer, release)
     if release.kind == Kind.PROVIDER:
-        context["signing"] = _signing_of(release)
+        row = ProviderVersion.objects.select_related("key", "release__namespace").get(release=release)
+        context["signing"] = {
+            "key": row.key,
+            "newer": resigning.newer_key_of(row),
+            "is_publishers": row.signing == Signing.PUBLISHER,
+            "is_under_way": resigning.is_under_way(release),
+        }
     if context["is_operator"]:
         context["elsewhere"] = impact.same_bytes_elsewhere(release)
     return render(request, "portal/lifecycle/page.html", context, status=status)
-
-
-def _signing_of(release: Release) -> dict[str, Any]:
-    version = ProviderVersion.objects.select_related("key", "release__namespace").get(release=release)
-    return {
-        "key": version.key,
-        "newer": resigning.newer_key_of(version),
-        "is_publishers": version.signing == Signing.PUBLISHER,
-        "is_under_way": resigning.is_under_way(release),
-    }
-
-
-def _verbs(actions: VersionActions[Any]) -> dict[str, Callable[..., Release]]:
-    verbs: dict[str, Callable[..., Release]] = {
-        "deprecate": actions.deprecate,
-        "yank": actions.yank,
-        "quarantine": actions.quarantine,
-        "restore": actions.restore,
-        "verify": actions.verify,
-    }
-    return verbs | {"resign": resigning.resign} if actions is PROVIDERS else verbs
-
-
-def _routes(kind: str, version: str, actions: VersionActions[Any]) -> list[URLPattern]:
-    given = {"actions": actions}
-    return [
-        path(f"{version}/lifecycle", version_lifecycle, given, name=f"{kind}-lifecycle"),
-        path(f"{version}/lifecycle/purge", version_purge, given, name=f"{kind}-purge"),
-    ]
-
-
-urlpatterns = _routes("module", "modules/<str:namespace>/<str:name>/<str:system>/<str:version>", MODULES)
-provider_urlpatterns = _routes("provider", "providers/<str:namespace>/<str:type>/<str:version>", PROVIDERS)
