@@ -16,7 +16,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
 from apps.accounts.access import gate
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.admin_base import export_csv
 from apps.jobs import targets

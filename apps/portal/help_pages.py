@@ -26,7 +26,7 @@ from django.views.decorators.http import require_http_methods
 
 from apps.accounts.access.gate import Viewer, namespaces_with_role, visible_namespaces
 from apps.accounts.identity import tokens
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.tokens import TokenRefused
 from apps.accounts.models import ApiToken, Role
 from apps.lib.addresses import ModuleAddress

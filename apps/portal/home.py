@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.operators import creation_refused
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Membership, Namespace, NamespaceQuerySet, Role, User
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules.health.scoring import Health, health_of

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from apps.accounts.access import epoch
-from apps.accounts.access.gate import Viewer
+from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity.hashed_sessions import digest_of
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
@@ -171,6 +171,11 @@ def digest_of_request(request: HttpRequest) -> str:
     """Return the digest of the request's session, or the empty string."""
     cookie = request.session.session_key if hasattr(request, "session") else None
     return digest_of(cookie) if cookie else ""
+
+
+def session_viewer(request: HttpRequest) -> Viewer:
+    """Return the viewer of a page, by session."""
+    return Viewer(user=request.user, session=digest_of_request(request)) if isinstance(request.user, User) else NOBODY
 
 
 def is_signed_in(digest: str, user: User) -> bool:

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity import passwords, sessions
+from apps.accounts.identity import sessions, sign_ins
 from apps.accounts.identity.sign_on import providers
 from apps.accounts.identity.sign_on.adapter import ProviderAdapter
 from apps.accounts.identity.sign_on.providers import Identity
@@ -132,7 +132,7 @@ def disconnect(*, user: User, account_id: int, actor: Viewer) -> None:
         raise NotFound("Your account is not connected to this.", hint="The account page has the list.")
     known = {provider.issuer for provider in providers.configured()}
     others = SocialAccount.objects.filter(user=user, provider__in=known).exclude(pk=row.pk)
-    if not others.exists() and not passwords.has_one(user):
+    if not others.exists() and not sign_ins.has_password(user):
         raise Conflict("This is the only way in which you can sign in.", hint="Ask an operator for a password first.")
     group_roles.apply(user=user, issuer=row.provider, groups=())
     row.delete()

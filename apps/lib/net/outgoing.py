@@ -130,7 +130,10 @@ def check_url(url: str, allowed: Networks = ()) -> str:
 
 
 def post(url: str, *, body: bytes, headers: Mapping[str, str], allowed: Networks = ()) -> Answer:
-    """Send it once, and return the status and the beginning of the answer. Raises NotAnswered."""
+    """Send it once, and return the status and the beginning of the answer. Raises NotAnswered.
+
+    Once the status has come, it decides. What follows is for the log, as far as it comes in time.
+    """
     try:
         parts = _parts(url)
     except Invalid as error:

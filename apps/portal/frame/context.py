@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.net.hostnames import as_written
 from apps.portal.frame.errors import LACKS_SECOND_FACTOR
 from apps.portal.frame.theme import theme_of

@@ -23,7 +23,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import second_factor, sessions
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import User
 from apps.lib.errors import NotFound
 from apps.portal.frame.security_policy import let_forms_lead_to

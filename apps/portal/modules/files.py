@@ -15,7 +15,7 @@ from django.utils.http import content_disposition_header
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound, TooLarge
 from apps.lib.text.highlighting import highlighted, language_of

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import namespace_for
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.lib.errors import CredentialsRequired, Invalid
 from apps.portal.frame import reauthentication

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from apps.accounts import namespaces
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer, namespace_for
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Grant, Namespace, Role, Team, User
 from apps.accounts.people import accounts, teams
 from apps.lib.errors import Conflict, Invalid, NotFound

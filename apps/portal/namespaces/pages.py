@@ -15,7 +15,7 @@ from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.access import gate
 from apps.accounts.access.gate import namespace_for
 from apps.accounts.access.operators import creation_refused
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import BreakingChanges, Namespace, Role, Visibility
 from apps.accounts.namespaces import people_count
 from apps.lib.errors import Conflict, RoleRequired

@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.access import gate, operators
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.lib.net.outgoing import MAX_URL_CHARACTERS

@@ -11,8 +11,8 @@ from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.accounts.identity import passwords, second_factor, sessions
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity import second_factor, sessions, sign_ins
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_on import providers
 from apps.accounts.models import User
 from apps.accounts.people import accounts
@@ -59,7 +59,7 @@ def account(request: HttpRequest) -> HttpResponse:
     context = {
         "sessions": sorted(rows, key=lambda row: not row[2]),  # this browser first
         "has_others": any(not is_here for *_, is_here in rows),
-        "has_password": passwords.has_one(user),
+        "has_password": sign_ins.has_password(user),
         "has_second_factor": second_factor.is_on(user),
         **identities_of(user),
     }

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.access import throttling
 from apps.accounts.access.gate import namespace_for
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Role
 from apps.audit import reading
 from apps.audit.kinds import Kind

@@ -18,8 +18,8 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.identity import cli_login
-from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.identity.cli_login import LoginRequest
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
 from apps.lib.errors import Invalid
 from apps.portal.frame import reauthentication

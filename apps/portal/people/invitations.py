@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from apps.accounts.access import throttling
 from apps.accounts.access.gate import operates
 from apps.accounts.identity import sessions
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import Invitation, Namespace, NamespaceQuerySet, Role, User
 from apps.accounts.people import invitations

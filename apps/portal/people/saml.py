@@ -33,10 +33,10 @@ _CLAIMS = "saml_claims"
 def acs(request: HttpRequest, provider: str) -> HttpResponse:
     """Check the answer, which strangers may send as well; the library keeps nothing of a wrong one."""
     ours = providers.saml_named(provider)
-    from apps.accounts.identity.sign_on import saml_provider
+    from apps.accounts.identity.sign_on import saml
 
     sign_ins.count_sign_on(request, "saml")
-    claims = explained(request, ours, lambda: saml_provider.claims_of(ours, request.POST.get("SAMLResponse", "")))
+    claims = explained(request, ours, lambda: saml.claims_of(ours, request.POST.get("SAMLResponse", "")))
     if isinstance(claims, HttpResponse):
         return claims
     kept = SessionStore()
@@ -72,9 +72,9 @@ def finish(request: HttpRequest, provider: str) -> HttpResponse:
 def metadata(_request: HttpRequest, provider: str) -> HttpResponse:
     """Say to an identity provider who Larder is and where answers go."""
     ours = providers.saml_named(provider)
-    from apps.accounts.identity.sign_on import saml_metadata
+    from apps.accounts.identity.sign_on import saml
 
-    return HttpResponse(saml_metadata.ours(ours), content_type="application/samlmetadata+xml")
+    return HttpResponse(saml.own_metadata(ours), content_type="application/samlmetadata+xml")
 
 
 urlpatterns = [

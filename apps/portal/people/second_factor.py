@@ -22,7 +22,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts.access import throttling
 from apps.accounts.identity import passkeys, second_factor
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.errors import Invalid
 from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import sentence

@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.urls import path
 from django.views.decorators.cache import never_cache
 
-from apps.accounts.identity import passkeys, passwords, sign_ins
+from apps.accounts.identity import passkeys, sign_ins
 from apps.accounts.identity import second_factor as factors
 from apps.accounts.identity.sign_on import providers
 from apps.accounts.models import User
@@ -60,7 +60,7 @@ class ReauthenticateView(views.ReauthenticateView):  # type: ignore[misc]  # all
         self.only_factors = factors.is_on(user) and (
             request.GET.get("by") == "factor" or factors.is_missing(request, user)
         )
-        self.by_password = passwords.has_one(user) and not self.only_factors
+        self.by_password = sign_ins.has_password(user) and not self.only_factors
         self.providers = [one for one in providers_of(request) if one.second_factors or not self.only_factors]
         self.by_passkey = passkeys.of(user).exists()
         self.by_code = factors.has_app(user) or factors.codes_left(user) > 0
@@ -139,7 +139,7 @@ def passkey_sign_in(request: HttpRequest) -> HttpResponseBase:
 class PasswordChangeView(views.PasswordChangeView):  # type: ignore[misc]  # allauth ships no types
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         # allauth would redirect to its page for a first password, which has no route.
-        if isinstance(request.user, User) and not passwords.has_one(request.user):
+        if isinstance(request.user, User) and not sign_ins.has_password(request.user):
             raise PermissionDenied
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
         return response

@@ -19,7 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.identity import break_glass, sessions, sign_ins
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_on import providers
 from apps.accounts.people import sign_on
 from apps.lib.errors import Conflict, Invalid, RegistryError, RoleRequired, Unavailable
@@ -66,7 +66,7 @@ def start(request: HttpRequest, provider: str) -> HttpResponse:
 @never_cache
 @require_GET
 def callback(request: HttpRequest, provider: str) -> HttpResponse:
-    from apps.accounts.identity.sign_on.openid_provider import Adapter, Callback
+    from apps.accounts.identity.sign_on.openid import Adapter, Callback
 
     ours = providers.openid_named(provider)
     view = Callback.adapter_view(Adapter(request, ours.id))
@@ -117,11 +117,11 @@ def provider_logout(request: HttpRequest, provider: str) -> HttpResponse:
     """OpenID Connect Back-Channel Logout: the provider says that its session has ended."""
     import requests
 
-    from apps.accounts.identity.sign_on import openid_tokens
+    from apps.accounts.identity.sign_on import openid
 
     ours = providers.openid_named(provider)
     try:
-        claims = openid_tokens.logout_claims(ours, request.POST.get("logout_token"))
+        claims = openid.logout_claims(ours, request.POST.get("logout_token"))
     except providers.TokenRefused as error:
         log.warning("logout_token_refused", provider=ours.id, reason=str(error))
         return JsonResponse({"error": "invalid_request"}, status=HTTPStatus.BAD_REQUEST)

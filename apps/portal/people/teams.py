@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.operators import creation_refused
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Membership, Team, User
 from apps.accounts.people import accounts, service_accounts, teams
 from apps.lib.errors import Conflict, NotFound, RoleRequired

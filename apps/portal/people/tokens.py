@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from apps.accounts import creations
 from apps.accounts.access.gate import Viewer, visible_namespaces
 from apps.accounts.identity import tokens
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on

@@ -7,7 +7,7 @@ from django.urls import path, reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import RegistryError
 from apps.lib.net import bodies

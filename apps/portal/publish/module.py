@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods
 
 from apps.accounts.access import gate, throttling
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.lib.addresses import ModuleAddress, check_module_name, check_system
 from apps.modules import publishing

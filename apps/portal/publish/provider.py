@@ -7,7 +7,7 @@ from django.urls import path
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.addresses import ProviderAddress, check_provider_type
 from apps.lib.errors import Conflict, Invalid
 from apps.portal.frame.forms import sentence

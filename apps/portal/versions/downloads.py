@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access.gate import visible_teams
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.modules.dependents import outdated, users
 from apps.modules.models import Module

@@ -18,7 +18,7 @@ from rest_framework.request import Request
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, User
 from apps.http.authentication import TokenAuthentication
 from apps.http.errors import registry_dialect

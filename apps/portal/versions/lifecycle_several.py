@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.errors import Conflict, NotFound, RegistryError, RoleRequired
 from apps.modules import lifecycle as module_lifecycle
 from apps.portal.frame import reauthentication

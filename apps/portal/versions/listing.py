@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.errors import NotFound
 from apps.portal.frame.paging import page_of
 from apps.portal.versions.pages import VersionPages

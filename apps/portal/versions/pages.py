@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role, Visibility
 from apps.blobs.care.integrity import known
 from apps.lib import versions

@@ -16,8 +16,8 @@ from apps.lib.settings_values.saml import SamlProvider
 
 if TYPE_CHECKING:
     from apps.accounts.identity.sign_on.fetching import Session
-    from apps.accounts.identity.sign_on.openid_provider import LarderProvider
-    from apps.accounts.identity.sign_on.saml_provider import LarderSamlProvider
+    from apps.accounts.identity.sign_on.openid import LarderProvider
+    from apps.accounts.identity.sign_on.saml import LarderSamlProvider
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth ships no types
@@ -29,11 +29,11 @@ class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # all
     ) -> "LarderProvider | LarderSamlProvider":
         ours = providers.provider_named(provider)
         if isinstance(ours, SamlProvider):
-            from apps.accounts.identity.sign_on.saml_provider import LarderSamlProvider
+            from apps.accounts.identity.sign_on.saml import LarderSamlProvider
 
             app = SocialApp(provider="saml", provider_id=ours.id, name=ours.name, settings={"provider": ours})
             return LarderSamlProvider(request, app=app)
-        from apps.accounts.identity.sign_on.openid_provider import LarderProvider
+        from apps.accounts.identity.sign_on.openid import LarderProvider
 
         app = SocialApp(
             provider=LarderProvider.id,
