@@ -201,7 +201,7 @@ def _ready(blob: Blob) -> QuerySet[Blob]:
     return Blob.objects.filter(pk=blob.pk, state=State.READY)
 
 
-# --- Orphans: objects without a row, for example after an older database was restored --------------------
+# --- Orphans: objects without a row, for example after an older database was restored -------------------------------
 # A row is written before its bytes (`store.store_staged`), so an orphan is never an upload in progress.
 
 
@@ -214,17 +214,9 @@ def batches_without_row(*, now: datetime) -> Iterator[tuple[int, list[str]]]:
     digests = (found[2] for key in keys if (found := _BLOB.fullmatch(key)))
     while batch := list(islice(digests, LISTING_BATCH)):
         known = set(Blob.objects.filter(digest__in=batch).values_list("digest", flat=True))
+        stored = [digest for digest in batch if digest not in known and store.size_of(digest) is not None]
         # Removal deletes the bytes, then the row, so a blob may have been listed before it and looked up after.
-        yield (
-            len(batch),
-            [
-                digest
-                for digest in batch
-                if digest not in known
-                and store.size_of(digest) is not None
-                and not Blob.objects.filter(digest=digest).exists()
-            ],
-        )
+        yield len(batch), [digest for digest in stored if not Blob.objects.filter(digest=digest).exists()]
 
 
 def remove_orphan(digest: str) -> bool:
