@@ -76,13 +76,6 @@ def test_a_member_leaves_with_a_manage_token_alone(tofu, cooks, charlie):
     assert tofu(charlie).delete(where).status_code == 404
 
 
-def test_hidden_and_missing_read_the_same(tofu, cooks, bob, bearer, client):
-    texts = {tofu(bob).get(f"/api/v1/teams/{name}").text.replace(name, "…") for name in ("cooks", "nope")}
-
-    assert len(texts) == 1
-    assert client.get(URL).content == client.get("/api/v1/teams/nope").content
-
-
 def test_it_names_only_namespaces_that_the_token_sees(tofu, acme, cooks, dora, charlie, olga):
     secret = namespaces.create(name="secret", visibility="private", actor=Viewer(olga))
     for namespace, role in ((acme, Role.READER), (secret, Role.PUBLISHER)):

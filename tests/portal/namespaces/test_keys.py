@@ -8,7 +8,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.accounts.identity import sessions
-from apps.accounts.models import Grant, Role
 from apps.audit.models import AuditEvent
 from apps.signing.models import SigningKey
 from tests.builders.keys import signing_key
@@ -283,12 +282,3 @@ def test_a_revocation_waits_for_the_password_with_its_reason(dora, browser_of, a
     assert client.post(url, fields_of(page)).status_code == 303
     key.refresh_from_db()
     assert (key.state, key.reason) == ("revoked", "It leaked.")
-
-
-def test_publishers_change_no_key(alice, browser_of, acme):
-    key, client = row_of_key(acme, 1), browser_of(alice)
-    confirm(client, alice)
-    for path in ("add", "create", f"{key.fingerprint}/retire", f"{key.fingerprint}/revoke"):
-        assert client.post(f"{KEYS}/{path}", {"reason": "No.", "algorithm": "ed25519"}).status_code == 403
-    Grant.objects.filter(user=alice, namespace=acme).update(role=Role.OWNER)
-    assert client.post(f"{KEYS}/{key.fingerprint}/retire", {"reason": "Yes."}).status_code == 303
