@@ -22,7 +22,7 @@ from apps.admin_base import export_csv
 from apps.jobs import targets
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
-from apps.portal.people import reauthentication
+from apps.portal.frame import reauthentication
 from apps.portal.publish import module, provider
 from apps.portal.publish.frame import PageFrame
 from registry_site.admin_tiles import TILES, shown

@@ -15,13 +15,13 @@ from urllib.parse import unquote, urlsplit
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from apps.lib import kek_urls, storage_urls
 from apps.lib.errors import Invalid
-from apps.lib.forwarding import TrustedProxies
-from apps.lib.hostnames import normalised, on_the_wire
-from apps.lib.openid import Provider
-from apps.lib.rates import Rate
-from apps.lib.saml import SamlProvider
+from apps.lib.net.forwarding import TrustedProxies
+from apps.lib.net.hostnames import normalised, on_the_wire
+from apps.lib.settings_values import kek_urls, storage_urls
+from apps.lib.settings_values.openid import Provider
+from apps.lib.settings_values.rates import Rate
+from apps.lib.settings_values.saml import SamlProvider
 
 names_read: set[str] = set()
 
@@ -183,9 +183,17 @@ def saml_providers(name: str) -> tuple[SamlProvider, ...]:
     names = ("ENTITY_IDS", "NAMES", "GROUPS_ATTRIBUTES", "NEW_ACCOUNTS", "SECOND_FACTORS")
     more = {part: text(f"LARDER_SAML_{part}") for part in names}
     try:
-        return SamlProvider.parse_all(words(name), more)
+        found = SamlProvider.parse_all(words(name), more)
     except Invalid as error:
         raise ImproperlyConfigured(f"{error} {error.hint}".strip()) from None
+    missing = [package for package in ("onelogin", "xmlsec", "lxml") if find_spec(package) is None]
+    if found and missing:
+        raise ImproperlyConfigured(
+            f"{name} names {found[0].id}, but a package that SAML needs is not installed: expected python3-saml, "
+            f"xmlsec and lxml, found no {missing[0]}. "
+            "Install them with: pip install --require-hashes -r requirements-extras.txt"
+        )
+    return found
 
 
 def require_different_providers(openid: tuple[Provider, ...], saml: tuple[SamlProvider, ...]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, TextIO, cast
 
 import structlog
 
-from apps.lib import redaction
+from apps.lib.text import redaction
 
 
 def redact_values(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -92,7 +92,7 @@ def configure(*, level: str, as_json: bool) -> None:
             "formatters": {"structured": {"()": formatter, "as_json": as_json}},
             "handlers": {"stderr": {"()": StderrHandler, "formatter": "structured"}},
             "root": {"handlers": ["stderr"], "level": level},
-            # Our own access line (middleware.py) and that of a defect (error_log.py) replace the servers' and Django's.
+            # Access lines (server/middleware.py) and those of defects (error_log.py) replace the servers' and Django's.
             "loggers": {
                 "django.server": {"level": "WARNING"},
                 "django.request": {"level": "CRITICAL"},

@@ -5,14 +5,12 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-import django_stubs_ext
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
-from registry_site import env, logs
+from registry_site import env, generic_classes, logs
 
-# ModelForm[User] and its like: generic at run time as well, so that types need no tricks.
-django_stubs_ext.monkeypatch()
+generic_classes.allow_arguments()
 
 # --- Where things are -----------------------------------------------------------------------------
 
@@ -89,19 +87,19 @@ TRACES = env.traces()
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",  # round all others: some answer themselves
     *(["registry_site.monitoring.tracing.RequestSpans"] if TRACES else []),
-    "registry_site.middleware.RequestIdMiddleware",
+    "registry_site.server.middleware.RequestIdMiddleware",
     "registry_site.server.compression.CompressionMiddleware",
-    "registry_site.middleware.SecurityHeadersMiddleware",
-    "registry_site.middleware.AllowedHosts",
-    "registry_site.middleware.ReadableRequests",
-    "registry_site.middleware.SmallBodies",
+    "registry_site.server.middleware.SecurityHeadersMiddleware",
+    "registry_site.server.middleware.AllowedHosts",
+    "registry_site.server.middleware.ReadableRequests",
+    "registry_site.server.middleware.SmallBodies",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "registry_site.middleware.SecondFactorRequired",
-    "registry_site.middleware.PagesNeedSignIn",
+    "registry_site.server.middleware.SecondFactorRequired",
+    "registry_site.server.middleware.PagesNeedSignIn",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -212,11 +210,11 @@ ACCOUNT_FORMS = {
 }
 ACCOUNT_PRESERVE_USERNAME_CASING = False
 ACCOUNT_RATE_LIMITS = False  # allauth's own, which several processes count by guess: RATES replaces them
-# Sign-on at identity providers (docs/sign-on.md). Flows, limits and checks: apps/accounts/identity/openid and saml.
+# Sign-on at identity providers (docs/sign-on.md). Flows, limits and checks: apps/accounts/identity/sign_on.
 OIDC_PROVIDERS = env.openid_providers("LARDER_OIDC_PROVIDERS")
 SAML_PROVIDERS = env.saml_providers("LARDER_SAML_PROVIDERS")
 env.require_different_providers(OIDC_PROVIDERS, SAML_PROVIDERS)
-SOCIALACCOUNT_ADAPTER = "apps.accounts.identity.openid.adapter.SignOnAdapter"
+SOCIALACCOUNT_ADAPTER = "apps.accounts.people.sign_on.SignOnAdapter"
 # Whose passwords sign in: everybody's, those of staff, nobody's.
 LOCAL_SIGN_IN = env.choice("LARDER_LOCAL_SIGN_IN", "on", "staff", "off")
 if LOCAL_SIGN_IN != "on" and not (OIDC_PROVIDERS or SAML_PROVIDERS):
@@ -364,7 +362,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_FINDERS = [*global_settings.STATICFILES_FINDERS, "registry_site.server.bundles.Bundles"]
-STORAGES = {"staticfiles": {"BACKEND": "registry_site.server.static_files.HashedStaticFiles"}}
+STORAGES = {"staticfiles": {"BACKEND": "registry_site.server.bundles.HashedStaticFiles"}}
 WHITENOISE_INDEX_FILE = False
 
 # --- REST framework -------------------------------------------------------------------------------

@@ -19,5 +19,5 @@ import_module("registry_site.monitoring.sharing").start()
 if settings.TRACES:
     import_module("registry_site.monitoring.tracing").start()
 # Lists of damaged and quarantined digests, for use during a database outage (D6).
-import_module("apps.blobs.integrity").start()
+import_module("apps.blobs.care.integrity").start()
 import_module("apps.releases.lifecycle.quarantine").start()

@@ -278,7 +278,11 @@ def empty_storage() -> None:
 def nothing_remembered() -> None:
     """Each test begins as a fresh process, which knows nothing for the time that the database is away."""
     checks.clear()
-    for memory in ("releases.lifecycle.quarantine.blocked", "blobs.integrity.known", "protocol.archives.last_public"):
+    for memory in (
+        "releases.lifecycle.quarantine.blocked",
+        "blobs.care.integrity.known",
+        "protocol.archives.last_public",
+    ):
         module, _, name = f"apps.{memory}".rpartition(".")
         if module in sys.modules:  # some are loaded with the first request
             getattr(sys.modules[module], name).clear()

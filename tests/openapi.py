@@ -116,7 +116,7 @@ class Operations(AutoSchema):
         return {"content": {"application/json": {"schema": schema}}, "required": required}
 
     def get_response_serializers(self) -> Any:
-        from apps.api.frame.answers import Problem  # needs the apps
+        from apps.api.frame.shapes import Problem  # needs the apps
 
         good: dict[Any, Any] = {
             status: OpenApiResponse(_one_of(shape) or self._no_shape(), description=HTTPStatus(status).phrase)

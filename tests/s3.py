@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from apps.lib.storage_urls import S3Address
+from apps.lib.settings_values.storage_urls import S3Address
 from tests.postgres import free_port, wait
 
 CHECKOUT = Path(__file__).resolve().parent.parent

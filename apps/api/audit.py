@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from apps.accounts.access import gate, operators, throttling
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
-from apps.api.frame import answers, paging
+from apps.api.frame import paging, shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.operations import operation
 from apps.audit import reading
@@ -38,7 +38,7 @@ class AuditList(ApiView):
 
     http_method_names = ["get", "head"]
 
-    @operation("Read the audit (staff)", answers={200: answers.EventPage}, scope="manage", **_ASKED)
+    @operation("Read the audit (staff)", answers={200: shapes.EventPage}, scope="manage", **_ASKED)
     def get(self, request: Request) -> HttpResponseBase:
         self.require_token()
         operators.require_everywhere(self.viewer, "audit.view_auditevent")
@@ -48,7 +48,7 @@ class AuditList(ApiView):
 class NamespaceAudit(ApiView):
     http_method_names = ["get", "head"]
 
-    @operation("Read the audit of a namespace (owners)", answers={200: answers.EventPage}, scope="manage", **_ASKED)
+    @operation("Read the audit of a namespace (owners)", answers={200: shapes.EventPage}, scope="manage", **_ASKED)
     def get(self, request: Request, namespace: str) -> HttpResponseBase:
         self.require_token()
         row = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Role
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
@@ -44,14 +44,14 @@ def module_document(module: Module) -> dict[str, str]:
 class ModuleDetail(ApiView):
     http_method_names = ["get", "head", "patch"]
 
-    @operation("Show what a module says of itself", answers={200: answers.Module}, public=True)
+    @operation("Show what a module says of itself", answers={200: shapes.Module}, public=True)
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
         return Response(module_document(module_for(self.viewer, ModuleAddress(namespace, name, system))))
 
     @operation(
         "Describe a module",
         takes=DescriptionInput,
-        answers={200: answers.Module},
+        answers={200: shapes.Module},
         again="Changes nothing.",
         scope="publish",
         idempotent=True,
@@ -82,14 +82,14 @@ def provider_document(provider: Provider) -> dict[str, str]:
 class ProviderDetail(ApiView):
     http_method_names = ["get", "head", "patch"]
 
-    @operation("Show what a provider says of itself", answers={200: answers.Provider}, public=True)
+    @operation("Show what a provider says of itself", answers={200: shapes.Provider}, public=True)
     def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
         return Response(provider_document(provider_for(self.viewer, ProviderAddress(namespace, type))))
 
     @operation(
         "Describe a provider",
         takes=ProviderInput,
-        answers={200: answers.Provider},
+        answers={200: shapes.Provider},
         again="Changes nothing.",
         scope="publish",
         idempotent=True,

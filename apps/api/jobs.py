@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from apps.accounts.access import operators
 from apps.accounts.models import User
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.operations import operation
 from apps.api.frame.paging import CURSOR, page_of, text_of
@@ -63,7 +63,7 @@ class JobList(ApiView):
 
     @operation(
         "List jobs (staff)",
-        answers={200: answers.JobPage},
+        answers={200: shapes.JobPage},
         query=_QUERY,
         choices={"state": State.values},
         scope="manage",
@@ -85,7 +85,7 @@ class JobList(ApiView):
 class JobDetail(ApiView):
     http_method_names = ["get", "head"]
 
-    @operation("Show a job (staff)", answers={200: answers.Job}, scope="manage")
+    @operation("Show a job (staff)", answers={200: shapes.Job}, scope="manage")
     def get(self, request: Request, job_id: int) -> Response:  # noqa: ARG002
         self.require_token()
         operators.require_everywhere(self.viewer, "jobs.view_job")
@@ -95,7 +95,7 @@ class JobDetail(ApiView):
 class JobRetry(ApiView):
     http_method_names = ["post"]
 
-    @operation("Retry a failed or cancelled job (staff)", answers={200: answers.Job}, again="409.", scope="manage")
+    @operation("Retry a failed or cancelled job (staff)", answers={200: shapes.Job}, again="409.", scope="manage")
     def post(self, request: Request, job_id: int) -> Response:  # noqa: ARG002
         """It has all its attempts again."""
         self.require_token()
@@ -107,7 +107,7 @@ class JobRetry(ApiView):
 class JobCancel(ApiView):
     http_method_names = ["post"]
 
-    @operation("Cancel a queued or running job (staff)", answers={200: answers.Job}, again="409.", scope="manage")
+    @operation("Cancel a queued or running job (staff)", answers={200: shapes.Job}, again="409.", scope="manage")
     def post(self, request: Request, job_id: int) -> Response:  # noqa: ARG002
         """For good; a worker that runs it stops at its next step."""
         self.require_token()

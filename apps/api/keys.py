@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
@@ -44,7 +44,7 @@ def key_document(key: Any) -> dict[str, Any]:
 class KeyList(ApiView):
     http_method_names = ["get", "head", "post"]
 
-    @operation("List the signing keys of a namespace", answers={200: answers.KeyPage}, query=CURSOR, public=True)
+    @operation("List the signing keys of a namespace", answers={200: shapes.KeyPage}, query=CURSOR, public=True)
     def get(self, request: Request, namespace: str) -> Response:
         target = gate.namespace_for(self.viewer, namespace)
         return Response(page_of(request, "keys", keys_of(target), key_document))
@@ -52,7 +52,7 @@ class KeyList(ApiView):
     @operation(
         "Register, renew or request a key",
         takes=KeyInput,
-        answers={200: answers.Key, 201: answers.Key, 202: answers.Key},
+        answers={200: shapes.Key, 201: shapes.Key, 202: shapes.Key},
         again="Renews a registered key; requests another one of Larder.",
         scope="manage",
     )
@@ -78,7 +78,7 @@ class KeyList(ApiView):
 
 
 class KeyDetail(ApiView):
-    @operation("Show a signing key", answers={200: answers.Key}, public=True)
+    @operation("Show a signing key", answers={200: shapes.Key}, public=True)
     def get(self, request: Request, namespace: str, fingerprint: str) -> Response:  # noqa: ARG002
         target = gate.namespace_for(self.viewer, namespace)
         return Response(key_document(key_of(target, fingerprint)))
@@ -90,7 +90,7 @@ class End(ApiView):
     http_method_names = ["post"]
     verb: Callable[..., None]
 
-    @operation("End a key", takes=EndInput, answers={200: answers.Key}, again="409.", scope="manage")
+    @operation("End a key", takes=EndInput, answers={200: shapes.Key}, again="409.", scope="manage")
     def post(self, request: Request, namespace: str, fingerprint: str) -> Response:
         self.require_token()
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)

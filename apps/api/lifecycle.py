@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.access import gate
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import Operation
@@ -71,7 +71,7 @@ class ActionView(ApiView):
             return None
         status: int = HTTPStatus.OK if self.input else HTTPStatus.ACCEPTED
         again = "409." if self.input else "409 until a worker has done it."
-        return Operation(self.summary, self.input, {status: answers.Release}, again=again, scope=self.scope)
+        return Operation(self.summary, self.input, {status: shapes.Release}, again=again, scope=self.scope)
 
     def post(self, request: Request, *, namespace: str, version: str, **names: str) -> Response:
         self.require_token()

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from apps.accounts.access import gate, throttling
 from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import ApiToken, Role
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.operations import operation
 from apps.api.frame.paging import CURSOR, page_of, text_of
@@ -54,7 +54,7 @@ class Me(ApiView):
 
     http_method_names = ["get", "head"]
 
-    @operation("The caller and their token", answers={200: answers.Me})
+    @operation("The caller and their token", answers={200: shapes.Me})
     def get(self, request: Request) -> Response:  # noqa: ARG002
         self.require_token()
         assert self.viewer.token is not None  # noqa: S101  # the API takes nothing else
@@ -68,7 +68,7 @@ class NamespaceList(ApiView):
 
     @operation(
         "List the namespaces that the caller may see",
-        answers={200: answers.NamespacePage},
+        answers={200: shapes.NamespacePage},
         query={"q": "The beginning of a name, in any letter case."} | CURSOR,
         public=True,
     )
@@ -140,13 +140,13 @@ def _version(row: Any) -> dict[str, Any]:
 
 
 class ModuleVersions(VersionList):
-    @operation("List the versions of a module", answers={200: answers.VersionPage}, query=CURSOR, public=True)
+    @operation("List the versions of a module", answers={200: shapes.VersionPage}, query=CURSOR, public=True)
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:
         return self.page(request, module_for(self.viewer, ModuleAddress(namespace, name, system)).versions.all())
 
 
 class ProviderVersions(VersionList):
-    @operation("List the versions of a provider", answers={200: answers.VersionPage}, query=CURSOR, public=True)
+    @operation("List the versions of a provider", answers={200: shapes.VersionPage}, query=CURSOR, public=True)
     def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002
         return self.page(request, provider_for(self.viewer, ProviderAddress(namespace, type)).versions.all())
 
@@ -156,7 +156,7 @@ class ModuleList(CatalogueList):
 
     @operation(
         "List and search modules",
-        answers={200: answers.ModulePage},
+        answers={200: shapes.ModulePage},
         query=_QUERY | _SYSTEM,
         choices=_CHOICES,
         public=True,
@@ -169,7 +169,7 @@ class ProviderList(CatalogueList):
     kind = Kind.PROVIDER
 
     @operation(
-        "List and search providers", answers={200: answers.ProviderPage}, query=_QUERY, choices=_CHOICES, public=True
+        "List and search providers", answers={200: shapes.ProviderPage}, query=_QUERY, choices=_CHOICES, public=True
     )
     def get(self, request: Request) -> Response:
         return self.page(request)

@@ -9,15 +9,15 @@ from django.urls import path, reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.frame import answers, contents
+from apps.api.frame import contents, shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import refuse_form
 from apps.api.frame.operations import operation
 from apps.http import tus
 from apps.lib.addresses import ModuleAddress
-from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.digests import verified
 from apps.lib.errors import Invalid, TooLarge
+from apps.lib.net.bodies import chunks, declared_length, streamed
 from apps.modules import publishing
 from apps.modules.catalogue import reading
 from apps.modules.checking import answers as questions
@@ -30,7 +30,7 @@ from apps.releases.models import State
 
 @streamed("PUT")
 class ModuleRelease(ApiView):
-    @operation("Show a version, or its newest upload", answers={200: answers.Release}, public=True)
+    @operation("Show a version, or its newest upload", answers={200: shapes.Release}, public=True)
     def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
         """The state of the newest upload of this version; readers see it once it is published."""
         viewer = self.viewer
@@ -40,7 +40,7 @@ class ModuleRelease(ApiView):
     @operation(
         "Publish a module version",
         takes="application/octet-stream",
-        answers={200: (answers.Release, contents.DryRun), 202: answers.Release},
+        answers={200: (shapes.Release, contents.DryRun), 202: shapes.Release},
         query={
             "dry_run": "1: check the archive, say what would happen, publish nothing. Any scope.",
             "folder": "Publish this folder of the archive.",

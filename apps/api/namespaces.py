@@ -13,7 +13,7 @@ from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.access import gate
 from apps.accounts.access.operators import is_operator, operated_namespace_and_role
 from apps.accounts.models import BreakingChanges, Namespace, Role, Visibility
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
@@ -54,14 +54,14 @@ def namespace_document(namespace: Namespace, role: Role | None) -> dict[str, Any
 class NamespaceDetail(ApiView):
     http_method_names = ["get", "head", "put", "patch", "delete"]
 
-    @operation("Show a namespace", answers={200: answers.Namespace}, public=True)
+    @operation("Show a namespace", answers={200: shapes.Namespace}, public=True)
     def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         return Response(namespace_document(*gate.namespace_and_role(self.viewer, namespace)))
 
     @operation(
         "Create or change a namespace",
         takes=NamespaceInput,
-        answers={200: answers.Namespace, 201: answers.Namespace},
+        answers={200: shapes.Namespace, 201: shapes.Namespace},
         again="Changes it to the same.",
         scope="manage",
         idempotent=True,
@@ -84,7 +84,7 @@ class NamespaceDetail(ApiView):
     @operation(
         "Change the rule for breaking changes (owners) or the quotas (staff) of a namespace",
         takes=NamespaceChange,
-        answers={200: answers.Namespace},
+        answers={200: shapes.Namespace},
         again="Changes nothing.",
         scope="manage",
         idempotent=True,

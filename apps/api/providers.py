@@ -13,14 +13,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, refuse_form, validated
 from apps.api.frame.operations import operation
 from apps.http import tus
 from apps.lib.addresses import ProviderAddress
-from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.digests import verified
+from apps.lib.net.bodies import chunks, declared_length, streamed
 from apps.providers import publishing, reading
 from apps.providers.drafting import drafts
 from apps.providers.drafting.documents import draft_document, file_document
@@ -38,7 +38,7 @@ class DraftInput(serializers.Serializer[Any]):
 class ProviderRelease(ApiView):
     http_method_names = ["get", "head", "post", "delete"]
 
-    @operation("Show a version, or its newest draft", answers={200: answers.Draft}, public=True)
+    @operation("Show a version, or its newest draft", answers={200: shapes.Draft}, public=True)
     def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
         """The state of the newest upload of this version; readers see it once it is published."""
         viewer = self.viewer
@@ -48,7 +48,7 @@ class ProviderRelease(ApiView):
     @operation(
         "Open a draft of a provider version",
         takes=DraftInput,
-        answers={200: answers.Draft, 201: answers.Draft},
+        answers={200: shapes.Draft, 201: shapes.Draft},
         again="200 with the open draft.",
         scope="publish",
         idempotent=True,
@@ -79,7 +79,7 @@ class ProviderFile(ApiView):
     @operation(
         "Send a file of a draft",
         takes="application/octet-stream",
-        answers={200: answers.File, 201: answers.File},
+        answers={200: shapes.File, 201: shapes.File},
         headers={"Repr-Digest": "sha-256=:base64: of the whole, which is checked."},
         again="Replaces the file.",
         scope="publish",
@@ -114,7 +114,7 @@ class ProviderPublish(ApiView):
 
     @operation(
         "Publish a draft",
-        answers={200: answers.Draft, 202: answers.Draft},
+        answers={200: shapes.Draft, 202: shapes.Draft},
         again="200 once it is published.",
         scope="publish",
         idempotent=True,
@@ -133,7 +133,7 @@ class ProviderSignature(ApiView):
     @operation(
         "Sign a published version again",
         takes="application/octet-stream",
-        answers={200: answers.SignedRelease},
+        answers={200: shapes.SignedRelease},
         again="Changes nothing.",
         scope="manage",
         idempotent=True,

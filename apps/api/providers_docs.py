@@ -12,13 +12,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Role
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import refuse_form
 from apps.api.frame.operations import operation
 from apps.lib.addresses import ProviderAddress
-from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import TooLarge
+from apps.lib.net.bodies import chunks, declared_length, streamed
 from apps.providers import reading
 from apps.providers.docs import browsing, replacing
 from apps.providers.drafting import drafts
@@ -28,7 +28,7 @@ from apps.providers.drafting import drafts
 class ProviderDocs(ApiView):
     http_method_names = ["get", "head", "put"]
 
-    @operation("Show the documentation pages of a version", answers={200: answers.Docs}, public=True)
+    @operation("Show the documentation pages of a version", answers={200: shapes.Docs}, public=True)
     def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
         provider, role = reading.provider_and_role(self.viewer, ProviderAddress(namespace, type))
         shown = reading.version_of(self.viewer, provider, version)
@@ -37,7 +37,7 @@ class ProviderDocs(ApiView):
     @operation(
         "Replace the documentation of a version",
         takes="application/octet-stream",
-        answers={200: answers.DocsArchive, 202: answers.DocsArchive},
+        answers={200: shapes.DocsArchive, 202: shapes.DocsArchive},
         again="200.",
         scope="publish",
         idempotent=True,

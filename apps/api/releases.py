@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
@@ -30,7 +30,7 @@ STATES = {"state": list(own_releases.GROUPS)}
 
 
 class ReleaseDetail(ApiView):
-    @operation("Show a release", answers={200: answers.Release}, scope="publish")
+    @operation("Show a release", answers={200: shapes.Release}, scope="publish")
     def get(self, request: Request, public_id: str) -> Response:  # noqa: ARG002
         self.require_token()
         return Response(release_document(_release(self.viewer, public_id)))
@@ -58,7 +58,7 @@ class ReleaseAnswer(ApiView):
     @operation(
         "Answer the questions of a held release",
         takes=AnswerInput,
-        answers={202: answers.Release},
+        answers={202: shapes.Release},
         again="409.",
         scope="publish",
     )
@@ -77,7 +77,7 @@ class ReleaseCancel(ApiView):
     http_method_names = ["post"]
 
     @operation(
-        "Cancel a release that waits for its publisher", answers={200: answers.Release}, again="409.", scope="publish"
+        "Cancel a release that waits for its publisher", answers={200: shapes.Release}, again="409.", scope="publish"
     )
     def post(self, request: Request, public_id: str) -> Response:  # noqa: ARG002
         """A reservation, a draft or a held release; its number is free again."""
@@ -104,7 +104,7 @@ class ReleaseList(ApiView):
 
     @operation(
         "List one's own releases",
-        answers={200: answers.ReleasePage},
+        answers={200: shapes.ReleasePage},
         query=STATE | CURSOR,
         choices=STATES,
     )
@@ -141,7 +141,7 @@ class NamespaceReleases(ApiView):
 
     @operation(
         "List the releases of a namespace (publishers)",
-        answers={200: answers.NamespaceReleasePage},
+        answers={200: shapes.NamespaceReleasePage},
         query=STATE | CURSOR,
         choices=STATES,
         scope="publish",

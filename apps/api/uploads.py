@@ -10,13 +10,13 @@ from rest_framework.response import Response
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.operations import operation
 from apps.http import tus
 from apps.lib.addresses import ModuleAddress, ProviderAddress
-from apps.lib.bodies import chunks, declared_length, streamed
 from apps.lib.errors import Conflict, TooLarge
+from apps.lib.net.bodies import chunks, declared_length, streamed
 from apps.modules import publishing, uploads
 from apps.providers import reading
 from apps.providers import uploads as provider_uploads
@@ -53,7 +53,7 @@ class ModuleUploads(TusView):
 
     @operation(
         "Begin a resumable upload of a module version",
-        answers={201: answers.Upload},
+        answers={201: shapes.Upload},
         query={
             "folder": "Publish this folder of the archive.",
             "confirm": "Confirm questions in advance: state_file, private_key, unloadable, breaking-change.",
@@ -89,7 +89,7 @@ class ProviderFileUploads(TusView):
 
     @operation(
         "Begin a resumable upload of a file of a draft",
-        answers={201: answers.Upload},
+        answers={201: shapes.Upload},
         headers={
             "Upload-Length": "Bytes of the file.",
             "Upload-Metadata": "Pairs of tus: sha256 in hexadecimal digits, which is checked.",
@@ -112,7 +112,7 @@ class Upload(TusView):
 
     http_method_names = ["get", "head", "patch", "delete"]
 
-    @operation("Show how far an upload is", answers={200: answers.Upload}, errors=_VERSION, scope="publish")
+    @operation("Show how far an upload is", answers={200: shapes.Upload}, errors=_VERSION, scope="publish")
     def get(self, request: Request, number: str) -> Response:  # noqa: ARG002
         """The offset to continue from is in the header Upload-Offset as well, which HEAD answers too."""
         return Response(document(self.upload), headers=tus.standing(self.upload))

@@ -9,7 +9,7 @@ from django.db import transaction
 from apps.audit import generation
 from apps.audit.kinds import Kind, namespace_of
 from apps.audit.models import AuditEvent
-from apps.lib import redaction
+from apps.lib.text import redaction
 
 # Takes each event in its transaction, filled in by registry_site/wiring.py. The one hook there is.
 outbox: Callable[[AuditEvent], None] | None = None

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import structlog
 from django.db import DatabaseError, InterfaceError, connections
 
-from apps.lib.periodic import Periodic
+from apps.lib.process.periodic import Periodic
 
 EVERY = timedelta(seconds=2)
 T = TypeVar("T")

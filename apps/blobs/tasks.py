@@ -2,8 +2,8 @@ import structlog
 from celery import shared_task
 from django.utils import timezone
 
-from apps.blobs import scrub as scrubbing
 from apps.blobs import store
+from apps.blobs.care import scrub as scrubbing
 
 log = structlog.get_logger("larder.blobs")
 

@@ -18,8 +18,8 @@ from django.db.models.functions import Now
 from apps.blobs.store import StorageUnavailable
 from apps.jobs import database_availability
 from apps.jobs.models import WORKING, Job, State
-from apps.lib import metrics, traces
-from apps.lib.redaction import redact
+from apps.lib.process import metrics, traces
+from apps.lib.text.redaction import redact
 
 MAX_BACKOFF_SECONDS = 30  # between two tries during an outage
 WRITE_BACK_TRIES = 5

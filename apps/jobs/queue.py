@@ -13,8 +13,8 @@ from django.db.models.functions import Now
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.jobs.models import WORKING, Job, State
-from apps.lib import metrics
 from apps.lib.errors import Conflict
+from apps.lib.process import metrics
 
 # The longest that a request waits for the broker; the reaper rings again.
 RING_SECONDS = 2.0

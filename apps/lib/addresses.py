@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from apps.lib import hostnames
 from apps.lib.errors import Invalid
+from apps.lib.net import hostnames
 
 LONGEST_NAME = 64
 LONGEST_SYSTEM = 64
@@ -200,18 +200,6 @@ class Segment:
 def _check(what: str, text: str, separators: str, longest: int, *, capitals: bool = False) -> None:
     if not text:
         raise Invalid(f"the {what} is empty", hint="Give it a name.")
-    _check_characters(what, text, separators, capitals=capitals)
-    if text[0] in separators or text[-1] in separators:
-        end, mark = ("starts", text[0]) if text[0] in separators else ("ends", text[-1])
-        raise Invalid(f"{what} {text!r} {end} with {mark!r}, expected a letter or a digit there")
-    double = re.search("[-_]{2}", text)
-    if double:
-        raise Invalid(f"{what} {text!r} contains {double[0]!r}, expected single separators", hint="Use one of the two.")
-    if len(text) > longest:
-        raise Invalid(f"{what} {text[:80]!r} is {len(text)} characters long, expected at most {longest}")
-
-
-def _check_characters(what: str, text: str, separators: str, *, capitals: bool) -> None:
     letters = "letters" if capitals else "lower-case letters"
     allowed = _listed([letters, "digits", *(repr(mark) for mark in separators)])
     for position, character in enumerate(text[:200], start=1):
@@ -229,6 +217,14 @@ def _check_characters(what: str, text: str, separators: str, *, capitals: bool) 
             f"{what} {text[:80]!r} has {name} {character!r} at position {position}, expected {allowed}",
             hint=_suggestion(what, text, separators, capitals=capitals),
         )
+    if text[0] in separators or text[-1] in separators:
+        end, mark = ("starts", text[0]) if text[0] in separators else ("ends", text[-1])
+        raise Invalid(f"{what} {text!r} {end} with {mark!r}, expected a letter or a digit there")
+    double = re.search("[-_]{2}", text)
+    if double:
+        raise Invalid(f"{what} {text!r} contains {double[0]!r}, expected single separators", hint="Use one of the two.")
+    if len(text) > longest:
+        raise Invalid(f"{what} {text[:80]!r} is {len(text)} characters long, expected at most {longest}")
 
 
 def _suggestion(what: str, text: str, separators: str, *, capitals: bool) -> str:

@@ -36,7 +36,22 @@ class Version:
 
 def parse(text: str) -> Version:
     """Raises Invalid; its hint suggests a spelling."""
-    parsed = _parsed(text)
+    if len(text) > MAX_CHARACTERS:
+        raise Invalid(f"a version of {len(text)} characters, expected at most {MAX_CHARACTERS}", hint="Shorten it.")
+    # semver's pattern ends in `$`, which allows a final line break, and its \d matches digits of other scripts.
+    if not text.isascii() or not text.isprintable():
+        raise _invalid(text)
+    try:
+        parsed = semver.Version.parse(text)
+    except ValueError as error:
+        raise _invalid(text) from error
+    numbers = [*text.partition("+")[0].partition("-")[0].split("."), *(parsed.prerelease or "").split(".")]
+    longest = max((number for number in numbers if number.isdigit()), key=len)
+    if len(longest) > MAX_DIGITS:
+        raise Invalid(
+            f"version {text!r} has a number of {len(longest)} digits, expected at most {MAX_DIGITS}",
+            hint="Use smaller numbers.",
+        )
     return Version(
         text=text,
         precedence=text.partition("+")[0],
@@ -60,26 +75,6 @@ def guess(filename: str) -> str | None:
         return parse(match[1]).text
     except Invalid:
         return None
-
-
-def _parsed(text: str) -> semver.Version:
-    if len(text) > MAX_CHARACTERS:
-        raise Invalid(f"a version of {len(text)} characters, expected at most {MAX_CHARACTERS}", hint="Shorten it.")
-    # semver's pattern ends in `$`, which allows a final line break, and its \d matches digits of other scripts.
-    if not text.isascii() or not text.isprintable():
-        raise _invalid(text)
-    try:
-        parsed = semver.Version.parse(text)
-    except ValueError as error:
-        raise _invalid(text) from error
-    numbers = [*text.partition("+")[0].partition("-")[0].split("."), *(parsed.prerelease or "").split(".")]
-    longest = max((number for number in numbers if number.isdigit()), key=len)
-    if len(longest) > MAX_DIGITS:
-        raise Invalid(
-            f"version {text!r} has a number of {len(longest)} digits, expected at most {MAX_DIGITS}",
-            hint="Use smaller numbers.",
-        )
-    return parsed
 
 
 def _invalid(text: str) -> Invalid:

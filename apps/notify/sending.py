@@ -16,8 +16,9 @@ from django.utils import timezone
 
 from apps.accounts.identity import sealing
 from apps.jobs import database_availability
-from apps.lib import metrics, outgoing
 from apps.lib.errors import RegistryError
+from apps.lib.net import outgoing
+from apps.lib.process import metrics
 from apps.notify import signatures, webhooks
 from apps.notify.mail import mailing
 from apps.notify.models import Delivery, State, Webhook

@@ -16,8 +16,8 @@ from apps.accounts.identity import sealing
 from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.lib import outgoing
 from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.lib.net import outgoing
 from apps.notify import signatures
 from apps.notify.events import EVENTS
 from apps.notify.models import Delivery, Shape, State, Webhook

@@ -18,7 +18,7 @@ from apps.accounts.models import Visibility
 from apps.http.views import ReadyAtAddress
 from apps.lib.addresses import ClientProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
-from apps.lib.hostnames import normalised
+from apps.lib.net.hostnames import normalised
 from apps.protocol.base import ProtocolView
 from apps.protocol.locations import url_of
 from apps.providers import reading

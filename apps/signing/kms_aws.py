@@ -7,7 +7,7 @@ from boto3.session import Session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from apps.lib.kek_urls import AwsAddress
+from apps.lib.settings_values.kek_urls import AwsAddress
 from apps.signing.kms import Context, KeyServiceAway, NotUnwrapped
 
 READ_SECONDS = 4.0

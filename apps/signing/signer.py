@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from django.db.models.functions import Now
 
-from apps.lib import metrics
 from apps.lib.errors import Conflict, Unavailable
+from apps.lib.process import metrics
 from apps.signing import gnupg_home, packets, vault
 from apps.signing.gpg import TIMEOUT_SECONDS, Gpg, environment, program
 from apps.signing.models import Custody, PrivateKey, SigningKey, State

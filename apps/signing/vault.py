@@ -18,9 +18,9 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 
-from apps.lib.durable import make_folder, settle
 from apps.lib.errors import RegistryError
-from apps.lib.kek_urls import AwsAddress, VaultAddress
+from apps.lib.process.durable import make_folder, settle
+from apps.lib.settings_values.kek_urls import AwsAddress, VaultAddress
 from apps.signing import fingerprints, kms
 from apps.signing.kms import KeyService, KeyServiceAway, SignerUnavailable
 from apps.signing.models import PrivateKey, SigningKey

@@ -152,7 +152,12 @@ class Transport(virtual.Transport):
         make_folder(folder)
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(f"The queue folder {folder} cannot be read and written")
-        _remove_leftovers(folder)
+        oldest = time.time() - LEFTOVER_SECONDS
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    if entry.name.startswith(".") and entry.stat(follow_symlinks=False).st_mtime < oldest:
+                        Path(entry.path).unlink()
         return super().establish_connection()
 
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
@@ -181,12 +186,3 @@ def _read(path: Path) -> bytes:
     if len(data) > MAX_MESSAGE_BYTES:
         raise ValueError("too large")
     return data
-
-
-def _remove_leftovers(folder: Path) -> None:
-    oldest = time.time() - LEFTOVER_SECONDS
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            with contextlib.suppress(OSError):
-                if entry.name.startswith(".") and entry.stat(follow_symlinks=False).st_mtime < oldest:
-                    Path(entry.path).unlink()

@@ -1,4 +1,7 @@
-"""The front: repeats what a view answered to the same question under the same generation, and knows no rules (D16)."""
+"""The front: repeats what a view answered to the same question under the same generation, and knows no rules (D16).
+
+`has_answered_at_once` and the table may be used in any thread; the rest runs on the event loop.
+"""
 
 import asyncio
 import re
@@ -10,12 +13,11 @@ from typing import Any
 from django.conf import settings
 
 from apps.http.ready import Ready
-from registry_site.front.access_lines import access_lines
 from registry_site.front.lease import Lease
-from registry_site.front.questions import Key, Question
-from registry_site.front.recognition import Known, Recognition
+from registry_site.front.questions import Key, Known, Question, Recognition
 from registry_site.front.table import Entry, Headers, Origin, Table, whole_of
-from registry_site.middleware import request_id_for
+from registry_site.server.access_lines import access_lines
+from registry_site.server.middleware import request_id_for
 
 # Below these paths nothing tells of a change to whoever made it: protocol reads, files that are named by their
 # content, and static files.
@@ -70,7 +72,8 @@ class Front:
                 break
         self.misses += 1
         question.era, question.number = self.lease.era, self.lease.number
-        if question.key not in self._asking and _becomes_ready(question.path):
+        becomes_ready = _BECOMES_READY.match(question.path) and not _BLOBS.match(question.path)
+        if becomes_ready and question.key not in self._asking:
             question.asking = self._asking[question.key] = asyncio.get_running_loop().create_future()
         return False
 
@@ -130,10 +133,6 @@ def may_tell(method: str, path: str) -> bool:
     if path.startswith(_OCI):
         return method not in ("GET", "HEAD") and not _BLOBS.match(path)
     return not _TELLS_NOTHING.match(path)
-
-
-def _becomes_ready(path: str) -> bool:
-    return bool(_BECOMES_READY.match(path)) and not _BLOBS.match(path)
 
 
 async def _has_become_ready(asking: asyncio.Future[bool], seconds: float) -> bool:

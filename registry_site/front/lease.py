@@ -1,22 +1,66 @@
-"""The read lease of 0.5 s under which this process repeats answers, and the wait until that of all others has ended."""
+"""The read lease of 0.5 s under which this process repeats answers, and the wait until that of all others has ended.
+
+Runs on the event loop, except the one query that renews the lease, which has a thread of its own.
+"""
 
 import asyncio
+import fcntl
+import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import structlog
 from django.db import DatabaseError, InterfaceError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from apps.audit import generation
-from registry_site.front.peers import Peers, peers_at
 
 # A request waits so long for a renewal before it goes to Django, which says that the database is away.
 PATIENCE = 0.2
 
 log = structlog.get_logger("larder.front")
+
+
+class Peers:
+    """Other processes that repeat answers from the same SQLite database: without any, a change need not wait.
+
+    Each process holds a shared POSIX lock on a file beside the database, from before its first question for the
+    generation until it ends; the kernel releases it. A process that joins after a change asks later than that.
+
+    SQLite keeps all its processes on one machine, by locks of the same kind. The clients of PostgreSQL may be anywhere,
+    and a lost connection would free a lock while its process still answers, so there every change waits.
+    """
+
+    def __init__(self, file: Path | None) -> None:
+        """Show this process to the others. `file` is None if they cannot be known. Raises OSError."""
+        self._pid = os.getpid()  # a fork does not inherit the lock
+        self._descriptor: int | None = None
+        if file is not None:
+            # Never closed: a process that closes any descriptor of a file gives up its locks on it.
+            self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.lockf(self._descriptor, fcntl.LOCK_SH)
+
+    def are_none(self) -> bool:
+        """Tell whether no other process may repeat what was before now. False if that is unknown."""
+        if self._descriptor is None or self._pid != os.getpid():
+            return False
+        try:
+            # If another process shares the lock, this fails and leaves this process its share.
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        fcntl.lockf(self._descriptor, fcntl.LOCK_SH)
+        return True
+
+
+def peers_at(connection: BaseDatabaseWrapper) -> Peers:
+    """Join the processes of this database. Raises OSError."""
+    if connection.vendor != "sqlite" or connection.is_in_memory_db():  # type: ignore[attr-defined]  # SQLite's alone
+        return Peers(None)
+    return Peers(Path(f"{os.path.realpath(connection.settings_dict['NAME'])}-front"))
 
 
 @dataclass(slots=True)
@@ -76,7 +120,17 @@ class Lease:
         except (DatabaseError, InterfaceError, OSError) as error:
             log.warning("database_away", error=type(error).__name__)
             return False
-        self._learn(news)
+        counter = news.changes.get(generation.ANYTHING, 0)
+        if counter != self.number:
+            self._changed = news.answered
+        is_continued = news.since >= 0 and counter >= self.number
+        if is_continued and news.changes.get(generation.EVERYTHING, 0) <= self.number:
+            self.changes |= news.changes
+        else:
+            self.era += 1
+            self.changes = {}
+        self.number = counter
+        self._asked = max(self._asked, news.asked)
         return True
 
     async def run_out(self) -> None:
@@ -92,19 +146,6 @@ class Lease:
     def is_current(self, scopes: Iterable[str], era: int, number: int) -> bool:
         """Tell whether what was answered then, and depends on these scopes, still holds."""
         return era == self.era and all(self.changes.get(scope, 0) <= number for scope in scopes)
-
-    def _learn(self, news: News) -> None:
-        counter = news.changes.get(generation.ANYTHING, 0)
-        if counter != self.number:
-            self._changed = news.answered
-        is_continued = news.since >= 0 and counter >= self.number
-        if is_continued and news.changes.get(generation.EVERYTHING, 0) <= self.number:
-            self.changes |= news.changes
-        else:
-            self.era += 1
-            self.changes = {}
-        self.number = counter
-        self._asked = max(self._asked, news.asked)
 
     def _ask(self, since: int) -> News:
         """One query, on a connection of its own that no pool lends and no request closes."""

@@ -1,4 +1,4 @@
-"""The table of ready answers: bounded in bytes, the least recently used goes first, each body once."""
+"""The table of ready answers, for any thread: bounded in bytes, the least recently used goes first, each body once."""
 
 import hashlib
 import threading
@@ -51,8 +51,6 @@ class Entry:
 
 
 class Table:
-    """Any thread may ask it."""
-
     def __init__(self, lease: Lease, *, most_bytes: int) -> None:
         self._lease = lease
         self._most_bytes = most_bytes

@@ -20,8 +20,8 @@ import structlog
 from django.conf import settings
 from prometheus_client import CollectorRegistry, Metric
 
-from apps.lib import metrics
-from apps.lib.periodic import Periodic
+from apps.lib.process import metrics
+from apps.lib.process.periodic import Periodic
 
 EVERY = timedelta(seconds=5)
 MAX_PLACES = 1024

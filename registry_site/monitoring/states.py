@@ -23,7 +23,7 @@ from apps.blobs import store
 from apps.blobs.models import Blob
 from apps.jobs import heartbeats
 from apps.jobs.models import WORKING, Job, State
-from apps.lib.metrics import registry
+from apps.lib.process.metrics import registry
 from apps.notify import reading as notify
 from apps.portal.frame.context import larder_version
 from apps.signing.models import SigningKey
@@ -52,8 +52,14 @@ class ReadyAnswers:
 
 def families() -> Iterator[Metric]:
     parts = health.checks.states()
-    yield _up(parts)
-    yield _build(is_database_up=parts["database"] == "ok")
+    up = GaugeMetricFamily("larder_part_up", "1 if the part answers.", labels=["part"])
+    for name, state in parts.items():
+        up.add_metric([name], float(state == "ok"))
+    yield up
+    build = {"version": larder_version(), "python": platform.python_version(), "django": django.get_version()}
+    if parts["database"] == "ok":
+        build["database"] = connection.vendor
+    yield InfoMetricFamily("larder_build", "Versions.", build)
     yield from _certificate()
     if parts["storage"] == "ok":
         yield from _free()
@@ -62,20 +68,6 @@ def families() -> Iterator[Metric]:
             yield from list(chain(_queue(), _notifications(), _blobs(), _expiries()))
         except (DatabaseError, InterfaceError):
             return  # it has gone since: the next look says so
-
-
-def _up(parts: dict[str, str]) -> Metric:
-    up = GaugeMetricFamily("larder_part_up", "1 if the part answers.", labels=["part"])
-    for name, state in parts.items():
-        up.add_metric([name], float(state == "ok"))
-    return up
-
-
-def _build(*, is_database_up: bool) -> Metric:
-    build = {"version": larder_version(), "python": platform.python_version(), "django": django.get_version()}
-    if is_database_up:
-        build["database"] = connection.vendor
-    return InfoMetricFamily("larder_build", "Versions.", build)
 
 
 def _certificate() -> Iterator[Metric]:

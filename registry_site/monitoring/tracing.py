@@ -26,9 +26,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode, format_trace_id, get_current_span, use_span
 
-from apps.lib import traces
+from apps.lib.process import traces
 from apps.portal.frame.context import larder_version
-from registry_site.middleware import METHODS, ORIGIN, Respond
+from registry_site.server.middleware import METHODS, ORIGIN, Respond
 
 # The longest that an ending process waits for a collector that does not answer.
 LAST_SECONDS = 2.0
@@ -37,7 +37,7 @@ _SPAN = "larder.span"
 
 
 class Tracing:
-    """What this process traces with: for `apps.lib.traces`, for the middleware, and for Celery's signals."""
+    """What this process traces with: for `apps.lib.process.traces`, for the middleware, and for Celery's signals."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._tracer = provider.get_tracer("larder", larder_version())
@@ -131,25 +131,21 @@ class RequestSpans:
         with tracing.within(span):
             response = self.get_response(request)
         if (origin := request.META.get(ORIGIN)) is not None:
-            _describe(span, str(method), request, response.status_code, origin)
+            span.update_name(f"{method} {origin['route']}")
+            found = {
+                "http.request.method": str(method),
+                "http.response.status_code": response.status_code,
+                "http.route": f"/{request.resolver_match.route}" if request.resolver_match else None,
+                "larder.route": origin["route"],
+                "larder.person": origin["person"],
+                "larder.release": origin["release"],
+                "larder.request_id": request.META.get("larder.request_id"),
+            }
+            span.set_attributes({name: value for name, value in found.items() if value is not None})
+            if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                _fail(span, str(response.status_code))
             span.end()
         return response
-
-
-def _describe(span: Span, method: str, request: HttpRequest, status: int, origin: dict[str, Any]) -> None:
-    span.update_name(f"{method} {origin['route']}")
-    found = {
-        "http.request.method": method,
-        "http.response.status_code": status,
-        "http.route": f"/{request.resolver_match.route}" if request.resolver_match else None,
-        "larder.route": origin["route"],
-        "larder.person": origin["person"],
-        "larder.release": origin["release"],
-        "larder.request_id": request.META.get("larder.request_id"),
-    }
-    span.set_attributes({name: value for name, value in found.items() if value is not None})
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        _fail(span, str(status))
 
 
 def _fail(span: Span, kind: str) -> None:
@@ -161,19 +157,17 @@ def start() -> None:
     """Trace from now on. Web processes and workers call it, commands and tests do not; the SDK survives a fork."""
     if traces.tracer is not None:
         return
-    provider = TracerProvider(resource=_resource(), shutdown_on_exit=False)
+    own = {"service.name": "larder", "service.version": larder_version(), "host.name": socket.gethostname()}
+    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last.
+    provider = TracerProvider(
+        resource=Resource.create().merge(Resource(own)).merge(OTELResourceDetector().detect()), shutdown_on_exit=False
+    )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     tracing = traces.tracer = Tracing(provider)
     signals.before_task_publish.connect(tracing.send, weak=False)
     signals.task_prerun.connect(tracing.begin_task, weak=False)
     signals.task_postrun.connect(tracing.end_task, weak=False)
     _send_the_rest_at_the_end(provider)
-
-
-def _resource() -> Resource:
-    own = {"service.name": "larder", "service.version": larder_version(), "host.name": socket.gethostname()}
-    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last.
-    return Resource.create().merge(Resource(own)).merge(OTELResourceDetector().detect())
 
 
 def _send_the_rest_at_the_end(provider: TracerProvider) -> None:

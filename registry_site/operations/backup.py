@@ -18,18 +18,23 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from apps.blobs import copies, store
+from apps.artifacts import uploads
+from apps.blobs import store
+from apps.blobs.care import copies
 from apps.blobs.models import Blob, State
 from apps.lib.errors import RegistryError
 from apps.portal.frame.context import larder_version
+from apps.providers.docs import replacing
+from apps.releases.publishing import staging
 from registry_site import env
-from registry_site.operations import dump, staged
+from registry_site.operations import dump
 from registry_site.server.files import replace
 from registry_site.startup import bootstrap
 
 FORMAT = 1
-MANIFEST, OBJECTS = "manifest.json", "objects.jsonl"
+MANIFEST, OBJECTS, STAGING = "manifest.json", "objects.jsonl", "staging"
 TRIES = 3
+SNAPSHOTS = 20
 KEYS = {"secret_key": "LARDER_SECRET_KEY_FILE", "kek": "LARDER_SIGNING_KEK_FILE"}
 Say = Callable[[str], None]
 
@@ -90,7 +95,7 @@ def write(folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say:
 def _rows(folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say: Say) -> Manifest:
     tables = folder / "tables"
     tables.mkdir(mode=0o700, exist_ok=True)
-    moment = staged.snapshot(folder, is_wanted=with_blobs, is_linked=is_linked, say=say)
+    moment = _snapshot(folder, is_wanted=with_blobs, is_linked=is_linked, say=say)
     with moment as (using, saved):
         manifest = Manifest(
             made_at=timezone.now().isoformat(),
@@ -153,8 +158,9 @@ def check_blobs(folder: Path, manifest: Manifest) -> None:
         file = folder / "blobs" / copies.path_of(digest)
         if not file.is_file() or copies.digest_of(file) != digest:
             raise Unusable(f"{folder} is {'damaged' if file.is_file() else 'not whole'}: sha256:{digest}.")
-    if not staged.is_whole(folder, manifest.staged):
-        raise Unusable(f"{folder} is damaged or not whole: {staged.FOLDER}.")
+    staged = {key: folder / STAGING / key for key in manifest.staged}
+    if not all(file.is_file() and copies.digest_of(file) == manifest.staged[key] for key, file in staged.items()):
+        raise Unusable(f"{folder} is damaged or not whole: {STAGING}.")
 
 
 def load(folder: Path, manifest: Manifest, *, storage_survived: bool, say: Say) -> None:
@@ -169,7 +175,8 @@ def load(folder: Path, manifest: Manifest, *, storage_survived: bool, say: Say) 
     check_blobs(folder, manifest)
     for digest in manifest.blobs if manifest.has_blobs else ():
         copies.load_blob(digest, folder / "blobs" / copies.path_of(digest))
-    staged.load(folder, manifest.staged)
+    for key in manifest.staged:
+        copies.load_staged(key, folder / STAGING / key)
     say(f"{len(manifest.blobs):,} blobs, {len(manifest.staged):,} uploads that are not published yet")
     for line in (folder / OBJECTS).read_text(encoding="utf-8").splitlines():
         key, text = json.loads(line)
@@ -230,3 +237,44 @@ def stopped() -> Iterator[None]:
     bootstrap.data_folder(settings.DATA_DIR)
     with bootstrap.only_one(settings.DATA_DIR), bootstrap.one_host_at_a_time():
         yield
+
+
+@contextmanager
+def _snapshot(
+    folder: Path, *, is_wanted: bool, is_linked: bool, say: Callable[[str], None]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield a snapshot's alias and, by key, the digests of the staged bytes that its rows need; none unless wanted.
+
+    The first act in a snapshot is to copy them: uploads that are received and not published yet. What is published in
+    that moment takes its staged bytes along; then another snapshot is taken, in which it is published.
+    """
+    for left in reversed(range(SNAPSHOTS)):
+        with dump.snapshot() as using:
+            keys = staging.keys_in_use(using) | uploads.staging_keys(using) | replacing.staging_keys(using)
+            saved = _save(folder / STAGING, sorted(keys), is_linked=is_linked) if is_wanted else {}
+            gone = [key for key, digest in saved.items() if not digest]
+            if gone and left:
+                continue
+            if gone:
+                say(f"{len(gone)} uploads ended while they were copied: in a restore, upload them again")
+            yield using, {key: digest for key, digest in saved.items() if digest}
+            return
+
+
+def _save(folder: Path, keys: list[str], *, is_linked: bool) -> dict[str, str]:
+    """Copy each and return its digest, or an empty one if it is gone."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for old in folder.iterdir():  # of an earlier snapshot
+        if old.name not in keys:
+            old.unlink()
+    saved = {}
+    for key in keys:
+        target = folder / key
+        try:
+            saved[key] = (
+                copies.digest_of(target) if target.exists() else copies.save_staged(key, target, is_linked=is_linked)
+            )
+        except store.Missing:
+            target.unlink(missing_ok=True)
+            saved[key] = ""
+    return saved

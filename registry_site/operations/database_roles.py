@@ -51,13 +51,16 @@ def web_privileges() -> dict[str, Privileges]:
     """Return what web processes, checking workers and beat may do with each table: all, except what is trusted."""
     found = {_table(model): WRITE for model in apps.get_models(include_auto_created=True) if model._meta.managed}  # noqa: SLF001
     found |= {_table(model): READ for model in apps.get_app_config("signing").get_models()}
+    fields = PrivateKey._meta.concrete_fields  # noqa: SLF001
     return found | {
         MIGRATIONS: READ,
         CACHE: WRITE,
         _table(AuditEvent): APPEND,
         _table(Link): APPEND,
         # Which keys can sign, and under which key-encryption key they are sealed; not what is sealed.
-        _table(PrivateKey): {"SELECT": _readable_columns(PrivateKey)},
+        _table(PrivateKey): {
+            "SELECT": tuple(str(field.column) for field in fields if not isinstance(field, models.BinaryField))
+        },
         _table(SigningKey): {**APPEND, "UPDATE": _KEY_CHANGES},
         _table(SignatureRequest): {**APPEND, "DELETE": ()},
         _table(KeyFingerprint): {**APPEND, "UPDATE": ()},
@@ -134,11 +137,6 @@ def problem_with(role: str) -> str:
 
 def _table(model: type[models.Model]) -> str:
     return model._meta.db_table  # noqa: SLF001
-
-
-def _readable_columns(model: type[models.Model]) -> tuple[str, ...]:
-    fields = model._meta.concrete_fields  # noqa: SLF001
-    return tuple(str(field.column) for field in fields if not isinstance(field, models.BinaryField))
 
 
 def _returned_columns(model: type[models.Model]) -> tuple[str, ...]:

@@ -22,10 +22,11 @@ from kombu.exceptions import KombuError
 from apps.accounts.identity import tokens
 from apps.accounts.models import Namespace
 from apps.audit import heads
-from apps.blobs import round_trip, store
+from apps.blobs import store
+from apps.blobs.care import round_trip
 from apps.jobs.models import Job
 from apps.lib.errors import RegistryError
-from apps.lib.forwarding import parse_address
+from apps.lib.net.forwarding import parse_address
 from apps.portal.frame.context import larder_version
 from apps.releases.publishing import quotas
 from apps.signing import gpg, vault
@@ -73,16 +74,16 @@ def configuration() -> Iterator[Finding]:
         hint = "`manage.py up` or `manage.py migrate` creates it; or correct LARDER_DATA_DIR."
         yield Finding("configuration", FAIL, f"{settings.DATA_DIR} is not there", hint)
         return
-    serious = [one for one in checks.run_checks(include_deployment_checks=True) if _is_ours(one)]
+    # Django's own warnings advise what a proxy may do as well; its errors count.
+    serious = [
+        one
+        for one in checks.run_checks(include_deployment_checks=True)
+        if not one.is_silenced() and (one.level >= checks.ERROR or str(one.id).startswith("larder."))
+    ]
     for one in sorted(serious, key=lambda one: -one.level):
         yield Finding("configuration", FAIL if one.level >= checks.ERROR else WARN, str(one.msg), str(one.hint or ""))
     if not serious:
         yield Finding("configuration", OK, f"{settings.PUBLIC_URL}, data in {settings.DATA_DIR}")
-
-
-def _is_ours(message: checks.CheckMessage) -> bool:
-    """Django's own warnings advise what a proxy may do as well; its errors count."""
-    return not message.is_silenced() and (message.level >= checks.ERROR or str(message.id).startswith("larder."))
 
 
 def versions() -> Iterator[Finding]:
@@ -147,7 +148,11 @@ def workers() -> Iterator[Finding]:
 
 
 def clocks() -> Iterator[Finding]:
-    late = datetime.now(UTC) - _database_time()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT CURRENT_TIMESTAMP")
+        told = cursor.fetchone()[0]
+    told = told if isinstance(told, datetime) else datetime.fromisoformat(told).replace(tzinfo=UTC)
+    late = datetime.now(UTC) - told
     if abs(late) > CLOCK_LIMIT:
         which = "ahead of" if late > timedelta() else "behind"
         found = f"this host is {abs(late).total_seconds():.0f} s {which} the database"
@@ -157,13 +162,6 @@ def clocks() -> Iterator[Finding]:
         yield Finding("clock", FAIL, found, "Synchronise the clocks (NTP): storage refuses signed requests.")
     else:
         yield Finding("clock", OK, f"agrees with database and storage within {CLOCK_LIMIT.total_seconds():.0f} s")
-
-
-def _database_time() -> datetime:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT CURRENT_TIMESTAMP")
-        found = cursor.fetchone()[0]
-    return found if isinstance(found, datetime) else datetime.fromisoformat(found).replace(tzinfo=UTC)
 
 
 def key_services() -> Iterator[Finding]:

@@ -6,7 +6,7 @@ Django's models. Rows are loaded into the tables of the migrations that they wer
 
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
@@ -117,6 +117,16 @@ def is_empty() -> bool:
 def load(folder: Path, state: dict[str, str], last: dict[str, int]) -> None:
     """Fill an empty database with the files of a folder, and migrate it to this version. Raises CannotStartError."""
     loader = MigrationExecutor(connection).loader
+    for app, name, replaced in schema.squashed():
+        node = (app, state.get(app, ""))
+        if node == replaced[-1]:
+            state = {**state, app: name}
+        elif node in replaced:
+            raise CannotStartError(
+                f"The copy is of an earlier development version: it ends with {'.'.join(node)}, which this version has "
+                f"only as a part of {app}.{name}. Restore it with commit {schema.UNSQUASHED}, which has it, and then "
+                "upgrade that database to this version."
+            )
     nodes = [node for node in state.items() if node in loader.graph.nodes]
     if unknown := sorted(set(state.items()) - set(nodes)):
         raise CannotStartError(
@@ -130,25 +140,25 @@ def load(folder: Path, state: dict[str, str], last: dict[str, int]) -> None:
         for model in found.values():
             model._base_manager.all()._raw_delete(connection.alias)  # noqa: SLF001  # rows that migrations have made
         for table, model in found.items():
-            _load_table(model, folder / f"{table}.jsonl.gz")
+            with gzip.open(folder / f"{table}.jsonl.gz", "rt", encoding="utf-8") as lines:
+                names = json.loads(next(lines))
+                fields = {field.attname: field for field in model._meta.concrete_fields}  # noqa: SLF001
+                ordered = [fields[name] for name in names]
+                size = min(BATCH_ROWS, connection.ops.bulk_batch_size(ordered, [None] * BATCH_ROWS))
+                while batch := list(islice(lines, size)):
+                    rows = [
+                        model(
+                            **{
+                                field.attname: _value(field, value)
+                                for field, value in zip(ordered, json.loads(line), strict=True)
+                            }
+                        )
+                        for line in batch
+                    ]
+                    # `raw`: as they are, without the dates that fields set themselves.
+                    model._base_manager._insert(rows, fields=ordered, using=connection.alias, raw=True)  # type: ignore[attr-defined]  # noqa: SLF001
         _continue(list(found.values()), last)
     schema.bring_up_to_date()
-
-
-def _load_table(model: type[models.Model], file: Path) -> None:
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        names = json.loads(next(lines))
-        fields = {field.attname: field for field in model._meta.concrete_fields}  # noqa: SLF001
-        ordered = [fields[name] for name in names]
-        size = min(BATCH_ROWS, connection.ops.bulk_batch_size(ordered, [None] * BATCH_ROWS))
-        while batch := list(islice(lines, size)):
-            rows = [model(**_values(ordered, json.loads(line))) for line in batch]
-            # `raw`: as they are, without the dates that fields set themselves.
-            model._base_manager._insert(rows, fields=ordered, using=connection.alias, raw=True)  # type: ignore[attr-defined]  # noqa: SLF001
-
-
-def _values(fields: Sequence[models.Field[Any, Any]], values: list[Any]) -> dict[str, Any]:
-    return {field.attname: _value(field, value) for field, value in zip(fields, values, strict=True)}
 
 
 def _value(field: models.Field[Any, Any], value: Any) -> Any:

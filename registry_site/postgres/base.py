@@ -110,9 +110,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise ImproperlyConfigured("The pool gives every connection the isolation level of the server.")
         self.isolation_level = IsolationLevel.READ_COMMITTED
         pool.open()
-        return self._from(pool)
-
-    def _from(self, pool: ConnectionPool[Any]) -> Any:
         began = time.monotonic()
         while True:
             try:

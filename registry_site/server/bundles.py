@@ -1,4 +1,4 @@
-"""One style sheet for each kind of page, joined from the sources in static/css when static files are collected.
+"""Static files: names with a hash, and one style sheet for each kind of page, joined from static/css at collection.
 
 A page that links to each source fetches 21 files, which compress worse one by one. The cascade does not change: the
 first source orders the layers, and the rest keep their order.
@@ -11,8 +11,9 @@ from typing import Any
 from django.conf import settings
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage, Storage
+from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-from apps.lib import durable
+from apps.lib.process import durable
 from registry_site.server.files import replace
 
 _COMMON = ("buttons", "forms", "tables", "cards", "badges", "navigation")
@@ -60,3 +61,13 @@ class Bundles(BaseFinder):
             durable.make_folder(target.parent)
             replace(target, joined, mode=0o600)
         return target
+
+
+class HashedStaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # it ships no types
+    """Adds a hash of the content to names, also inside ES module imports (off by default in Django)."""
+
+    support_js_module_import_aggregation = True
+
+    def create_compressor(self, **options: Any) -> Any:
+        """Use gzip only: brotli's best level takes seconds at the first start, and browsers cache these files."""
+        return super().create_compressor(use_brotli=False, **options)

@@ -38,7 +38,11 @@ class CompressionMiddleware:
         response = self.get_response(request)
         if isinstance(response, HttpResponse) and _is_compressible(response):
             patch_vary_headers(response, ["Accept-Encoding"])
-            encoding = _encoding_for(request.headers.get("Accept-Encoding", ""))
+            # The client's preferred encoding, brotli if equal; empty if Larder supports none, or for `identity`.
+            # `*` alone counts as none: clients that cannot read brotli do not always say so.
+            liked = dict(_weights(request.headers.get("Accept-Encoding", "")))
+            best = max((name for name in ENCODERS if liked.get(name)), key=lambda name: liked[name], default="")
+            encoding = best if best and liked[best] > liked.get("identity", 0) else ""
             if encoding:
                 response.content = ENCODERS[encoding](response.content)
                 response.headers["Content-Encoding"] = encoding
@@ -70,16 +74,6 @@ def _is_compressible(response: HttpResponse) -> bool:
     is_named_by_digest = response.headers.get("ETag", "").startswith('"')
     is_secret = "no-store" in response.headers.get("Cache-Control", "")
     return media_type in MEDIA_TYPES and not is_named_by_digest and not is_secret
-
-
-def _encoding_for(accept: str) -> str:
-    """Return the client's preferred encoding, brotli if equal; empty if Larder supports none, or for `identity`.
-
-    `*` alone counts as none: clients that cannot read brotli do not always say so.
-    """
-    liked = dict(_weights(accept))
-    best = max((name for name in ENCODERS if liked.get(name)), key=lambda name: liked[name], default="")
-    return best if best and liked[best] > liked.get("identity", 0) else ""
 
 
 def _weights(accept: str) -> Iterator[tuple[str, float]]:

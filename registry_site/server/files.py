@@ -4,7 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from apps.lib.durable import settle
+from apps.lib.process.durable import settle
 
 
 def replace(path: Path, content: bytes, *, mode: int) -> None:

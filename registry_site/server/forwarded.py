@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-from apps.lib.forwarding import PROXIED, origin
+from apps.lib.net.forwarding import PROXIED, origin
 
 Environ = dict[str, Any]
 # In the environ: the peer's own address if nobody has forwarded the request, else empty.

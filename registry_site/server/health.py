@@ -1,6 +1,6 @@
 """/healthz: the process answers. /readyz: 200 if everything it needs answers, else 503, with a list of parts (D24).
 
-Under granian asgi.py answers both without a request's thread; the views are for other servers.
+Under granian server/asgi.py answers both without a request's thread; the views are for other servers.
 """
 
 import threading
@@ -106,24 +106,21 @@ class Checks:
     def states(self) -> dict[str, str]:
         with self._lock:
             if time.monotonic() - self._found_at >= SHARED_SECONDS:
-                self._found = self._ask()
+                for name, part in PARTS.items():
+                    if name not in self._running:
+                        self._running[name] = self._threads.submit(_in_its_thread, part)
+                wait(self._running.values(), timeout=CHECK_SECONDS)
+                found = dict.fromkeys(PARTS, f"no answer within {CHECK_SECONDS:.0f} s")
+                for name, check in list(self._running.items()):
+                    if check.done():
+                        found[name] = check.result()
+                        del self._running[name]
+                self._found = found
                 self._found_at = time.monotonic()
             return self._found
 
     def clear(self) -> None:
         self._found_at = float("-inf")
-
-    def _ask(self) -> dict[str, str]:
-        for name, part in PARTS.items():
-            if name not in self._running:
-                self._running[name] = self._threads.submit(_in_its_thread, part)
-        wait(self._running.values(), timeout=CHECK_SECONDS)
-        found = dict.fromkeys(PARTS, f"no answer within {CHECK_SECONDS:.0f} s")
-        for name, check in list(self._running.items()):
-            if check.done():
-                found[name] = check.result()
-                del self._running[name]
-        return found
 
 
 checks = Checks()

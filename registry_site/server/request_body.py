@@ -13,8 +13,8 @@ from a2wsgi.asgi_typing import Receive
 from a2wsgi.wsgi import Body
 from django.conf import settings
 
-from apps.lib.bodies import Disconnected, TooSlow, too_large
 from apps.lib.errors import RegistryError, Unavailable
+from apps.lib.net.bodies import Disconnected, TooSlow, too_large
 from registry_site.server.first_step import AtOnce
 
 # Over HTTP/2 each message is a frame of 16 KiB. Waking the reader for each would dominate an upload's time.
@@ -227,7 +227,15 @@ class RequestBody(Body):
             self._changed.wait_for(lambda: self._came or self._is_over)
             enough = min(size, GATHERED)
             self._changed.wait_for(lambda: self._size >= enough or self._is_over, LINGER_SECONDS)
-            pieces = self._pop(size)
+            pieces: list[bytes] = []
+            while self._came and size:
+                piece = self._came.popleft()
+                if len(piece) > size:
+                    self._came.appendleft(piece[size:])
+                    piece = piece[:size]
+                pieces.append(piece)
+                size -= len(piece)
+                self._size -= len(piece)
             self._has_more = self._error is not None or not self._is_over or bool(self._came)
             if not pieces and self._error is not None:
                 raise self._error
@@ -237,18 +245,6 @@ class RequestBody(Body):
         if goes_on:
             self.loop.call_soon_threadsafe(self._ask)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-    def _pop(self, size: int) -> list[bytes]:
-        pieces: list[bytes] = []
-        while self._came and size:
-            piece = self._came.popleft()
-            if len(piece) > size:
-                self._came.appendleft(piece[size:])
-                piece = piece[:size]
-            pieces.append(piece)
-            size -= len(piece)
-            self._size -= len(piece)
-        return pieces
 
     # --- On the loop --------------------------------------------------------------------------------------------------
 

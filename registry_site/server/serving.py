@@ -83,7 +83,7 @@ def web() -> None:
         multiprocessing.set_start_method("fork", force=True)
     first_step.register()
     server = WebServer(
-        "registry_site.asgi:application",
+        "registry_site.server.asgi:application",
         address=settings.LISTEN_HOST,
         port=settings.LISTEN_PORT,
         interface=Interfaces.ASGINL,

@@ -12,10 +12,10 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register  # n
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, InterfaceError
 
-from apps.lib import outgoing
 from apps.lib.errors import Invalid
-from apps.lib.kek_urls import VaultAddress
-from apps.lib.storage_urls import AzureAddress, S3Address
+from apps.lib.net import outgoing
+from apps.lib.settings_values.kek_urls import VaultAddress
+from apps.lib.settings_values.storage_urls import AzureAddress, S3Address
 from apps.signing import fingerprints, vault
 from registry_site import env
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from apps.lib.hostnames import as_written
+from apps.lib.net.hostnames import as_written
 from registry_site.server.files import replace
 from registry_site.startup import certificates
 from registry_site.startup.certificates import Served
@@ -34,15 +34,13 @@ def text(
         lines += [f"Sign in as {ADMIN} with the password {password}", "It is shown only once.", ""]
     lines += [f"Data: {data_dir}", *trust(files, container), ""]
     if has_demo:
-        lines += _lines_to_paste(public_url, client_environment(files, data_dir), container)
+        address = urlsplit(public_url)
+        lines.append("Try it: paste these lines into a shell.")
+        if "." not in (address.hostname or "") and ":" not in (address.hostname or ""):
+            lines.append("(Module addresses need a dot in the host name: open this Larder under a name with a dot.)")
+        pasted = trial(as_written(address.netloc), client_environment(files, data_dir), container)
+        lines += ["", COPY_FROM, *pasted, COPY_TO, ""]
     return "\n".join([*lines, "Ctrl-C stops it.", RULE, ""])
-
-
-def _lines_to_paste(public_url: str, environment: dict[str, str], container: str) -> list[str]:
-    lines = ["Try it: paste these lines into a shell."]
-    if "." not in (urlsplit(public_url).hostname or "") and ":" not in (urlsplit(public_url).hostname or ""):
-        lines.append("(Module addresses need a dot in the host name: open this Larder under a name with a dot.)")
-    return [*lines, "", COPY_FROM, *trial(as_written(urlsplit(public_url).netloc), environment, container), COPY_TO, ""]
 
 
 def trust(files: Served | None, container: str) -> list[str]:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.blobs import backends
 from apps.blobs.backends import Backend
-from apps.blobs.objects import ObjectBackend
+from apps.blobs.backends.objects import ObjectBackend
 from tests import clouds, s3
 from tests.blobs import object_server
 from tests.conftest import need

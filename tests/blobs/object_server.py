@@ -3,8 +3,8 @@
 from contextlib import suppress
 
 from apps.blobs.backends import StorageUnavailable
-from apps.blobs.objects import ObjectBackend
-from apps.blobs.s3 import S3Backend
+from apps.blobs.backends.objects import ObjectBackend
+from apps.blobs.backends.s3 import S3Backend
 
 BUCKET = "larder"
 

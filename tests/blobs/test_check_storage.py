@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.blobs import scrub, store
+from apps.blobs import store
+from apps.blobs.care import scrub
 from apps.blobs.models import Blob
 
 pytestmark = pytest.mark.django_db

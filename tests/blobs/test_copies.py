@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from apps.blobs import copies, round_trip, store
+from apps.blobs import store
+from apps.blobs.care import copies, round_trip
 
 DATA = bytes(range(256)) * 100
 DIGEST = hashlib.sha256(DATA).hexdigest()

@@ -6,8 +6,9 @@ import pytest
 import structlog
 from django.utils import timezone
 
-from apps.blobs import integrity, scrub, store
+from apps.blobs import store
 from apps.blobs.backends import STEP
+from apps.blobs.care import integrity, scrub
 from apps.blobs.models import Blob, Problem
 from apps.blobs.tasks import recheck
 from tests.blobs.test_scrub import kept, key_of

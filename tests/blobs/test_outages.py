@@ -11,9 +11,10 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
-from apps.blobs import backends, gcs, store
+from apps.blobs import backends, store
+from apps.blobs.backends import gcs
+from apps.blobs.backends.s3 import S3Backend
 from apps.blobs.models import Blob, State
-from apps.blobs.s3 import S3Backend
 from tests import clouds
 from tests.postgres import free_port
 
@@ -43,7 +44,7 @@ def test_a_full_disk_is_called_by_its_name(folder):
 def test_a_limit_in_the_middle_of_an_upload_leaves_nothing(folder):
     """A process of its own, because the limit on file sizes is one of the process."""
     script = (
-        "import resource, signal, sys; from pathlib import Path; from apps.blobs.local import LocalBackend\n"
+        "import resource, signal, sys; from pathlib import Path; from apps.blobs.backends.local import LocalBackend\n"
         "from apps.blobs.backends import StorageUnavailable\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
         "try: LocalBackend(Path(sys.argv[1])).write('staging/x', [bytes(60_000)] * 3)\n"

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from apps.blobs.local import LocalBackend
-from apps.lib import durable
+from apps.blobs.backends.local import LocalBackend
+from apps.lib.process import durable
 from apps.releases.models import Release
 from apps.signing import vault
 from registry_site.server import files

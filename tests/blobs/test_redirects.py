@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from apps.accounts.access.gate import Viewer
-from apps.blobs import integrity
+from apps.blobs.care import integrity
 from apps.http.ready import ready_of
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle

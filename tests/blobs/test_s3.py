@@ -8,9 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from apps.blobs import backends, s3, store
-from apps.blobs.objects import PART
-from apps.blobs.s3 import S3Backend
+from apps.blobs import backends, store
+from apps.blobs.backends import s3
+from apps.blobs.backends.objects import PART
+from apps.blobs.backends.s3 import S3Backend
 from tests.blobs import object_server
 from tests.chaos.faulty_storage import Proxy
 

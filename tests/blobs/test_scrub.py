@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import pytest
 import structlog
 
-from apps.blobs import scrub, store
+from apps.blobs import store
+from apps.blobs.backends.objects import ObjectBackend
+from apps.blobs.care import scrub
 from apps.blobs.models import Blob, Problem, State
-from apps.blobs.objects import ObjectBackend
 from apps.blobs.tasks import scrub as task
 from registry_site.celery import app
 from tests.postgres import free_port

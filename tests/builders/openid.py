@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from apps.lib.openid import Provider
+from apps.lib.settings_values.openid import Provider
 
 DROPS = 50
 CLIENT, SECRET = "larder", "only-for-tests"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.lib import kek_urls
+from apps.lib.settings_values import kek_urls
 from tests import key_services, s3
 from tests.flows.crashing import check_signature, hand_in, make_key
 from tests.live import start_live

@@ -12,7 +12,7 @@ UPLOAD_PATHS = [
     sources.CHECKOUT / "apps" / "portal" / "publish" / "uploads.py",
     sources.CHECKOUT / "apps" / "portal" / "publish" / "multipart_body.py",
     sources.CHECKOUT / "apps" / "api" / "modules.py",
-    sources.CHECKOUT / "apps" / "lib" / "bodies.py",
+    sources.CHECKOUT / "apps" / "lib" / "net" / "bodies.py",
     sources.CHECKOUT / "apps" / "releases" / "publishing" / "receiving.py",
 ]
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 
-from apps.lib import metrics
+from apps.lib.process import metrics
 from registry_site.front.front import front
 from registry_site.server import health
 from registry_site.server.forwarded import DIRECT_PEER

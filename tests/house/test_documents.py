@@ -7,7 +7,7 @@ from django.core.management import get_commands, load_command_class
 
 from tests.house import sources
 
-DOCUMENTS = [*sources.CHECKOUT.glob("*.md"), *(sources.CHECKOUT / "docs").glob("*.md")]
+DOCUMENTS = [*sources.CHECKOUT.glob("*.md"), *(sources.CHECKOUT / "docs").rglob("*.md")]
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)")
 TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
 COMMAND = re.compile(r"\bmake ([a-z][a-z-]*)(?=[`\s]|$)")
@@ -35,6 +35,14 @@ def test_every_file_that_is_named_is_there():
     named = {(path.name, code.strip("`")) for path in DOCUMENTS for code in CODE.findall(path.read_text())}
     paths = {(page, name) for page, name in named if PROJECT_PATH.match(name)}
     assert {(page, name) for page, name in paths if not (sources.CHECKOUT / name).exists()} == set()
+
+
+def test_the_map_names_files_that_are_there():
+    """Maintainers' pages write paths from the room on: `oci/views/manifests.py`."""
+    roots = [sources.CHECKOUT, sources.CHECKOUT / "apps", sources.CHECKOUT / "registry_site"]
+    pages = [sources.CHECKOUT / "docs" / "ARCHITECTURE.md", *(sources.CHECKOUT / "docs" / "maintain").glob("*.md")]
+    named = {(page.name, path) for page in pages for path in re.findall(r"`([\w./]+/\w+\.py)`", page.read_text())}
+    assert {(page, path) for page, path in named if not any((root / path).is_file() for root in roots)} == set()
 
 
 def test_the_readme_needs_two_commands():

@@ -20,7 +20,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi import checks
 
-from registry_site.server.request import Utf8Request
+from registry_site.server.handler import Utf8Request
 from tests import openapi
 from tests.house import scenario
 from tests.house.policy.table import ROUTES

@@ -4,7 +4,7 @@ import pytest
 from django.core.cache import cache
 from django.db import transaction
 
-from apps.lib.rates import Rate
+from apps.lib.settings_values.rates import Rate
 from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, kind_of
 

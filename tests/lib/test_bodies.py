@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from apps.lib import bodies
 from apps.lib.digests import Tally, counted, is_sha256
 from apps.lib.errors import Invalid, Reason, TooLarge
+from apps.lib.net import bodies
 
 BODY = bytes(range(256)) * 10
 

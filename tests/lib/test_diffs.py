@@ -1,10 +1,10 @@
-"""apps.lib.diffs: two texts line by line, within a bound."""
+"""apps.lib.text.diffs: two texts line by line, within a bound."""
 
 import random
 
 import pytest
 
-from apps.lib.diffs import Effort, TooDifferent, hunks
+from apps.lib.text.diffs import Effort, TooDifferent, hunks
 
 
 def test_the_lines_of_both_texts_come_back_and_no_edit_is_needless():

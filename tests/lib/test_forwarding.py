@@ -3,7 +3,7 @@
 import pytest
 
 from apps.lib.errors import Invalid
-from apps.lib.forwarding import Origin, TrustedProxies, origin
+from apps.lib.net.forwarding import Origin, TrustedProxies, origin
 
 PROXIES = TrustedProxies.parse(["10.0.0.0/8", "2001:db8:f::/48", "192.0.2.7"])
 

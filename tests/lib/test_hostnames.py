@@ -1,7 +1,7 @@
 import pytest
 
 from apps.lib.errors import Invalid
-from apps.lib.hostnames import as_written, normalised, on_the_wire
+from apps.lib.net.hostnames import as_written, normalised, on_the_wire
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from apps.lib.errors import Invalid
-from apps.lib.kek_urls import AwsAddress, VaultAddress, parse_all
+from apps.lib.settings_values.kek_urls import AwsAddress, VaultAddress, parse_all
 from registry_site import env
 
 ARN = "arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"

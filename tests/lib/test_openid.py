@@ -3,7 +3,7 @@
 import pytest
 
 from apps.lib.errors import Invalid
-from apps.lib.openid import Provider
+from apps.lib.settings_values.openid import Provider
 
 MORE = {"CLIENT_IDS": "", "NAMES": "", "SCOPES": "", "GROUPS_CLAIMS": "", "NEW_ACCOUNTS": "", "SECOND_FACTORS": ""}
 

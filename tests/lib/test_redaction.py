@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from apps.lib.redaction import HIDDEN, redact, redact_all, redact_shapes
+from apps.lib.text.redaction import HIDDEN, redact, redact_all, redact_shapes
 from tests.builders import canaries
 
 READABLE = [

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.lib.errors import Invalid
-from apps.lib.saml import SamlProvider
+from apps.lib.settings_values.saml import SamlProvider
 
 PARTS = ("ENTITY_IDS", "NAMES", "GROUPS_ATTRIBUTES", "NEW_ACCOUNTS", "SECOND_FACTORS")
 URL = "corp=https://a.example/metadata"

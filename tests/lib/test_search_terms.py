@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.lib.search_terms import LONGEST, begins_a_part, marked, spellings, terms_of, words_of
+from apps.lib.text.search_terms import LONGEST, begins_a_part, marked, spellings, terms_of, words_of
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.lib.spelling import distance, edits_in, grams, shared_grams
+from apps.lib.text.spelling import distance, edits_in, grams, shared_grams
 
 
 @pytest.mark.parametrize(

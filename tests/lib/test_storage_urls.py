@@ -3,7 +3,7 @@
 import pytest
 
 from apps.lib.errors import Invalid
-from apps.lib.storage_urls import AzureAddress, GoogleAddress, S3Address, check
+from apps.lib.settings_values.storage_urls import AzureAddress, GoogleAddress, S3Address, check
 
 
 def test_every_option_is_read():

@@ -9,7 +9,7 @@ from operator import add
 
 import pytest
 
-from apps.lib.write_behind import NotWritten, WriteBehind
+from apps.lib.process.write_behind import NotWritten, WriteBehind
 
 TICK = timedelta(milliseconds=5)
 
@@ -151,7 +151,7 @@ from datetime import timedelta
 from multiprocessing import get_context
 
 sys.path.insert(0, os.getcwd())
-from apps.lib.write_behind import WriteBehind
+from apps.lib.process.write_behind import WriteBehind
 
 def write(batch):
     print("wrote", batch, flush=True)

@@ -1,4 +1,4 @@
-"""apps.modules.contents.files: one file out of the stored archive; apps.lib.highlighting: its colours"""
+"""apps.modules.contents.files: one file out of the stored archive; apps.lib.text.highlighting: its colours"""
 
 import re
 
@@ -6,8 +6,8 @@ import pytest
 from django.utils.html import strip_tags
 
 from apps.blobs import store
-from apps.lib import highlighting
 from apps.lib.errors import NotFound, Unavailable
+from apps.lib.text import highlighting
 from apps.modules.contents import files
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.modules import picture

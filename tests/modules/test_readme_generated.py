@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from apps.lib import highlighting
 from apps.lib.markdown import code
+from apps.lib.text import highlighting
 from apps.modules.contents import readme
 
 AT = "/modules/acme/vpc/aws/1.0.0"

@@ -11,7 +11,7 @@ from apps.accounts.models import Role, User
 from apps.accounts.people import invitations
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.lib.redaction import redact
+from apps.lib.text.redaction import redact
 from tests.notify.conftest import sent, text_of
 
 pytestmark = pytest.mark.both

@@ -5,8 +5,8 @@ from ipaddress import ip_network
 
 import pytest
 
-from apps.lib import outgoing
 from apps.lib.errors import Invalid
+from apps.lib.net import outgoing
 from tests.notify.test_outgoing import LOOPBACK, NAME, post
 
 # The first and last addresses of IANA's special-purpose ranges, and of others that are not public.

@@ -10,8 +10,9 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from apps.blobs import scrub, store
-from apps.blobs.integrity import known
+from apps.blobs import store
+from apps.blobs.care import scrub
+from apps.blobs.care.integrity import known
 from apps.protocol.locations import location_of
 from apps.releases.models import Release
 from tests.builders.archives import module_zip

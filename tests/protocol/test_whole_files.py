@@ -11,7 +11,7 @@ from django.test import Client
 from apps.accounts.access.gate import Viewer
 from apps.http.byte_ranges import OFFERED, WholeFile
 from apps.lib.addresses import ModuleAddress
-from apps.lib.forwarding import PROXIED
+from apps.lib.net.forwarding import PROXIED
 from apps.modules import lifecycle
 from apps.protocol.locations import location_of
 

@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.jobs import queue
-from apps.lib import metrics
+from apps.lib.process import metrics
 from apps.providers.signatures import requests
 from apps.providers.tasks import sign_release
 from apps.releases.models import Release

@@ -11,7 +11,7 @@ from apps.accounts.access.gate import Viewer
 from apps.blobs import store
 from apps.jobs import queue
 from apps.jobs.models import Job
-from apps.lib import kek_urls
+from apps.lib.settings_values import kek_urls
 from apps.providers import publishing
 from apps.providers.models import ProviderVersion
 from apps.providers.signatures import requests

@@ -14,7 +14,7 @@ from apps.audit.models import AuditEvent
 from apps.blobs import store
 from apps.jobs import queue
 from apps.jobs.models import Job
-from apps.lib import metrics
+from apps.lib.process import metrics
 from apps.providers import publishing
 from apps.providers.models import ProviderVersion
 from apps.providers.signatures import recomputing, requests, resigning

@@ -6,7 +6,7 @@ import pytest
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User
 from apps.jobs.models import Job
-from apps.lib import kek_urls
+from apps.lib.settings_values import kek_urls
 from apps.signing import gnupg_home, keys, kms
 from apps.signing.tasks import make_signing_key
 from tests import key_services, s3

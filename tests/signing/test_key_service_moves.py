@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent
-from apps.lib import kek_urls
+from apps.lib.settings_values import kek_urls
 from apps.signing import fingerprints, kms, vault
 from apps.signing.models import KeyFingerprint, PrivateKey
 from apps.signing.tasks import report_kek

@@ -15,8 +15,8 @@ from django.core.cache import cache
 from django.db import DatabaseError, InterfaceError
 
 from apps.lib.errors import TooManyAttempts
-from apps.lib.forwarding import network_of
-from apps.lib.rates import span
+from apps.lib.net.forwarding import network_of
+from apps.lib.settings_values.rates import span
 
 # What the limits of each group count, in words for people.
 COUNTED = {

@@ -14,7 +14,7 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.audit.recorder import record
 from apps.lib.errors import TooManyAttempts
-from apps.lib.forwarding import network_of
+from apps.lib.net.forwarding import network_of
 
 # An office shares an address, and a botnet a name.
 TIMES_BY_ADDRESS = 20

@@ -12,8 +12,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.accounts.models import ApiToken
-from apps.lib.redaction import redact
-from apps.lib.write_behind import NotWritten, WriteBehind
+from apps.lib.process.write_behind import NotWritten, WriteBehind
+from apps.lib.text.redaction import redact
 
 PRECISION = timedelta(minutes=1)
 WRITE_EVERY = timedelta(seconds=10)

@@ -8,9 +8,9 @@ from rest_framework.request import Request
 from rest_framework.serializers import Serializer
 
 from apps.api.frame.base import Unreadable
-from apps.lib.bodies import chunks
 from apps.lib.digests import counted
 from apps.lib.errors import Invalid
+from apps.lib.net.bodies import chunks
 
 
 def read_json(request: Request) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from rest_framework.serializers import (
     UUIDField,
 )
 
-from apps.api.frame.answers import Page, Reason, VersionLifecycle
+from apps.api.frame.shapes import Page, Reason, VersionLifecycle
 from apps.modules.checking import dry_run
 from apps.modules.comparing.rules import SENTENCES as MODULE_RULES
 from apps.providers.comparing import SENTENCES as PROVIDER_RULES

@@ -12,7 +12,7 @@ from rest_framework.serializers import (
     Serializer,
 )
 
-from apps.api.frame.answers import Page
+from apps.api.frame.shapes import Page
 from apps.modules.health.points import RULES
 from apps.releases.cleanup_rows import CleanupAction
 from apps.releases.models import Kind

@@ -12,7 +12,7 @@ from rest_framework.serializers import (
     Serializer,
 )
 
-from apps.api.frame.answers import Page
+from apps.api.frame.shapes import Page
 from apps.notify.events import EVENTS
 from apps.notify.models import Shape, State
 

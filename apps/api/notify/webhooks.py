@@ -17,7 +17,7 @@ from apps.api.frame.operations import operation
 from apps.api.frame.paging import CURSOR, page_of
 from apps.api.notify import answers
 from apps.lib.errors import NotFound
-from apps.lib.outgoing import MAX_URL_CHARACTERS
+from apps.lib.net.outgoing import MAX_URL_CHARACTERS
 from apps.notify import webhooks
 from apps.notify.events import EVENTS
 from apps.notify.models import Delivery, Shape, State, Webhook

@@ -12,7 +12,7 @@ from rest_framework.serializers import (
     Serializer,
 )
 
-from apps.api.frame.answers import ROLES, Page, TokenFacts
+from apps.api.frame.shapes import ROLES, Page, TokenFacts
 
 
 class Token(TokenFacts):

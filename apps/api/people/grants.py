@@ -12,7 +12,7 @@ from apps.accounts import namespaces
 from apps.accounts.access import gate
 from apps.accounts.models import Grant, Namespace, Role
 from apps.accounts.people import accounts, teams
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
@@ -46,7 +46,7 @@ def grants_document(namespace: Namespace) -> dict[str, Any]:
 
 
 class GrantList(ApiView):
-    @operation("List the roles in a namespace (owners)", answers={200: answers.GrantPage}, query=CURSOR, scope="manage")
+    @operation("List the roles in a namespace (owners)", answers={200: shapes.GrantPage}, query=CURSOR, scope="manage")
     def get(self, request: Request, namespace: str) -> Response:
         self.require_token()
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
@@ -61,7 +61,7 @@ class GrantDetail(ApiView):
     @operation(
         "Give a role",
         takes=GrantInput,
-        answers={200: answers.Grant},
+        answers={200: shapes.Grant},
         again="Changes nothing.",
         scope="manage",
         idempotent=True,
@@ -92,7 +92,7 @@ class Transfer(ApiView):
     @operation(
         "Transfer a namespace",
         takes=TransferInput,
-        answers={200: answers.Grants},
+        answers={200: shapes.Grants},
         again="403 to an owner who gave it up, 409 if `from_…` did.",
         scope="manage",
     )

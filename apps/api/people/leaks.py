@@ -10,9 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.access import throttling
-from apps.accounts.identity import token_leaks
+from apps.accounts.identity import tokens
 from apps.accounts.identity.sign_ins import address_of
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
@@ -22,7 +22,7 @@ MAX_TOKENS = 100
 
 class FoundInput(serializers.Serializer[Any]):
     token = serializers.CharField(max_length=200)
-    url = serializers.CharField(required=False, allow_blank=True, max_length=token_leaks.MAX_URL_LENGTH)
+    url = serializers.CharField(required=False, allow_blank=True, max_length=tokens.MAX_LEAK_URL_LENGTH)
 
 
 class LeaksInput(serializers.Serializer[Any]):
@@ -38,7 +38,7 @@ class LeakedTokens(ApiView):
     @operation(
         "Report leaked tokens",
         takes=LeaksInput,
-        answers={200: answers.Leaks},
+        answers={200: shapes.Leaks},
         again="The first report of a token counts.",
         scope=None,
         public=True,
@@ -52,7 +52,7 @@ class LeakedTokens(ApiView):
         found: dict[str, str] = {}
         for one in wanted:
             found.setdefault(one["token"], one.get("url", ""))
-        real = token_leaks.report(found)
+        real = tokens.report_leaks(found)
         judged = [
             {"sha256": hashlib.sha256(text.encode()).hexdigest(), "is_token": text in real}
             for text in (one["token"] for one in wanted)

@@ -12,7 +12,7 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Membership, Role, Team
 from apps.accounts.people import accounts, teams
-from apps.api.frame import answers
+from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
@@ -64,7 +64,7 @@ class TeamList(ApiView):
 
     @operation(
         "List the teams that the caller sees",
-        answers={200: answers.TeamPage},
+        answers={200: shapes.TeamPage},
         query={"q": "A word of the name."} | CURSOR,
     )
     def get(self, request: Request) -> Response:
@@ -78,7 +78,7 @@ class TeamList(ApiView):
 class TeamDetail(ApiView):
     http_method_names = ["get", "head", "put", "delete"]
 
-    @operation("Show a team", answers={200: answers.Team})
+    @operation("Show a team", answers={200: shapes.Team})
     def get(self, request: Request, team: str) -> Response:  # noqa: ARG002
         self.require_token()
         return Response(team_document(gate.team_for(self.viewer, team), self.viewer))
@@ -86,7 +86,7 @@ class TeamDetail(ApiView):
     @operation(
         "Create or change a team",
         takes=TeamInput,
-        answers={200: answers.Team, 201: answers.Team},
+        answers={200: shapes.Team, 201: shapes.Team},
         again="Changes it to the same.",
         scope="manage",
         idempotent=True,
@@ -121,7 +121,7 @@ class MemberDetail(ApiView):
     @operation(
         "Add or change a member",
         takes=MemberInput,
-        answers={200: answers.Member},
+        answers={200: shapes.Member},
         again="Changes it to the same.",
         scope="manage",
         idempotent=True,

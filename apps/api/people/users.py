@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from apps.accounts.access import operators
 from apps.accounts.identity import sessions, tokens
 from apps.accounts.models import User
-from apps.accounts.people import accounts, deactivation, service_accounts
+from apps.accounts.people import accounts, service_accounts
 from apps.api.frame.base import ApiView
 from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
@@ -60,7 +60,7 @@ def user_row(user: Any) -> dict[str, Any]:
 
 def user_document(user: User) -> dict[str, Any]:
     """With what nobody would look after without this person."""
-    behind = deactivation.left_behind(user)
+    behind = accounts.left_behind(user)
     return user_row(service_accounts.with_warnings(User.objects.filter(pk=user.pk)).get()) | {
         "only_owner_of": [namespace.name for namespace in behind.namespaces],
         "only_manager_of": [team.name for team in behind.teams],

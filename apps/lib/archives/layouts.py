@@ -40,7 +40,8 @@ def layout_of(names: Iterable[str]) -> Layout:
     left_out: list[str] = []
     for name in names:
         (left_out if is_left_out(name) else members).append(name)
-    top = _top_folder(members)
+    tops = {name.partition("/")[0] if "/" in name else "" for name in members}
+    top = tops.pop() if len(tops) == 1 else ""
     if top == SUBMODULES and not any(_is_submodule_file(name) and name.count("/") == 1 for name in members):
         top = ""  # submodules were packed without their root
     return Layout(
@@ -101,11 +102,6 @@ def _is_submodule_file(name: str) -> bool:
 
 def _parts(name: str) -> list[str]:
     return name.removesuffix("/").lower().split("/")
-
-
-def _top_folder(names: list[str]) -> str:
-    tops = {name.partition("/")[0] if "/" in name else "" for name in names}
-    return tops.pop() if len(tops) == 1 else ""
 
 
 def _folders(names: list[str], prefix: str) -> tuple[str, ...]:

@@ -99,7 +99,9 @@ class Tree:
             self._costs.count(name)
         try:
             found = self._target(link, path)
-            _check_loop(found, path, above)
+            # A link to a folder around itself, or around the link that led here, would never end.
+            if found in above or not found or f"{path}/".startswith(f"{found}/"):
+                raise _Broken("which is a folder around the link")
         except _Broken as broken:
             view.broken.append(BrokenLink(name, f"a {link.link} link to {shown(link.target) or 'nothing'}, {broken}"))
             return
@@ -189,9 +191,3 @@ def _parts(target: str) -> list[str]:
     if target.startswith("/"):
         raise _Broken("an absolute path")
     return [part for part in reversed(target.split("/")) if part not in ("", ".")]
-
-
-def _check_loop(found: str, path: str, above: tuple[str, ...]) -> None:
-    """A link to a folder around itself, or around the link that led here, would never end."""
-    if found in above or not found or f"{path}/".startswith(f"{found}/"):
-        raise _Broken("which is a folder around the link")

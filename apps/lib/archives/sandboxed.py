@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, BinaryIO, TypeVar
 
-from apps.lib.archives.child.inspecting import read
+from apps.lib.archives.child_inspecting import read
 from apps.lib.archives.layouts import Layout, layout_of
 from apps.lib.archives.rules.limits import Limits
 from apps.lib.archives.rules.magic import FORMS, HEAD_BYTES, Form, form_of, refuse_form
@@ -37,8 +37,8 @@ __all__ = [
     "run_check",
 ]
 
-_INSPECTING = "apps.lib.archives.child.inspecting"
-_REPACKING = "apps.lib.archives.child.repacking"
+_INSPECTING = "apps.lib.archives.child_inspecting"
+_REPACKING = "apps.lib.archives.child_repacking"
 Outcome = TypeVar("Outcome")
 
 

@@ -21,7 +21,19 @@ _PROTOCOL = re.compile(r"(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})")
 
 def parse(data: bytes, *, file: str = FILE_NAME) -> list[str]:
     """The protocols of a manifest, in its order. `file` is its name in a refusal. Raises Refusal."""
-    fields = _object(data, file)
+    if len(data) > MAX_BYTES:
+        raise _refuse("manifest_too_large", amount_text(len(data)), at_most(MAX_BYTES, "bytes"), file)
+    try:
+        fields = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
+    except _Twice as twice:
+        raise _refuse("manifest_duplicate", f"the key {_short_json(str(twice))} twice", "each key once", file) from None
+    except UnicodeDecodeError:
+        raise _refuse("manifest_encoding", "bytes that are not UTF-8", "JSON in UTF-8", file) from None
+    except (ValueError, RecursionError) as error:
+        why = f" ({error})" if isinstance(error, json.JSONDecodeError) else ""
+        raise _refuse("manifest_not_json", f"no JSON{why}", f"a JSON object such as {_EXAMPLE}", file) from None
+    if not isinstance(fields, dict):
+        raise _refuse("manifest_not_json", _short_json(fields), f"a JSON object such as {_EXAMPLE}", file)
     version = fields.get("version")
     if type(version) is not int or version != 1:
         raise _refuse("manifest_version", f'"version" {_short_json(version)}', '"version": 1', file)
@@ -37,7 +49,9 @@ def parse(data: bytes, *, file: str = FILE_NAME) -> list[str]:
 def protocols_checked(protocols: Sequence[Any], *, file: str = "") -> list[str]:
     """Validate protocols of a manifest or of a person. Raises Refusal for any that clients cannot read."""
     reasons = [
-        _reason(f"the protocol {_short_json(protocol)}", file) for protocol in protocols if not _is_one(protocol)
+        _reason(f"the protocol {_short_json(protocol)}", file)
+        for protocol in protocols
+        if not (isinstance(protocol, str) and _PROTOCOL.fullmatch(protocol) is not None)
     ]
     if not protocols:
         reasons = [_reason("no protocol", file)]
@@ -51,30 +65,9 @@ def protocols_checked(protocols: Sequence[Any], *, file: str = "") -> list[str]:
     return list(protocols)
 
 
-def _is_one(protocol: object) -> bool:
-    return isinstance(protocol, str) and _PROTOCOL.fullmatch(protocol) is not None
-
-
 def _reason(found: str, file: str, expected: str = "major and minor number, such as 5.0 or 6.0") -> Reason:
     hint = "Name the protocol of the provider's plugin library: 5.0 for SDKv2, 6.0 for the framework's default."
     return Reason("manifest_protocols", found, expected, hint, shown(file))
-
-
-def _object(data: bytes, file: str) -> dict[str, Any]:
-    if len(data) > MAX_BYTES:
-        raise _refuse("manifest_too_large", amount_text(len(data)), at_most(MAX_BYTES, "bytes"), file)
-    try:
-        fields = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
-    except _Twice as twice:
-        raise _refuse("manifest_duplicate", f"the key {_short_json(str(twice))} twice", "each key once", file) from None
-    except UnicodeDecodeError:
-        raise _refuse("manifest_encoding", "bytes that are not UTF-8", "JSON in UTF-8", file) from None
-    except (ValueError, RecursionError) as error:
-        why = f" ({error})" if isinstance(error, json.JSONDecodeError) else ""
-        raise _refuse("manifest_not_json", f"no JSON{why}", f"a JSON object such as {_EXAMPLE}", file) from None
-    if not isinstance(fields, dict):
-        raise _refuse("manifest_not_json", _short_json(fields), f"a JSON object such as {_EXAMPLE}", file)
-    return fields
 
 
 class _Twice(Exception):

@@ -44,7 +44,13 @@ def parse(data: bytes, *, most_bytes: int = MAX_BYTES, setting: str = "", file: 
 
     `setting` is the variable behind `most_bytes`, `file` the name of the sums in a refusal. Raises Refusal.
     """
-    lines = _lines(data, most_bytes, setting, file)
+    if not data:
+        raise refuse("sums_empty", "a file of 0 bytes", "a line for each file", "Upload it again.", file)
+    if len(data) > most_bytes:
+        expected = at_most(most_bytes, "bytes", setting)
+        raise refuse("sums_too_large", amount_text(len(data)), expected, "List this version's files only.", file)
+    # Text after the last line break is a line if it is not empty.
+    lines = _decoded(data, file).removesuffix("\n").split("\n")
     faulty = (fault for number, line in enumerate(lines, start=1) for fault in _faults(number, line))
     faults = list(islice(faulty, _MAX_FAULTS))
     if faults:
@@ -63,17 +69,6 @@ def canonical(digests: Mapping[str, str]) -> bytes:
     if parse(data, most_bytes=len(data)) != dict(digests):
         raise refuse("sums_name", "a line break in a name", "plain file names in ASCII")
     return data
-
-
-def _lines(data: bytes, most_bytes: int, setting: str, file: str) -> list[str]:
-    """The lines without their ends. Text after the last line break is a line if it is not empty."""
-    if not data:
-        raise refuse("sums_empty", "a file of 0 bytes", "a line for each file", "Upload it again.", file)
-    if len(data) > most_bytes:
-        expected = at_most(most_bytes, "bytes", setting)
-        raise refuse("sums_too_large", amount_text(len(data)), expected, "List this version's files only.", file)
-    text = _decoded(data, file)
-    return text.removesuffix("\n").split("\n")
 
 
 def _decoded(data: bytes, file: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
 
-from apps.lib.highlighting import language_of_label, lines_of
+from apps.lib.text.highlighting import language_of_label, lines_of
 
 MAX_CHARACTERS = 64 * 1024
 MAX_SECONDS = 1.0

@@ -45,7 +45,26 @@ def fold(state: StateCore) -> None:
     if folded:
         first, last, titles = folded
         tabs = getattr(state.env.get("place"), "tabs", ())
-        tokens = [*tokens[:first], *_opened(titles, tabs), *tokens[first:last], _closed("details"), *tokens[last:]]
+        label = Token("text", "", 0, content=f"Generated reference: {', '.join(titles)}")
+        opened = [
+            Token("details_open", "details", 1, block=True),
+            Token("summary_open", "summary", 1, block=True),
+            Token("inline", "", 0, children=[label]),
+            _closed("summary"),
+        ]
+        if tabs:
+            links = [Token("text", "", 0, content="Also on the tabs ")]
+            for number, (name, url) in enumerate(tabs):
+                links += [Token("text", "", 0, content=" and ")] if number else []
+                links += [Token("link_open", "a", 1, attrs={"href": url}), Token("text", "", 0, content=name)]
+                links += [Token("link_close", "a", -1)]
+            paragraph = Token("paragraph_open", "p", 1, block=True)
+            opened += [
+                paragraph,
+                Token("inline", "", 0, children=[*links, Token("text", "", 0, content=".")]),
+                _closed("p"),
+            ]
+        tokens = [*tokens[:first], *opened, *tokens[first:last], _closed("details"), *tokens[last:]]
     state.tokens = [token for token in tokens if token.type != _MARKER]
 
 
@@ -64,29 +83,6 @@ def _sections(tokens: list[Token], begin: int, end: int) -> tuple[int, int, list
         elif titles:
             return first, at, titles
     return (first, end, titles) if titles else None
-
-
-def _opened(titles: list[str], tabs: tuple[tuple[str, str], ...]) -> list[Token]:
-    label = Token("text", "", 0, content=f"Generated reference: {', '.join(titles)}")
-    opened = [
-        Token("details_open", "details", 1, block=True),
-        Token("summary_open", "summary", 1, block=True),
-        Token("inline", "", 0, children=[label]),
-        _closed("summary"),
-    ]
-    if tabs:
-        links = [Token("text", "", 0, content="Also on the tabs ")]
-        for number, (name, url) in enumerate(tabs):
-            links += [Token("text", "", 0, content=" and ")] if number else []
-            links += [Token("link_open", "a", 1, attrs={"href": url}), Token("text", "", 0, content=name)]
-            links += [Token("link_close", "a", -1)]
-        paragraph = Token("paragraph_open", "p", 1, block=True)
-        opened += [
-            paragraph,
-            Token("inline", "", 0, children=[*links, Token("text", "", 0, content=".")]),
-            _closed("p"),
-        ]
-    return opened
 
 
 def _closed(tag: str) -> Token:

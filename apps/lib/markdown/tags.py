@@ -63,34 +63,30 @@ def _push(state: StateInline, tag: str, attributes: str, *, closes: bool, silent
     if silent or tag in IGNORED:
         return True
     if tag in ("a", "img"):
-        _push_link(state, tag, attributes, closes=closes)
+        # Tokens like those of Markdown links and images, so that one rule resolves their targets.
+        given = {found[1].lower(): found[2] or found[3] or found[4] or "" for found in _ATTRIBUTE.finditer(attributes)}
+        if closes:
+            if tag == "a":
+                # 0 while pushing: the parser counts open tags, and this one may have no opening tag.
+                state.push("link_close", "a", 0).nesting = -1
+        elif tag == "a":
+            token = state.push("link_open", "a", 0)
+            token.nesting = 1
+            token.attrs = {"href": given["href"]} if "href" in given else {}
+            anchor = given.get("id") or given.get("name") or ""
+            if _ANCHOR.fullmatch(anchor):
+                token.attrs["id"] = anchor
+        else:
+            token = state.push("image", "img", 0)
+            token.attrs = {"src": given.get("src", ""), "alt": ""}
+            token.attrs |= {side: given[side] for side in ("width", "height") if given.get(side, "").isdecimal()}
+            words = StateInline(given.get("alt", ""), state.md, state.env, [])
+            words.push("text", "", 0).content = given.get("alt", "")
+            token.children, token.content = words.tokens, given.get("alt", "")
         return True
     name = lowered(tag) if tag in HEADINGS else tag
     state.push("html_inline", "", 0).content = f"</{name}>" if closes and tag not in EMPTY else f"<{name}>"
     return True
-
-
-def _push_link(state: StateInline, tag: str, attributes: str, *, closes: bool) -> None:
-    """Tokens like those of Markdown links and images, so that one rule resolves their targets."""
-    given = {found[1].lower(): found[2] or found[3] or found[4] or "" for found in _ATTRIBUTE.finditer(attributes)}
-    if closes:
-        if tag == "a":
-            # 0 while pushing: the parser counts open tags, and this one may have no opening tag.
-            state.push("link_close", "a", 0).nesting = -1
-    elif tag == "a":
-        token = state.push("link_open", "a", 0)
-        token.nesting = 1
-        token.attrs = {"href": given["href"]} if "href" in given else {}
-        anchor = given.get("id") or given.get("name") or ""
-        if _ANCHOR.fullmatch(anchor):
-            token.attrs["id"] = anchor
-    else:
-        token = state.push("image", "img", 0)
-        token.attrs = {"src": given.get("src", ""), "alt": ""}
-        token.attrs |= {side: given[side] for side in ("width", "height") if given.get(side, "").isdecimal()}
-        words = StateInline(given.get("alt", ""), state.md, state.env, [])
-        words.push("text", "", 0).content = given.get("alt", "")
-        token.children, token.content = words.tokens, given.get("alt", "")
 
 
 def _comment_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:  # noqa: FBT001  # as above

@@ -11,9 +11,17 @@ from typing import BinaryIO
 from apps.lib.archives.rules.limits import Limits
 from apps.lib.archives.rules.outcome import Refusal
 from apps.lib.archives.sandboxed import CheckBroken, run_check
-from apps.lib.packages.names import PackageName, Role, is_byproduct, is_companion, name_of, role_of
+from apps.lib.packages.names import (
+    ARCHITECTURES,
+    SYSTEMS,
+    PackageName,
+    Role,
+    is_byproduct,
+    is_companion,
+    name_of,
+    role_of,
+)
 from apps.lib.packages.outcome import PackageListing
-from apps.lib.packages.platforms import ARCHITECTURES, SYSTEMS
 
 __all__ = [
     "ARCHITECTURES",
@@ -32,7 +40,7 @@ __all__ = [
     "role_of",
 ]
 
-_INSPECTING = "apps.lib.packages.child.inspecting"
+_INSPECTING = "apps.lib.packages.child"
 _MIB = 1024 * 1024
 
 

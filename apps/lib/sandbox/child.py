@@ -22,7 +22,9 @@ def main(orders: dict[str, Any]) -> None:
     program = import_module(orders["program"])
     if hasattr(program, "prepare"):
         program.prepare()
-    request = _request(orders["request"])
+    with os.fdopen(orders["request"], "rb") as file:
+        file.seek(0)
+        request: dict[str, Any] = json.load(file)
     try:
         confine(Limits(**orders["limits"]))
         answer(_outcome(program.main, request))
@@ -31,13 +33,6 @@ def main(orders: dict[str, Any]) -> None:
         os._exit(OUT_OF_MEMORY)
     # Nothing is left to flush, and tearing an interpreter down costs milliseconds.
     os._exit(0)
-
-
-def _request(descriptor: int) -> dict[str, Any]:
-    with os.fdopen(descriptor, "rb") as file:
-        file.seek(0)
-        request: dict[str, Any] = json.load(file)
-    return request
 
 
 def _outcome(program: Any, request: dict[str, Any]) -> dict[str, Any]:

@@ -138,9 +138,11 @@ def _started(
     with tempfile.TemporaryFile() as asked:
         asked.write(json.dumps(request).encode("utf-8"))
         asked.flush()
+        # As plain folders at the end of the path: no .pth file in them is run.
+        packages = list(dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib")))
         orders = {
             "root": str(_ROOT),
-            "site_packages": _site_packages() if site_packages else [],
+            "site_packages": packages if site_packages else [],
             "program": program,
             "request": asked.fileno(),
             "limits": asdict(limits),
@@ -157,11 +159,6 @@ def _started(
             pass_fds=[asked.fileno()],
             process_group=0,  # Ctrl-C at a terminal ends the worker, which may finish this check first
         )
-
-
-def _site_packages() -> list[str]:
-    # As plain folders at the end of the path: no .pth file in them is run.
-    return list(dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib")))
 
 
 def _output(child: subprocess.Popen[bytes], patience: _Patience, limits: Limits) -> Generator[bytes, None, bytes]:

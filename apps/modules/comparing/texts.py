@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from apps.lib import diffs
 from apps.lib.archives.layouts import is_module_file
+from apps.lib.text import diffs
 from apps.modules.comparing.versions import ModuleComparison
 from apps.modules.contents import files
 from apps.modules.inspection import README_NAMES

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from apps.lib.addresses import ModuleAddress, ProviderAddress, hosted_provider
 from apps.lib.errors import Invalid
-from apps.lib.hostnames import is_one_of
+from apps.lib.net.hostnames import is_one_of
 from apps.modules.models import OCI
 
 

@@ -21,7 +21,7 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import sealing
 from apps.accounts.models import User
-from apps.lib import metrics
+from apps.lib.process import metrics
 from apps.notify.mail import letters
 from apps.notify.models import Letter, LetterState, Preference
 

@@ -37,7 +37,7 @@ TEMPLATES = {
     HTTPStatus.NOT_FOUND: "404.html",
     HTTPStatus.FORBIDDEN: "403.html",
 }
-# True if the person has one that this session has not been shown. `registry_site.middleware` sets it.
+# True if the person has one that this session has not been shown. `registry_site.server.middleware` sets it.
 LACKS_SECOND_FACTOR = "larder.lacks_second_factor"
 
 

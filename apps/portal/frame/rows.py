@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from apps.lib.addresses import ModuleAddress, ProviderAddress
-from apps.lib.search_terms import words_of
+from apps.lib.text.search_terms import words_of
 from apps.portal.frame.page_urls import Address
 from apps.releases.catalogue import indexing, search
 from apps.releases.models import Kind, SearchDoc

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from apps.blobs import store
 from apps.http import tus
-from apps.lib import bodies
+from apps.lib.net import bodies
 from apps.releases.publishing import direct, resuming
 from apps.releases.publishing.direct import InStorage
 from apps.releases.publishing.resuming import Announced, Incoming

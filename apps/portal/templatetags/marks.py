@@ -4,7 +4,7 @@ from django import template
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.lib.search_terms import marked
+from apps.lib.text.search_terms import marked
 
 register = template.Library()
 

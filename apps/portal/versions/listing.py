@@ -6,7 +6,6 @@ from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, F, OuterRef, Q, Subquery, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access import operators
@@ -67,8 +66,3 @@ def _described(rows: ReleaseQuerySet, pages: VersionPages) -> ReleaseQuerySet:
 
 def _key(show: str) -> str:
     return show.replace("-", "_")
-
-
-def route(pages: VersionPages) -> URLPattern:
-    """List it before those of one version."""
-    return path(f"{pages.path}/versions", version_list, {"pages": pages}, name=f"{pages.kind}-versions")

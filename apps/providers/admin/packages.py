@@ -7,7 +7,7 @@ from django.urls import reverse
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import ReadOnlyAdmin, WordFilter, digest_prefix, link, short
 from apps.admin_base.base import address_condition
-from apps.lib.packages.platforms import ARCHITECTURES, SYSTEMS
+from apps.lib.packages.names import ARCHITECTURES, SYSTEMS
 from apps.providers.models import Package
 from apps.releases.admin.releases import standing_badge
 

@@ -20,8 +20,8 @@ from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
-from apps.lib import metrics
 from apps.lib.errors import Conflict, RegistryError
+from apps.lib.process import metrics
 from apps.providers.signatures import recomputing
 from apps.providers.signatures.recomputing import Refused
 from apps.releases.models import Kind, Release

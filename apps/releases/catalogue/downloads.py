@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Membership, User
 from apps.jobs import database_availability
-from apps.lib.write_behind import NotWritten, WriteBehind
+from apps.lib.process.write_behind import NotWritten, WriteBehind
 from apps.releases.download_rows import TeamDownload
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
 

@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
-from apps.lib.search_terms import begins_a_part, simple_words, spellings, words_of
+from apps.lib.text.search_terms import begins_a_part, simple_words, spellings, words_of
 from apps.releases.catalogue import indexing, similar
 from apps.releases.catalogue.search import Keys, among, in_names, in_namespaces, words_in
 from apps.releases.models import Kind, SearchDoc

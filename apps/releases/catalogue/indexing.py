@@ -10,8 +10,8 @@ from django.db.models import Sum
 
 from apps.accounts.models import Namespace
 from apps.lib import versions
-from apps.lib.search_terms import prose_words, simple_words, terms_of
-from apps.lib.spelling import ONE_EDIT, grams
+from apps.lib.text.search_terms import prose_words, simple_words, terms_of
+from apps.lib.text.spelling import ONE_EDIT, grams
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from apps.releases.search_rows import SearchFacet, SearchGram, SearchWord
 

@@ -28,7 +28,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from apps.accounts.models import Namespace
-from apps.lib.search_terms import spellings, words_of
+from apps.lib.text.search_terms import spellings, words_of
 from apps.releases.catalogue.indexing import README
 from apps.releases.models import SearchDoc
 from apps.releases.search_rows import SearchFacet, SearchWord

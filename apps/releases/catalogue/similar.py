@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 
 from django.db.models import Count, Exists, OuterRef
 
-from apps.lib.search_terms import simple_words
-from apps.lib.spelling import distance, edits_in, grams, shared_grams
+from apps.lib.text.search_terms import simple_words
+from apps.lib.text.spelling import distance, edits_in, grams, shared_grams
 from apps.releases.catalogue.search import among, in_namespaces, indexes_in_memory, words_in
 from apps.releases.models import SearchDoc
 from apps.releases.search_rows import SearchGram

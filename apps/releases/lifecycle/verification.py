@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
-from apps.blobs import scrub
+from apps.blobs.care import scrub
 from apps.jobs import queue
 from apps.jobs.claims import Claim
 from apps.lib.errors import Conflict

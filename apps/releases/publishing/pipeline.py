@@ -18,9 +18,9 @@ from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
 from apps.jobs.claims import Claim
-from apps.lib import metrics, traces
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import Reason
+from apps.lib.process import metrics, traces
 from apps.releases.models import READY, WORKING, Release, State, Stored
 from apps.releases.publishing import ledger, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point

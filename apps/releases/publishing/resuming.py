@@ -17,15 +17,15 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.accounts.access import reauthorising
 from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import reauthorising
 from apps.artifacts import chunked
 from apps.artifacts.errors import OutOfOrder, UploadUnknown
 from apps.blobs import ingest, store
 from apps.jobs import database_availability
-from apps.lib.bodies import Disconnected, Incomplete, TooSlow
 from apps.lib.digests import DigestMismatch
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, Reason, RegistryError, TooLarge
+from apps.lib.net.bodies import Disconnected, Incomplete, TooSlow
 from apps.releases.models import Release, State
 from apps.releases.publishing import drafting, quotas, reserving, staging
 from apps.releases.publishing.fault_injection import fault_point

@@ -38,15 +38,11 @@ class Command(BaseCommand):
         with transaction.atomic(), connection.cursor() as cursor:
             for line in statements:
                 cursor.execute(line)
-        self._limit_time(time_outs)
-        self.stdout.write(f"{web} and {signing} have the privileges of this version.")
-
-    def _limit_time(self, lines: list[str]) -> None:
-        """The owner of the tables may not change other roles, unless it created them."""
         try:
             with transaction.atomic(), connection.cursor() as cursor:
-                for line in lines:
+                for line in time_outs:
                     cursor.execute(line)
-        except DatabaseError:
+        except DatabaseError:  # the owner of the tables may not change other roles, unless it created them
             self.stderr.write("This role may not set time-outs for the others. As a superuser, run:")
-            self.stderr.write("".join(f"  {line};\n" for line in lines), ending="")
+            self.stderr.write("".join(f"  {line};\n" for line in time_outs), ending="")
+        self.stdout.write(f"{web} and {signing} have the privileges of this version.")

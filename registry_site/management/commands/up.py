@@ -15,9 +15,9 @@ from apps.jobs import heartbeats
 from apps.jobs.models import WORKING, Job
 from apps.lib.errors import RegistryError
 from apps.modules import publishing
-from registry_site import env, logs
+from registry_site import env, healthcheck, logs
 from registry_site.server import serving
-from registry_site.startup import bootstrap, die_with_parent, first_run, probe, schema, shared_keys, startup_message
+from registry_site.startup import bootstrap, die_with_parent, first_run, schema, shared_keys, startup_message
 from registry_site.startup.certificates import Served
 from registry_site.startup.command_line import first_line
 from registry_site.startup.supervisor import FORKS, Child, Supervisor
@@ -139,9 +139,9 @@ class Readiness:
         self.missing = ""
         self.last_report = heartbeats.newest()
 
-    def ask(self, path: str) -> probe.Answer:
+    def ask(self, path: str) -> healthcheck.Answer:
         listen = (settings.LISTEN_HOST, settings.LISTEN_PORT)
-        return probe.ask(path, listen=listen, public_host=settings.PUBLIC_HOST, files=self.files)
+        return healthcheck.ask(path, listen=listen, public_host=settings.PUBLIC_HOST, files=self.files)
 
     def is_up(self) -> bool:
         return self.ask("/healthz").status == 200  # noqa: PLR2004

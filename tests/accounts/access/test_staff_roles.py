@@ -1,12 +1,7 @@
 """Operator and Auditor: what each may do at the gate, and that neither makes more of itself."""
 
-from importlib import import_module
-from types import SimpleNamespace
-
 import pytest
-from django.apps import apps
 from django.contrib.auth.models import Group, Permission
-from django.db import connection
 from django.urls import reverse
 
 from apps.accounts.access import gate, staff_roles
@@ -80,19 +75,6 @@ def test_what_an_auditor_was_given_as_a_member_stays_theirs(acme, staff):
     Grant.objects.create(namespace=acme, user=auditor, role=Role.PUBLISHER)
 
     assert gate.role_on(Viewer(auditor), acme) == Role.PUBLISHER
-
-
-def test_staff_from_before_the_roles_keep_what_they_may(acme, olga):
-    """As the migration finds them: nobody has the permission, and perhaps it is not there yet."""
-    sam = person("sam", is_staff=True)
-    Permission.objects.filter(codename="operate_namespace").delete()
-    assert gate.role_on(Viewer(sam), acme) == Role.READER
-
-    migration = import_module("apps.accounts.migrations.0007_staff_roles")
-    migration.keep_what_staff_may(apps, SimpleNamespace(connection=connection))
-
-    assert gate.role_on(Viewer(User.objects.get(pk=sam.pk)), acme) == Role.OWNER
-    assert not olga.user_permissions.exists()
 
 
 @pytest.mark.parametrize("what", ["namespaces", "teams"])

@@ -14,8 +14,8 @@ from structlog.testing import capture_logs
 
 from apps.accounts.access import throttling
 from apps.lib.errors import Invalid, TooManyAttempts
-from apps.lib.forwarding import network_of
-from apps.lib.rates import Rate, span
+from apps.lib.net.forwarding import network_of
+from apps.lib.settings_values.rates import Rate, span
 from registry_site.backends.cache import DatabaseCounters
 from tests.live import CHECKOUT
 from tests.postgres import free_port

@@ -13,7 +13,7 @@ from fido2.utils import websafe_encode
 from apps.accounts.identity import sign_ins
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
-from apps.lib.rates import Rate
+from apps.lib.settings_values.rates import Rate
 from tests.accounts.identity.test_second_factor import PAGE, code_of, password, set_up, signed_in
 from tests.builders.passkeys import Passkey
 from tests.portal.people.test_reauthentication import NEW_TOKEN

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.lib.rates import Rate
+from apps.lib.settings_values.rates import Rate
 from tests.accounts.identity.openid.conftest import acme_id, begin, browser, key, sign_on
 
 __all__ = ["acme_id", "browser", "key", "sign_on"]

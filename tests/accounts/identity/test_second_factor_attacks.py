@@ -10,7 +10,7 @@ from django.contrib import admin
 from django.contrib.sessions.models import Session
 
 from apps.audit.models import AuditEvent
-from apps.portal.people import reauthentication
+from apps.portal.frame import reauthentication
 from tests.accounts.identity.test_passkeys import KEYS, register
 from tests.accounts.identity.test_second_factor import (
     PAGE,

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
-from apps.lib.rates import Rate
+from apps.lib.settings_values.rates import Rate
 
 pytestmark = pytest.mark.both
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from allauth.socialaccount.models import SocialAccount
 
-from apps.accounts.identity.openid import metadata as openid_metadata
-from apps.accounts.identity.saml import metadata as saml_metadata
+from apps.accounts.identity.sign_on import openid_metadata, saml_metadata
 from apps.accounts.models import GroupMapping, Membership, Team, User
 from apps.audit.models import AuditEvent
 from tests.accounts.identity.openid.conftest import begin, browser, viewer_of

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.db import transaction
 
-from registry_site.server.request import Utf8Request
+from registry_site.server.handler import Utf8Request
 from tests.house.fuzzing import requests
 from tests.house.policy.table import TABLES, cells_of
 from tests.house.routes import all_routes

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.lib.archives.child.inspecting import members
+from apps.lib.archives.child_inspecting import members
 from apps.lib.archives.rules.limits import Clock
 from apps.lib.archives.sandboxed import Refusal
 from tests.builders.archives import corpus

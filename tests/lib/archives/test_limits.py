@@ -63,6 +63,6 @@ def test_a_slow_archive_is_refused_at_the_deadline(data: bytes, form: sandboxed.
     ids=["global headers", "names together", "records together", "a name", "a path"],
 )
 def test_what_a_tar_may_pile_up_is_bounded(monkeypatch, code: str, limits: sandboxed.Limits, items: list[Item]):
-    monkeypatch.setattr("apps.lib.archives.tars.reader._MAX_ABOUT_ALL_BYTES", 10_000)
+    monkeypatch.setattr("apps.lib.archives.tar_reader._MAX_ABOUT_ALL_BYTES", 10_000)
 
     assert refused(gz(tar(items)), limits=limits).reasons[0].code == code

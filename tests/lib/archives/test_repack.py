@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from apps.lib.archives import sandboxed
-from apps.lib.archives.child.repacking import ZipWriter, repack_members
+from apps.lib.archives.child_repacking import ZipWriter, repack_members
 from tests.builders.archives import MODULE, Case, module_zip, tar_corpus
 from tests.builders.tars import Item, gz, module_tar, pax, tar, with_path, xz
 from tests.builders.zips import Member, build

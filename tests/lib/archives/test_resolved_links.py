@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from apps.lib.archives import sandboxed
-from apps.lib.archives.child.repacking import ZipWriter
+from apps.lib.archives.child_repacking import ZipWriter
 from apps.lib.archives.links import Tree
 from tests.builders.tars import GNU, OLD, Item, gz, long_name, pax, tar
 from tests.builders.zips import Member, build
@@ -233,7 +233,7 @@ def test_a_large_file_is_written_under_each_of_its_names(repack):
 
 
 def test_a_linked_file_that_would_fill_the_memory_is_refused(monkeypatch):
-    monkeypatch.setattr("apps.lib.archives.child.repacking._MAX_LINKED_BYTES", MIB)
+    monkeypatch.setattr("apps.lib.archives.child_repacking._MAX_LINKED_BYTES", MIB)
     written: list[bytes] = []
 
     entry = sandboxed.Entry("a.bin", 2 * MIB, 0o644, is_dir=False)

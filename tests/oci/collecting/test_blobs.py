@@ -177,7 +177,7 @@ def test_while_storage_is_away_nothing_is_lost_and_the_next_run_goes_on(repo, da
         raise store.StorageUnavailable("gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr("apps.blobs.local.LocalBackend.delete", away)
+        patch.setattr("apps.blobs.backends.local.LocalBackend.delete", away)
         figures = gc.collect()
     assert (figures.is_complete, figures.blobs, len(stored_files())) == (False, 0, 5)
 

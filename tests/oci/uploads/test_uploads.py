@@ -4,7 +4,7 @@ import pytest
 
 from apps.artifacts.models import Repository, UploadSession
 from apps.blobs.models import Blob, State
-from apps.lib.bodies import ARRIVED
+from apps.lib.net.bodies import ARRIVED
 from tests.oci.uploading import code_of, sha256, sha512
 
 DATA = bytes(range(256)) * 40

@@ -10,7 +10,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Scope
 from apps.artifacts.models import Repository, UploadSession
-from apps.oci.tokens import registry_tokens
+from apps.oci import registry_tokens
 from tests.oci.uploading import Uploader, code_of, sha256
 
 DATA = b"a layer" * 100

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.blobs.integrity import known
+from apps.blobs.care.integrity import known
 from apps.blobs.models import Blob
 from tests.portal.providers.rows import provider_version, row_of_key
 

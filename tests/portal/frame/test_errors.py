@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import include, path
 
 from apps.lib import errors
-from registry_site.server.request import Utf8Request
+from registry_site.server.handler import Utf8Request
 from registry_site.urls import handler400, handler403, handler404, handler500  # noqa: F401  # read from ROOT_URLCONF
 from registry_site.urls import urlpatterns as site
 

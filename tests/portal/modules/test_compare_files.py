@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from apps.lib import diffs
-from apps.lib.diffs import Effort
+from apps.lib.text import diffs
+from apps.lib.text.diffs import Effort
 from apps.modules.comparing import texts
 from apps.modules.models import ModuleVersion
 from tests.builders.archives import module_zip

@@ -16,6 +16,9 @@ def test_every_file_is_listed_and_what_its_package_holds():
     assert found == SUMS
 
 
-def test_a_package_names_its_version_source_and_licence():
+def test_a_package_names_its_version_source_and_licence_and_is_in_the_notice():
+    notice = (settings.BASE_DIR / "NOTICE").read_text()
     assert [package["name"] for package in PACKAGES if package["version"] not in package["source"]] == []
     assert [package["name"] for package in PACKAGES if package["license_file"] not in package["sha256"]] == []
+    assert [one["name"] for one in PACKAGES if f"\n{one['name']} {one['version']}\n" not in notice.lower()] == []
+    assert [one["name"] for one in PACKAGES if f"static/vendor/{one['license_file']}" not in notice] == []

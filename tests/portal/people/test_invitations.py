@@ -11,7 +11,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Invitation, Role, User
 from apps.accounts.people import invitations
 from apps.audit.models import AuditEvent
-from apps.lib.rates import Rate
+from apps.lib.settings_values.rates import Rate
 
 PASSWORD = "ripe plums in august"
 ERIN = {"username": "erin", "password": PASSWORD, "again": PASSWORD}

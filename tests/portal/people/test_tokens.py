@@ -14,7 +14,7 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope
 from apps.audit.models import AuditEvent
 from apps.portal.frame.one_time_secret import COOKIE_NAME
-from apps.portal.people.tokens import ways_to_use
+from apps.portal.snippets.client_setup import ways_to_use
 
 NEW = {"label": "CI of vpc", "scope": "publish", "days": "90"}
 

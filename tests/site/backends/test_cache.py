@@ -16,7 +16,7 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
-from apps.lib.rates import Rate
+from apps.lib.settings_values.rates import Rate
 from registry_site.backends import redis_cache as ours
 from registry_site.backends.cache import MemoryCounters
 from registry_site.server import health

@@ -10,8 +10,7 @@ from django.test import Client
 
 from apps.http.ready import ready_of
 from registry_site.front.front import Front
-from registry_site.front.lease import Lease
-from registry_site.front.peers import Peers
+from registry_site.front.lease import Lease, Peers
 from registry_site.front.questions import question_of
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from registry_site import middleware
-from registry_site.front.access_lines import AccessLines
+from registry_site.server import middleware
+from registry_site.server.access_lines import AccessLines
 
 COMMON: dict[str, Any] = {
     "method": "GET",

@@ -13,12 +13,12 @@ import httpx
 import pytest
 from django.db import connections
 
-from registry_site.front.peers import Peers, peers_at
+from registry_site.front.lease import Peers, peers_at
 from tests.builders.archives import module_zip
 from tests.live import CHECKOUT, Live
 from tests.postgres import free_port
 
-JOIN = "import sys; from pathlib import Path; from registry_site.front.peers import Peers; "
+JOIN = "import sys; from pathlib import Path; from registry_site.front.lease import Peers; "
 JOIN += "peers = Peers(Path(sys.argv[1])); print(peers.are_none(), flush=True); input()"
 
 

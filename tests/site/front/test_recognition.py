@@ -2,8 +2,8 @@
 
 import pytest
 
-from registry_site.front.access_lines import Line
-from registry_site.front.recognition import MOST, MOST_BYTES, Known, Recognition
+from registry_site.front.questions import MOST, MOST_BYTES, Known, Recognition
+from registry_site.server.access_lines import Line
 from tests.site.front.asking import scope_of
 
 PLAIN = [(b"host", b"testserver"), (b"accept", b"*/*")]

@@ -9,7 +9,7 @@ import threading
 import pytest
 import structlog
 
-from apps.lib.redaction import HIDDEN
+from apps.lib.text.redaction import HIDDEN
 from registry_site import logs
 from tests.builders import canaries
 

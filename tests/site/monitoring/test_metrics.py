@@ -14,8 +14,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from apps.accounts.models import ApiToken
 from apps.jobs import heartbeats
 from apps.jobs.models import Job, State
-from apps.lib import metrics
-from apps.lib.forwarding import TrustedProxies
+from apps.lib.net.forwarding import TrustedProxies
+from apps.lib.process import metrics
 from registry_site.monitoring import sharing
 from registry_site.server import health
 from registry_site.server.forwarded import DIRECT_PEER, decide

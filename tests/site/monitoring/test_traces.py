@@ -23,7 +23,7 @@ import registry_site.wsgi
 from django.conf import settings
 from django.db import connection
 from apps.blobs import backends
-from apps.lib import traces
+from apps.lib.process import traces
 print(json.dumps({
     "imported": "registry_site.monitoring.tracing" in sys.modules,
     "middleware": settings.MIDDLEWARE[0],

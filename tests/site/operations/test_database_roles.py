@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from apps.audit import chain, pruning
+from apps.audit import chain
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, Link
 from apps.audit.recorder import record
@@ -130,7 +130,7 @@ def old_and_young() -> Link:
 def test_the_web_role_prunes_what_is_old(roles):
     old_and_young()
     with role(WEB):
-        assert pruning.prune() == 1
+        assert chain.prune() == 1
 
     assert [event.actor_id for event in AuditEvent.objects.order_by("pk")] == [2, None]
     assert chain.verify().problems == []

@@ -10,10 +10,10 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from apps.blobs import local
+from apps.blobs.backends import local
 from apps.jobs import heartbeats
 from apps.jobs.models import Heartbeat, Job
-from apps.lib import kek_urls
+from apps.lib.settings_values import kek_urls
 from apps.signing import kms, vault
 from apps.signing.models import Custody, PrivateKey, SigningKey
 from registry_site.celery import app

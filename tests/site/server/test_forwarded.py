@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apps.lib.forwarding import PROXIED, TrustedProxies
+from apps.lib.net.forwarding import PROXIED, TrustedProxies
 from registry_site.server import forwarded
 
 

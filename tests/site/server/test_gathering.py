@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from apps.lib.bodies import Disconnected, TooSlow
 from apps.lib.errors import TooLarge, Unavailable
+from apps.lib.net.bodies import Disconnected, TooSlow
 from registry_site.server import request_body
 from registry_site.server.request_body import EACH, Gathering, Sender
 

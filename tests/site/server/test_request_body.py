@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from apps.lib.bodies import Disconnected, TooSlow
+from apps.lib.net.bodies import Disconnected, TooSlow
 from registry_site.server.first_step import FirstStepLoop
 from registry_site.server.request_body import AHEAD, GATHERED, Gathering, RequestBody, Sender
 from tests.site.processes import eventually

@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import get_resolver
 
-from apps.lib import bodies
+from apps.lib.net import bodies
 from tests.house.routes import METHODS, all_routes
 
 LARGE = b"x" * (settings.JSON_MAX_BYTES + 1)

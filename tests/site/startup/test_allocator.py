@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from registry_site.startup import allocator
+from registry_site.startup import command_line as allocator
 from tests.live import CHECKOUT
 
 THREADS = 12
 HEAPS = """
 import ctypes, threading
-from registry_site.startup import allocator
+from registry_site.startup import command_line as allocator
 {before}
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
@@ -38,10 +38,10 @@ def heaps(before: str) -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc alone has these heaps")
 def test_threads_share_two_heaps():
-    assert heaps("allocator.settle()") <= 2 < heaps("")
+    assert heaps("allocator.settle_allocator()") <= 2 < heaps("")
 
 
 def test_elsewhere_than_on_linux_nothing_happens(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.platform", "darwin")
     monkeypatch.setattr("ctypes.CDLL", None)
-    allocator.settle()
+    allocator.settle_allocator()

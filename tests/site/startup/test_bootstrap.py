@@ -128,7 +128,7 @@ def test_pip_takes_over_where_uv_fails(machine: Machine) -> None:
     [
         "import registry_site.wsgi",
         # A thread that computes lets readers go on sooner than by Python's default.
-        "import registry_site.asgi, sys; assert sys.getswitchinterval() <= 0.001",
+        "import registry_site.server.asgi, sys; assert sys.getswitchinterval() <= 0.001",
     ],
 )
 def test_a_web_process_needs_nothing_that_its_parent_has_loaded(tmp_path: Path, code: str) -> None:

@@ -7,8 +7,8 @@ import sys
 import pytest
 from django.conf import settings
 
-from apps.lib.forwarding import TrustedProxies
-from apps.lib.kek_urls import parse_all
+from apps.lib.net.forwarding import TrustedProxies
+from apps.lib.settings_values.kek_urls import parse_all
 from registry_site.startup import checks
 
 pytestmark = pytest.mark.both

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from apps.blobs.local import LocalBackend
+from apps.blobs.backends.local import LocalBackend
 from registry_site.server import files
 from registry_site.startup import bootstrap, certificates, startup_message
 from tests.blobs.test_power_cut import DIGEST, KEY, WHOLE

@@ -50,7 +50,17 @@ class Collector:
         if len(self.private_keys) < MAX_KEYS and _has_key(head):
             self.private_keys.append(entry.name)
         if rank is not None:
-            self._store(rank, entry.name, head[:text_bytes])
+            text = head[:text_bytes]
+            insort(self._texts, (rank, entry.name, text))
+            self._size += len(text)
+            # What has no room now never will: later texts can only move it further back.
+            while self._size > self._limits.texts_bytes:
+                rank, name, text = self._texts.pop()
+                self._size -= len(text)
+                room = self._limits.texts_bytes - self._size
+                if room > 0:
+                    self._texts.append((rank, name, text[:room]))
+                    self._size += room
 
     @property
     def texts(self) -> dict[str, bytes]:
@@ -62,31 +72,15 @@ class Collector:
         name = entry.name.casefold()
         return next((rank for rank, pattern in enumerate(self._patterns) if pattern.fullmatch(name)), None)
 
-    def _store(self, rank: int, name: str, text: bytes) -> None:
-        insort(self._texts, (rank, name, text))
-        self._size += len(text)
-        # What has no room now never will: later texts can only move it further back.
-        while self._size > self._limits.texts_bytes:
-            rank, name, text = self._texts.pop()
-            self._size -= len(text)
-            room = self._limits.texts_bytes - self._size
-            if room > 0:
-                self._texts.append((rank, name, text[:room]))
-                self._size += room
-
 
 def _has_key(head: bytes) -> bool:
     """Whether a private key begins there, followed by bytes of a key. A placeholder has none."""
     for begin in _PRIVATE_KEY.finditer(head, 0, KEY_BYTES):
         body = head[begin.end() : begin.end() + KEY_BODY_BYTES].partition(b"-----")[0]
-        if any(_is_key_line(line) for line in _KEY_LINE.findall(body)):
+        # Base64 of random bytes has letters of each kind; a run of one letter or a path in lower case has not.
+        if any(all(letters.search(line) for letters in _KEY_LETTERS) for line in _KEY_LINE.findall(body)):
             return True
     return False
-
-
-def _is_key_line(line: bytes) -> bool:
-    """Whether it could be base64 of random bytes, which a run of one letter or a path in lower case could not."""
-    return all(letters.search(line) for letters in _KEY_LETTERS)
 
 
 def _head(pieces: Iterator[bytes], most: int) -> bytes:

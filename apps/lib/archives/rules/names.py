@@ -21,17 +21,12 @@ def broken_names(names: Iterable[str], limits: Limits) -> Iterator[Reason]:
     names = list(names)
     bad = False
     for name in names:
-        reason = _broken(name, limits)
-        if reason:
+        code, found, expected = _whole(name, limits) or _parts(name, limits) or ("", "", "")
+        if code:
             bad = True
-            yield reason
+            yield Reason(code, found, expected, _RENAME, shown(name))
     if not bad:
         yield from _clashes(names)
-
-
-def _broken(name: str, limits: Limits) -> Reason | None:
-    code, found, expected = _whole(name, limits) or _parts(name, limits) or ("", "", "")
-    return Reason(code, found, expected, _RENAME, shown(name)) if code else None
 
 
 def _whole(name: str, limits: Limits) -> tuple[str, str, str] | None:

@@ -1,0 +1,1 @@
+"""Care for stored bytes: scrubbing, copies, orphans, quarantine of damaged bytes."""

@@ -1,0 +1,1 @@
+"""Settings with a grammar of their own, and what is wrong with them."""

@@ -1,0 +1,1 @@
+"""Texts: differences, colours, spelling, words to search for, secrets to leave out."""

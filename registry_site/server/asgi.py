@@ -1,0 +1,368 @@
+"""The WSGI application behind granian's ASGI interface, in threads, streaming both ways.
+
+A request gets a thread only when there is work: small bodies are gathered first, health checks need none, and uploads,
+which wait for their senders, have their own threads. Slow senders and readers wait on the loop.
+
+Why not granian's own WSGI interface: in 2.8.7 its `wsgi.input.read(n)` never returns, and keeps a core busy, once an
+HTTP/2 stream was reset in the middle of its body (a browser's cancelled upload is enough). Its ASGI interface reports
+the disconnect. Why not a2wsgi's middleware: it hops between thread and loop for every part of an answer, which doubled
+the time of a small one. This needs one hop, and no thread while a slow reader takes a download.
+"""
+
+import asyncio
+import contextvars
+import io
+import json
+import signal
+import string
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote_from_bytes
+
+import structlog
+from a2wsgi.asgi_typing import HTTPScope, Receive
+from a2wsgi.wsgi import build_environ
+from django.conf import settings
+from django.core.handlers.wsgi import get_path_info
+from django.db import close_old_connections
+from django.urls import Resolver404, resolve
+
+from apps.http.ready import Ready, ready_of
+from apps.lib.errors import RegistryError
+from apps.lib.net import bodies
+from apps.lib.net.bodies import Disconnected
+from registry_site import wsgi
+
+# isort: split
+# After wsgi, which loads the apps: since Python 3.14 granian's workers are no forks of a process that did.
+from apps.http import byte_ranges
+from apps.releases.publishing.waiting import ASKED, OFFERED
+from registry_site.front.front import front
+from registry_site.front.questions import Question, question_of
+from registry_site.front.table import Origin
+from registry_site.server import health
+from registry_site.server.access_lines import access_lines
+from registry_site.server.connections import WATCHES_FILES, Peer, connections
+from registry_site.server.first_step import on_the_loop
+from registry_site.server.middleware import ORIGIN
+from registry_site.server.request_body import Gathering, RequestBody, Sender
+from registry_site.server.waiting import WaitingRoom
+
+log = structlog.get_logger("larder.asgi")
+Message = dict[str, Any]
+Send = Callable[[Message], Awaitable[None]]
+
+READ_ONLY = ("GET", "HEAD", "OPTIONS", "TRACE")  # no view reads a body with these
+# granian buffers four pieces of a download before it waits for the reader.
+PIECE = 64 * 1024
+PATHSEND = "http.response.pathsend"
+# An HTTP/1.1 sender that has read the head of a refusal stops within this time.
+QUIET_SECONDS = 1.0
+# A request takes the GIL again after each query and each hand-over, and waits so long for a thread that computes.
+# Python's 5 ms made reads of 5 ms take 170 while one thread refused slow clients, and 30 with this.
+SWITCH_SECONDS = 0.001
+NOTHING: Any = io.BytesIO()
+NOSNIFF = (b"x-content-type-options", b"nosniff")
+_END = object()
+
+
+@dataclass(slots=True)
+class Answer:
+    """The application's answer: `whole`, an iterator of `parts`, or a `file` that granian sends."""
+
+    status: int = 500
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    whole: bytes = b""
+    parts: Iterator[bytes] | None = None
+    file: str = ""
+    close: Callable[[], None] = lambda: None
+    ready: Ready | None = None
+
+    def start(self, status: str, headers: list[tuple[str, str]], _exc_info: object = None) -> Callable[[bytes], object]:
+        """WSGI's start_response. Django does not use the write() that it returns."""
+        self.status = int(status[:3])
+        # Django writes a space before a cookie, which makes an answer over HTTP/2 malformed (RFC 9113, 8.2.1).
+        self.headers = [(name.lower().encode("latin-1"), value.strip().encode("latin-1")) for name, value in headers]
+        return lambda _: None
+
+
+def _call(environ: dict[str, Any]) -> Answer:
+    answer = Answer()
+    result: Any = wsgi.application(environ, answer.start)
+    answer.close = result.close
+    if result.streaming:
+        answer.parts = iter(result)
+        # Another thread may make the last part; this one must not keep a connection until then.
+        close_old_connections()
+    else:
+        answer.ready = ready_of(result)
+        if isinstance(result, byte_ranges.WholeFile):
+            answer.file = str(result.path)
+        answer.whole = b"".join(result)
+        result.close()
+    return answer
+
+
+def _next(parts: Iterator[bytes]) -> Any:
+    try:
+        return next(parts, _END)
+    finally:
+        close_old_connections()
+
+
+def environ_of(scope: HTTPScope) -> dict[str, Any]:
+    """Return a2wsgi's environ with four corrections and an empty input."""
+    query = quote_from_bytes(scope["query_string"], safe=string.punctuation)  # a2wsgi takes only ASCII
+    # X_Forwarded_For and X-Forwarded-For become one key of the environ: like nginx, drop names with an underscore.
+    headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
+    readable: HTTPScope = {**scope, "query_string": query.encode(), "headers": headers}
+    environ: dict[str, Any] = dict(build_environ(readable, NOTHING))
+    # Over HTTP/2 browsers send one field per cookie, to be joined by "; " (RFC 9113, 8.2.3).
+    cookies = [value for name, value in scope["headers"] if name == b"cookie"]
+    if cookies:
+        environ["HTTP_COOKIE"] = b"; ".join(cookies).decode("latin-1")
+    # HTTP/2 and chunked uploads send no length: the input ends with the body (D2).
+    # Over HTTP/2 nobody can tell whether a file is still being read: the connection goes on with other answers.
+    can_send_files = WATCHES_FILES and not is_http2(scope) and PATHSEND in (scope.get("extensions") or {})
+    offered = {OFFERED: True, byte_ranges.OFFERED: can_send_files}
+    return environ | {"wsgi.input_terminated": True, "wsgi.errors": sys.stderr} | offered
+
+
+def is_http2(scope: HTTPScope) -> bool:
+    return scope["http_version"].startswith("2")
+
+
+def client_of(scope: HTTPScope) -> Peer:
+    address, port = scope.get("client") or ("", 0)
+    return address, int(port)  # granian passes it as text
+
+
+class Application:
+    """The ASGI application. Only uploads wait for their client in a thread.
+
+    Whose body did not come is refused in a thread of its own, one after the other: when many slow clients reach their
+    time-out together, reads would otherwise wait for each of them to leave a thread and the GIL.
+    """
+
+    def __init__(self) -> None:
+        self.threads = ThreadPoolExecutor(settings.WEB_THREADS, thread_name_prefix="web")
+        self.upload_threads = ThreadPoolExecutor(settings.UPLOAD_THREADS, thread_name_prefix="upload")
+        self.refusal_thread = ThreadPoolExecutor(1, thread_name_prefix="refusal")
+        self.readiness_thread = ThreadPoolExecutor(1, thread_name_prefix="readyz")
+        self.gathering = Gathering()
+        self.waiting_room = WaitingRoom()
+
+    async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        if await front.has_answered_at_once(scope, send):
+            connections.note(client_of(scope))
+            return
+        await on_the_loop()
+        access_lines.flush()
+        with connections.request(client_of(scope)):
+            await self._handle(scope, receive, send)
+
+    async def _handle(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        if scope["method"] in ("GET", "HEAD") and scope["path"] == "/healthz":
+            await send_document(send, scope, HTTPStatus.OK, health.ALIVE)
+        elif scope["method"] in ("GET", "HEAD") and scope["path"] == "/readyz":
+            status, document = await asyncio.get_running_loop().run_in_executor(self.readiness_thread, health.readiness)
+            await send_document(send, scope, status, document)
+        else:
+            question = question_of(scope)
+            if question is not None and await front.has_answered(scope, question, send):
+                return
+            try:
+                await Exchange(self, scope, Sender(receive), send, question).run()
+            finally:
+                if question is not None:
+                    front.settle(question, is_ready=False)
+
+
+class Stalled(Exception):
+    """The client has stopped reading its answer."""
+
+
+class Exchange:
+    def __init__(
+        self, application: Application, scope: HTTPScope, sender: Sender, send: Send, question: Question | None
+    ) -> None:
+        self.application = application
+        self.question = question
+        self.threads = application.threads
+        self.sender = sender
+        self.send = send
+        self.environ = environ_of(scope)
+        self.client = client_of(scope)
+        self.method = scope["method"]
+        self.is_http2 = is_http2(scope)
+        self.context = contextvars.copy_context()
+
+    async def run(self) -> None:
+        try:
+            await self._run()
+        except Stalled:
+            log.info("client_stalled", path=self.environ["PATH_INFO"])
+            # Over HTTP/2 the connection may carry other answers, so only this one ends early.
+            if not self.is_http2:
+                connections.cut(self.client)
+
+    async def _run(self) -> None:
+        view = None if self.method in READ_ONLY else self._view()
+        if view is None:
+            await self._answer()
+        elif bodies.is_streamed(view, self.method):
+            # Let the view read the body as it arrives, in a thread that may have to wait.
+            self.threads = self.application.upload_threads
+            body = RequestBody(asyncio.get_running_loop(), self.sender)
+            self.environ["wsgi.input"] = body
+            try:
+                if not self._asks_first():
+                    refusal = await body.begin(self.application.gathering)
+                    self.environ[bodies.ARRIVED] = body.has_arrived
+                    if refusal is not None:
+                        self.threads = self.application.refusal_thread
+                        if self.method != "PATCH":  # it continues an upload, and what came counts
+                            self.environ[bodies.REFUSAL] = refusal
+                await self._answer(body)
+            finally:
+                await body.close()
+        else:
+            await self._gather()
+
+    def _view(self) -> Callable[..., Any] | None:
+        try:
+            return resolve(get_path_info(self.environ)).func
+        except Resolver404:
+            return None
+
+    def _asks_first(self) -> bool:
+        """Tell whether the client waits for `100 Continue`, which the first read of the body sends."""
+        return bool(self.environ.get("HTTP_EXPECT", "").lower() == "100-continue")
+
+    async def _gather(self) -> None:
+        """Call the view with the whole body, or with the reason why there is none."""
+        if bodies.refusal(self.environ, limit=settings.JSON_MAX_BYTES) is not None:  # the length is too large
+            await self._answer()
+            return
+        with self.application.gathering.place() as place:
+            try:
+                body = await self.application.gathering.body(self.sender, place, limit=settings.JSON_MAX_BYTES)
+                self.environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
+            except Disconnected:
+                # Only the sender of a broken chunk reads it; the others are gone.
+                await self._send(Answer(HTTPStatus.BAD_REQUEST, [NOSNIFF]))
+                return
+            except RegistryError as refusal:
+                self.environ[bodies.REFUSAL] = refusal
+                self.threads = self.application.refusal_thread
+            await self._answer()
+
+    async def _in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.threads, self.context.run, work, *arguments)
+
+    async def _answer(self, body: RequestBody | None = None) -> None:
+        answer: Answer = await self._in_thread(_call, self.environ)
+        if self.question is not None:
+            is_ready = answer.ready is not None and front.store(
+                self.question,
+                answer.ready,
+                status=answer.status,
+                headers=tuple(answer.headers),
+                body=answer.whole,
+                origin=Origin(**self.environ.get(ORIGIN, {})),
+            )
+            front.settle(self.question, is_ready=is_ready)
+        if body is not None:
+            await body.close()
+        while (waiting := self.environ.get(ASKED)) is not None:
+            await self.application.waiting_room.wait(waiting)
+            answer = await self._in_thread(_call, self.environ)
+        await front.tell(self.method, self.environ["PATH_INFO"], answer.status)
+        if answer.status == HTTPStatus.REQUEST_TIMEOUT and not self.is_http2:
+            answer.headers.append((b"connection", b"close"))
+        if self._is_refusal(answer):
+            await self._refuse(answer)
+        else:
+            await self._send(answer)
+
+    async def _send(self, answer: Answer) -> None:
+        await self.send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        if answer.file:
+            connections.sends_file(self.client, self.environ["PATH_INFO"])
+            await self.send({"type": PATHSEND, "path": answer.file})
+            return
+        # HEAD answers without a body: over HTTP/2 granian would send it.
+        is_head = self.method == "HEAD"
+        if answer.parts is not None:
+            try:
+                while not is_head and (part := await self._in_thread(_next, answer.parts)) is not _END:
+                    for start in range(0, len(part), PIECE):
+                        await self._send_body(part[start : start + PIECE], more=True)
+            finally:
+                await self._in_thread(answer.close)
+        await self._send_body(b"" if is_head else answer.whole, more=False)
+
+    async def _send_body(self, body: bytes, *, more: bool) -> None:
+        try:
+            async with asyncio.timeout(2 * settings.CLIENT_TIMEOUT):
+                await self.send({"type": "http.response.body", "body": body, "more_body": more})
+        except TimeoutError:
+            raise Stalled from None
+
+    # --- Refusals -----------------------------------------------------------------------------------------------------
+
+    def _is_refusal(self, answer: Answer) -> bool:
+        """Tell whether the answer is an error while the sender may still be sending the body."""
+        if self.method not in ("PUT", "POST", "PATCH") or self.sender.is_done or self.sender.is_gone:
+            return False
+        return answer.parts is None and HTTPStatus.BAD_REQUEST <= answer.status != HTTPStatus.REQUEST_TIMEOUT
+
+    async def _refuse(self, answer: Answer) -> None:
+        """Keep the request open until its sender has read the refusal and stopped.
+
+        After a complete answer the server resets an HTTP/2 stream or closes an HTTP/1.1 connection. A client that still
+        sends sees only that and not the 401 or 413: curl 7.88 (Debian 12) reports the reset stream. Clients stop after
+        they have read an error; until then their bytes are dropped on the loop.
+        """
+        if not self.sender.has_begun and self._asks_first():  # it has sent nothing yet
+            await self._send(answer)
+            return
+        # Over HTTP/2 without a length curl sends everything first. An answer after the end of the body resets nothing.
+        if not answer.whole or (self.is_http2 and "CONTENT_LENGTH" not in self.environ):
+            await self.sender.drop()
+            await self._send(answer)
+            return
+        if not any(name == b"content-length" for name, _ in answer.headers):
+            answer.headers.append((b"content-length", str(len(answer.whole)).encode()))
+        # granian closes an HTTP/1.1 connection after the last byte, so hold it back until the sender is silent.
+        held_back = 0 if self.is_http2 else 1
+        end = len(answer.whole) - held_back
+        await self.send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        await self._send_body(answer.whole[:end], more=True)
+        await self.sender.drop(quiet=None if self.is_http2 else QUIET_SECONDS)
+        await self._send_body(answer.whole[end:], more=False)
+
+
+async def send_document(send: Send, scope: HTTPScope, status: int, document: dict[str, Any]) -> None:
+    body = json.dumps(document).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+        NOSNIFF,
+    ]
+    await send({"type": "http.response.start", "status": int(status), "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body, "more_body": False})
+
+
+# The parent process sends it before it stops this one: see serving.py.
+signal.signal(signal.SIGUSR1, lambda *_: health.stopping.set())
+sys.setswitchinterval(SWITCH_SECONDS)
+connections.watch()
+access_lines.start()
+application = Application()
