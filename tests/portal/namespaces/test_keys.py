@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.accounts.identity import sessions
 from apps.audit.models import AuditEvent
 from apps.signing.models import SigningKey
-from tests.builders.keys import signing_key
+from tests.builders.keys import extended, signing_key
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.sessions import confirm, fields_of, resumed
 
@@ -282,3 +282,14 @@ def test_a_revocation_waits_for_the_password_with_its_reason(dora, browser_of, a
     assert client.post(url, fields_of(page)).status_code == 303
     key.refresh_from_db()
     assert (key.state, key.reason) == ("revoked", "It leaked.")
+
+
+def test_a_key_that_its_owner_has_extended_is_renewed(browser):
+    key = signing_key("expiring")
+    browser.post(ADD, {"armor": key.armor, "source": "Cooks", "step": "save"})
+    assert 'data-expiry="warn"' in browser.get(KEYS).text
+    saved = browser.post(ADD, {"armor": extended(key).armor, "step": "save"}, follow=True)
+
+    assert "is updated to the newer version" in text_of(saved)
+    assert "data-expiry" not in browser.get(KEYS).text
+    assert SigningKey.objects.get().source == "Cooks"
