@@ -6,7 +6,6 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.signing.models import PrivateKey, SigningKey
@@ -145,13 +144,6 @@ def test_a_key_that_is_not_there_is_not_found(tofu, bob, dora, hall, registered)
         assert tofu(bob).get(f"{URL}/{name}").status_code == 404
         assert post(tofu(dora), f"/{name}/revoke", reason="No.").status_code == 404
     assert tofu(bob).get(f"/api/v1/namespaces/hall/keys/{registered.fingerprint}").status_code == 404
-
-
-def test_only_owners_with_the_scope_manage_change_keys(tofu, alice, dora, registered):
-    for client in (tofu(alice), tofu(dora, Scope.PUBLISH)):
-        for path, body in (("", {"generate": "ed25519"}), (f"/{registered.fingerprint}/revoke", {"reason": "No."})):
-            assert post(client, path, **body).status_code == 403
-    assert SigningKey.objects.get().state == "active"
 
 
 def test_the_private_half_is_in_no_answer(tofu, dora):

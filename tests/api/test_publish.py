@@ -72,13 +72,6 @@ def test_no_byte_is_read_for_an_address_that_cannot_be(tofu, alice, untouchable,
     assert response.status_code == status
 
 
-def test_hidden_and_unknown_namespaces_read_alike(tofu, charlie, upload, acme, archive):
-    for client, status in ((tofu(charlie), 404), (tofu(), 401)):
-        hidden, unknown = (upload(client, URL.replace("acme", name), archive) for name in ("acme", "acmx"))
-        assert (hidden.status_code, unknown.status_code) == (status, status)
-        assert hidden.content.replace(b"acme", b"") == unknown.content.replace(b"acmx", b"")
-
-
 def test_a_length_over_the_limit_is_413_before_a_byte_is_read(tofu, alice, untouchable, settings):
     settings.MODULE_ARCHIVE_MAX_BYTES = 999
     response = tofu(alice).put(URL, **untouchable)

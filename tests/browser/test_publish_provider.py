@@ -269,29 +269,3 @@ def test_a_draft_is_found_again_in_another_browser_and_lacks_only_the_rest(
     assert sorted(url.rpartition("/")[2] for url in sent) == rest
     page.get_by_role("button", name="Submit and publish").click()
     expect_published(page)
-
-
-def test_it_works_without_javascript(open_browser: OpenBrowser, larder_of_keys, folder):
-    page = open_browser(java_script_enabled=False).new_page()
-    page.goto(PAGE)
-    page.get_by_label("Namespace", exact=True).select_option(larder_of_keys)
-    page.get_by_label("Type", exact=True).fill("plain")
-    page.get_by_label("Version", exact=True).fill("1.2.0")
-    page.get_by_role("button", name="Continue to the files").click()
-    page.wait_for_url("**/releases/*")
-    path = folder(zips("plain"))
-    (path / "notes.txt").write_text("not for the registry")
-    page.get_by_label("Choose files").set_input_files(sorted(path.iterdir()))
-    page.get_by_role("button", name="Send the files").click()
-    expect(page.get_by_text("Not needed, and not stored: notes.txt")).to_be_visible()
-    expect(page.locator("[data-file]")).to_have_count(3)
-    page.locator("[data-file]").first.get_by_role("button", name="Remove").click()
-    expect(page.locator("[data-file]")).to_have_count(2)
-    page.get_by_role("checkbox", name="5.0").check()
-    page.get_by_role("button", name="Submit and publish").click()
-    for _ in range(60):
-        if page.locator("[data-step=published][data-step-state=done]").count():
-            break
-        page.wait_for_timeout(250)
-        page.reload()
-    expect_published(page)

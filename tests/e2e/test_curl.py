@@ -77,13 +77,6 @@ def test_a_refusal_reaches_its_reader_before_the_body_is_stored(live, shelf, cur
     eventually(lambda: live.staged() <= there)
 
 
-def test_a_token_that_may_only_read_is_told_so(live, shelf, curl):
-    status, body, _ = curl("http1-length", "/api/v1/modules/acme/vpc/aws/9.0.0", module_zip(), shelf.read)
-
-    assert status == 403
-    assert "publisher" in body["error"]["message"]
-
-
 def test_101_mb_are_refused_by_the_name_of_the_limit(live, shelf, curl):
     status, body, _ = curl("http1-length", "/api/v1/modules/acme/vpc/aws/9.0.0", bytes(101 * 1024 * 1024), shelf.manage)
 

@@ -40,19 +40,6 @@ def test_case_25_the_mirror_installs_with_both_hashes(live, depot, terraform, ad
     assert not any(path.startswith("/v1/providers/") for path in paths)
 
 
-def test_case_25_the_version_document_has_both_hashes_of_every_platform(live, depot):
-    with live.client() as client:
-        answer = client.get(f"/v1/mirror/{HOST}/yard/dns/1.1.0.json")
-    archives = answer.json()["archives"]
-
-    assert answer.headers["content-type"] == "application/json"
-    assert sorted(archives) == ["darwin_arm64", "linux_amd64", "linux_arm64"]
-    for platform, entry in archives.items():
-        shasum = download(live, "", "yard/dns", "1.1.0", platform)["shasum"]
-        assert f"zh:{shasum}" in entry["hashes"]
-        assert [one[:3] for one in sorted(entry["hashes"])] == ["h1:", "zh:"]
-
-
 def test_its_h1_is_what_clients_compute_themselves(live, depot, terraform):
     workspace = terraform()
     require(workspace, "yard/names")

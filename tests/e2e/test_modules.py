@@ -146,17 +146,6 @@ def test_case_17_netrc_sends_basic_on_head_and_get(live, shelf, terraform):
     ]
 
 
-def test_netrc_alone_opens_the_archive_of_a_private_namespace(live, shelf):
-    """Without the capability: the content-addressed URL, and Basic with a token as password (D6)."""
-    with live.client(shelf.read) as client:
-        location = client.get("/v1/modules/acme/vpc/aws/1.2.0/download").headers["X-Terraform-Get"]
-    digest, file_name = location.split("?")[0].split("/")[-2:]
-    plain = f"/archives/{digest}/{file_name}"
-    with live.client() as anybody:
-        assert anybody.get(plain).status_code == 401
-        assert anybody.get(plain, auth=("anybody", shelf.read)).status_code == 200
-
-
 ANSWERS_NEVER_GIVEN = ["open/vpc/aws/1.2.0", "open/early/aws/1.0.0-beta.1"]
 
 

@@ -60,30 +60,6 @@ def test_a_head_has_every_header_and_no_body(ask):
         assert head[1][name] == got[1][name] is not None, name
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/v2/acme/../../etc/manifests/latest",
-        "/v2//vpc/aws/manifests/latest",
-        "/v2/acme/vpc/aws//manifests/latest",
-        "/v2/acme/vpc/aws/tags/list%0a",
-        "/v2/acme%2Fvpc%2F..%2Fvpc/aws/manifests/latest",
-        "/v2/ACME/vpc/aws/manifests/latest",
-        "/v2/acme/vpc/aws/___/manifests/latest",
-        "/v2/acme/%00/aws/manifests/latest",
-        '/v2/acme/"/aws/manifests/latest',
-        "/v2/acme/%0d%0aSet-Cookie:x=1/aws/manifests/latest",
-    ],
-)
-@pytest.mark.parametrize("who", ["somebody", "nobody"])
-def test_a_name_that_is_none_is_refused_and_gets_into_no_header(ask, path, who):
-    status, headers, body = ask("GET", path, **({"secret": ""} if who == "nobody" else {}))
-
-    assert status in (400, 401, 404)
-    assert json.loads(body)["errors"][0]["code"] in ("NAME_INVALID", "NAME_UNKNOWN", "MANIFEST_UNKNOWN")
-    assert headers["Set-Cookie"] is None
-
-
 @pytest.mark.parametrize("header", ["0-4", "bytes 0-4/5", "bytes=0-4"])
 def test_a_chunk_may_be_announced_in_each_spelling(ask, header):
     _, headers, _ = ask("POST", f"/v2/{NAME}/blobs/uploads/")

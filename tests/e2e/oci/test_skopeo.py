@@ -81,12 +81,3 @@ def test_a_release_is_a_package(live, shelf, skopeo):
     found = json.loads(skopeo.done("inspect", "--raw", f"{address}:1.2.0"))
     assert found["artifactType"] == "application/vnd.opentofu.modulepkg"
     assert [layer["mediaType"] for layer in found["layers"]] == ["archive/zip"]
-
-
-def test_a_reader_may_not_push(live, shelf, skopeo, tmp_path):
-    layout(tmp_path / "layout", "refused")
-    to = f"docker://{live.host}/acme/skopeo/refused:made"
-
-    said = skopeo.refused("--insecure-policy", "copy", "--dest-creds", f"ci:{shelf.read}", "oci:layout:made", to)
-
-    assert "denied" in said.lower()

@@ -15,7 +15,7 @@ from apps.portal.people import invitations as invitation_pages
 from apps.portal.people import teams as team_pages
 from apps.portal.people import tokens as token_pages
 
-READ_ONLY = {"teams", "namespace-usage", "token-created", "invitation-created"}
+READ_ONLY = {"teams", "namespace", "namespace-usage", "token-created", "invitation-created"}
 # Kinds of what the forms below must leave behind, by route: (path, data, kind)
 ACTS = {
     "namespace-new": ("/namespaces/new", {"name": "tools", "visibility": "private"}, "namespace:namespace:created"),
