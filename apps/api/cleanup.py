@@ -15,7 +15,7 @@ from apps.api.frame.operations import operation
 from apps.api.frame.paging import CURSOR, page_of
 from apps.releases.cleanup import applying, planning, rules
 from apps.releases.cleanup.planning import Verdict
-from apps.releases.cleanup_rows import CleanupAction, CleanupRule
+from apps.releases.cleanup.rows import CleanupAction, CleanupRule
 
 
 class RuleInput(serializers.Serializer[Any]):

@@ -14,9 +14,9 @@ from apps.api.frame.paging import CURSOR, page_of, text_of
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 from apps.modules.catalogue.reading import module_and_role, module_for
-from apps.modules.dependents import graph, outdated, users
+from apps.modules.dependents import graph, users
 from apps.modules.dependents.graph import Graph, Node
-from apps.modules.dependents.outdated import Outdated
+from apps.modules.dependents.users import Outdated
 from apps.providers.reading import provider_and_role, provider_for, visible_among
 from apps.releases.catalogue.reading import require_published
 from apps.releases.models import Kind
@@ -107,8 +107,8 @@ class OutdatedUsers(ApiView):
     http_method_names = ["get", "head"]
 
     def page(self, request: Request, kind: Kind, parent: Any) -> Response:
-        offered = outdated.offered(kind, parent.namespace_id, parent.address.path_name)
-        found = outdated.among(users.of(self.viewer, parent.address), offered)
+        offered = users.offered(kind, parent.namespace_id, parent.address.path_name)
+        found = users.outdated_among(users.of(self.viewer, parent.address), offered)
         return Response(page_of(request, "modules", found, _outdated))
 
 

@@ -11,8 +11,7 @@ from apps.api.frame.base import ApiView
 from apps.api.frame.operations import operation
 from apps.lib.addresses import ModuleAddress
 from apps.modules.catalogue.reading import default_version_for
-from apps.modules.health.points import RULES
-from apps.modules.health.scoring import Point, health_of
+from apps.modules.health import RULES, Point, health_of
 
 
 def point_document(point: Point) -> dict[str, Any]:

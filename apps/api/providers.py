@@ -23,7 +23,7 @@ from apps.lib.digests import verified
 from apps.lib.net.bodies import chunks, declared_length, streamed
 from apps.providers import publishing, reading
 from apps.providers.drafting import drafts
-from apps.providers.drafting.documents import draft_document, file_document
+from apps.providers.drafting.drafts import draft_document, file_document
 from apps.providers.signatures import resigning
 from apps.releases.catalogue.documents import release_document
 from apps.releases.models import Release, State

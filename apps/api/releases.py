@@ -18,15 +18,15 @@ from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
 from apps.api.frame.paging import CURSOR, page_of, text_of
 from apps.lib.errors import Invalid, NotFound
+from apps.modules import answers as questions
 from apps.modules import publishing as modules
-from apps.modules.checking import answers as questions
 from apps.providers import publishing as providers
-from apps.releases.catalogue import own_releases, reading
+from apps.releases.catalogue import reading
 from apps.releases.catalogue.documents import moment, release_document
 from apps.releases.models import Kind, Release
 
 STATE = {"state": "Only these."}
-STATES = {"state": list(own_releases.GROUPS)}
+STATES = {"state": list(reading.GROUPS)}
 
 
 class ReleaseDetail(ApiView):
@@ -110,15 +110,15 @@ class ReleaseList(ApiView):
     )
     def get(self, request: Request) -> Response:
         self.require_token()
-        rows = own_releases.releases_of(self.viewer, group_of(request))
+        rows = reading.releases_of(self.viewer, group_of(request))
         return Response(page_of(request, "releases", rows, release_row))
 
 
 def group_of(request: Request) -> str:
     """The state that the list is limited to, or ""."""
     group = text_of(request, "state")
-    if group and group not in own_releases.GROUPS:
-        raise Invalid(f"There is no state {group!a}.", hint=f"Ask for {', '.join(own_releases.GROUPS)}.")
+    if group and group not in reading.GROUPS:
+        raise Invalid(f"There is no state {group!a}.", hint=f"Ask for {', '.join(reading.GROUPS)}.")
     return group
 
 
@@ -149,7 +149,7 @@ class NamespaceReleases(ApiView):
     def get(self, request: Request, namespace: str) -> Response:
         self.require_token()
         row = gate.namespace_for(self.viewer, namespace, need=Role.PUBLISHER)
-        rows = own_releases.releases_in(row, group_of(request))
+        rows = reading.releases_in(row, group_of(request))
         return Response(page_of(request, "releases", rows, _namespace_release))
 
 

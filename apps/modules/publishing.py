@@ -20,9 +20,8 @@ from apps.lib.addresses import ModuleAddress, canonical, check_module_name, chec
 from apps.lib.archives import sandboxed
 from apps.lib.digests import check_size
 from apps.lib.errors import Conflict, Reason
-from apps.modules import package_manifest
+from apps.modules import checking, package_manifest
 from apps.modules.catalogue import entries
-from apps.modules.checking import checks, examining
 from apps.modules.comparing import guard
 from apps.modules.contents import extraction
 from apps.modules.models import Module, ModuleVersion
@@ -32,7 +31,7 @@ from apps.releases.publishing.fault_injection import fault_point
 from apps.releases.publishing.pipeline import Questions, Step
 
 JOB = "publish-module"
-LIMIT_SETTING = examining.LIMIT_SETTING
+LIMIT_SETTING = checking.LIMIT_SETTING
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +86,8 @@ def begin(
     `confirm` lists the codes that the page has asked about already.
     """
     coordinate = authorise_coordinate(viewer, address, version)
-    confirmed = checks.clean_confirmations(confirm)
-    folder = checks.clean_folder(folder)
+    confirmed = checking.clean_confirmations(confirm)
+    folder = checking.clean_folder(folder)
     brief = _Brief(file_name, folder, interactive=True, multiple_modules=multiple_modules, confirmed=confirmed)
     ticket = reserving.new_ticket()
     try:
@@ -226,8 +225,8 @@ def check_address(namespace: Namespace, address: ModuleAddress) -> None:
 
 def _brief(file_name: str, folder: str, confirm: Collection[str], reason: str) -> _Brief:
     """A script's instructions. Raises Invalid."""
-    confirmed = checks.clean_confirmations(confirm)
-    return _Brief(file_name, checks.clean_folder(folder), confirmed=confirmed, reason=guard.clean_reason(reason))
+    confirmed = checking.clean_confirmations(confirm)
+    return _Brief(file_name, checking.clean_folder(folder), confirmed=confirmed, reason=guard.clean_reason(reason))
 
 
 def _reserve(
@@ -273,7 +272,7 @@ def check(work: Work) -> None:
     # Releases from before the word was changed say `several`.
     multiple_modules = bool(release.notes.get("multiple_modules") or release.notes.get("several"))
     work.notes = {"multiple_modules": True} if multiple_modules else {}
-    upload = examining.Upload(
+    upload = checking.Upload(
         str(release),
         release.uploaded_digest,
         staging.repacked_key(release),
@@ -285,7 +284,7 @@ def check(work: Work) -> None:
         is_package=bool(package_manifest.pushed_with(release)),
     )
     with staging.open_source(release) as staged:
-        found = examining.examine(staged, upload, work.notes)
+        found = checking.examine(staged, upload, work.notes)
     questions = [*found.questions, *_breaking(work, found.inspected)]
     if questions:
         if found.archive_key:

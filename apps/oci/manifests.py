@@ -15,7 +15,7 @@ from apps.artifacts.models import Manifest, Repository
 from apps.artifacts.names import Digest
 from apps.artifacts.repositories import locked
 from apps.lib.formats.oci_manifests import MODULE_PACKAGE
-from apps.modules import pushed_manifests
+from apps.modules import package_manifest
 from apps.oci import mounting, packages, publishing, repositories
 from apps.oci.authentication import Caller
 from apps.oci.repositories import VisibleRepository
@@ -165,7 +165,7 @@ def _of_row(found: VisibleRepository, column: str, reference: str, *, bytes_want
 
 def _delete_manifest(caller: Caller, found: VisibleRepository, digest: str) -> None:
     with locked(found.row.pk if found.row else 0):
-        if pushed_manifests.is_needed(found.namespace, found.registered.path_name, digest):
+        if package_manifest.is_needed(found.namespace, found.registered.path_name, digest):
             raise _is_released(f"{digest} is the manifest of a release.")
         if found.row is None:
             raise unknown(found.address, digest)

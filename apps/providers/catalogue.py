@@ -2,8 +2,14 @@
 
 import re
 
+from django.db import transaction
+
+from apps.accounts.access.gate import Viewer
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
 from apps.providers.models import DocsKind, DocsPage, Provider, ProviderVersion
 from apps.releases.catalogue import indexing
+from apps.releases.catalogue.describing import checked_line, checked_url, save_changes
 from apps.releases.catalogue.indexing import Entry, Item
 from apps.releases.models import Kind, Lifecycle
 
@@ -12,6 +18,9 @@ MAX_DOCUMENTED_NAMES = 3_000
 # Read-only, like data sources; everything else is called a resource in lists.
 _DATA_SOURCES = (DocsKind.DATA_SOURCE, DocsKind.EPHEMERAL, DocsKind.FUNCTION, DocsKind.LIST)
 _TAG = re.compile(r"<[^>]*>")
+MAX_NOTICE_CHARACTERS = 500
+SHORTER = "Describe the provider in one line; its documentation has the details."
+BRIEFER = "Terminals show it at every init: write the one thing that users must know, and link to the rest."
 
 
 def refresh(provider: Provider) -> None:
@@ -57,3 +66,33 @@ def default_version(provider: Provider) -> ProviderVersion | None:
     """The highest stable listed version."""
     rows = ProviderVersion.objects.filter(provider=provider).published().default_first()
     return rows.select_related("release__namespace").first()
+
+
+@transaction.atomic
+def describe(
+    *,
+    provider: Provider,
+    actor: Viewer,
+    description: str | None = None,
+    source_url: str | None = None,
+    notice: str | None = None,
+) -> None:
+    """Change the given fields; None leaves a field unchanged. Raises Invalid. Clients show the notice at every init."""
+    fields = {
+        "description": None if description is None else checked_line("description", description, hint=SHORTER),
+        "source_url": None if source_url is None else checked_url(source_url),
+        "notice": None if notice is None else checked_line("notice", notice, most=MAX_NOTICE_CHARACTERS, hint=BRIEFER),
+    }
+    row = Provider.objects.select_for_update(no_key=True).get(pk=provider.pk)
+    changes = save_changes(row, fields)
+    if not changes:
+        return
+    provider.description, provider.source_url, provider.notice = row.description, row.source_url, row.notice
+    refresh(row)
+    record(
+        Event.PROVIDER_DESCRIBED,
+        actor_id=actor.user_id,
+        token_id=actor.token_id,
+        subject=str(provider.address),
+        changes=changes,
+    )

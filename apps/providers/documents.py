@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from apps.providers.listing import Key, ListedVersion
 from apps.providers.models import Package
-from apps.providers.signatures.trust import PublicKey, is_ending
+from apps.providers.reading import Key, ListedVersion, PublicKey, is_ending
 from apps.releases.models import Lifecycle
 from apps.signing.models import State
 

@@ -23,7 +23,7 @@ from apps.lib.formats import sums
 from apps.lib.packages import sandboxed as package_names
 from apps.lib.packages.sandboxed import PackageListing
 from apps.providers import catalogue
-from apps.providers.docs import drafted as docs
+from apps.providers.docs import sources as docs
 from apps.providers.docs.layouts import Place
 from apps.providers.drafting import assembling, drafts, package_manifests, protocols
 from apps.providers.models import DocsPage, Package, Provider, ProviderVersion
@@ -207,7 +207,7 @@ def sign(work: Work) -> None:
     settled = work.findings.settled
     if settled.signature is None:
         pipeline.move_on(work, State.SIGNING)
-        work.findings.settled = assembling.signed(work.release, settled, claim=work.claim)
+        work.findings.settled = requests.signed(work.release, settled, claim=work.claim)
     pipeline.record_signed(work)
 
 

@@ -168,7 +168,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.providers import catalogue
 from apps.releases.models import Release
-from apps.providers.docs import drafted
+from apps.providers.docs import sources
 from tests.browser.catalogue import HOSTILE
 from tests.house import scenario_notify
 from tests.builders import docs
@@ -196,7 +196,7 @@ for number in ("1.0.0", "1.1.0"):
     with transaction.atomic():
         catalogue.refresh(version.provider)
     texts = docs.TODAY if number == "1.0.0" else docs.full(HOSTILE)
-    drafted.write(version, docs.pages(texts, version.provider.address, number))
+    sources.write(version, docs.pages(texts, version.provider.address, number))
 bare = add_version(key, signing_key("ed25519"), "bare", "1.0.0")
 with transaction.atomic():
     catalogue.refresh(bare.provider)

@@ -10,8 +10,7 @@ from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid, RoleRequired
-from apps.modules import publishing
-from apps.modules.checking import answers
+from apps.modules import answers, publishing
 from apps.modules.models import Module
 from apps.modules.tasks import publish_module
 from apps.releases.models import Release

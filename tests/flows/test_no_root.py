@@ -8,8 +8,7 @@ from apps.accounts.access.gate import Viewer
 from apps.blobs import store
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Invalid
-from apps.modules import publishing
-from apps.modules.checking import answers
+from apps.modules import answers, publishing
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.builders.tars import gz, module_tar

@@ -9,8 +9,7 @@ import pytest
 from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Reason
-from apps.modules import publishing
-from apps.modules.checking import answers
+from apps.modules import answers, publishing
 from apps.releases.models import Release
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.conftest import CLIENTS, need

@@ -17,8 +17,8 @@ from rest_framework.serializers import (
 )
 
 from apps.api.frame.shapes import Page, Reason, VersionLifecycle
-from apps.modules.checking import dry_run
-from apps.modules.comparing.rules import SENTENCES as MODULE_RULES
+from apps.modules import dry_run
+from apps.modules.comparing.changes import SENTENCES as MODULE_RULES
 from apps.providers.comparing import SENTENCES as PROVIDER_RULES
 from apps.providers.models import Signing
 from apps.releases.catalogue.comparing import Severity

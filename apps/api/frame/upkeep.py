@@ -13,8 +13,8 @@ from rest_framework.serializers import (
 )
 
 from apps.api.frame.shapes import Page
-from apps.modules.health.points import RULES
-from apps.releases.cleanup_rows import CleanupAction
+from apps.modules.health import RULES
+from apps.releases.cleanup.rows import CleanupAction
 from apps.releases.models import Kind
 
 

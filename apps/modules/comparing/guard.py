@@ -9,8 +9,7 @@ from django.db.models import Case, IntegerField, When
 from apps.accounts.models import BreakingChanges, Namespace
 from apps.lib.errors import Reason
 from apps.lib.versions import sort_key
-from apps.modules.comparing.changes import Change, Document, Severity, between
-from apps.modules.comparing.rules import SENTENCES
+from apps.modules.comparing.changes import SENTENCES, Change, Document, Severity, between
 from apps.modules.models import ModuleVersion
 from apps.releases.catalogue.comparing import next_breaking, says_breaking, step_between
 from apps.releases.models import Kind, Lifecycle

@@ -8,12 +8,11 @@ from apps.lib.addresses import ModuleAddress, canonical
 from apps.lib.archives.layouts import is_module_file
 from apps.lib.archives.sandboxed import Entry, Listing
 from apps.modules import inspection
-from apps.modules.checking import loading
-from apps.modules.checking.loading import Fault
 from apps.modules.contents import changelog, readme
 from apps.modules.dependents.sources import provider_of, target_of
-from apps.modules.health import scoring
-from apps.modules.inspection import README_NAMES, folders, inspecting
+from apps.modules.health import measure
+from apps.modules.inspection import README_NAMES, inspecting, loading, units
+from apps.modules.inspection.loading import Fault
 from apps.modules.models import ModuleCall, ModuleVersion, ProviderRequirement
 
 # Files whose text `archives.inspect` returns; READMEs first, so that a flood of files leaves room for them.
@@ -79,7 +78,7 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
     history = next((text for name, text in listing.texts.items() if name.lower() in changelog.NAMES), b"")
     document["changelog"] = changelog.render(history, version, prefix=prefix, files=shown) if history else ""
     html = readme.render(source, files=shown, prefix=prefix) if source else ""
-    health = scoring.measure(document, has_readme=bool(html), files=files)
+    health = measure(document, has_readme=bool(html), files=files)
     fields = {
         "readme_html": html,
         "readmes": texts,
@@ -138,7 +137,7 @@ def _importance(entry: Entry) -> tuple[int, str]:
     """Files that pages link to come first: module files and READMEs, root and submodules before deeper folders."""
     folder, _, name = entry.name.rpartition("/")
     is_linked = is_module_file(name) or name.lower() in README_NAMES
-    rank = 0 if is_linked and folders.is_prominent(folder) else 1 if not folder else 2 if is_linked else 3
+    rank = 0 if is_linked and units.is_prominent(folder) else 1 if not folder else 2 if is_linked else 3
     return rank, entry.name
 
 

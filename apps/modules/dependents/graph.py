@@ -18,8 +18,7 @@ from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress, canonical
 from apps.modules.catalogue.reading import visible_modules
 from apps.modules.dependents import users
-from apps.modules.dependents.outdated import MAX_VERSIONS, Offered, picked_by
-from apps.modules.dependents.users import Use
+from apps.modules.dependents.users import MAX_VERSIONS, Offered, Use, picked_by
 from apps.modules.models import OCI, ModuleCall, ProviderRequirement
 from apps.releases.models import Kind, Lifecycle, Release, SearchDoc
 

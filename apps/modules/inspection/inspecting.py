@@ -8,7 +8,7 @@ from apps.lib.archives.layouts import is_module_file
 from apps.lib.sandbox import parent
 from apps.modules.inspection import units
 from apps.modules.inspection.blocks import Diagnostic
-from apps.modules.inspection.folders import Folder
+from apps.modules.inspection.units import Folder
 
 _MIB = 1024 * 1024
 LIMITS = parent.Limits(seconds=10, memory_bytes=512 * _MIB, document_bytes=16 * _MIB)

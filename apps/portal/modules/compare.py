@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.identity.authentication import session_viewer
 from apps.lib.addresses import ModuleAddress
-from apps.modules.comparing import texts, versions
+from apps.modules.comparing import versions
 from apps.portal.modules.frame import MODULES
 from apps.portal.versions.compare import context_of
 from apps.releases.lifecycle import quarantine
@@ -21,7 +21,7 @@ def module_compare_files(request: HttpRequest, namespace: str, name: str, system
     found = versions.compare(session_viewer(request), ModuleAddress(namespace, name, system), numbers)
     for version in found.versions:
         quarantine.refuse_blocked(version.release)
-    context = context_of(found) | {"texts": texts.differences(found), "numbers": numbers}
+    context = context_of(found) | {"texts": versions.differences(found), "numbers": numbers}
     return render(request, "portal/module/compare_files.html", context)
 
 

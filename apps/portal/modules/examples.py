@@ -7,7 +7,7 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from apps.lib.errors import NotFound
-from apps.modules.usage import examples
+from apps.modules import usage_examples
 from apps.portal.modules.frame import MODULES
 from apps.portal.snippets.module_snippets import source_of
 from apps.releases.lifecycle import quarantine
@@ -25,7 +25,7 @@ def module_configuration(request: HttpRequest, *, version: str, unit: str, **nam
     called = [one.path for one in context["units"].all if one.kind in ("root", "submodule")]
     sources = {folder: source_of(context["address"], folder) for folder in called}
     row = next(one for one in opened.shown.inspection["units"] if one["path"] == example.path)
-    context |= {"unit": example, "ready": examples.ready(opened.shown, row, sources=sources)}
+    context |= {"unit": example, "ready": usage_examples.ready(opened.shown, row, sources=sources)}
     return render(request, "portal/module/configuration.html", context)
 
 

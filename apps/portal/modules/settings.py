@@ -14,11 +14,11 @@ from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
-from apps.modules.catalogue import describing as module_describing
+from apps.modules.catalogue import entries as module_describing
 from apps.modules.catalogue.reading import module_and_role
 from apps.portal.frame.page_urls import url_of
 from apps.portal.publish.form import sentence
-from apps.providers import describing as provider_describing
+from apps.providers import catalogue as provider_describing
 from apps.providers.reading import provider_and_role
 from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
 

@@ -22,7 +22,7 @@ from apps.portal.people import reauthentication
 from apps.portal.publish.form import sentence
 from apps.releases.cleanup import applying, planning, rules
 from apps.releases.cleanup.planning import Verdict
-from apps.releases.cleanup_rows import MAX_DAYS, MAX_KEPT, CleanupAction, CleanupRule
+from apps.releases.cleanup.rows import MAX_DAYS, MAX_KEPT, CleanupAction, CleanupRule
 from apps.releases.models import Kind, Release
 
 PAGE_SIZE = 50

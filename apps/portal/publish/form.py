@@ -14,8 +14,8 @@ from apps.accounts.namespaces import creation_refused
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, check_module_name, check_system
 from apps.lib.errors import Invalid, RegistryError
+from apps.modules import checking
 from apps.modules.catalogue import reading
-from apps.modules.checking import checks
 from apps.releases.catalogue import search
 from apps.releases.models import Kind
 
@@ -128,7 +128,7 @@ class PublishForm(forms.Form):
 
     def clean_folder(self) -> str:
         try:
-            return checks.clean_folder(self.cleaned_data["folder"])
+            return checking.clean_folder(self.cleaned_data["folder"])
         except Invalid as refusal:
             raise forms.ValidationError(sentence(refusal)) from None
 
@@ -144,7 +144,7 @@ class PublishForm(forms.Form):
     @property
     def confirmed(self) -> list[str]:
         """Codes confirmed before the upload; of a valid form only."""
-        return [checks.PRIVATE_KEY] if self.cleaned_data["keys"] == "send" else []
+        return [checking.PRIVATE_KEY] if self.cleaned_data["keys"] == "send" else []
 
     @property
     def address(self) -> ModuleAddress:

@@ -10,7 +10,7 @@ from apps.portal.publish import frame, upload_limits
 from apps.portal.publish.frame import PageFrame
 from apps.portal.publish.provider_form import ProviderForm
 from apps.providers import publishing, reading
-from apps.providers.drafting.documents import draft_document
+from apps.providers.drafting.drafts import draft_document
 from apps.releases.models import State
 from apps.releases.publishing.drafting import Opened
 

@@ -31,7 +31,7 @@ from apps.portal.publish.uploads import ForeignOrigin, check_origin, status_of
 from apps.providers import publishing
 from apps.providers import uploads as provider_uploads
 from apps.providers.drafting import assembling, drafts
-from apps.providers.drafting.documents import file_document
+from apps.providers.drafting.drafts import file_document
 from apps.releases.catalogue import reading
 from apps.releases.models import Kind, Release
 from apps.releases.publishing.drafting import MAX_FILES

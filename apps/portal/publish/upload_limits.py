@@ -1,14 +1,14 @@
 """Upload limits for our scripts, which refuse before they read or send a byte (D23)."""
 
 from apps.lib.packages import sandboxed
-from apps.modules.checking import examining
+from apps.modules import checking
 from apps.providers.drafting import drafts
 from apps.releases.publishing import drafting
 
 
 def for_modules() -> dict[str, int | str]:
     """For portal/publish/limits.html: each number with the setting named beside it."""
-    limits = examining.limits()
+    limits = checking.limits()
     return {
         "max_bytes": limits.packed_bytes,
         "limit_setting": limits.packed_setting,

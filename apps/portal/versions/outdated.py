@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access.gate import visible_teams
 from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
-from apps.modules.dependents import outdated, users
+from apps.modules.dependents import users
 from apps.portal.frame.paging import page_of
 from apps.portal.versions.downloads import CLIENTS, PERIODS, TEAMS, counts_of, days_in
 from apps.portal.versions.pages import VersionPages
@@ -30,10 +30,10 @@ def outdated_users(request: HttpRequest, *, pages: VersionPages, **names: str) -
     viewer = session_viewer(request)
     parent, _ = pages.parent_and_role(viewer, pages.address_type(**names), need=Role.OWNER)
     address, days = parent.address, days_in(request)
-    offered = outdated.offered(pages.kind, parent.namespace_id, address.path_name)
+    offered = users.offered(pages.kind, parent.namespace_id, address.path_name)
     all_counts, all_teams = counts_of(parent, None)
     counts, team_counts = figures.discouraged(all_counts), figures.discouraged(all_teams)
-    found = outdated.among(users.of(viewer, address), offered)
+    found = users.outdated_among(users.of(viewer, address), offered)
     context: dict[str, Any] = {"address": address, "periods": PERIODS, "period": len(days)}
     context["discouraged"] = sum(one.lifecycle != Lifecycle.MAINTAINED for one in offered)
     context["page"] = page_of(found, request, size=PAGE)

@@ -24,7 +24,7 @@ from apps.lib.archives.sandboxed import Refusal
 from apps.lib.digests import counted
 from apps.lib.errors import Conflict, Invalid, Reason
 from apps.providers import catalogue, reading
-from apps.providers.docs import drafted, rendering, sources
+from apps.providers.docs import rendering, sources
 from apps.providers.drafting import drafts
 from apps.providers.models import DocsArchive, DocsPage, DocsState, ProviderVersion
 from apps.releases.lifecycle import purging, release_blobs
@@ -149,7 +149,7 @@ def _show(archive: DocsArchive, pages: list[DocsPage], claim: Claim) -> None:
         if is_there:
             version.docs_archives.filter(state=DocsState.SHOWN).update(state=DocsState.REPLACED)
             DocsArchive.objects.filter(pk=archive.pk).update(state=DocsState.SHOWN, staging_key="")
-            drafted.write(version, pages)
+            sources.write(version, pages)
             catalogue.refresh(version.provider)
             _record(archive, "shown", pages=len(pages))
     superfluous = former.digest if former and is_there else archive.digest if not is_there else ""

@@ -7,7 +7,6 @@ from datetime import datetime
 from django.conf import settings
 
 from apps.blobs import store
-from apps.jobs.claims import Claim, Outage
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.digests import Tally
 from apps.lib.errors import Invalid, Reason
@@ -17,10 +16,9 @@ from apps.lib.packages.sandboxed import PackageListing
 from apps.providers.drafting import drafts, protocols
 from apps.providers.drafting.drafts import Files
 from apps.providers.models import Package, Signing
-from apps.providers.signatures import recomputing, requests
 from apps.releases.models import Release, ReleaseFile, State
 from apps.releases.publishing import staging
-from apps.signing import keys, signer, verifying
+from apps.signing import keys, verifying
 from apps.signing.models import SigningKey
 
 
@@ -99,17 +97,6 @@ def settle(release: Release, files: Files, found: Sequence[Package]) -> Settled:
     return Settled(Signing.REGISTRY, ours, sums.canonical({one.filename: one.digest for one in found}), None)
 
 
-def signed(release: Release, settled: Settled, *, claim: Claim) -> Settled:
-    """With the registry's own signature. The packages must be stored. Without a signing worker the job waits."""
-    try:
-        return replace(settled, signature=requests.signature_of(release, key=settled.key, claim=claim))
-    except signer.SignerUnavailable as away:
-        raise Outage(str(away)) from away
-    except recomputing.Refused as refused:
-        reason = _key_ended(settled.key) if refused.why == "key_ended" else _not_signed(refused)
-        raise Refusal([reason]) from None
-
-
 def names_of(release: Release, settled: Settled) -> dict[str, str]:
     """The client-facing names of sums and signature, by digest."""
     return {settled.sums_digest: drafts.sums_name(release), settled.signature_digest: signature_name(release)}
@@ -137,7 +124,7 @@ def require_usable(key: SigningKey, *, now: datetime) -> None:
     """The last check, in the finalising transaction: raises Refusal if the key was ended meanwhile."""
     locked = SigningKey.objects.select_for_update(no_key=True).usable(now)
     if not locked.filter(pk=key.pk).exists():
-        raise Refusal([_key_ended(key)])
+        raise Refusal([key_ended(key)])
 
 
 def limits() -> sandboxed.Limits:
@@ -145,21 +132,12 @@ def limits() -> sandboxed.Limits:
     return replace(sandboxed.limits(packed_bytes=packed, unpacked_bytes=unpacked), entries=settings.ARCHIVE_MAX_ENTRIES)
 
 
-def _key_ended(key: SigningKey) -> Reason:
+def key_ended(key: SigningKey) -> Reason:
     return Reason(
         code="key_ended",
         found=f"that the key {key} expired, was retired or revoked while this was checked",
         expected="a signature by an active key",
         hint="Publish again with an active key of the namespace",
-    )
-
-
-def _not_signed(refused: recomputing.Refused) -> Reason:
-    return Reason(
-        code="signing_refused",
-        found=f"that the registry refused to sign: {refused.found}",
-        expected="the packages as they were checked, in storage and in the database",
-        hint="Publish again; if it happens again, ask an operator to read the audit log",
     )
 
 

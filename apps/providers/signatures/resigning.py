@@ -28,10 +28,9 @@ from apps.lib.errors import Conflict
 from apps.providers import lifecycle
 from apps.providers.drafting import assembling
 from apps.providers.models import FormerSignature, ProviderVersion, Signing
-from apps.providers.signatures import recomputing
+from apps.providers.signatures import recomputing, requests
 from apps.releases.lifecycle import purging, release_blobs
 from apps.releases.models import Release, State
-from apps.releases.tombstones import sentence_of
 from apps.signing import keys, verifying
 from apps.signing.models import SigningKey
 from apps.signing.models import State as KeyState
@@ -123,7 +122,7 @@ def run(claim: Claim) -> None:
         return
     settled = assembling.Settled(Signing.REGISTRY, key, _sums_of(version), None)
     try:
-        settled = assembling.signed(version.release, settled, claim=claim)
+        settled = requests.signed(version.release, settled, claim=claim)
     except Refusal as refusal:
         codes = [reason.code for reason in refusal.reasons]
         log.error("resign_refused", release=str(version.release), reasons=codes)  # noqa: TRY400  # the audit says why
@@ -134,7 +133,7 @@ def run(claim: Claim) -> None:
 def _replace(claim: Claim, version: ProviderVersion, settled: assembling.Settled) -> None:
     """Record, store, then serve: after the commit, documents name the new signature."""
     release, digest, signature = version.release, settled.signature_digest, settled.signature
-    assert signature is not None  # noqa: S101  # assembling.signed has made and verified it
+    assert signature is not None  # noqa: S101  # requests.signed has made and verified it
     release_blobs.record_blobs(release, assembling.names_of(release, settled), claim=claim)
     assembling.store_small(f"resign-{claim.job_id}-{claim.fence}.sig", signature)
     with transaction.atomic():
@@ -176,7 +175,7 @@ def _signed_version(viewer: Viewer, address: ProviderAddress, version: str) -> P
     """Asks the gate: for owners. Raises Conflict for a tombstone."""
     release = lifecycle.release_of(viewer, address, version, need=Role.OWNER, permission=PERMISSION)
     if release.state == State.PURGED:
-        raise Conflict(sentence_of(release), hint="Nothing is left to sign.")
+        raise Conflict(release.removal, hint="Nothing is left to sign.")
     return ProviderVersion.objects.select_related("key", "release__namespace").get(release=release)
 
 

@@ -1,12 +1,13 @@
 """Write the search index: one document per module or provider, its words, what is declared in it, and its filters."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import F, Q, QuerySet, Sum
 
 from apps.accounts.models import Namespace
 from apps.lib import versions
@@ -31,6 +32,9 @@ DECLARED = (SUBMODULE, RESOURCE, DATA_SOURCE, INPUT, OUTPUT)
 MAX_TERMS = 6_000
 MAX_README_WORDS = 300
 BATCH_SIZE = 500
+Refresh = Callable[[Release], None]
+refreshers: dict[str, Refresh] = {}
+DOCS_BATCH_SIZE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +177,39 @@ def _replace_facets(doc: SearchDoc, wanted: set[tuple[str, str]]) -> None:
     SearchFacet.objects.bulk_create(
         [SearchFacet(doc=doc, facet=facet, value=value) for facet, value in fresh], ignore_conflicts=True
     )
+
+
+@transaction.atomic
+def rebuild(doc: SearchDoc) -> None:
+    """Rebuild the document, or drop it if its subject is gone."""
+    try:
+        refreshers[doc.kind](doc.release)
+    except ObjectDoesNotExist:
+        drop(kind=doc.kind, namespace=doc.namespace, name=doc.name)
+
+
+def outdated() -> QuerySet[SearchDoc]:
+    """Documents whose words an older Larder wrote."""
+    return SearchDoc.objects.filter(Q(indexed_release=None) | ~Q(indexed_release=F("release")))
+
+
+def rebuild_outdated() -> int:
+    """Rebuild one batch of them; return how many."""
+    docs = outdated().order_by("pk").select_related("namespace", "release__namespace")
+    count = 0
+    for doc in docs[:DOCS_BATCH_SIZE]:
+        rebuild(doc)
+        count += 1
+    return count
+
+
+def rebuild_all_outdated() -> int:
+    return sum(iter(rebuild_outdated, 0))
+
+
+def rebuild_all() -> int:
+    """Rebuild every document, and drop the spellings of words that nothing has any more."""
+    SearchGram.objects.all().delete()
+    SearchWord.objects.all().delete()
+    SearchDoc.objects.update(indexed_release=None)
+    return rebuild_all_outdated()

@@ -1,24 +1,34 @@
 """Decide which part of an archive is the module. Works on the listing of an archive that passed the archive rules."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
+from django.conf import settings
+
+from apps.blobs import store
 from apps.lib.archives import sandboxed
 from apps.lib.archives.layouts import SUBMODULES, has_submodules, is_beside_module, is_module_file
 from apps.lib.archives.links import BrokenLink, Tree, View
 from apps.lib.archives.sandboxed import Limits, Listing, Refusal
-from apps.lib.errors import Invalid, Reason
-from apps.modules.checking import loading
-from apps.modules.checking.loading import UNLOADABLE, Fault
+from apps.lib.digests import counted
+from apps.lib.errors import Invalid, Reason, TooLarge
+from apps.modules import inspection
 from apps.modules.comparing.guard import BREAKING_CHANGE
+from apps.modules.contents import extraction
+from apps.modules.inspection import loading
+from apps.modules.inspection.loading import UNLOADABLE, Fault
+from apps.releases.lifecycle import quarantine
+from apps.releases.publishing import staging
+from apps.releases.publishing.pipeline import Questions
 
 # Questions that a publisher confirms; `choose_folder` is answered with a folder.
 STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state_file", "private_key", "choose_folder"
 CONFIRMABLE = frozenset({STATE_FILE, PRIVATE_KEY, UNLOADABLE, BREAKING_CHANGE})
 MAX_NAMES = 100
 FOLDERS_NAMED = 8
+LIMIT_SETTING = "LARDER_MODULE_ARCHIVE_MAX_BYTES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,3 +303,104 @@ def _broken_link(link: BrokenLink, prefix: str) -> Reason:
         expected="a link to a file or folder in the archive",
         hint="Replace the link with the file itself, or leave it out.",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """Bytes to examine, and their publisher's instructions. `staged_as` is where a repacked zip may be staged."""
+
+    what: str  # for messages
+    digest: str
+    staged_as: str
+    file_name: str = ""
+    folder: str = ""
+    confirmed: Sequence[str] = ()
+    interactive: bool = False
+    multiple_modules: bool = False
+    is_package: bool = False  # pushed: served unchanged or not at all
+
+
+@dataclass(slots=True)
+class Examined:
+    """What is published if the `questions` are answered. `archive_key`: the repacked zip, staged, or empty."""
+
+    listing: sandboxed.Listing
+    inspected: extraction.Inspected
+    archive_key: str = ""
+    questions: list[Reason] = field(default_factory=list)
+
+
+def examine(staged: BinaryIO, upload: Upload, notes: dict[str, Any]) -> Examined:
+    """Raises Refusal, and Questions if the publisher has yet to choose a part. `notes` are filled in any case."""
+    with staging.refusing_only(staged, digest=upload.digest, what=upload.what):
+        form = form_of(staged)
+        listing = sandboxed.inspect(staged, limits(), wanted=extraction.WANTED, form=form, links=True)
+    if listing.digest != upload.digest:
+        # Storage returned other bytes than it received. Each attempt reads them again; five are enough.
+        raise store.Damaged(f"The bytes of {upload.what} differ from those received.")
+    decided = plan(
+        listing,
+        limits=limits(),
+        notes=notes,
+        folder=upload.folder,
+        confirmed=upload.confirmed,
+        interactive=upload.interactive,
+        multiple_modules=upload.multiple_modules,
+    )
+    if upload.is_package:
+        require_unchanged(decided, notes)
+    if is_undecided(decided):
+        raise Questions(decided.questions)
+    key = upload.staged_as if decided.is_repacked else ""
+    if key:
+        zipped = sandboxed.repack(
+            staged, limits(), form=form, folder=decided.prefix, leave_out=decided.left_out, copies=decided.copies
+        )
+        _stage_repacked(key, zipped)
+        with store.open_staged(key) as repacked:
+            listing = sandboxed.inspect(repacked, limits(), wanted=extraction.WANTED, form="zip")
+        refuse_named_links(decided, listing.texts)
+    quarantine.refuse_quarantined({listing.digest: upload.file_name})
+    inspected = extraction.inspect(listing)
+    faults = unloadable(inspected.faults, notes=notes, confirmed=upload.confirmed)
+    return Examined(listing, inspected, key, [*decided.questions, *faults])
+
+
+def check_package(archive: BinaryIO) -> None:
+    """Check a pushed package that becomes no release. Raises Refusal, also where a release would be asked about."""
+    form = form_of(archive)
+    listing = sandboxed.inspect(archive, limits(), wanted=inspection.WANTED, form=form, links=True)
+    notes: dict[str, Any] = {}
+    decided = plan(listing, limits=limits(), notes=notes, folder="")
+    require_unchanged(decided, notes)
+    quarantine.refuse_quarantined({listing.digest: ""})
+    questions = [*decided.questions, *unloadable(extraction.inspect(listing).faults, notes=notes)]
+    if questions:
+        raise sandboxed.Refusal(questions)
+
+
+def limits() -> sandboxed.Limits:
+    return sandboxed.Limits(
+        packed_bytes=settings.MODULE_ARCHIVE_MAX_BYTES,
+        unpacked_bytes=settings.MODULE_UNPACKED_MAX_BYTES,
+        file_bytes=settings.MODULE_UNPACKED_MAX_BYTES,
+        entries=settings.ARCHIVE_MAX_ENTRIES,
+    )
+
+
+def form_of(archive: BinaryIO) -> sandboxed.Form:
+    head = archive.read(sandboxed.HEAD_BYTES)
+    form = sandboxed.form_of(head)
+    if form is None:
+        raise sandboxed.refuse_form(head)
+    return form
+
+
+def _stage_repacked(key: str, zipped: Iterable[bytes]) -> None:
+    """A tarball compresses better than a zip, so the repacked archive may be too large even if the upload was not."""
+    limit = settings.MODULE_ARCHIVE_MAX_BYTES
+    try:
+        store.stage(key, counted(zipped, limit=limit, what="The module as a zip", setting=LIMIT_SETTING))
+    except TooLarge as error:
+        reason = Reason("too_large_as_zip", str(error), "a module that also fits as a zip", error.hint)
+        raise sandboxed.Refusal([reason]) from None
