@@ -10,7 +10,7 @@ from django.conf import settings
 from apps.blobs import store
 from apps.lib.archives import sandboxed
 from apps.lib.archives.layouts import SUBMODULES, has_submodules, is_beside_module, is_module_file
-from apps.lib.archives.links import BrokenLink, Tree, View
+from apps.lib.archives.links import Tree, View
 from apps.lib.archives.sandboxed import Limits, Listing, Refusal
 from apps.lib.digests import counted
 from apps.lib.errors import Invalid, Reason, TooLarge
@@ -80,7 +80,16 @@ def plan(
     """
     names = [entry.name for entry in listing.entries if not entry.is_dir]
     if not names:
-        raise Refusal([_empty()])
+        raise Refusal(
+            [
+                Reason(
+                    code="empty",
+                    found="an archive without files",
+                    expected="the module's files, such as main.tf",
+                    hint="Pack the contents of the module's folder and upload that.",
+                )
+            ]
+        )
     layout = sandboxed.layout_of(names)
     notes |= {"form": listing.form, "top_folder": layout.top_folder, "folders": list(layout.folders)}
     if interactive and multiple_modules and not folder:
@@ -92,7 +101,8 @@ def plan(
     view = tree.below(prefix)
     left_out = tuple(name for name in layout.left_out if name.startswith(prefix))
     staying = set(view.names) - set(left_out)
-    if not any(_is_at_root(name.removeprefix(prefix)) for name in staying):
+    at_root = (name.removeprefix(prefix) for name in staying)
+    if not any("/" not in name and is_module_file(name) for name in at_root):
         notes["no_root"] = has_submodules(name.removeprefix(prefix) for name in staying)
         if interactive and layout.folders and not (notes["no_root"] and (folder or CHOOSE_FOLDER in confirmed)):
             return _asking(_choose(layout.folders, "no module file at its root"))
@@ -112,11 +122,6 @@ def plan(
         *([_private_keys(keys)] if keys and PRIVATE_KEY not in confirmed else []),
     ]
     return Plan(prefix, left_out, tuple(questions), is_repacked, view.copies, doubtful)
-
-
-def is_undecided(plan: Plan) -> bool:
-    """The publisher has yet to choose the part of the upload."""
-    return any(question.code == CHOOSE_FOLDER for question in plan.questions)
 
 
 def unloadable(faults: Collection[Fault], *, notes: dict[str, Any], confirmed: Collection[str] = ()) -> list[Reason]:
@@ -162,10 +167,6 @@ def _asking(question: Reason) -> Plan:
     return Plan("", (), (question,), is_repacked=False)
 
 
-def _is_at_root(name: str) -> bool:
-    return "/" not in name and is_module_file(name)
-
-
 def _prefix(tree: Tree, folder: str, top_folder: str) -> str | None:
     """The start of the module: the folder as it is in the archive, or below a single folder at the top."""
     top = f"{top_folder}/" if top_folder else ""
@@ -199,7 +200,16 @@ def _settle_links(view: View, prefix: str, notes: dict[str, Any]) -> dict[str, R
 
     Raises Refusal for module files and submodules: a client would miss them.
     """
-    reasons = {link.name.removeprefix(prefix): _broken_link(link, prefix) for link in view.broken}
+    reasons = {
+        link.name.removeprefix(prefix): Reason(
+            code="broken_link",
+            file=link.name.removeprefix(prefix),
+            found=link.found,
+            expected="a link to a file or folder in the archive",
+            hint="Replace the link with the file itself, or leave it out.",
+        )
+        for link in view.broken
+    }
     maybe = {name: reason for name, reason in reasons.items() if not is_beside_module(name)}
     if needed := [reason for name, reason in maybe.items() if _is_loaded(name)]:
         raise Refusal(needed)
@@ -227,15 +237,6 @@ def _named(names: Iterable[str], most: int = FOLDERS_NAMED) -> str:
 
 def _folders(folders: Iterable[str]) -> str:
     return _named(folder or "the root" for folder in folders)
-
-
-def _empty() -> Reason:
-    return Reason(
-        code="empty",
-        found="an archive without files",
-        expected="the module's files, such as main.tf",
-        hint="Pack the contents of the module's folder and upload that.",
-    )
 
 
 def _no_such_folder(folder: str, folders: Collection[str]) -> Reason:
@@ -295,16 +296,6 @@ def _private_keys(names: list[str]) -> Reason:
     )
 
 
-def _broken_link(link: BrokenLink, prefix: str) -> Reason:
-    return Reason(
-        code="broken_link",
-        file=link.name.removeprefix(prefix),
-        found=link.found,
-        expected="a link to a file or folder in the archive",
-        hint="Replace the link with the file itself, or leave it out.",
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Upload:
     """Bytes to examine, and their publisher's instructions. `staged_as` is where a repacked zip may be staged."""
@@ -349,14 +340,21 @@ def examine(staged: BinaryIO, upload: Upload, notes: dict[str, Any]) -> Examined
     )
     if upload.is_package:
         require_unchanged(decided, notes)
-    if is_undecided(decided):
+    # The publisher has yet to choose the part of the upload.
+    if any(question.code == CHOOSE_FOLDER for question in decided.questions):
         raise Questions(decided.questions)
     key = upload.staged_as if decided.is_repacked else ""
     if key:
         zipped = sandboxed.repack(
             staged, limits(), form=form, folder=decided.prefix, leave_out=decided.left_out, copies=decided.copies
         )
-        _stage_repacked(key, zipped)
+        # A tarball compresses better than a zip, so the repacked archive may be too large even if the upload was not.
+        limit = settings.MODULE_ARCHIVE_MAX_BYTES
+        try:
+            store.stage(key, counted(zipped, limit=limit, what="The module as a zip", setting=LIMIT_SETTING))
+        except TooLarge as error:
+            reason = Reason("too_large_as_zip", str(error), "a module that also fits as a zip", error.hint)
+            raise sandboxed.Refusal([reason]) from None
         with store.open_staged(key) as repacked:
             listing = sandboxed.inspect(repacked, limits(), wanted=extraction.WANTED, form="zip")
         refuse_named_links(decided, listing.texts)
@@ -394,13 +392,3 @@ def form_of(archive: BinaryIO) -> sandboxed.Form:
     if form is None:
         raise sandboxed.refuse_form(head)
     return form
-
-
-def _stage_repacked(key: str, zipped: Iterable[bytes]) -> None:
-    """A tarball compresses better than a zip, so the repacked archive may be too large even if the upload was not."""
-    limit = settings.MODULE_ARCHIVE_MAX_BYTES
-    try:
-        store.stage(key, counted(zipped, limit=limit, what="The module as a zip", setting=LIMIT_SETTING))
-    except TooLarge as error:
-        reason = Reason("too_large_as_zip", str(error), "a module that also fits as a zip", error.hint)
-        raise sandboxed.Refusal([reason]) from None

@@ -4,7 +4,7 @@ A point is the sentence of its rule, and how to gain it.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -131,25 +131,18 @@ def measure(inspection: Document, *, has_readme: bool, files: Iterable[Document]
     return Health([Point(code, not points[code], points[code]) for code in RULES])
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    name: str  # with the submodule that has it
-    entry: Document
+def _rows(units: Iterable[Document], part: str) -> list[tuple[str, Document]]:
+    """Each entry, with its name and the submodule that has it."""
+    return [
+        (f"{unit['path']}: {entry['name']}" if unit["path"] else entry["name"], entry)
+        for unit in units
+        for entry in unit.get(part, ())
+    ]
 
 
-def _rows(units: Iterable[Document], part: str) -> list[_Row]:
-    return list(_each(units, part))
-
-
-def _each(units: Iterable[Document], part: str) -> Iterator[_Row]:
-    for unit in units:
-        for entry in unit.get(part, ()):
-            yield _Row(f"{unit['path']}: {entry['name']}" if unit["path"] else entry["name"], entry)
-
-
-def _lacking(rows: Sequence[_Row], what: str, has: Callable[[Document], Any]) -> str:
+def _lacking(rows: Sequence[tuple[str, Document]], what: str, has: Callable[[Document], Any]) -> str:
     """`2 of 9 inputs: cidr, name`; empty if every row has it, also if there is none."""
-    names = [row.name[:80] for row in rows if not has(row.entry)]
+    names = [name[:80] for name, entry in rows if not has(entry)]
     if not names:
         return ""
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""

@@ -93,7 +93,10 @@ def begin(
     try:
         release = _reserve(coordinate, viewer, brief, ticket)
     except reserving.VersionTaken as taken:
-        raise Conflict(_taken_sentence(taken.taken_by), hint="Choose the next version number.") from None
+        found = f"{taken.taken_by} is being uploaded or checked already (it is {taken.taken_by.state})."
+        if taken.taken_by.state == State.PUBLISHED:
+            found = f"{taken.taken_by} is published already, and a published version never changes."
+        raise Conflict(found, hint="Choose the next version number.") from None
     return release, ticket
 
 
@@ -257,12 +260,6 @@ def _receive(release: Release, chunks: Iterable[bytes]) -> Release:
     return receiving.receive(release=release, chunks=chunks, limit=limit, setting=LIMIT_SETTING, job=JOB)
 
 
-def _taken_sentence(taken_by: Release) -> str:
-    if taken_by.state == State.PUBLISHED:
-        return f"{taken_by} is published already, and a published version never changes."
-    return f"{taken_by} is being uploaded or checked already (it is {taken_by.state})."
-
-
 # --- The worker: check, store, enter, finalise ------------------------------------------------------------------------
 
 
@@ -318,9 +315,15 @@ def inspect(work: Work) -> None:
 
 def finalise(work: Work) -> None:
     try:
-        pipeline.finalise(work, _describe, _catalogue)
+        pipeline.finalise(work, _describe, lambda work: entries.refresh(work.release.module_version.module))
     except IntegrityError:
-        raise sandboxed.Refusal([_twin_reason(work.release)]) from None
+        reason = Reason(
+            code="name_taken",
+            found=f"a module whose name differs from {work.release.name} only in case, - or _ was published meanwhile",
+            expected="distinct names",
+            hint="Publish to that module, or choose another name.",
+        )
+        raise sandboxed.Refusal([reason]) from None
 
 
 STEPS: tuple[Step[Findings], ...] = (
@@ -356,16 +359,3 @@ def _describe(work: Work) -> None:
     digest = package_manifest.digest_for(release)
     row = ModuleVersion(module=module, release=release, is_prerelease=is_prerelease, manifest_digest=digest)
     extraction.write(row, work.findings.contents)
-
-
-def _catalogue(work: Work) -> None:
-    entries.refresh(work.release.module_version.module)
-
-
-def _twin_reason(release: Release) -> Reason:
-    return Reason(
-        code="name_taken",
-        found=f"a module whose name differs from {release.name} only in case, - or _ was published meanwhile",
-        expected="distinct names",
-        hint="Publish to that module, or choose another name.",
-    )

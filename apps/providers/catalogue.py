@@ -34,6 +34,10 @@ def refresh(provider: Provider) -> None:
     if shown is None:
         indexing.drop(kind=Kind.PROVIDER, namespace=provider.namespace, name=provider.type)
         return
+    # Names in its docs: resources, data sources, functions and the like.
+    pages = DocsPage.objects.filter(version=shown).exclude(kind__in=[DocsKind.OVERVIEW, DocsKind.GUIDE])
+    rows = pages.order_by("name", "kind").values_list("kind", "slug", "name")[:MAX_DOCUMENTED_NAMES]
+    page = DocsPage.objects.filter(version=shown, kind=DocsKind.OVERVIEW).first()
     entry = Entry(
         description=provider.description,
         words={
@@ -41,25 +45,13 @@ def refresh(provider: Provider) -> None:
             indexing.PLACE: [provider.namespace.name],
             indexing.DESCRIPTION: [provider.description],
         },
-        items=_documented(shown),
-        readme=_overview(shown),
+        items=[
+            Item(indexing.DATA_SOURCE if kind in _DATA_SOURCES else indexing.RESOURCE, name, f"{kind}/{slug}")
+            for kind, slug, name in rows
+        ],
+        readme=(_TAG.sub(" ", page.html) if page else ""),
     )
     indexing.put(release=shown.release, entry=entry, is_listed=shown.release.lifecycle != Lifecycle.YANKED)
-
-
-def _documented(shown: ProviderVersion) -> list[Item]:
-    """Names in its docs: resources, data sources, functions and the like."""
-    pages = DocsPage.objects.filter(version=shown).exclude(kind__in=[DocsKind.OVERVIEW, DocsKind.GUIDE])
-    rows = pages.order_by("name", "kind").values_list("kind", "slug", "name")[:MAX_DOCUMENTED_NAMES]
-    return [
-        Item(indexing.DATA_SOURCE if kind in _DATA_SOURCES else indexing.RESOURCE, name, f"{kind}/{slug}")
-        for kind, slug, name in rows
-    ]
-
-
-def _overview(shown: ProviderVersion) -> str:
-    page = DocsPage.objects.filter(version=shown, kind=DocsKind.OVERVIEW).first()
-    return _TAG.sub(" ", page.html) if page else ""
 
 
 def default_version(provider: Provider) -> ProviderVersion | None:

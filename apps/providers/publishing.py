@@ -110,7 +110,10 @@ def hand_in(
     require_publisher(viewer, release)
     if release.state == State.RECEIVING:
         if protocols is not None:
-            _declare(release, viewer, protocols)
+            drafting.require_own(release, viewer)
+            notes = _notes(protocols)
+            if drafts.declared_protocols(release) != notes.get(drafts.DECLARED, []):
+                transitions.move(release, State.RECEIVING, to=State.RECEIVING, notes=notes)
         missing = drafts.missing(release, drafts.files_of(release))
         for reason in missing if lacking_nothing else drafts.blocking(missing):
             raise Invalid(f"found {reason.found}, expected {reason.expected}", hint=f"{reason.hint}.")
@@ -135,12 +138,6 @@ def authorise_coordinate(viewer: Viewer, address: ProviderAddress, version: str)
 
 def require_publisher(viewer: Viewer, release: Release) -> None:
     gate.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
-
-
-def _declare(release: Release, viewer: Viewer, protocols: Sequence[str]) -> None:
-    drafting.require_own(release, viewer)
-    if drafts.declared_protocols(release) != (notes := _notes(protocols)).get(drafts.DECLARED, []):
-        transitions.move(release, State.RECEIVING, to=State.RECEIVING, notes=notes)
 
 
 def _notes(declared: Sequence[str]) -> dict[str, list[str]]:
@@ -227,7 +224,7 @@ def read_docs(work: Work) -> None:
 
 
 def finalise(work: Work) -> None:
-    pipeline.finalise(work, _describe, _catalogue)
+    pipeline.finalise(work, _describe, lambda work: catalogue.refresh(work.release.provider_version.provider))
 
 
 STEPS: tuple[Step[Findings], ...] = (
@@ -272,7 +269,3 @@ def _describe(work: Work) -> None:
     Package.objects.bulk_create(packages)
     release_blobs.forget_others(release, assembling.signature_name(release), [settled.signature_digest])
     docs.describe(version, work.findings.files.docs, work.findings.pages)
-
-
-def _catalogue(work: Work) -> None:
-    catalogue.refresh(work.release.provider_version.provider)

@@ -144,7 +144,11 @@ def version_of(viewer: Viewer, provider: Provider, version: str, *, even_quarant
         rows = rows.published()
     people = ("created_by", "lifecycle_by", "quarantined_by")
     related = ("key", "provider__namespace", "release__namespace", *(f"release__{one}" for one in people))
-    version_row = rows.select_related(*related).prefetch_related(_packages()).first()
+    version_row = (
+        rows.select_related(*related)
+        .prefetch_related(Prefetch("packages", Package.objects.order_by("os", "arch")))
+        .first()
+    )
     if version_row is None:
         raise no_version(address, version, coordinate_of(address, version))
     return version_row
@@ -256,10 +260,6 @@ def coordinate_of(address: ProviderAddress, version: str) -> Q:
 def _namespace_and_role(viewer: Viewer, address: ProviderAddress, need: Role = Role.READER) -> tuple[Namespace, Role]:
     spelled = canonical if address.is_folded else str
     return gate.namespace_and_role(viewer, address.namespace, need=need, only_name=address.type, spelled=spelled)
-
-
-def _packages() -> Prefetch[str]:
-    return Prefetch("packages", Package.objects.order_by("os", "arch"))
 
 
 def _no_provider(address: ProviderAddress) -> NotFound:

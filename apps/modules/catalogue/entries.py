@@ -1,7 +1,6 @@
 """Search entries of modules, written in each transaction that changes a module's versions."""
 
 import re
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -42,32 +41,9 @@ def refresh(module: Module) -> None:
         return
     units: list[dict[str, Any]] = shown.inspection.get("units", [])
     description = module.description or shown.summary
-    entry = Entry(
-        description=description,
-        words={
-            indexing.NAME: [module.name],
-            indexing.PLACE: [module.namespace.name, module.system],
-            indexing.DESCRIPTION: [description],
-        },
-        items=_items(units),
-        readme=" ".join((shown.readmes or {}).values()),
-        facets={"system": [module.system], "provider": _providers(units)},
-    )
-    indexing.put(release=shown.release, entry=entry, is_listed=shown.release.lifecycle != Lifecycle.YANKED)
-
-
-def default_version(module: Module) -> ModuleVersion | None:
-    """The highest stable listed version, see `default_first`."""
-    return _versions(module).for_pages().first()
-
-
-def _versions(module: Module) -> ModuleVersionQuerySet:
-    rows = ModuleVersion.objects.filter(module=module).published().default_first()
-    return rows.select_related("release__namespace")
-
-
-def _items(units: Iterable[Mapping[str, Any]]) -> list[Item]:
-    """What the module declares, each name once: in the root if it is there. An example offers nothing."""
+    # Source addresses of the providers that the module itself uses, normalised.
+    used = [row for unit in units if unit["kind"] != "example" for row in unit["providers"]]
+    # What the module declares, each name once: in the root if it is there. An example offers nothing.
     offered = sorted((unit for unit in units if unit["kind"] != "example"), key=lambda unit: unit["kind"] != "root")
     found: dict[tuple[int, str], Item] = {}
     for unit in offered:
@@ -81,13 +57,31 @@ def _items(units: Iterable[Mapping[str, Any]]) -> list[Item]:
         named += [(indexing.OUTPUT, row["name"]) for row in unit["outputs"]]
         for place, name in named:
             found.setdefault((place, name), Item(place, name, path))
-    return list(found.values())
+    entry = Entry(
+        description=description,
+        words={
+            indexing.NAME: [module.name],
+            indexing.PLACE: [module.namespace.name, module.system],
+            indexing.DESCRIPTION: [description],
+        },
+        items=list(found.values()),
+        readme=" ".join((shown.readmes or {}).values()),
+        facets={
+            "system": [module.system],
+            "provider": {address for row in used if (address := provider_address(row["source"] or row["name"]))},
+        },
+    )
+    indexing.put(release=shown.release, entry=entry, is_listed=shown.release.lifecycle != Lifecycle.YANKED)
 
 
-def _providers(units: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Source addresses of the providers that the module itself uses, normalised."""
-    used = [row for unit in units if unit["kind"] != "example" for row in unit["providers"]]
-    return {address for row in used if (address := provider_address(row["source"] or row["name"]))}
+def default_version(module: Module) -> ModuleVersion | None:
+    """The highest stable listed version, see `default_first`."""
+    return _versions(module).for_pages().first()
+
+
+def _versions(module: Module) -> ModuleVersionQuerySet:
+    rows = ModuleVersion.objects.filter(module=module).published().default_first()
+    return rows.select_related("release__namespace")
 
 
 def provider_address(source: str) -> str:

@@ -1,6 +1,7 @@
 """The rules: each difference between two inspections as a change with a severity. docs/version-guard.md lists them."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -144,7 +145,8 @@ def _unit(old: Document, new: Document, path: str) -> Iterator[Change]:
     yield from _addresses(old, new, path)
     yield from _calls(_named(old["calls"]), _named(new["calls"]), path)
     yield from _providers(_named(old["providers"]), _named(new["providers"]), path)
-    yield from _clients(old["required_version"], new["required_version"], path)
+    before, after = (", ".join(one["text"] for one in unit["required_version"]) for unit in (old, new))
+    yield from _constraint("client", "required_version", before, after, path)
 
 
 def _named(entries: Iterable[Document]) -> dict[str, Document]:
@@ -156,7 +158,7 @@ def _named(entries: Iterable[Document]) -> dict[str, Document]:
 
 def _inputs(old: Mapping[str, Document], new: Mapping[str, Document], unit: str) -> Iterator[Change]:
     removed, added = old.keys() - new.keys(), new.keys() - old.keys()
-    renamed = _renamed({name: old[name] for name in removed}, {name: new[name] for name in added}, _form)
+    renamed = _renamed([old[name] for name in removed], [new[name] for name in added])
     for before, after in renamed.items():
         yield Change("input", before, Severity.BREAKING, "input_renamed", before, after, unit)
     for name in removed - renamed.keys():
@@ -231,25 +233,17 @@ def _declared(entry: Document) -> str:
     return str(entry["type"] or "any")
 
 
-def _form(entry: Document) -> tuple[Any, ...]:
-    return entry["type"], entry["default"], entry["description"]
-
-
-def _renamed(removed: Mapping[str, Document], added: Mapping[str, Document], form: Any) -> dict[str, str]:
+def _renamed(removed: Iterable[Document], added: Iterable[Document]) -> dict[str, str]:
     """What looks alike under another name, if nothing else does. A hint for people: a renamed one was removed."""
-    before, after = (_by_form(entries, form) for entries in (removed, added))
+    before, after = defaultdict[Any, list[Document]](list), defaultdict[Any, list[Document]](list)
+    for forms, entries in ((before, removed), (after, added)):
+        for entry in entries:
+            forms[entry["type"], entry["default"], entry["description"]].append(entry)
     return {
-        names[0]: after[key][0]
-        for key, names in before.items()
-        if len(names) == len(after.get(key, ())) == 1 and removed[names[0]]["description"]
+        alike[0]["name"]: after[form][0]["name"]
+        for form, alike in before.items()
+        if len(alike) == len(after.get(form, ())) == 1 and alike[0]["description"]
     }
-
-
-def _by_form(entries: Mapping[str, Document], form: Any) -> dict[Any, list[str]]:
-    found: dict[Any, list[str]] = {}
-    for name, entry in entries.items():
-        found.setdefault(form(entry), []).append(name)
-    return found
 
 
 # --- Outputs ----------------------------------------------------------------------------------------------------------
@@ -276,7 +270,8 @@ def _addresses(old: Document, new: Document, unit: str) -> Iterator[Change]:
     """A managed address that is gone destroys what it stood for, unless `moved` says where it went."""
     before, after = _managed(old), _managed(new)
     moved = {one["from"]: one["to"] for one in new.get("moved", ())}
-    ends = {_whole(source): target for source, target in reversed(moved.items())}
+    # The resource or call of this module to which a `from` belongs: it may name an instance, or what a call made.
+    ends = {_ADDRESS.sub(r"\1", source): target for source, target in reversed(moved.items())}
     for address in before - after:
         where = ends.get(address)
         if where is None and address.startswith(_PLACEHOLDERS):
@@ -294,11 +289,6 @@ def _managed(unit: Document) -> set[str]:
     return resources | {f"module.{call['name']}" for call in unit["calls"]}
 
 
-def _whole(source: str) -> str:
-    """The resource or call of this module to which a `from` belongs: it may name an instance, or what a call made."""
-    return _ADDRESS.sub(r"\1", source)
-
-
 def _calls(old: Mapping[str, Document], new: Mapping[str, Document], unit: str) -> Iterator[Change]:
     for name in old.keys() & new.keys():
         before, after = (" ".join(filter(None, (one["source"], one["version"]))) for one in (old[name], new[name]))
@@ -311,28 +301,20 @@ def _calls(old: Mapping[str, Document], new: Mapping[str, Document], unit: str) 
 
 def _providers(old: Mapping[str, Document], new: Mapping[str, Document], unit: str) -> Iterator[Change]:
     for name in new.keys() - old.keys():
-        after = " ".join(filter(None, (new[name]["source"], new[name]["version"])))
-        yield Change("provider", name, Severity.RISKY, "provider_added", "", after, unit)
+        asked = " ".join(filter(None, (new[name]["source"], new[name]["version"])))
+        yield Change("provider", name, Severity.RISKY, "provider_added", "", asked, unit)
     for name in old.keys() - new.keys():
         yield Change("provider", name, Severity.COMPATIBLE, "provider_removed", old[name]["source"], "", unit)
     for name in old.keys() & new.keys():
-        yield from _provider(name, old[name], new[name], unit)
-
-
-def _provider(name: str, old: Document, new: Document, unit: str) -> Iterator[Change]:
-    before, after = old["source"], new["source"]
-    if before and after and before != after:
-        yield Change("provider", name, Severity.BREAKING, "provider_replaced", before, after, unit)
-    yield from _constraint("provider", name, old["version"], new["version"], unit)
-    if more := [alias for alias in new["aliases"] if alias not in old["aliases"]]:
-        yield Change("provider", name, Severity.BREAKING, "provider_alias_added", "", ", ".join(more), unit)
-    if less := [alias for alias in old["aliases"] if alias not in new["aliases"]]:
-        yield Change("provider", name, Severity.BREAKING, "provider_alias_removed", ", ".join(less), "", unit)
-
-
-def _clients(old: list[Document], new: list[Document], unit: str) -> Iterator[Change]:
-    before, after = (", ".join(one["text"] for one in entries) for entries in (old, new))
-    yield from _constraint("client", "required_version", before, after, unit)
+        before, after = old[name], new[name]
+        if before["source"] and after["source"] and before["source"] != after["source"]:
+            sources = before["source"], after["source"]
+            yield Change("provider", name, Severity.BREAKING, "provider_replaced", *sources, unit)
+        yield from _constraint("provider", name, before["version"], after["version"], unit)
+        if more := [alias for alias in after["aliases"] if alias not in before["aliases"]]:
+            yield Change("provider", name, Severity.BREAKING, "provider_alias_added", "", ", ".join(more), unit)
+        if less := [alias for alias in before["aliases"] if alias not in after["aliases"]]:
+            yield Change("provider", name, Severity.BREAKING, "provider_alias_removed", ", ".join(less), "", unit)
 
 
 def _constraint(kind: str, name: str, before: str, after: str, unit: str) -> Iterator[Change]:

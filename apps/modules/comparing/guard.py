@@ -51,7 +51,9 @@ class Verdict:
             "is_said": self.is_said,
             "breaking": len(self.breaking),
             "risky": len(told) - len(self.breaking),
-            "changes": [_shortened(change) for change in told[:MAX_CHANGES]],
+            "changes": [
+                {key: _line(value) for key, value in change.as_dict().items()} for change in told[:MAX_CHANGES]
+            ],
         }
 
 
@@ -113,10 +115,6 @@ def _reason(verdict: Verdict, hint: str) -> Reason:
 def _named(change: Change) -> str:
     where = f" of {change.unit}" if change.unit else ""
     return f"{change.kind} {_line(change.name)}{where} ({SENTENCES[change.rule]})"
-
-
-def _shortened(change: Change) -> dict[str, str]:
-    return {key: _line(value) for key, value in change.as_dict().items()}
 
 
 def _line(text: str) -> str:

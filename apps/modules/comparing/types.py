@@ -183,7 +183,16 @@ class _Reader:
         if name == "object":
             return Type(name, attributes=self._object(depth))
         if name == "tuple":
-            return Type(name, elements=self._tuple(depth))
+            self.take("(")
+            self.take("[")
+            found = []
+            while self._next != "]":
+                found.append(self.type(depth + 1))
+                if self._next == ",":
+                    self.take()
+            self.take("]")
+            self._close(")")
+            return Type(name, elements=tuple(found))
         raise _no_type(name)
 
     def _object(self, depth: int) -> dict[str, Attribute]:
@@ -222,18 +231,6 @@ class _Reader:
             depth += (self._next in "([{") - (self._next in ")]}")
             found.append(self.take())
         return " ".join(found) or "null"
-
-    def _tuple(self, depth: int) -> tuple[Type, ...]:
-        self.take("(")
-        self.take("[")
-        found = []
-        while self._next != "]":
-            found.append(self.type(depth + 1))
-            if self._next == ",":
-                self.take()
-        self.take("]")
-        self._close(")")
-        return tuple(found)
 
     def _close(self, bracket: str) -> None:
         if self._next == ",":

@@ -47,18 +47,13 @@ def compare(viewer: Viewer, address: ModuleAddress, asked: str) -> ModuleCompari
     module = module_for(viewer, address)
     before, after = (version_of(viewer, module, number) for number in numbers_in(asked))
     changes = between(before.inspection, after.inspection)
-    return ModuleComparison(
-        module.address, before.release, after.release, changes, SENTENCES, (before, after), _files(before, after)
-    )
-
-
-def _files(before: ModuleVersion, after: ModuleVersion) -> Files:
     old, new = ({one["name"]: one for one in version.files} for version in (before, after))
-    return Files(
+    files = Files(
         added=sorted(new.keys() - old.keys()),
         removed=sorted(old.keys() - new.keys()),
         changed=sorted(name for name in old.keys() & new.keys() if _differ(old[name], new[name])),
     )
+    return ModuleComparison(module.address, before.release, after.release, changes, SENTENCES, (before, after), files)
 
 
 def _differ(old: dict[str, Any], new: dict[str, Any]) -> bool:

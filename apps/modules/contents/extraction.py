@@ -58,7 +58,12 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
     document = inspected.document
     document["file_count"] = len(sizes)
-    prefix, files = readme.page_path(address, version), _files(listing)
+    entries = sorted((entry for entry in listing.entries if not entry.is_dir), key=_importance)[:MAX_FILES]
+    files = [
+        {name: getattr(entry, name) for name in ("name", "size", "at", "packed", "method", "crc")}
+        for entry in sorted(entries, key=lambda entry: entry.name)
+    ]
+    prefix = readme.page_path(address, version)
     shown = frozenset(file["name"] for file in files)
     readmes = _readmes(listing.texts)
     texts: dict[str, str] = {}
@@ -112,25 +117,12 @@ def write(version: ModuleVersion, contents: Contents) -> None:
 def _readmes(texts: Mapping[str, bytes]) -> dict[str, bytes]:
     """The README of each folder, preferred in the order of README_NAMES."""
     found: dict[str, bytes] = {}
-    by_rank = sorted(texts, key=lambda name: _rank(name.rpartition("/")[2]))
-    for name in by_rank:
-        folder, _, file_name = name.rpartition("/")
-        if file_name.lower() in README_NAMES:
-            found.setdefault(folder, texts[name])
+    for preferred in README_NAMES:
+        for name, text in texts.items():
+            folder, _, file_name = name.rpartition("/")
+            if file_name.lower() == preferred:
+                found.setdefault(folder, text)
     return found
-
-
-def _rank(file_name: str) -> int:
-    lowered = file_name.lower()
-    return README_NAMES.index(lowered) if lowered in README_NAMES else len(README_NAMES)
-
-
-def _files(listing: Listing) -> list[dict[str, Any]]:
-    entries = sorted((entry for entry in listing.entries if not entry.is_dir), key=_importance)[:MAX_FILES]
-    return [
-        {name: getattr(entry, name) for name in ("name", "size", "at", "packed", "method", "crc")}
-        for entry in sorted(entries, key=lambda entry: entry.name)
-    ]
 
 
 def _importance(entry: Entry) -> tuple[int, str]:

@@ -153,7 +153,7 @@ def _titled(block: Block) -> str:
 def variable(block: Block, *, is_sure: bool) -> dict[str, Any]:
     """`is_sure` is false where an override file that nobody could read may say otherwise."""
     sensitive = block.flag("sensitive", absent=False, unreadable=True)
-    default = block.attributes.get("default")
+    kind, default = block.attributes.get("type"), block.attributes.get("default")
     value: Any = NOT_LITERAL
     shown: str | None = None
     if default is not None:
@@ -162,7 +162,7 @@ def variable(block: Block, *, is_sure: bool) -> dict[str, Any]:
         value = default.literal if is_known and not sensitive else NOT_LITERAL
     document = {
         "name": block.name,
-        "type": _source(block, "type"),
+        "type": "" if kind is None else kind.source if kind.known else UNKNOWN,
         "default": shown,
         "required": default is None,
         "description": block.text("description"),
@@ -254,10 +254,3 @@ def _requirement(name: str, file: str, value: Any) -> dict[str, Any]:
     aliases = parts["configuration_aliases"].references if "configuration_aliases" in parts else ()
     texts = {key: parts[key].text for key in ("source", "version") if key in parts}
     return entry | texts | {"aliases": list(aliases)}
-
-
-def _source(block: Block, attribute: str) -> str:
-    value = block.attributes.get(attribute)
-    if value is None:
-        return ""
-    return value.source if value.known else UNKNOWN

@@ -225,7 +225,17 @@ def _scalar(file: File, node: Node) -> Any:
             raise literals.Undecodable("an operation")
         sign = "-"
     if node.type == "template_expr" and node.children[0].type == "heredoc_template":
-        return _heredoc(file, node.children[0])
+        if any(
+            child.type.startswith("template_") and child.type != "template_literal"
+            for child in node.children[0].children
+        ):
+            raise literals.Undecodable("a template")
+        text = file.source(node.children[0])
+        head = _HEREDOC.match(text)
+        if head is None:
+            raise literals.Undecodable("a heredoc")
+        # The last line is the marker.
+        return literals.heredoc(text[head.end() : text.rfind("\n") + 1], flush=bool(head["flush"]))
     if node.type != "literal_value":
         raise literals.Undecodable(node.type)
     kind, source = node.children[0].type, file.source(node)
@@ -234,17 +244,6 @@ def _scalar(file: File, node: Node) -> Any:
     if kind == "string_lit":
         return literals.quoted(source[1:-1])
     return {"true": True, "false": False, "null": None}[source]
-
-
-def _heredoc(file: File, node: Node) -> str:
-    if any(child.type.startswith("template_") and child.type != "template_literal" for child in node.children):
-        raise literals.Undecodable("a template")
-    text = file.source(node)
-    head = _HEREDOC.match(text)
-    if head is None:
-        raise literals.Undecodable("a heredoc")
-    # The last line is the marker.
-    return literals.heredoc(text[head.end() : text.rfind("\n") + 1], flush=bool(head["flush"]))
 
 
 def _expressions(node: Node) -> list[Node]:

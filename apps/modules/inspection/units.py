@@ -78,15 +78,6 @@ def is_override(path: str) -> bool:
     return stem == "override" or stem.endswith("_override")
 
 
-def is_tofu(path: str) -> bool:
-    """Whether only OpenTofu reads it."""
-    return path.endswith((".tofu", ".tofu.json"))
-
-
-def is_json(path: str) -> bool:
-    return path.endswith(".json")
-
-
 def _seen(paths: Collection[str]) -> list[str]:
     """Without those that OpenTofu ignores: `main.tofu` hides `main.tf`."""
     there = set(paths)
@@ -157,7 +148,13 @@ def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> Documen
         room -= len(read)
         files = {path: texts[path] for path in read if path in texts}
         unit = read_unit(files, {path: sizes[path] for path in read if path in sizes}, left)
-        units.append(_document(folder, unit.parts, [*_left_out(left), *unit.diagnostics]))
+        diagnostics = unit.diagnostics
+        if left:
+            more = (
+                f"not read, and {len(left) - 1} more of this folder: at most {MAX_FILES} module files of an archive are"
+            )
+            diagnostics = [Diagnostic(left[0], 1, 1, more), *diagnostics]
+        units.append(_document(folder, unit.parts, diagnostics))
         if unit.faults:
             faults[folder.path] = [fault.as_dict() for fault in unit.faults[:MAX_FAULTS]]
     _truncate(units)
@@ -178,7 +175,7 @@ def _read_file(path: str, data: bytes | None, size: int) -> Reading:
         if len(data) < size:
             raise Unreadable(0, f"only {len(data)} of its {size} bytes were available")
         _refuse_binary(file.text)
-        return read_json_syntax(file) if is_json(path) else read_native(file)
+        return read_json_syntax(file) if path.endswith(".json") else read_native(file)
     except Unreadable as problem:
         return Reading(diagnostics=[file.diagnostic(problem.offset, f"not read: {problem}")], is_complete=False)
     except MemoryError:
@@ -204,7 +201,8 @@ def _faults(readings: Mapping[str, Reading], conflicts: Sequence[Conflict], *, i
     and reads the `.tf` files that a `.tofu` file hides from OpenTofu. So in a folder with both, only faults in `.tf`
     files stop either of them.
     """
-    read_by_all = {path for path in readings if not is_tofu(path)} or set(readings)
+    # Whether only OpenTofu reads it.
+    read_by_all = {path for path in readings if not path.endswith((".tofu", ".tofu.json"))} or set(readings)
     is_whole &= len(read_by_all) == len(readings) and all(reading.is_complete for reading in readings.values())
     found = [reading.fault for path, reading in readings.items() if reading.fault and path in read_by_all]
     for conflict in conflicts:
@@ -224,13 +222,6 @@ def _document(folder: Folder, parts: Document, diagnostics: list[Diagnostic]) ->
         shown[-1] = Diagnostic(diagnostics[-1].file, 1, 1, "and more warnings").as_dict()
     head = {"path": folder.path, "kind": folder.kind, "name": folder.name, "readme": "", "summary": ""}
     return head | parts | {"warnings": shown}
-
-
-def _left_out(files: Sequence[str]) -> list[Diagnostic]:
-    if not files:
-        return []
-    more = f"not read, and {len(files) - 1} more of this folder: at most {MAX_FILES} module files of an archive are"
-    return [Diagnostic(files[0], 1, 1, more)]
 
 
 def _truncate(units: list[Document]) -> None:

@@ -34,7 +34,19 @@ log = structlog.get_logger("larder.providers")
 
 def archive_texts(file: BinaryIO, *, digest: str) -> dict[Place, bytes]:
     """The pages of a docs archive. Raises Refusal."""
-    listing = sandboxed.inspect(file, _limits(), wanted=_WANTED)
+    listing = sandboxed.inspect(
+        file,
+        Limits(
+            packed_bytes=settings.PROVIDER_DOCS_MAX_BYTES,
+            packed_setting=drafts.DOCS_SETTING,
+            unpacked_bytes=_UNPACKED,
+            unpacked_setting="",
+            entries=settings.ARCHIVE_MAX_ENTRIES,
+            text_bytes=MAX_TEXT_BYTES,
+            texts_bytes=MAX_TOTAL_TEXT_BYTES,
+        ),
+        wanted=_WANTED,
+    )
     if listing.digest != digest:
         raise store.Damaged("The staged bytes of the documentation differ from those received.")
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
@@ -63,18 +75,6 @@ def package_texts(digest: str, entries: Iterable[Entry]) -> dict[Place, bytes]:
         except zlib.error:
             log.warning("docs_page_unreadable", package=digest, page=name[:200])
     return texts
-
-
-def _limits() -> Limits:
-    return Limits(
-        packed_bytes=settings.PROVIDER_DOCS_MAX_BYTES,
-        packed_setting=drafts.DOCS_SETTING,
-        unpacked_bytes=_UNPACKED,
-        unpacked_setting="",
-        entries=settings.ARCHIVE_MAX_ENTRIES,
-        text_bytes=MAX_TEXT_BYTES,
-        texts_bytes=MAX_TOTAL_TEXT_BYTES,
-    )
 
 
 def _wrong(found: Mapping[Place, str], sizes: Mapping[str, int]) -> Iterator[Reason]:

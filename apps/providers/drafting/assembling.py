@@ -46,10 +46,21 @@ def inspect_all(release: Release, files: Files) -> list[tuple[Package, PackageLi
     packages, reasons = [], []
     for file, name in files.packages:
         try:
-            listing = _inspect(release, file, name)
+            with (
+                store.open_staged(file.staging_key) as staged,
+                staging.refusing_only(staged, digest=file.digest, what=file.name),
+            ):
+                listing = sandboxed.inspect(staged, limits(), provider_type=release.name, os=name.os, arch=name.arch)
         except Refusal as refusal:
-            reasons += [_in_file(reason, file.name) for reason in refusal.reasons]
+            # The reason, with the zip's name before that of the member.
+            reasons += [
+                replace(reason, file=f"{file.name}: {reason.file}" if reason.file else file.name)
+                for reason in refusal.reasons
+            ]
             continue
+        if (listing.digest, listing.size) != (file.digest, file.size):
+            # Storage returned other bytes than it received. Each attempt reads them again; five are enough.
+            raise store.Damaged(f"The staged bytes of {file.name} differ from those received.")
         package = Package(
             os=name.os, arch=name.arch, filename=file.name, digest=file.digest, size=file.size, h1=listing.h1
         )
@@ -141,23 +152,6 @@ def key_ended(key: SigningKey) -> Reason:
     )
 
 
-def _inspect(release: Release, file: ReleaseFile, name: sandboxed.PackageName) -> PackageListing:
-    with (
-        store.open_staged(file.staging_key) as staged,
-        staging.refusing_only(staged, digest=file.digest, what=file.name),
-    ):
-        listing = sandboxed.inspect(staged, limits(), provider_type=release.name, os=name.os, arch=name.arch)
-    if (listing.digest, listing.size) != (file.digest, file.size):
-        # Storage returned other bytes than it received. Each attempt reads them again; five are enough.
-        raise store.Damaged(f"The staged bytes of {file.name} differ from those received.")
-    return listing
-
-
-def _in_file(reason: Reason, name: str) -> Reason:
-    """The reason, with the zip's name before that of the member."""
-    return replace(reason, file=f"{name}: {reason.file}" if reason.file else name)
-
-
 def _vouching_key(release: Release, *, data: bytes, signature: bytes, file: str) -> SigningKey:
     registered = keys.publisher_keys_of(release.namespace)
     if not registered:
@@ -178,26 +172,37 @@ def _match(listed: Mapping[str, str], release: Release, files: Files) -> None:
         there[files.manifest.name] = files.manifest.digest
     where = drafts.sums_name(release)
     docs = drafts.docs_name(release)
-    reasons = [_lists_docs(docs, where)] if docs in listed else []
+    reasons = (
+        [
+            Reason(
+                code="sums_lists_docs",
+                found=f"a line for {docs}",
+                expected="lines for packages and the manifest: clients do not verify documentation, which can change",
+                hint="Write and sign the sums without that line",
+                file=where,
+            )
+        ]
+        if docs in listed
+        else []
+    )
     passed_over = {one for one in listed if sandboxed.is_companion(one, type=release.name, version=release.version)}
     missing = listed.keys() - there.keys() - passed_over - {docs}
-    reasons += [_no_file(release, name, where) for name in sorted(missing)]
+    reasons += [
+        Reason(
+            code="sums_file_missing",
+            found=f"a line for {name}, which was not uploaded",
+            expected="a file for every line except SBOMs, source archives and similar files of this version",
+            hint=_send_or_strike(release, name),
+            file=where,
+        )
+        for name in sorted(missing)
+    ]
     reasons += [_no_line(name, where) for name in sorted(there.keys() - listed.keys())]
     for name in sorted(listed.keys() & there.keys()):
         if listed[name] != there[name]:
             reasons.append(_wrong_digest(name, listed[name], there[name], where))
     if reasons:
         raise Refusal(reasons)
-
-
-def _no_file(release: Release, name: str, where: str) -> Reason:
-    return Reason(
-        code="sums_file_missing",
-        found=f"a line for {name}, which was not uploaded",
-        expected="a file for every line except SBOMs, source archives and similar files of this version",
-        hint=_send_or_strike(release, name),
-        file=where,
-    )
 
 
 def _send_or_strike(release: Release, name: str) -> str:
@@ -212,16 +217,6 @@ def _send_or_strike(release: Release, name: str) -> str:
     if name == drafts.manifest_name(release):
         return f"Send {name} too: it is {drafts.GENERAL_MANIFEST} of the repository, renamed; {rewrite}"
     return f"Send {name} too, {rewrite}"
-
-
-def _lists_docs(name: str, where: str) -> Reason:
-    return Reason(
-        code="sums_lists_docs",
-        found=f"a line for {name}",
-        expected="lines for packages and the manifest: clients do not verify documentation, which can change",
-        hint="Write and sign the sums without that line",
-        file=where,
-    )
 
 
 def _no_line(name: str, where: str) -> Reason:

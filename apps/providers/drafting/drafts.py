@@ -105,7 +105,14 @@ def missing(release: Release, files: Files) -> list[Reason]:
     """Reasons for which a worker would reject the draft now."""
     lacks = []
     if not files.packages:
-        lacks.append(_no_packages(release))
+        lacks.append(
+            Reason(
+                code="no_packages",
+                found="no package",
+                expected=f"at least one {_stem(release)}_<os>_<arch>.zip",
+                hint="Send the zip of each platform, then submit the draft",
+            )
+        )
     if files.signature and not files.sums:
         lacks.append(sums_missing(release))
     elif files.signing == Signing.REGISTRY and keys.signing_key_of(release.namespace) is None:
@@ -163,15 +170,6 @@ def no_vouching_key(release: Release) -> Reason:
     )
 
 
-def _no_packages(release: Release) -> Reason:
-    return Reason(
-        code="no_packages",
-        found="no package",
-        expected=f"at least one {_stem(release)}_<os>_<arch>.zip",
-        hint="Send the zip of each platform, then submit the draft",
-    )
-
-
 def sums_name(release: Release) -> str:
     return f"{_stem(release)}_SHA256SUMS"
 
@@ -198,7 +196,9 @@ def draft_document(release: Release, *, with_names: bool = True) -> dict[str, An
         "protocols": release.notes.get("protocols") or declared_protocols(release),
         "signing": files.signing.value,
         "signing_why": _WHY[files.signing],
-        "missing": [_reason_document(reason) for reason in missing(release, files)] if is_draft else [],
+        "missing": [{**reason.as_dict(), "sentence": reason.sentence} for reason in missing(release, files)]
+        if is_draft
+        else [],
         "receiving_until": moment(release.receiving_until),
     }
 
@@ -206,7 +206,3 @@ def draft_document(release: Release, *, with_names: bool = True) -> dict[str, An
 def file_document(file: ReleaseFile) -> dict[str, Any]:
     role = role_of(file.release, file.name)
     return {"name": file.name, "role": role, "digest": f"sha256:{file.digest}", "size": file.size}
-
-
-def _reason_document(reason: Reason) -> dict[str, str]:
-    return {**reason.as_dict(), "sentence": reason.sentence}

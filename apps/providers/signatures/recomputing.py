@@ -50,15 +50,12 @@ def sums_of(release: Release) -> bytes:
     try:
         if release.state == State.SIGNING:
             return _sums_of_draft(release)
-        if release.state == State.PUBLISHED and _is_resigning(release):
+        resigning = Job.objects.filter(kind=RESIGN_JOB, target=release.pk, state__in=WORKING)
+        if release.state == State.PUBLISHED and resigning.exists():
             return _sums_of_version(release)
     except (Refusal, Invalid):  # a name or line that no check has let pass
         raise Refused("sums") from None
     raise Refused("state")
-
-
-def _is_resigning(release: Release) -> bool:
-    return Job.objects.filter(kind=RESIGN_JOB, target=release.pk, state__in=WORKING).exists()
 
 
 def _sums_of_draft(release: Release) -> bytes:

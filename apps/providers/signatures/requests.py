@@ -148,7 +148,10 @@ def _answer(asked: SignatureRequest, claim: Claim) -> None:
     release = rows.filter(pk=asked.release_id).first() if asked.release_id is not None else None
     try:
         data = _sums_to_sign(asked, release)
-        signature = _sign(asked.key, data)
+        try:
+            signature = signer.sign(key=asked.key, data=data)
+        except Conflict:
+            raise Refused("key_ended") from None
     except Refused as refused:
         _record_refusal(asked, release, refused, claim)
         raise
@@ -181,13 +184,6 @@ def _sums_to_sign(asked: SignatureRequest, release: Release | None) -> bytes:
     if not keys.namespace_keys(release.namespace).usable(timezone.now()).filter(pk=key.pk).exists():
         raise Refused("key_ended")
     return recomputing.sums_of(release)
-
-
-def _sign(key: SigningKey, data: bytes) -> bytes:
-    try:
-        return signer.sign(key=key, data=data)
-    except Conflict:
-        raise Refused("key_ended") from None
 
 
 def _record_refusal(asked: SignatureRequest, release: Release | None, refused: Refused, claim: Claim) -> None:

@@ -86,7 +86,12 @@ def put(*, release: Release, entry: Entry, is_listed: bool) -> SearchDoc:
         SearchDoc.objects.filter(pk=doc.pk).update(downloads=fetched or 0)
     index_words(doc, entry)
     facets = {(facet, value[:200]) for facet, values in entry.facets.items() for value in values if value}
-    _replace_facets(doc, facets)
+    there = {(row.facet, row.value): row.pk for row in SearchFacet.objects.filter(doc=doc)}
+    SearchFacet.objects.filter(pk__in=[key for pair, key in there.items() if pair not in facets]).delete()
+    fresh = sorted(facets - there.keys())
+    SearchFacet.objects.bulk_create(
+        [SearchFacet(doc=doc, facet=facet, value=value) for facet, value in fresh], ignore_conflicts=True
+    )
     return doc
 
 
@@ -106,7 +111,7 @@ def _words(entry: Entry) -> Iterator[tuple[Key, str]]:
     terms: set[bytes] = set()
     for text, item in _candidates(entry):
         term = text.encode()
-        key = (term, item.place, _clean(item.name))
+        key = (term, item.place, item.name.replace("\0", "")[:200])
         if key in seen or (term in terms and item.place not in DECLARED):
             continue
         seen.add(key)
@@ -125,10 +130,6 @@ def _candidates(entry: Entry) -> Iterator[tuple[str, Item]]:
     yield from ((term, item) for found, item in declared for term in found[1:])
     prose = islice(dict.fromkeys(prose_words(entry.readme)), MAX_README_WORDS)
     yield from ((word, Item(README, "")) for word in prose)
-
-
-def _clean(name: str) -> str:
-    return name.replace("\0", "")[:200]
 
 
 def index_words(doc: SearchDoc, entry: Entry) -> None:
@@ -157,25 +158,12 @@ def index_words(doc: SearchDoc, entry: Entry) -> None:
         batch_size=BATCH_SIZE,
     )
     spelled = {word for (term, place, _), _ in fresh if place != README for word in simple_words(term.decode())}
-    _add_grams(doc.namespace_id, spelled)
-
-
-def _add_grams(namespace_id: int, words: Iterable[str]) -> None:
-    """In one order for everybody, so that two publishes of the same words do not wait for each other in a circle."""
-    pairs = sorted((gram.encode(), word.encode()) for word in words if len(word) >= ONE_EDIT for gram in grams(word))
+    # In one order for everybody, so that two publishes of the same words do not wait for each other in a circle.
+    pairs = sorted((gram.encode(), word.encode()) for word in spelled if len(word) >= ONE_EDIT for gram in grams(word))
     SearchGram.objects.bulk_create(
-        [SearchGram(namespace_id=namespace_id, gram=gram, word=word) for gram, word in pairs],
+        [SearchGram(namespace_id=doc.namespace_id, gram=gram, word=word) for gram, word in pairs],
         ignore_conflicts=True,
         batch_size=BATCH_SIZE,
-    )
-
-
-def _replace_facets(doc: SearchDoc, wanted: set[tuple[str, str]]) -> None:
-    there = {(row.facet, row.value): row.pk for row in SearchFacet.objects.filter(doc=doc)}
-    SearchFacet.objects.filter(pk__in=[key for pair, key in there.items() if pair not in wanted]).delete()
-    fresh = sorted(wanted - there.keys())
-    SearchFacet.objects.bulk_create(
-        [SearchFacet(doc=doc, facet=facet, value=value) for facet, value in fresh], ignore_conflicts=True
     )
 
 
