@@ -70,7 +70,7 @@ Work = pipeline.Work[Findings]
 # --- The web process: reserve and receive --------------------------------------------------------------------------
 
 
-def begin(
+def reserve_release(
     *,
     viewer: Viewer,
     address: ModuleAddress,

@@ -39,13 +39,13 @@ def begin(
             confirm=confirm,
             reason=reason,
         )
-        return resuming.begin(release, viewer, announced)
+        return resuming.begin_upload(release, viewer, announced)
 
 
 def begin_with_ticket(*, release: Release, viewer: Viewer, announced: Announced, ticket: str) -> Upload:
     """For a release that a browser reserved."""
     _check_length(announced.length)
-    return resuming.begin(release, viewer, announced, ticket=ticket)
+    return resuming.begin_upload(release, viewer, announced, ticket=ticket)
 
 
 def send(

@@ -2,14 +2,11 @@
 
 import re
 
-from django.db import transaction
-
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind as Event
-from apps.audit.recorder import record
 from apps.providers.models import DocsKind, DocsPage, Provider, ProviderVersion
-from apps.releases.catalogue import indexing
-from apps.releases.catalogue.describing import checked_line, checked_url, save_changes
+from apps.releases.catalogue import describing, indexing
+from apps.releases.catalogue.describing import checked_line, checked_url
 from apps.releases.catalogue.indexing import Entry, Item
 from apps.releases.models import Kind, Lifecycle
 
@@ -60,7 +57,6 @@ def default_version(provider: Provider) -> ProviderVersion | None:
     return rows.select_related("release__namespace").first()
 
 
-@transaction.atomic
 def describe(
     *,
     provider: Provider,
@@ -75,16 +71,5 @@ def describe(
         "source_url": None if source_url is None else checked_url(source_url),
         "notice": None if notice is None else checked_line("notice", notice, most=MAX_NOTICE_CHARACTERS, hint=BRIEFER),
     }
-    row = Provider.objects.select_for_update(no_key=True).get(pk=provider.pk)
-    changes = save_changes(row, fields)
-    if not changes:
-        return
-    provider.description, provider.source_url, provider.notice = row.description, row.source_url, row.notice
-    refresh(row)
-    record(
-        Event.PROVIDER_DESCRIBED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=str(provider.address),
-        changes=changes,
-    )
+    kind = Event.PROVIDER_DESCRIBED
+    describing.save_changes(provider, fields, actor=actor, kind=kind, address=provider.address, refresh=refresh)

@@ -25,7 +25,7 @@ def begin(*, viewer: Viewer, release: Release, name: str, announced: Announced) 
             f"{release} is {release.state}: its files are fixed.",
             hint="Publish other files under another version number.",
         )
-    return resuming.begin(release, viewer, announced, name=name)
+    return resuming.begin_upload(release, viewer, announced, name=name)
 
 
 def of_file(*, viewer: Viewer, release: Release, name: str) -> Upload | None:

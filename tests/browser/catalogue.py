@@ -183,7 +183,7 @@ membership = Membership.objects.create(team=Team.objects.get(name="shelvers"), u
 machine = service_accounts.create(team=membership.team, name="ci", actor=Viewer(admin))
 machines, _ = tokens.issue(user=machine, label="nightly", scope="publish", actor=Viewer(admin))
 address = ModuleAddress("shelf", "held", "null")
-release, _ = publishing.begin(viewer=Viewer(admin), address=address, version="1.0.0", multiple_modules=True)
+release, _ = publishing.reserve_release(viewer=Viewer(admin), address=address, version="1.0.0", multiple_modules=True)
 files = {f"modules/{name}/{file}": text for name in ("one", "two") for file, text in MODULE.items()}
 data = module_zip({**files, "modules/one/terraform.tfstate": "{}", "modules/two/id_rsa": PRIVATE_KEY, ".git/HEAD": "x"})
 publishing.receive(release=release, chunks=iter([data]), file_name="monorepo.zip")

@@ -127,7 +127,7 @@ def test_without_submodules_it_is_refused_as_before(put, files):
 @pytest.fixture
 def held(alice, work):
     address = ModuleAddress("acme", "vpc", "aws")
-    release, _ = publishing.begin(viewer=Viewer(alice), address=address, version="1.2.0")
+    release, _ = publishing.reserve_release(viewer=Viewer(alice), address=address, version="1.2.0")
     publishing.receive(release=release, chunks=iter([module_zip(IAM)]))
     work()
     release.refresh_from_db()

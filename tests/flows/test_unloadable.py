@@ -108,7 +108,7 @@ def put(alice, bearer, client, work):
 def hold(alice, work):
     def send(files) -> Release:
         address = ModuleAddress("acme", "vpc", "aws")
-        release, _ = publishing.begin(viewer=Viewer(alice), address=address, version="1.2.0")
+        release, _ = publishing.reserve_release(viewer=Viewer(alice), address=address, version="1.2.0")
         publishing.receive(release=release, chunks=iter([module_zip(files)]))
         work()
         release.refresh_from_db()

@@ -3,14 +3,11 @@
 import re
 from typing import Any
 
-from django.db import transaction
-
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind as Event
-from apps.audit.recorder import record
 from apps.modules.models import Module, ModuleVersion, ModuleVersionQuerySet
-from apps.releases.catalogue import indexing
-from apps.releases.catalogue.describing import checked_line, checked_url, save_changes
+from apps.releases.catalogue import describing, indexing
+from apps.releases.catalogue.describing import checked_line, checked_url
 from apps.releases.catalogue.indexing import Entry, Item
 from apps.releases.models import Kind, Lifecycle
 
@@ -22,8 +19,6 @@ BUILT_IN = ["terraform.io", "builtin"]
 _WITH_HOST = 3  # parts of an address with a host
 _PART = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _HOST = re.compile(r"[^\W_][\w.-]*(?::\d{1,5})?")
-__all__ = ["checked_url", "describe"]
-
 SHORTER = "Describe the module in one line; the README has the details."
 
 
@@ -96,7 +91,6 @@ def provider_address(source: str) -> str:
     return "/".join(parts) if len(parts) < _WITH_HOST or _HOST.fullmatch(parts[0]) else ""
 
 
-@transaction.atomic
 def describe(*, module: Module, actor: Viewer, description: str | None = None, source_url: str | None = None) -> None:
     """Change the given fields; None leaves a field unchanged. Raises Invalid.
 
@@ -106,16 +100,5 @@ def describe(*, module: Module, actor: Viewer, description: str | None = None, s
         "description": None if description is None else checked_line("description", description, hint=SHORTER),
         "source_url": None if source_url is None else checked_url(source_url),
     }
-    row = Module.objects.select_for_update(no_key=True).get(pk=module.pk)
-    changes = save_changes(row, fields)
-    if not changes:
-        return
-    module.description, module.source_url = row.description, row.source_url
-    refresh(row)
-    record(
-        Event.MODULE_DESCRIBED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=str(module.address),
-        changes=changes,
-    )
+    kind = Event.MODULE_DESCRIBED
+    describing.save_changes(module, fields, actor=actor, kind=kind, address=module.address, refresh=refresh)

@@ -33,7 +33,7 @@ HELP = {
 
 
 class PublishForm(forms.Form):
-    """Checks D10 to attach errors to fields; `publishing.begin` decides."""
+    """Checks D10 to attach errors to fields; `publishing.reserve_release` decides."""
 
     module = forms.ChoiceField()
     namespace = forms.ChoiceField(error_messages={"required": "A new module needs a namespace."})

@@ -27,7 +27,7 @@ def publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
 
     def begin() -> tuple[Release, str]:
         chosen = {name: form.cleaned_data[name] for name in ("version", "file_name", "folder", "multiple_modules")}
-        return publishing.begin(viewer=viewer, address=form.address, confirm=form.confirmed, **chosen)
+        return publishing.reserve_release(viewer=viewer, address=form.address, confirm=form.confirmed, **chosen)
 
     try:
         release, ticket = frame.begin(form, viewer, begin)

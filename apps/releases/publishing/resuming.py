@@ -73,7 +73,7 @@ class Announced:
     metadata: str = ""
 
 
-def begin(release: Release, viewer: Viewer, announced: Announced, *, name: str = "", ticket: str = "") -> Upload:
+def begin_upload(release: Release, viewer: Viewer, announced: Announced, *, name: str = "", ticket: str = "") -> Upload:
     """Begin an upload, in place of an unfinished one of the same file.
 
     The caller has asked the gate, and checked the length against the limit. Raises AlreadySending, TooManyUploads,
