@@ -8,6 +8,8 @@ from django.db.models import Exists, Q
 
 from apps.accounts.models import Namespace, Team
 from apps.lib.errors import Reason
+from apps.releases import search_rows, upload_rows  # noqa: F401  # Django looks for models from here
+from apps.releases.cleanup import rows  # noqa: F401  # and for the cleanup rules
 
 
 class Kind(models.TextChoices):
