@@ -1,7 +1,5 @@
 """Publish a module: reserve, receive, check, inspect, store, enter, finalise (D4, D5). The worker runs STEPS."""
 
-import os
-import platform
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -235,7 +233,7 @@ def _brief(file_name: str, folder: str, confirm: Collection[str], reason: str) -
 def _reserve(
     coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief, ticket: str = "", *, stored: Blob | None = None
 ) -> Release:
-    provenance = {"received_by": f"{platform.node()}:{os.getpid()}"}
+    provenance = {"received_by": transitions.this_process()}
     if brief.manifest:
         provenance[package_manifest.PUSHED] = brief.manifest
     release = reserving.reserve(

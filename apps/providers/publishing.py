@@ -2,8 +2,6 @@
 finalise (D4, D11, D24). The worker runs STEPS.
 """
 
-import os
-import platform
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -66,7 +64,7 @@ def open_draft(*, viewer: Viewer, address: ProviderAddress, version: str, protoc
     opened = drafting.open_draft(
         coordinate=coordinate,
         viewer=viewer,
-        provenance={"received_by": f"{platform.node()}:{os.getpid()}"},
+        provenance={"received_by": transitions.this_process()},
         notes=notes,
     )
     release = opened.release

@@ -115,10 +115,16 @@ def _compared(found: ModuleComparison, names: list[str]) -> Iterator[FileDiff]:
 
 
 def _diff(found: ModuleComparison, name: str, effort: diffs.Effort) -> FileDiff:
-    texts = [_text(version, name) for version in found.versions]
-    if None in texts:
-        return FileDiff(name, problem="Too large, not text, or not indexed by this Larder.")
-    before, after = (_lines(text or "") for text in texts)
+    texts: list[list[str]] = []
+    for version in found.versions:
+        entry, text = files.entry_at(version, name), None
+        if entry is not None and entry.at is not None and entry.size <= MAX_BYTES:
+            text = files.text_of(files.read_file(version, name, most=MAX_BYTES), is_cut=False)
+        if text is None:
+            return FileDiff(name, problem="Too large, not text, or not indexed by this Larder.")
+        lines = text.replace("\r\n", "\n").split("\n")
+        texts.append(lines if lines[-1] else lines[:-1])
+    before, after = texts
     try:
         hunks = diffs.hunks(before, after, effort)
     except diffs.TooDifferent:
@@ -128,21 +134,9 @@ def _diff(found: ModuleComparison, name: str, effort: diffs.Effort) -> FileDiff:
     return FileDiff(name, hunks, "" if hunks else "Only the ends of lines differ.")
 
 
-def _lines(text: str) -> list[str]:
-    lines = text.replace("\r\n", "\n").split("\n")
-    return lines[:-1] if not lines[-1] else lines
-
-
 def _visible(text: str) -> str:
     cut = f"{text[:LONGEST_LINE]}…" if len(text) > LONGEST_LINE else text
     return _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", cut)
-
-
-def _text(version: ModuleVersion, name: str) -> str | None:
-    entry = files.entry_at(version, name)
-    if entry is None or entry.at is None or entry.size > MAX_BYTES:
-        return None
-    return files.text_of(files.read_file(version, name, most=MAX_BYTES), is_cut=False)
 
 
 def _is_readme(name: str) -> bool:

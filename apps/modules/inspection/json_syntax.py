@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -162,7 +162,11 @@ class _Reader:
             if member.key in shape.blocks:
                 blocks += self.blocks(member, shape.blocks[member.key])
             elif shape.keeps(member.key):
-                problem = _problem(member, attributes)
+                problem = ""
+                if member.key in attributes:
+                    problem = f"{member.key} is set twice, so it is unknown which one applies"
+                elif member.value.end - member.value.start > MAX_VALUE_BYTES:
+                    problem = f"not shown: this value is longer than {MAX_VALUE_BYTES} bytes"
                 if problem:
                     self.reading.warn(self.file.diagnostic(member.start, problem))
                 unknown = Value(self.file.line(member.start), known=False)
@@ -199,14 +203,6 @@ def _members(value: Located) -> Iterator[Member]:
         if not item.is_object:
             raise Unreadable(item.start, "an object is missing here")
         yield from (member for member in item.content if member.key != _COMMENT)
-
-
-def _problem(member: Member, attributes: Mapping[str, Value]) -> str:
-    if member.key in attributes:
-        return f"{member.key} is set twice, so it is unknown which one applies"
-    if member.value.end - member.value.start > MAX_VALUE_BYTES:
-        return f"not shown: this value is longer than {MAX_VALUE_BYTES} bytes"
-    return ""
 
 
 def _is_string(found: Located) -> bool:

@@ -54,7 +54,11 @@ def folders_of(paths: Iterable[str]) -> list[Folder]:
             files.setdefault(folder, []).append(path)
     if not any(kind_of(path) == "submodule" for path in files):
         files.setdefault("", [])
-    folders = [Folder(path, kind_of(path), tuple(_seen(found))) for path, found in files.items()]
+    folders = []
+    for path, found in files.items():
+        there = set(found)
+        seen = tuple(one for one in found if not _is_hidden(one, there))
+        folders.append(Folder(path, kind_of(path), seen))
     return sorted(folders, key=lambda folder: (not is_prominent(folder.path), KINDS.index(folder.kind), folder.path))
 
 
@@ -78,13 +82,8 @@ def is_override(path: str) -> bool:
     return stem == "override" or stem.endswith("_override")
 
 
-def _seen(paths: Collection[str]) -> list[str]:
-    """Without those that OpenTofu ignores: `main.tofu` hides `main.tf`."""
-    there = set(paths)
-    return [path for path in paths if not _is_hidden(path, there)]
-
-
 def _is_hidden(path: str, there: Collection[str]) -> bool:
+    """OpenTofu ignores it: `main.tofu` hides `main.tf`."""
     stem, suffix = _split(path, whole=True)
     return suffix.startswith(".tf") and f"{stem}.tofu{suffix.removeprefix('.tf')}" in there
 

@@ -153,18 +153,11 @@ def _show(archive: DocsArchive, pages: list[DocsPage], claim: Claim) -> None:
             catalogue.refresh(version.provider)
             _record(archive, "shown", pages=len(pages))
     superfluous = former.digest if former and is_there else archive.digest if not is_there else ""
-    if superfluous:
-        _drop(version, superfluous, claim)
+    # The bytes of an archive that is no longer shown go, unless another row refers to them.
+    is_used = superfluous == version.release.digest or version.packages.filter(digest=superfluous).exists()
+    if superfluous and not is_used and purging.remove(version.release, superfluous, claim):
+        version.release.blobs.filter(digest=superfluous).delete()
     log.info("docs_shown", version=str(version), pages=len(pages))
-
-
-def _drop(version: ProviderVersion, digest: str, claim: Claim) -> None:
-    """Remove the bytes of an archive that is no longer shown, unless another row refers to them."""
-    release = version.release
-    if digest == release.digest or version.packages.filter(digest=digest).exists():
-        return
-    if purging.remove(release, digest, claim):
-        release.blobs.filter(digest=digest).delete()
 
 
 def _refuse(archive: DocsArchive, reasons: list[Reason], claim: Claim) -> None:

@@ -4,8 +4,6 @@ A kind composes its own tuple of steps. Every step may run twice, and every writ
 guard, so that a worker that lost its lease changes nothing.
 """
 
-import os
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -123,7 +121,6 @@ def take_up(work: Work[Any]) -> None:
 
 def record_checked(work: Work[Any], *, digest: str, size: int) -> None:
     """Write down what the worker found the bytes to be, and which process found it."""
-    worker = f"{platform.node()}:{os.getpid()}"
     with transaction.atomic():
         work.claim.guard()
         transitions.move(
@@ -134,7 +131,7 @@ def record_checked(work: Work[Any], *, digest: str, size: int) -> None:
             size=size,
             checked_at=timezone.now(),
             notes=work.notes,
-            provenance={**work.release.provenance, "checked_by": worker},
+            provenance={**work.release.provenance, "checked_by": transitions.this_process()},
         )
 
 
@@ -147,7 +144,6 @@ def move_on(work: Work[Any], state: State) -> None:
 
 def record_signed(work: Work[Any]) -> None:
     """Record that the signature is valid, and which process verified it."""
-    worker = f"{platform.node()}:{os.getpid()}"
     with transaction.atomic():
         work.claim.guard()
         transitions.move(
@@ -156,7 +152,7 @@ def record_signed(work: Work[Any]) -> None:
             State.SIGNING,
             to=State(work.release.state),
             signed_at=timezone.now(),
-            provenance={**work.release.provenance, "signed_by": worker},
+            provenance={**work.release.provenance, "signed_by": transitions.this_process()},
         )
 
 
