@@ -184,15 +184,14 @@ def refuse_named_links(plan: Plan, texts: Mapping[str, bytes]) -> None:
     code = b"\n".join(
         text for name, text in texts.items() if is_module_file(name.rpartition("/")[2]) and not is_beside_module(name)
     )
-    named = [reason for name, reason in plan.doubtful.items() if _names(code, name)]
+    named = []
+    for path, reason in plan.doubtful.items():
+        # A part of the path occurs in a string as part of a path: `"${path.module}/part"` or `"part/`.
+        parts = [re.escape(part.encode("utf-8")) for part in path.split("/")]
+        if re.search(b"|".join(rb'/%s(?=["/$%%])|"%s/' % (part, part) for part in parts), code):
+            named.append(reason)
     if named:
         raise Refusal(named)
-
-
-def _names(code: bytes, path: str) -> bool:
-    """A part of the path occurs in a string as part of a path: `"${path.module}/part"` or `"part/`."""
-    parts = [re.escape(part.encode("utf-8")) for part in path.split("/")]
-    return bool(re.search(b"|".join(rb'/%s(?=["/$%%])|"%s/' % (part, part) for part in parts), code))
 
 
 def _settle_links(view: View, prefix: str, notes: dict[str, Any]) -> dict[str, Reason]:

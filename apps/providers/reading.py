@@ -296,11 +296,9 @@ def is_ending(key: SigningKey | Key, now: datetime) -> bool:
 def listed(rows: ProviderVersionQuerySet) -> list[ListedVersion]:
     """The listed versions among `rows`, highest first, each with its platforms in order. One query for all of it."""
     found = rows.listed().newest_first().values_list("pk", *_OF_VERSION, *_OF_KEY, "packages__os", "packages__arch")
-    return [_version(list(packages)) for _, packages in groupby(found, key=itemgetter(0))]
-
-
-def _version(packages: list[tuple[Any, ...]]) -> ListedVersion:
-    values = packages[0][1:]
-    split = len(_OF_VERSION)
-    platforms = sorted(row[-2:] for row in packages)
-    return ListedVersion._make((*values[:split], Key(*values[split:-2]), platforms))
+    versions, split = [], len(_OF_VERSION)
+    for _, packages in groupby(found, key=itemgetter(0)):
+        same = list(packages)
+        values, platforms = same[0][1:], sorted(row[-2:] for row in same)
+        versions.append(ListedVersion._make((*values[:split], Key(*values[split:-2]), platforms)))
+    return versions

@@ -158,13 +158,14 @@ def selected(graph: Graph) -> dict[Address, dict[str, str]]:
     offered: dict[Address, list[Offered]] = {one: [] for one in near}
     for namespace, name, version, lifecycle, manifest in rows.values_list(*fields)[:MAX_VERSIONS]:
         offered[users.address_of(namespace, name)].append(Offered(version, lifecycle, manifest or ""))
-    return {one: {asked: _selected_by(use, offered[one]) for asked, use in graph.refusing[one].items()} for one in near}
-
-
-def _selected_by(use: Use, offered: Sequence[Offered]) -> str:
-    """Yanked versions are only fetched over OCI."""
-    picked = picked_by(use, offered)
-    return picked.version if picked and (use.reference or picked.lifecycle != Lifecycle.YANKED) else ""
+    found: dict[Address, dict[str, str]] = {one: {} for one in near}
+    for one in near:
+        for asked, use in graph.refusing[one].items():
+            picked = picked_by(use, offered[one])
+            # Yanked versions are only fetched over OCI.
+            is_fetched = picked and (use.reference or picked.lifecycle != Lifecycle.YANKED)
+            found[one][asked] = picked.version if picked and is_fetched else ""
+    return found
 
 
 class _Module(NamedTuple):

@@ -27,7 +27,7 @@ def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, A
             for text in wanted.values():
                 file.write(text)
             file.flush()
-            request = {"wanted": [[path, len(text)] for path, text in wanted.items()], "known": dict(known)}
+            request = {"texts": [[path, len(text)] for path, text in wanted.items()], "sizes": dict(known)}
             return parent.run(
                 program="apps.modules.inspection.child", request=request, stdin=file, limits=LIMITS, site_packages=True
             )

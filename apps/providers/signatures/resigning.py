@@ -127,20 +127,15 @@ def run(claim: Claim) -> None:
         codes = [reason.code for reason in refusal.reasons]
         log.error("resign_refused", release=str(version.release), reasons=codes)  # noqa: TRY400  # the audit says why
         return
-    _replace(claim, version, settled)
-
-
-def _replace(claim: Claim, version: ProviderVersion, settled: assembling.Settled) -> None:
-    """Record, store, then serve: after the commit, documents name the new signature."""
-    release, digest, signature = version.release, settled.signature_digest, settled.signature
-    assert signature is not None  # noqa: S101  # requests.signed has made and verified it
-    release_blobs.record_blobs(release, assembling.names_of(release, settled), claim=claim)
-    assembling.store_small(f"resign-{claim.job_id}-{claim.fence}.sig", signature)
+    # Record, store, then serve: after the commit, documents name the new signature.
+    assert settled.signature is not None  # noqa: S101  # requests.signed has made and verified it
+    release_blobs.record_blobs(version.release, assembling.names_of(version.release, settled), claim=claim)
+    assembling.store_small(f"resign-{claim.job_id}-{claim.fence}.sig", settled.signature)
     with transaction.atomic():
         claim.guard()
         is_replaced = _serve(version, settled, actor=None)
     if not is_replaced:  # purged meanwhile, and the purge may have run before these bytes were stored
-        purging.remove(release, digest, claim)
+        purging.remove(version.release, settled.signature_digest, claim)
 
 
 def _serve(version: ProviderVersion, settled: assembling.Settled, *, actor: Viewer | None) -> bool:

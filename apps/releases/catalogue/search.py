@@ -128,7 +128,13 @@ def facet_counts(
             grouped = rows.order_by().values("namespace__name").annotate(n=Count("pk"))
             found[facet] = _most_frequent(grouped.values_list("namespace__name", "n"), chosen.get(facet, ""))
         else:  # those without a filter of their own count the same rows, in one query
-            found |= _of_facets(rows, unchosen if facet in unchosen else [facet], chosen)
+            together = unchosen if facet in unchosen else [facet]
+            counted = SearchFacet.objects.filter(facet__in=together, doc__in=rows.values("pk"))
+            values = counted.order_by().values("facet", "value").annotate(n=Count("pk"))
+            counts: dict[str, list[tuple[str, int]]] = {name: [] for name in together}
+            for name, value, count in values.values_list("facet", "value", "n"):
+                counts[name].append((value, count))
+            found |= {name: _most_frequent(pairs, chosen.get(name, "")) for name, pairs in counts.items()}
     return found
 
 
@@ -299,15 +305,6 @@ def _weight(words: list[str]) -> Expression:
     rows = (words_in(Q(doc=OuterRef("pk")), [word]).order_by().values("doc") for word in words)
     heaviest = (Coalesce(Subquery(row.annotate(heaviest=Max("place")).values("heaviest")), 0) for row in rows)
     return ExpressionWrapper(reduce(add, heaviest), output_field=IntegerField())
-
-
-def _of_facets(rows: QuerySet[SearchDoc], facets: list[str], chosen: Mapping[str, str]) -> dict[str, list[FacetValue]]:
-    counted = SearchFacet.objects.filter(facet__in=facets, doc__in=rows.values("pk"))
-    grouped = counted.order_by().values("facet", "value").annotate(n=Count("pk"))
-    counts: dict[str, list[tuple[str, int]]] = {facet: [] for facet in facets}
-    for facet, value, count in grouped.values_list("facet", "value", "n"):
-        counts[facet].append((value, count))
-    return {facet: _most_frequent(values, chosen.get(facet, "")) for facet, values in counts.items()}
 
 
 def _most_frequent(counts: Iterable[tuple[str, int]], chosen: str) -> list[FacetValue]:

@@ -92,17 +92,12 @@ def _act(rule: CleanupRule, verdict: Verdict, actor: Viewer) -> str:
     act(release=release, actor=actor, reason=f"Cleanup rule: {verdict.why}.", by_rule=True)
     # It locks the module or provider, so that two who take away its versions see each other's.
     indexing.refreshers[release.kind](release)
-    _require_another(release, rule.action)
-    return str(release)
-
-
-def _require_another(release: Release, action: str) -> None:
-    """Raises Conflict, which takes the act back, if this was the last version to use."""
     same = Release.objects.listed().filter(kind=release.kind, namespace=release.namespace, name=release.name)
-    if action == CleanupAction.DEPRECATE:
+    if rule.action == CleanupAction.DEPRECATE:
         same = same.filter(lifecycle=Lifecycle.MAINTAINED)
-    if not same.exists():
+    if not same.exists():  # the transaction takes the act back
         raise Conflict(f"{release} is the last version to use.")
+    return str(release)
 
 
 @transaction.atomic
