@@ -1,4 +1,7 @@
-"""Decide which part of an archive is the module. Works on the listing of an archive that passed the archive rules."""
+"""Read an upload in limited child processes, and decide which part of it is the module; repack it where needed.
+
+`plan` works on the listing of an archive that passed the archive rules; `examine` and `check_package` do all of it.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence

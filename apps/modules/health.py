@@ -1,6 +1,7 @@
-"""The points of a module's health, in the order of the page. docs/module-health.md has the same table: a test compares.
+"""The health of a version: ten points that say how well it is described and pinned. Nothing of it is a gate.
 
-A point is the sentence of its rule, and how to gain it.
+It is found when a version is published or inspected again, and on reading where that is older. docs/module-health.md
+has the points in the same order: a test compares. A point is the sentence of its rule, and how to gain it.
 """
 
 import re

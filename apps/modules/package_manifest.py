@@ -2,6 +2,8 @@
 
 It contains only what never changes: no description, no repository URL, no clock. Changing a byte of it changes the
 digest that people have pinned; a golden file guards it.
+
+Manifests pushed to module repositories stay beside it: releases need some of them, and a purge removes others.
 """
 
 from django.db.models import Exists, OuterRef, Q, Value

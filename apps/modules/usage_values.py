@@ -1,6 +1,7 @@
 """Values as people enter them: read as HCL literals, checked against the type of their input, never evaluated.
 
 A text that begins with `=` is an expression: it is taken as it is, if its quotes and brackets are complete.
+Values are written as HCL, formatted as `tofu fmt` and `terraform fmt` do.
 """
 
 import re

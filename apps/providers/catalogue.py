@@ -1,4 +1,4 @@
-"""Search entries of providers, written in each transaction that changes a provider's versions."""
+"""Search entries of providers, written in each transaction that changes a provider's versions or its description."""
 
 import re
 

@@ -1,4 +1,7 @@
-"""The lifecycle of a provider version (D9); steps and permissions are in `releases.lifecycle.actions`."""
+"""The lifecycle of a provider version (D9); steps and permissions are in `releases.lifecycle.actions`.
+
+Verifying it again reads its stored bytes, and checks its signature with only the public key.
+"""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Search entries of modules, written in each transaction that changes a module's versions."""
+"""Search entries of modules, written in each transaction that changes a module's versions or its own description."""
 
 import re
 from typing import Any

@@ -1,4 +1,8 @@
-"""Two versions of one module side by side, with the files that differ."""
+"""Two versions of one module side by side, with the files that differ and their lines, read from the stored archives.
+
+The lines are bounded: in files, bytes of a file, effort and lines. What is beyond a bound is named, never left out in
+silence.
+"""
 
 import re
 from collections.abc import Iterator

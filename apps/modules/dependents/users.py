@@ -1,4 +1,7 @@
-"""Modules that build on a module or provider of this registry, by the default version of each that the viewer sees."""
+"""Modules that build on a module or provider of this registry, by the default version of each that the viewer sees.
+
+Some still get a deprecated or yanked version of it.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

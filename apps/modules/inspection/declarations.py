@@ -1,4 +1,4 @@
-"""Blocks as the parts of a unit's document."""
+"""The blocks of a folder put together, by OpenTofu's rules for override files, as the parts of a unit's document."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""All module files of an archive as the document that its page shows."""
+"""All module files of an archive, folder by folder as OpenTofu reads them, as the document that its page shows."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence

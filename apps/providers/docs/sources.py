@@ -1,4 +1,4 @@
-"""Read the texts of docs: from an archive in a limited child process, or from a stored package by ranges."""
+"""The docs of a version: their texts, from an archive in a limited child process or a stored package; their rows."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,7 @@
-"""Write the search index: one document per module or provider, its words, what is declared in it, and its filters."""
+"""Write the search index: one document per module or provider, its words, what is declared in it, and its filters.
+
+Documents that a defect or an older Larder left outdated are rebuilt. registry_site/wiring.py names the refreshers.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Read releases of both kinds, in any state."""
+"""Read releases of both kinds, in any state: one, a person's own, and all of a namespace in groups by state."""
 
 import uuid
 from collections.abc import Mapping
