@@ -25,7 +25,7 @@ from rest_framework.serializers import (
 from apps.accounts.models import Role
 from apps.jobs.models import Job
 from apps.lib.errors import Reason as Said
-from apps.modules.comparing.rules import SENTENCES as MODULE_RULES
+from apps.modules.comparing.changes import SENTENCES as MODULE_RULES
 from apps.releases.catalogue.comparing import Change, Severity
 from apps.releases.catalogue.documents import steps
 from apps.releases.models import Kind, Lifecycle, State

@@ -20,10 +20,9 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.digests import verified
 from apps.lib.errors import Invalid, TooLarge
 from apps.lib.net.bodies import chunks, declared_length, streamed
-from apps.modules import publishing
+from apps.modules import answers as questions
+from apps.modules import dry_run, publishing
 from apps.modules.catalogue import reading
-from apps.modules.checking import answers as questions
-from apps.modules.checking import dry_run
 from apps.modules.comparing.changes import severity_of
 from apps.releases.catalogue.comparing import Severity
 from apps.releases.models import State

@@ -10,7 +10,7 @@ from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import digest_prefix, is_key, link, short, size
 from apps.admin_base.base import address_condition
-from apps.modules.contents import reinspection
+from apps.modules import reinspection
 from apps.modules.lifecycle import ACTIONS
 from apps.modules.models import ModuleCall, ModuleVersion
 from apps.releases.admin.releases import stored_now

@@ -19,7 +19,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound, TooLarge
 from apps.lib.text.highlighting import highlighted, language_of
-from apps.modules.comparing import texts, versions
+from apps.modules.comparing import versions
 from apps.modules.contents import files
 from apps.modules.models import ModuleVersion
 from apps.portal.modules.frame import MODULES, where
@@ -96,7 +96,7 @@ def module_compare_files(request: HttpRequest, namespace: str, name: str, system
     found = versions.compare(session_viewer(request), ModuleAddress(namespace, name, system), numbers)
     for version in found.versions:
         quarantine.refuse_blocked(version.release)
-    context = context_of(found) | {"texts": texts.differences(found), "numbers": numbers}
+    context = context_of(found) | {"texts": versions.differences(found), "numbers": numbers}
     return render(request, "portal/module/compare_files.html", context)
 
 

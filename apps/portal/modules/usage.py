@@ -15,9 +15,9 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from apps.lib.errors import Invalid, NotFound
+from apps.modules import usage_examples, usage_values
 from apps.modules.comparing import types
-from apps.modules.usage import examples, values, writing
-from apps.modules.usage.values import Expression, Value
+from apps.modules.usage_values import Expression, Value
 from apps.portal.frame.paging import page_of
 from apps.portal.modules.frame import MODULES
 from apps.portal.modules.rows import matching
@@ -83,12 +83,14 @@ def field_of(variable: dict[str, Any], sent: Sent) -> Field:
     if kind == "secret":
         return Field(variable, kind, "on", Expression(f"var.{variable['name']}"))
     try:
-        value = values.read(entered, _type_of(variable))
-        if value == values.NULL and variable.get("nullable") is False:
+        value = usage_values.read(entered, _type_of(variable))
+        if value == usage_values.NULL and variable.get("nullable") is False:
             raise Invalid("found null, expected a value: the input is not nullable")
     except Invalid as refusal:
         return Field(variable, kind, entered, error=". ".join(filter(None, (str(refusal), refusal.hint))))
-    is_default = not variable["required"] and "value" in variable and _equal(values.as_json(value), variable["value"])
+    is_default = (
+        not variable["required"] and "value" in variable and _equal(usage_values.as_json(value), variable["value"])
+    )
     return Field(variable, kind, entered, value, is_default=is_default)
 
 
@@ -117,7 +119,7 @@ def _written(opened: Opened, unit: Unit, fields: list[Field]) -> dict[str, Any]:
     chosen = [field for field in fields if field.value is not None and not field.is_default][:MAX_SET]
     lines = [f"# Required: {_in_one_line(field.variable)}" for field in missing[:MAX_SET]]
     pairs = [(field.variable["name"], field.value) for field in chosen if field.value is not None]
-    lines += writing.attributes(pairs)
+    lines += usage_values.attributes(pairs)
     block = module_block(opened.shown.module.address, opened.shown.release.version, folder=unit.path, lines=lines)
     return {"written": block, "wrong": wrong, "missing": missing, "chosen": chosen}
 
@@ -151,7 +153,7 @@ def module_configuration(request: HttpRequest, *, version: str, unit: str, **nam
     called = [one.path for one in context["units"].all if one.kind in ("root", "submodule")]
     sources = {folder: source_of(context["address"], folder) for folder in called}
     row = next(one for one in opened.shown.inspection["units"] if one["path"] == example.path)
-    context |= {"unit": example, "ready": examples.ready(opened.shown, row, sources=sources)}
+    context |= {"unit": example, "ready": usage_examples.ready(opened.shown, row, sources=sources)}
     return render(request, "portal/module/configuration.html", context)
 
 

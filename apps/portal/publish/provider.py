@@ -15,7 +15,7 @@ from apps.portal.publish import frame
 from apps.portal.publish.frame import NEW, PageFrame, StartForm
 from apps.providers import publishing, reading
 from apps.providers.drafting import drafts, protocols
-from apps.providers.drafting.documents import draft_document
+from apps.providers.drafting.drafts import draft_document
 from apps.releases.models import State
 from apps.releases.publishing.drafting import Opened
 

@@ -18,9 +18,8 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.accounts.identity.sessions import session_viewer
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
-from apps.modules import publishing
-from apps.modules.checking import answers
-from apps.modules.comparing.rules import SENTENCES
+from apps.modules import answers, publishing
+from apps.modules.comparing.changes import SENTENCES
 from apps.portal.frame.forms import sentence
 from apps.portal.frame.page_urls import see_other
 from apps.portal.publish import provider_release
@@ -28,7 +27,7 @@ from apps.portal.publish.answer_form import AnswerForm
 from apps.portal.publish.frame import limits_of_modules, ticket_for
 from apps.portal.snippets import module_snippets
 from apps.providers import publishing as drafting
-from apps.providers.drafting.documents import draft_document
+from apps.providers.drafting.drafts import draft_document
 from apps.releases.catalogue import reading
 from apps.releases.catalogue.comparing import SEPARATOR
 from apps.releases.catalogue.documents import release_document

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access.gate import visible_teams
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
-from apps.modules.dependents import outdated, users
+from apps.modules.dependents import users
 from apps.modules.models import Module
 from apps.portal.frame.paging import page_of
 from apps.portal.versions import charts
@@ -94,17 +94,17 @@ def outdated_users(request: HttpRequest, *, pages: VersionPages, **names: str) -
     viewer = session_viewer(request)
     parent, _ = pages.parent_and_role(viewer, pages.address_type(**names), need=Role.OWNER)
     address, days = parent.address, days_in(request)
-    offered = outdated.offered(pages.kind, parent.namespace_id, address.path_name)
+    offered = users.offered(pages.kind, parent.namespace_id, address.path_name)
     all_counts, all_teams = counts_of(parent, None)
     counts, team_counts = figures.discouraged(all_counts), figures.discouraged(all_teams)
-    found = outdated.among(users.of(viewer, address), offered)
+    found = users.outdated_among(users.of(viewer, address), offered)
     context: dict[str, Any] = {"address": address, "periods": PERIODS, "period": len(days)}
     context["discouraged"] = sum(one.lifecycle != Lifecycle.MAINTAINED for one in offered)
     context["page"] = page_of(found, request, size=OUTDATED_PAGE)
     context["versions"] = figures.by_version(counts, days)
     context["clients"] = figures.by_client(counts, days)[:CLIENTS]
     context["teams"] = figures.by_team(team_counts, days, visible_teams(viewer))[:TEAMS]
-    return render(request, "portal/version/outdated.html", context)
+    return render(request, "portal/version/users.html", context)
 
 
 def counts_of(parent: Module | Provider, release: Release | None) -> tuple[figures.Counts, figures.TeamCounts]:

@@ -3,7 +3,7 @@ from django.db.models import Q
 
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import ReadOnlyAdmin
-from apps.releases.cleanup_rows import CleanupRule
+from apps.releases.cleanup.rows import CleanupRule
 
 
 @admin.register(CleanupRule)

@@ -6,7 +6,7 @@ from django.urls import reverse
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.admin_base import ReadOnlyAdmin, link
 from apps.admin_base.base import address_condition
-from apps.releases.catalogue import rebuilding
+from apps.releases.catalogue import indexing
 from apps.releases.models import SearchDoc
 
 
@@ -55,7 +55,7 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
 
     @admin.action(permissions=["rebuild"], description="Rebuild selected search documents")
     def rebuild(self, request: HttpRequest, queryset: QuerySet[SearchDoc]) -> None:
-        self.apply_verb(request, queryset.select_related("namespace"), rebuilding.rebuild, done="Rebuilt")
+        self.apply_verb(request, queryset.select_related("namespace"), indexing.rebuild, done="Rebuilt")
 
     @admin.display(description="module or provider", ordering="namespace__name")
     def title(self, doc: SearchDoc) -> str:

@@ -71,20 +71,14 @@ def steps(release: Release) -> list[dict[str, str | None]]:
         times["signed"] = release.signed_at
     times["published"] = release.published_at
     current = next((name for name, at in times.items() if at is None), None)
-    return [
-        {"name": name, "state": "done" if at else _open_state(release, is_current=name == current), "at": moment(at)}
-        for name, at in times.items()
-    ]
-
-
-def _open_state(release: Release, *, is_current: bool) -> str:
-    if not is_current:
-        return "waiting"
-    if release.state in (State.REJECTED, State.FAILED):
-        return "failed"
     # A received release waits for a worker, a reservation for its bytes, a held one for its publisher's answer.
     is_idle = release.state in (State.RECEIVED, State.HELD) or bool(release.ticket_digest)
-    return "waiting" if is_idle else "running"
+    is_ended = release.state in (State.REJECTED, State.FAILED)
+    now = "failed" if is_ended else "waiting" if is_idle else "running"
+    return [
+        {"name": name, "state": "done" if at else now if name == current else "waiting", "at": moment(at)}
+        for name, at in times.items()
+    ]
 
 
 def moment(at: datetime | None) -> str | None:

@@ -41,7 +41,12 @@ def faults_in(inspected: Mapping[str, Any], paths: Iterable[str]) -> list[Fault]
     first.
     """
     units = {unit["path"]: unit for unit in inspected["units"]}
-    folders = _folders(paths)
+    folders = {""}  # all that unpacking the archive creates
+    for member in paths:
+        folder = member.rpartition("/")[0]
+        while folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
     loaded = _loaded(units)
     faults = [
         Fault(one["file"], one["line"], _shortened(one["message"]), path in loaded)
@@ -88,20 +93,13 @@ def _shortened(message: str) -> str:
     return message if len(message) <= MAX_NAME_CHARACTERS else f"{message[: MAX_NAME_CHARACTERS - 1]}…"
 
 
-def _folders(paths: Iterable[str]) -> frozenset[str]:
-    """All folders that unpacking the archive creates."""
-    folders = {""}
-    for path in paths:
-        folder = path.rpartition("/")[0]
-        while folder not in folders:
-            folders.add(folder)
-            folder = folder.rpartition("/")[0]
-    return frozenset(folders)
-
-
 def _loaded(units: Mapping[str, Unit]) -> set[str]:
     """The folders that clients load: the root, its submodules and every folder that these call."""
-    waiting = [path for path, unit in units.items() if unit["kind"] in {"root", "submodule"} and not _is_template(path)]
+    waiting = []
+    for path, unit in units.items():
+        _, *below = path.removeprefix(f"{SUBMODULES}/").split("/")
+        if unit["kind"] in {"root", "submodule"} and _TEMPLATES.isdisjoint(below):
+            waiting.append(path)
     loaded = set(waiting)
     while waiting:
         unit = units[waiting.pop()]
@@ -109,11 +107,6 @@ def _loaded(units: Mapping[str, Unit]) -> set[str]:
         waiting += called - loaded
         loaded |= called
     return loaded
-
-
-def _is_template(path: str) -> bool:
-    _, *below = path.removeprefix(f"{SUBMODULES}/").split("/")
-    return not _TEMPLATES.isdisjoint(below)
 
 
 def _target(unit: Unit, call: Mapping[str, Any]) -> str | None:
