@@ -6,7 +6,7 @@ silence.
 
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from apps.accounts.access.gate import Viewer
@@ -41,9 +41,6 @@ class Files:
 class ModuleComparison(Comparison):
     versions: tuple[ModuleVersion, ModuleVersion]
     files: Files
-
-    def document(self) -> dict[str, Any]:
-        return Comparison.document(self) | {"files": asdict(self.files)}
 
 
 def compare(viewer: Viewer, address: ModuleAddress, asked: str) -> ModuleComparison:

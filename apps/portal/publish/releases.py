@@ -11,7 +11,6 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
-from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -27,10 +26,10 @@ from apps.portal.publish.answer_form import AnswerForm
 from apps.portal.publish.frame import limits_of_modules, ticket_for
 from apps.portal.snippets import module_snippets
 from apps.providers import publishing as drafting
-from apps.providers.drafting.drafts import draft_document
+from apps.providers.drafting.drafts import draft_facts
 from apps.releases.catalogue import reading
 from apps.releases.catalogue.comparing import SEPARATOR
-from apps.releases.catalogue.documents import release_document
+from apps.releases.catalogue.progress import progress_of
 from apps.releases.models import Kind, Release, State
 
 STEPS = {"received": "Received", "checked": "Checked", "published": "Published"}
@@ -109,12 +108,12 @@ def page(
 
 def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
     is_provider = release.kind == Kind.PROVIDER
-    document = draft_document(release) if is_provider else release_document(release)
+    document = progress_of(release) | (draft_facts(release) if is_provider else {})
     ticket = "" if is_provider or release.state != State.RECEIVING else ticket_for(request, release)
     common = {
         "release": release,
         "document": document,
-        "mark": _mark(document, ticket),
+        "mark": _mark(release, document, ticket),
         "ticket": ticket,
         "holder": _taken_by(release) if document["reasons"] else None,
         "is_reserved": release.state == State.RECEIVING and bool(release.ticket_digest),
@@ -147,7 +146,7 @@ def _module_context(release: Release, document: dict[str, Any]) -> dict[str, Any
         "answer": AnswerForm(release),
         "guard": guard_of(release),
         "siblings": _siblings(release),
-        "offers_folders": any(reason["code"] in OFFERS_FOLDERS for reason in document["reasons"]),
+        "offers_folders": any(reason.code in OFFERS_FOLDERS for reason in document["reasons"]),
     }
 
 
@@ -196,14 +195,15 @@ def _siblings(release: Release) -> list[Release]:
     return list(same.select_related("namespace").order_by("name", "pk"))
 
 
-def _step(step: dict[str, str | None], label: str, text: str = "") -> dict[str, Any]:
-    at = step["at"]
-    return {**step, "label": label, "text": text, "at": parse_datetime(at) if at else None}
+def _step(step: dict[str, Any], label: str, text: str = "") -> dict[str, Any]:
+    return {**step, "label": label, "text": text}
 
 
-def _mark(document: dict[str, Any], ticket: str) -> str:
+def _mark(release: Release, document: dict[str, Any], ticket: str) -> str:
     """Changes whenever the fragment would look different."""
-    seen = json.dumps([document, bool(ticket)], sort_keys=True)
+    row = [release.state, release.held_until, release.notes, release.lifecycle_at, release.quarantined_at]
+    files = [(file.name, file.digest) for file in document.get("files", [])]
+    seen = json.dumps([row, release.uploaded_digest, files, document, bool(ticket)], sort_keys=True, default=str)
     return hashlib.sha256(seen.encode()).hexdigest()[:16]
 
 

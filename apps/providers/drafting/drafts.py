@@ -14,7 +14,6 @@ from apps.lib.packages import sandboxed as packages
 from apps.lib.packages.sandboxed import PackageName, Role
 from apps.providers.drafting import protocols
 from apps.providers.models import Signing
-from apps.releases.catalogue.documents import moment, release_document
 from apps.releases.models import Release, ReleaseFile, State
 from apps.signing import keys
 from apps.signing.models import Custody, SigningKey
@@ -186,23 +185,20 @@ def _stem(release: Release) -> str:
     return f"terraform-provider-{release.name}_{release.version}"
 
 
-def draft_document(release: Release, *, with_names: bool = True) -> dict[str, Any]:
-    """`files`, the recognised `platforms`, `signing` and its reason, `protocols`; `missing` while it is a draft."""
+def draft_facts(release: Release) -> dict[str, Any]:
+    """Its files, the recognised platforms, who signs and why, and what is missing while it is a draft."""
     files = files_of(release)
-    is_draft = release.state == State.RECEIVING
-    return release_document(release, with_names=with_names) | {
-        "files": [file_document(file) for file in release.files.order_by("name")],
+    return {
+        "files": list(release.files.order_by("name")),
         "platforms": [f"{name.os}_{name.arch}" for _, name in files.packages],
         "protocols": release.notes.get("protocols") or declared_protocols(release),
-        "signing": files.signing.value,
+        "signing": files.signing,
         "signing_why": _WHY[files.signing],
-        "missing": [{**reason.as_dict(), "sentence": reason.sentence} for reason in missing(release, files)]
-        if is_draft
-        else [],
-        "receiving_until": moment(release.receiving_until),
+        "missing": missing(release, files) if release.state == State.RECEIVING else [],
     }
 
 
 def file_document(file: ReleaseFile) -> dict[str, Any]:
+    """For our script."""
     role = role_of(file.release, file.name)
     return {"name": file.name, "role": role, "digest": f"sha256:{file.digest}", "size": file.size}
