@@ -129,9 +129,12 @@ def publishing_places(user: User, need: Role = Role.PUBLISHER) -> NamespaceQuery
 def home_context(viewer: gate.Viewer, user: User) -> dict[str, Any]:
     places = publishing_places(user)
     docs = list(_with_health(download_figures.docs_in(places))[: SHOWN + 1])
+    keys = [_of_key(expiry) for expiry in expiring_in(publishing_places(user, Role.OWNER))]
+    tokens = [_of_token(user, token) for token in _expiring_tokens(user)]
+    used = [_of_use(one) for one in download_figures.still_used(publishing_places(user), STILL_USED)]
     return {
         "waiting": own_releases.rows_of(list(own.waiting(viewer)[:WAITING])),
-        "notices": _notices(user),
+        "notices": [*keys, *tokens, *used],
         "mine": _rows(docs[:SHOWN], recent={}),
         "more_mine": len(docs) > SHOWN,
     }
@@ -165,13 +168,6 @@ def _measured(docs: Iterable[SearchDoc]) -> dict[int, Health | None]:
     """Of versions that an older Larder published: from all that it has read of them, in one query."""
     versions = ModuleVersion.objects.filter(release__in=[doc.release_id for doc in docs]).for_pages()
     return {version.release_id: health_of(version) for version in versions}
-
-
-def _notices(user: User) -> list[Notice]:
-    keys = [_of_key(expiry) for expiry in expiring_in(publishing_places(user, Role.OWNER))]
-    tokens = [_of_token(user, token) for token in _expiring_tokens(user)]
-    used = [_of_use(one) for one in download_figures.still_used(publishing_places(user), STILL_USED)]
-    return [*keys, *tokens, *used]
 
 
 def _of_key(expiry: Expiry) -> Notice:

@@ -28,21 +28,6 @@ def sums_name(type: str, version: str) -> str:  # noqa: A002 - the field's word
 def versions_document(versions: Sequence[ListedVersion], now: datetime) -> Document:
     """Complete, no paging. Clients choose by `version` alone; `protocols` serves their hint if no version fits."""
     notice = versions[0].notice.strip() if versions else ""
-    return {
-        "versions": [
-            {
-                "version": version.version,
-                "protocols": version.protocols,
-                "platforms": [{"os": os, "arch": arch} for os, arch in version.platforms],
-            }
-            for version in versions
-        ],
-        # Clients print them after every init.
-        "warnings": [*([notice] if notice else []), *_about_keys(versions, now), *_deprecations(versions)],
-    }
-
-
-def _about_keys(versions: Iterable[ListedVersion], now: datetime) -> list[str]:
     signed: dict[Key, list[str]] = defaultdict(list)
     for version in versions:
         signed[version.key].append(version.version)
@@ -54,7 +39,18 @@ def _about_keys(versions: Iterable[ListedVersion], now: datetime) -> list[str]:
         elif key.expires_at is not None and is_ending(key, now):
             ends = "expires" if key.expires_at > now else "expired"
             warnings.append(f"The {by} {ends} on {key.expires_at:%Y-%m-%d}: ask the provider's owners for another.")
-    return warnings
+    return {
+        "versions": [
+            {
+                "version": version.version,
+                "protocols": version.protocols,
+                "platforms": [{"os": os, "arch": arch} for os, arch in version.platforms],
+            }
+            for version in versions
+        ],
+        # Clients print them after every init.
+        "warnings": [*([notice] if notice else []), *warnings, *_deprecations(versions)],
+    }
 
 
 def _deprecations(versions: Iterable[ListedVersion]) -> list[str]:

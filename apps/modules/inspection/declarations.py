@@ -42,7 +42,24 @@ def declared(primary: Iterable[Block], overrides: Iterable[list[Block]]) -> Decl
     """`overrides`: the blocks of each override file, in the order of their names."""
     found = Declarations()
     for block in _flat(primary):
-        _declare(found, block)
+        if block.kind == "terraform":
+            _require(found, block)
+        elif block.kind == "provider":
+            _provide(found, block)
+        elif block.kind == "moved":
+            found.moved.append(block)
+        elif (key := (block.kind, block.labels)) not in found.named:
+            found.named[key] = block
+        else:
+            first = found.named[key]
+            problem = block.diagnostic(f"{_titled(block)} is already declared in {first.file}, line {first.line}")
+            found.diagnostics.append(problem)
+            found.conflicts.append(Conflict(problem, first.file))
+            if "sensitive" in block.attributes and "sensitive" not in first.attributes:
+                # No module that works, but one of the two says that this is a secret.
+                found.named[key] = replace(
+                    first, attributes={**first.attributes, "sensitive": block.attributes["sensitive"]}
+                )
     for blocks in overrides:
         _override(found, list(_flat(blocks)))
     return found
@@ -52,27 +69,6 @@ def _flat(blocks: Iterable[Block]) -> Iterable[Block]:
     """A `check` is not shown, but the data source in it belongs to the module like any other."""
     for block in blocks:
         yield from block.blocks if block.kind == "check" else [block]
-
-
-def _declare(found: Declarations, block: Block) -> None:
-    if block.kind == "terraform":
-        _require(found, block)
-    elif block.kind == "provider":
-        _provide(found, block)
-    elif block.kind == "moved":
-        found.moved.append(block)
-    elif (key := (block.kind, block.labels)) not in found.named:
-        found.named[key] = block
-    else:
-        first = found.named[key]
-        problem = block.diagnostic(f"{_titled(block)} is already declared in {first.file}, line {first.line}")
-        found.diagnostics.append(problem)
-        found.conflicts.append(Conflict(problem, first.file))
-        if "sensitive" in block.attributes and "sensitive" not in first.attributes:
-            # No module that works, but one of the two says that this is a secret.
-            found.named[key] = replace(
-                first, attributes={**first.attributes, "sensitive": block.attributes["sensitive"]}
-            )
 
 
 def _provide(found: Declarations, block: Block) -> None:

@@ -47,7 +47,18 @@ def faults_in(inspected: Mapping[str, Any], paths: Iterable[str]) -> list[Fault]
         while folder not in folders:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
-    loaded = _loaded(units)
+    # The folders that clients load: the root, its submodules and every folder that these call.
+    waiting = []
+    for path, unit in units.items():
+        _, *below = path.removeprefix(f"{SUBMODULES}/").split("/")
+        if unit["kind"] in {"root", "submodule"} and _TEMPLATES.isdisjoint(below):
+            waiting.append(path)
+    loaded = set(waiting)
+    while waiting:
+        unit = units[waiting.pop()]
+        called = {target for call in unit["calls"] if (target := _target(unit, call)) is not None and target in units}
+        waiting += called - loaded
+        loaded |= called
     faults = [
         Fault(one["file"], one["line"], _shortened(one["message"]), path in loaded)
         for path, unit in units.items()
@@ -91,22 +102,6 @@ def _warning(fault: Fault, found: str) -> Reason:
 
 def _shortened(message: str) -> str:
     return message if len(message) <= MAX_NAME_CHARACTERS else f"{message[: MAX_NAME_CHARACTERS - 1]}…"
-
-
-def _loaded(units: Mapping[str, Unit]) -> set[str]:
-    """The folders that clients load: the root, its submodules and every folder that these call."""
-    waiting = []
-    for path, unit in units.items():
-        _, *below = path.removeprefix(f"{SUBMODULES}/").split("/")
-        if unit["kind"] in {"root", "submodule"} and _TEMPLATES.isdisjoint(below):
-            waiting.append(path)
-    loaded = set(waiting)
-    while waiting:
-        unit = units[waiting.pop()]
-        called = {target for call in unit["calls"] if (target := _target(unit, call)) is not None and target in units}
-        waiting += called - loaded
-        loaded |= called
-    return loaded
 
 
 def _target(unit: Unit, call: Mapping[str, Any]) -> str | None:

@@ -173,7 +173,13 @@ def _read_file(path: str, data: bytes | None, size: int) -> Reading:
             raise Unreadable(0, f"it has {size} bytes, at most {MAX_FILE_BYTES} are read")
         if len(data) < size:
             raise Unreadable(0, f"only {len(data)} of its {size} bytes were available")
-        _refuse_binary(file.text)
+        at = file.text.find(b"\0")
+        if at >= 0:
+            raise Unreadable(at, "it contains a NUL byte, so it is not text")
+        try:
+            file.text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise Unreadable(error.start, "it is not UTF-8") from None
         return read_json_syntax(file) if path.endswith(".json") else read_native(file)
     except Unreadable as problem:
         return Reading(diagnostics=[file.diagnostic(problem.offset, f"not read: {problem}")], is_complete=False)
@@ -181,16 +187,6 @@ def _read_file(path: str, data: bytes | None, size: int) -> Reading:
         raise  # the child reports it
     except Exception:  # noqa: BLE001  # a defect of the readers must not cost a publish
         return Reading(diagnostics=[Diagnostic(path, 1, 1, INTERNAL_ERROR)], is_complete=False)
-
-
-def _refuse_binary(text: bytes) -> None:
-    at = text.find(b"\0")
-    if at >= 0:
-        raise Unreadable(at, "it contains a NUL byte, so it is not text")
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Unreadable(error.start, "it is not UTF-8") from None
 
 
 def _faults(readings: Mapping[str, Reading], conflicts: Sequence[Conflict], *, is_whole: bool) -> list[Diagnostic]:

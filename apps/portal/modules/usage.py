@@ -23,7 +23,6 @@ from apps.portal.modules.frame import MODULES
 from apps.portal.modules.rows import matching
 from apps.portal.modules.units import Unit, Units
 from apps.portal.snippets.module_snippets import module_block, source_of
-from apps.portal.versions.pages import Opened
 from apps.releases.lifecycle import quarantine
 
 PAGE = 40
@@ -65,7 +64,25 @@ def module_usage(request: HttpRequest, *, version: str, **names: str) -> HttpRes
     variables = [one for one in [*unit.required, *unit.optional] if NAME.fullmatch(one["name"])]
     fields = [field_of(variable, request.GET) for variable in variables]
     context |= {"folder": unit, "is_asked": any(name.startswith(PREFIX) for name in request.GET)}
-    context |= _written(opened, unit, fields) | _shown(request, fields)
+    wrong = [field for field in fields if field.error]
+    missing = [field for field in fields if field.is_missing and not field.error]
+    chosen = [field for field in fields if field.value is not None and not field.is_default][:MAX_SET]
+    lines = [f"# Required: {_in_one_line(field.variable)}" for field in missing[:MAX_SET]]
+    pairs = [(field.variable["name"], field.value) for field in chosen if field.value is not None]
+    lines += usage_values.attributes(pairs)
+    block = module_block(opened.shown.module.address, opened.shown.release.version, folder=unit.path, lines=lines)
+    # A page of the form. What was entered on other pages goes with it, unseen.
+    query = request.GET.get("q", "").replace("\0", "").strip()[:200]
+    wanted = {row["name"] for row in matching([field.variable for field in fields], query)}
+    page = page_of([field for field in fields if field.variable["name"] in wanted], request, size=PAGE)
+    here = {field.name for field in page.object_list}
+    carried = [field for field in fields if field.entered and field.name not in here][:MAX_SET]
+    context |= {"written": block, "wrong": wrong, "missing": missing, "chosen": chosen} | {
+        "page": page,
+        "query": query,
+        "carried": carried,
+        "input_count": len(fields),
+    }
     return render(request, "portal/module/usage.html", context)
 
 
@@ -113,31 +130,10 @@ def _type_of(variable: dict[str, Any]) -> types.Type:
         return types.ANY
 
 
-def _written(opened: Opened, unit: Unit, fields: list[Field]) -> dict[str, Any]:
-    wrong = [field for field in fields if field.error]
-    missing = [field for field in fields if field.is_missing and not field.error]
-    chosen = [field for field in fields if field.value is not None and not field.is_default][:MAX_SET]
-    lines = [f"# Required: {_in_one_line(field.variable)}" for field in missing[:MAX_SET]]
-    pairs = [(field.variable["name"], field.value) for field in chosen if field.value is not None]
-    lines += usage_values.attributes(pairs)
-    block = module_block(opened.shown.module.address, opened.shown.release.version, folder=unit.path, lines=lines)
-    return {"written": block, "wrong": wrong, "missing": missing, "chosen": chosen}
-
-
 def _in_one_line(variable: dict[str, Any]) -> str:
     """Pasted text must not go on after the comment."""
     kind = " ".join(variable["type"].split())
     return f"{variable['name']} ({kind[:60]})" if kind else str(variable["name"])
-
-
-def _shown(request: HttpRequest, fields: list[Field]) -> dict[str, Any]:
-    """A page of the form. What was entered on other pages goes with it, unseen."""
-    query = request.GET.get("q", "").replace("\0", "").strip()[:200]
-    wanted = {row["name"] for row in matching([field.variable for field in fields], query)}
-    page = page_of([field for field in fields if field.variable["name"] in wanted], request, size=PAGE)
-    here = {field.name for field in page.object_list}
-    carried = [field for field in fields if field.entered and field.name not in here][:MAX_SET]
-    return {"page": page, "query": query, "carried": carried, "input_count": len(fields)}
 
 
 @login_not_required

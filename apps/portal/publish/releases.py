@@ -110,10 +110,14 @@ def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
     is_provider = release.kind == Kind.PROVIDER
     document = progress_of(release) | (draft_facts(release) if is_provider else {})
     ticket = "" if is_provider or release.state != State.RECEIVING else ticket_for(request, release)
+    # Changes whenever the fragment would look different.
+    row = [release.state, release.held_until, release.notes, release.lifecycle_at, release.quarantined_at]
+    files = [(file.name, file.digest) for file in document.get("files", [])]
+    seen = json.dumps([row, release.uploaded_digest, files, document, bool(ticket)], sort_keys=True, default=str)
     common = {
         "release": release,
         "document": document,
-        "mark": _mark(release, document, ticket),
+        "mark": hashlib.sha256(seen.encode()).hexdigest()[:16],
         "ticket": ticket,
         "holder": _taken_by(release) if document["reasons"] else None,
         "is_reserved": release.state == State.RECEIVING and bool(release.ticket_digest),
@@ -132,6 +136,12 @@ def _module_context(release: Release, document: dict[str, Any]) -> dict[str, Any
     address = ModuleAddress(release.namespace.name, name, system)
     again = urlencode({"namespace": address.namespace, "name": name, "system": system, "version": release.version})
     where = [address.namespace, name, system, release.version]
+    # The folder that the shown block calls: the root, or a submodule of a module without one.
+    is_published = release.state == State.PUBLISHED
+    is_without = is_published and release.notes.get("no_root")
+    # Files that the inspection could not parse. Empty in quarantine, where nothing of the archive is shown.
+    is_shown = release.state == State.PUBLISHED and release.quarantined_at is None
+    units = release.module_version.inspection.get("units", []) if is_shown else []
     return {
         "steps": [_step(step, STEPS[str(step["name"])]) for step in document["steps"]],
         "again": again,
@@ -139,8 +149,12 @@ def _module_context(release: Release, document: dict[str, Any]) -> dict[str, Any
         "page_url": reverse("portal:module-version", args=where),
         "list_url": reverse("portal:modules"),
         "address": address,
-        "usage": module_snippets.module_block(address, release.version, folder=_first_folder(release)),
-        "warnings": _warnings(release),
+        "usage": module_snippets.module_block(
+            address,
+            release.version,
+            folder=module_snippets.callable_folder(release.module_version) if is_without else "",
+        ),
+        "warnings": [warning for unit in units for warning in unit.get("warnings", [])],
         "files_path": reverse("portal:module-files", args=where),
         "limits": limits_of_modules(),
         "answer": AnswerForm(release),
@@ -167,20 +181,6 @@ def _comparison(release: Release, against: str) -> str:
     return reverse("portal:module-compare", args=where) if release.state == State.PUBLISHED else ""
 
 
-def _first_folder(release: Release) -> str:
-    """The folder that the shown block calls: the root, or a submodule of a module without one."""
-    is_published = release.state == State.PUBLISHED
-    is_without = is_published and release.notes.get("no_root")
-    return module_snippets.callable_folder(release.module_version) if is_without else ""
-
-
-def _warnings(release: Release) -> list[dict[str, Any]]:
-    """Files that the inspection could not parse. Empty in quarantine, where nothing of the archive is shown."""
-    is_shown = release.state == State.PUBLISHED and release.quarantined_at is None
-    units = release.module_version.inspection.get("units", []) if is_shown else []
-    return [warning for unit in units for warning in unit.get("warnings", [])]
-
-
 def _taken_by(release: Release) -> Release | None:
     """The later release that took the version number after this one freed it."""
     same = {"kind": release.kind, "namespace": release.namespace, "name": release.name, "sort_key": release.sort_key}
@@ -197,14 +197,6 @@ def _siblings(release: Release) -> list[Release]:
 
 def _step(step: dict[str, Any], label: str, text: str = "") -> dict[str, Any]:
     return {**step, "label": label, "text": text}
-
-
-def _mark(release: Release, document: dict[str, Any], ticket: str) -> str:
-    """Changes whenever the fragment would look different."""
-    row = [release.state, release.held_until, release.notes, release.lifecycle_at, release.quarantined_at]
-    files = [(file.name, file.digest) for file in document.get("files", [])]
-    seen = json.dumps([row, release.uploaded_digest, files, document, bool(ticket)], sort_keys=True, default=str)
-    return hashlib.sha256(seen.encode()).hexdigest()[:16]
 
 
 urlpatterns = [

@@ -81,10 +81,22 @@ def version_downloads(request: HttpRequest, *, pages: VersionPages, **names: str
     if viewer.is_identified and role.covers(Role.OWNER):
         context |= {"is_owner": True, "teams": figures.by_team(team_counts, days, visible_teams(viewer))}
     by = request.GET.get("by", "")
-    context["splits"] = _splits(context)
+    # How the bars may be split: where there is more than one piece, or a team, which is never all.
+    found = [("version", "By version")] if len(context["versions"]) > 1 else []
+    found += [("client", "By client")] if len(context["clients"]) > 1 else []
+    found += [("team", "By team")] if context.get("teams") else []
+    context["splits"] = [("", "Total"), *found]
     context["by"] = by if by in dict(context["splits"]) else ""
     context["chart"] = _chart(counts, team_counts, days, context)
-    return render(request, "portal/version/downloads.html", context | _shortened(context))
+    # Sum up the end of long tables in one row.
+    versions, clients, teams = context["versions"], context["clients"], context.get("teams", [])
+    in_period = sum(count for _, count in clients)
+    shown: dict[str, Any] = {"versions": versions[:VERSIONS], "in_period": in_period}
+    shown["clients"] = [{"client": client, "count": count} for client, count in clients[:CLIENTS]]
+    shown["more_versions"] = in_period - sum(one.count for one in versions[:VERSIONS]) if versions else 0
+    shown["more_clients"] = sum(count for _, count in clients[CLIENTS:])
+    shown |= {"teams": teams[:TEAMS], "more_teams": sum(one.count for one in teams[TEAMS:])}
+    return render(request, "portal/version/downloads.html", context | shown)
 
 
 @login_not_required
@@ -145,14 +157,6 @@ def days_in(request: HttpRequest) -> list[date]:
     return figures.last_days(timezone.now().date(), number)
 
 
-def _splits(context: dict[str, Any]) -> list[tuple[str, str]]:
-    """How the bars may be split: where there is more than one piece, or a team, which is never all."""
-    found = [("version", "By version")] if len(context["versions"]) > 1 else []
-    found += [("client", "By client")] if len(context["clients"]) > 1 else []
-    found += [("team", "By team")] if context.get("teams") else []
-    return [("", "Total"), *found]
-
-
 def _chart(counts: figures.Counts, team_counts: figures.TeamCounts, days: list[date], context: dict[str, Any]) -> Chart:
     """All downloads in one colour; or the most frequent in one each, and the rest."""
     totals, by = figures.by_day(counts, days), context["by"]
@@ -184,14 +188,3 @@ def _series(names: Sequence[str], values: Any, totals: list[int] | None) -> list
         return named
     rest = [whole - sum(one.values[at] for one in named) for at, whole in enumerate(totals)]
     return [*named, Series("others", rest, "other")] if any(rest) else named
-
-
-def _shortened(context: dict[str, Any]) -> dict[str, Any]:
-    """Sum up the end of long tables in one row."""
-    versions, clients, teams = context["versions"], context["clients"], context.get("teams", [])
-    in_period = sum(count for _, count in clients)
-    shown: dict[str, Any] = {"versions": versions[:VERSIONS], "in_period": in_period}
-    shown["clients"] = [{"client": client, "count": count} for client, count in clients[:CLIENTS]]
-    shown["more_versions"] = in_period - sum(one.count for one in versions[:VERSIONS]) if versions else 0
-    shown["more_clients"] = sum(count for _, count in clients[CLIENTS:])
-    return shown | {"teams": teams[:TEAMS], "more_teams": sum(one.count for one in teams[TEAMS:])}

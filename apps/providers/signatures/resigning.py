@@ -46,7 +46,23 @@ log = structlog.get_logger("larder.providers")
 def resign(*, viewer: Viewer, address: ProviderAddress, version: str) -> Release:
     """Queue a signing, as only workers open private keys. For owners. Raises Conflict if it is impossible."""
     row = _signed_version(viewer, address, version)
-    release, key = row.release, _key_for(row)
+    namespace = row.release.namespace
+    if _is_vouched_for(row):
+        raise Conflict(
+            f"{row} is signed by its publisher, with the key {row.key}, which is in use.",
+            hint="Send a signature by another of the publisher's keys, or retire or revoke this key first.",
+        )
+    newest = keys.signing_key_of(namespace)
+    if newest is None:
+        raise Conflict(
+            f"{namespace} has no active key in this registry.", hint="Generate one on its signing keys page."
+        )
+    if newest.pk == row.key_id:
+        raise Conflict(
+            f"{row} is already signed with {newest}, the newest active key of {namespace} in this registry.",
+            hint="Generate another key first, on the namespace's signing keys page.",
+        )
+    release, key = row.release, newest
     try:
         with transaction.atomic():
             queue.enqueue(JOB, target=release.pk, created_by_id=viewer.user_id)
@@ -185,26 +201,6 @@ def _is_vouched_for(version: ProviderVersion) -> bool:
     """The publisher's key is good: the registry's signature must not replace a better proof."""
     is_good = version.key.state == KeyState.ACTIVE and not version.key.is_expired
     return version.signing == Signing.PUBLISHER and is_good
-
-
-def _key_for(version: ProviderVersion) -> SigningKey:
-    namespace = version.release.namespace
-    if _is_vouched_for(version):
-        raise Conflict(
-            f"{version} is signed by its publisher, with the key {version.key}, which is in use.",
-            hint="Send a signature by another of the publisher's keys, or retire or revoke this key first.",
-        )
-    newest = keys.signing_key_of(namespace)
-    if newest is None:
-        raise Conflict(
-            f"{namespace} has no active key in this registry.", hint="Generate one on its signing keys page."
-        )
-    if newest.pk == version.key_id:
-        raise Conflict(
-            f"{version} is already signed with {newest}, the newest active key of {namespace} in this registry.",
-            hint="Generate another key first, on the namespace's signing keys page.",
-        )
-    return newest
 
 
 def _record(kind: Event, release: Release, actor: Viewer | None, **detail: object) -> None:
