@@ -1,14 +1,17 @@
 # Larder. `make run`, `make test` and `make bench` do all their own set-up; the other targets use what `make test` installed.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-python lint types schema contracts migrations-check advisories lock trust bench chaos clean
+.PHONY: help run test test-all nightly test-full test-python lint types schema contracts migrations-check advisories lock trust bench chaos clean
 BIN := .venv/bin
 PARALLEL := -n auto --dist loadgroup --no-loadscope-reorder
 PYTEST := $(BIN)/pytest $(PARALLEL)
 # What depends on Python itself: what reads bytes, talks to child processes, starts and stops. What a database decides does
 # not, nor a whole Larder for each room: those marked `python` stand for starting, stopping, signing and a worker's end.
-PYTHON_TESTS := tests/lib tests/modules tests/signing tests/site -m "python or not (both or live)"
+PYTHON_TESTS := tests/lib tests/modules tests/signing tests/site -m "python or not (both or live or matrix)"
+PYTHONS := python3.11 python3.12 python3.13 python3.14
 # Whatever drives a whole Larder, but for what is about one machine: its start, its supervisor, its folders.
 FULL_TESTS := tests/browser tests/e2e tests/flows tests/oci tests/signing
+# What `make test` has, and `make test-all` leaves out with what is for the night.
+QUICK := smoke or not (live or matrix or nightly)
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile
@@ -17,18 +20,35 @@ run: ## Run Larder on this machine (TLS=off: plain HTTP on the loopback address)
 	@bin/prepare requirements.txt
 	@$(if $(TLS),LARDER_TLS=$(TLS) )exec $(BIN)/python manage.py up --parent $$PPID
 
-test: ## Run the whole suite on SQLite, and what a database decides on PostgreSQL as well
+test: ## Run in minutes what needs no whole Larder, and the smoke tests on one, on SQLite
+	@bin/prepare requirements-dev.txt
+	@$(PYTEST) -m "$(QUICK)"
+
+test-all: ## Run the rest in half an hour: whole Larders, browsers, matrices, PostgreSQL, the full stack
 	@bin/prepare requirements-dev.txt
 	@status=0; \
-	echo "== tests on SQLite"; $(PYTEST) || status=1; \
-	echo "== tests on PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) -m both || status=1; \
+	echo "== whole Larders and matrices on SQLite"; $(PYTEST) -m "not ($(QUICK) or nightly)" || status=1; \
+	echo "== PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) -m "both and not nightly" || status=1; \
+	echo "== the full stack"; $(MAKE) --no-print-directory test-full ONLY=full || status=1; \
+	exit $$status
+
+nightly: ## Run what takes an hour: crash points, races, slow clients, full disks, the full stack, other Pythons
+	@bin/prepare requirements-dev.txt
+	@status=0; \
+	echo "== for the night"; $(PYTEST) -m nightly || status=1; \
+	echo "== the full stack"; $(MAKE) --no-print-directory test-full || status=1; \
+	for python in $(PYTHONS); do \
+		[ "$$($$python -V 2>&1)" != "$$($(BIN)/python -V)" ] || continue; \
+		if $$python -c 'import venv, ensurepip, sqlite3' 2>/dev/null; then $(MAKE) --no-print-directory test-python PYTHON=$$python || status=1; \
+		else echo "NOT TESTED on $$python: it is not here."; fi; \
+	done; \
 	exit $$status
 
 test-full: ## Run clients, flows and browsers on PostgreSQL, Redis and S3 (ONLY=full: a few of each)
 	@bin/prepare requirements-dev.txt
-	@LARDER_TEST_STACK=full $(BIN)/pytest $(PARALLEL) $(FULL_TESTS) -m "live$(if $(ONLY), and $(ONLY))"
+	@LARDER_TEST_STACK=full $(PYTEST) $(FULL_TESTS) -m "live$(if $(ONLY), and $(ONLY))"
 
-test-python: ## Run a part of the suite on another Python (PYTHON=python3.14), on SQLite
+test-python: ## Run a part of the tests on another Python (PYTHON=python3.14), on SQLite
 	@LARDER_PYTHON=$(PYTHON) VENV=.venv-$(notdir $(PYTHON)) bin/prepare requirements-dev.txt
 	@.venv-$(notdir $(PYTHON))/bin/pytest $(PARALLEL) $(PYTHON_TESTS)
 

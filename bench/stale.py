@@ -244,7 +244,7 @@ def run(larder: Live, trials: int, *, at_once: int) -> dict[str, list[int]]:
 
 def measure(bench: Bench) -> Iterator[Figure]:
     if postgres.programs() is None:
-        bench.skipped.append(f"stale: {postgres.MISSING}")
+        bench.skipped.append("stale: there is no PostgreSQL server program (Debian: apt-get install postgresql)")
         return
     bench.close()
     trials, at_once = (len(KINDS), 1) if bench.is_tiny else (bench.trials, AT_ONCE)

@@ -16,13 +16,13 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
 from apps.accounts.access import gate
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.admin_base import export_csv
 from apps.jobs import targets
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
-from apps.portal.people import reauthentication
+from apps.portal.frame import reauthentication
 from apps.portal.publish import module, provider
 from apps.portal.publish.frame import PageFrame
 from registry_site.admin_tiles import TILES, shown

@@ -183,9 +183,17 @@ def saml_providers(name: str) -> tuple[SamlProvider, ...]:
     names = ("ENTITY_IDS", "NAMES", "GROUPS_ATTRIBUTES", "NEW_ACCOUNTS", "SECOND_FACTORS")
     more = {part: text(f"LARDER_SAML_{part}") for part in names}
     try:
-        return SamlProvider.parse_all(words(name), more)
+        found = SamlProvider.parse_all(words(name), more)
     except Invalid as error:
         raise ImproperlyConfigured(f"{error} {error.hint}".strip()) from None
+    missing = [package for package in ("onelogin", "xmlsec", "lxml") if find_spec(package) is None]
+    if found and missing:
+        raise ImproperlyConfigured(
+            f"{name} names {found[0].id}, but a package that SAML needs is not installed: expected python3-saml, "
+            f"xmlsec and lxml, found no {missing[0]}. "
+            "Install them with: pip install --require-hashes -r requirements-extras.txt"
+        )
+    return found
 
 
 def require_different_providers(openid: tuple[Provider, ...], saml: tuple[SamlProvider, ...]) -> None:

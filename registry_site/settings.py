@@ -5,14 +5,12 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-import django_stubs_ext
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
-from registry_site import env, logs
+from registry_site import env, generic_classes, logs
 
-# ModelForm[User] and its like: generic at run time as well, so that types need no tricks.
-django_stubs_ext.monkeypatch()
+generic_classes.allow_arguments()
 
 # --- Where things are -----------------------------------------------------------------------------
 
@@ -212,11 +210,11 @@ ACCOUNT_FORMS = {
 }
 ACCOUNT_PRESERVE_USERNAME_CASING = False
 ACCOUNT_RATE_LIMITS = False  # allauth's own, which several processes count by guess: RATES replaces them
-# Sign-on at identity providers (docs/sign-on.md). Flows, limits and checks: apps/accounts/identity/openid and saml.
+# Sign-on at identity providers (docs/sign-on.md). Flows, limits and checks: apps/accounts/identity/sign_on.
 OIDC_PROVIDERS = env.openid_providers("LARDER_OIDC_PROVIDERS")
 SAML_PROVIDERS = env.saml_providers("LARDER_SAML_PROVIDERS")
 env.require_different_providers(OIDC_PROVIDERS, SAML_PROVIDERS)
-SOCIALACCOUNT_ADAPTER = "apps.accounts.identity.openid.adapter.SignOnAdapter"
+SOCIALACCOUNT_ADAPTER = "apps.accounts.people.sign_on.SignOnAdapter"
 # Whose passwords sign in: everybody's, those of staff, nobody's.
 LOCAL_SIGN_IN = env.choice("LARDER_LOCAL_SIGN_IN", "on", "staff", "off")
 if LOCAL_SIGN_IN != "on" and not (OIDC_PROVIDERS or SAML_PROVIDERS):

@@ -18,7 +18,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.jobs import heartbeats
 from apps.jobs.models import WORKING, Job, State
 from apps.portal.frame.context import larder_version

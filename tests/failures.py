@@ -1,6 +1,6 @@
 """Says which tests failed, for `.ci/run`, which runs them a second time: a line each, as pytest takes them by `@file`.
 
-LARDER_TEST_FAILURES is a folder; the run on SQLite writes `sqlite` there, that on PostgreSQL `postgres`. A run that
+LARDER_TEST_FAILURES is a folder, in which each run has a file: `sqlite`, `postgres`, or `full` (the stack). A run that
 broke off, or could not collect its tests, writes nothing.
 """
 
@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+
+from tests import stack
 
 FAILED: dict[str, None] = {}  # in their order, each once: a test may fail and its teardown too
 
@@ -23,4 +25,5 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(exitstatus: int) -> None:
     folder = os.environ.get("LARDER_TEST_FAILURES")
     if folder and "PYTEST_XDIST_WORKER" not in os.environ and exitstatus in (0, 1):
-        Path(folder, settings.TEST_DATABASE).write_text("".join(f"{line}\n" for line in FAILED))
+        name = stack.NAME if stack.IS_FULL else settings.TEST_DATABASE
+        Path(folder, name).write_text("".join(f"{line}\n" for line in FAILED))

@@ -41,8 +41,7 @@ def before(server: postgres.Server, *, size: int = 5) -> Iterator[str]:
         become += ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
         for path in (folder, *folder.iterdir()):
             shutil.chown(path, "postgres", "postgres")
-    program = shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"
-    command = [*become, program, str(folder / "settings.ini")]
+    command = [*become, "pgbouncer", str(folder / "settings.ini")]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         postgres.wait(process, port)

@@ -18,7 +18,6 @@ import yaml
 
 from bench import trees
 from tests import confined, postgres, s3
-from tests.conftest import need
 from tests.live import ADMIN_PASSWORD, CHECKOUT, Live
 from tests.postgres import free_port
 from tests.site.processes import eventually
@@ -203,13 +202,12 @@ def make_roles(database: postgres.Server) -> None:
     own = {name: interpolated(text) for name, text in service["environment"].items()}
     own |= {"PGHOST": "127.0.0.1", "PGPORT": str(database.port), "PGPASSWORD": own["POSTGRES_PASSWORD"]}
     script = CHECKOUT / service["volumes"][1].partition(":")[0]
-    for words in ([need("createdb"), "--username", "postgres", "larder"], ["sh", str(script)], ["sh", str(script)]):
+    for words in (["createdb", "--username", "postgres", "larder"], ["sh", str(script)], ["sh", str(script)]):
         subprocess.run(words, env=os.environ | own, check=True)
 
 
 def _redis(parts: ExitStack, service: str, folder: Path) -> Part:
     """With the arguments and the users of that service, and one more for the tests."""
-    need("redis-server")
     port, described = free_port(), COMPOSE["services"][service]
     shutil.copytree(CHECKOUT / "deploy" / "redis", folder / service)
     with (folder / service / f"{service}.acl").open("a") as users:
@@ -243,4 +241,4 @@ def _nginx(own: Path, port: int, webs: list[int]) -> Part:
         text = text.replace(container, here)
     paths = "".join(f"{kind}_temp_path {own}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     (own / "nginx.conf").write_text(f"daemon off; pid {own}/pid;" + text.replace("http {", f"http {{ {paths}", 1))
-    return Part([need("nginx"), "-p", str(own), "-e", f"{own}/error.log", "-c", f"{own}/nginx.conf"], port)
+    return Part(["nginx", "-p", str(own), "-e", f"{own}/error.log", "-c", f"{own}/nginx.conf"], port)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
@@ -31,20 +31,6 @@ DEMO = "from registry_site.startup import first_run; first_run.publish_demo()"
 PAUSE = 0.5  # seconds before an ended process is followed by another
 
 
-def missing_programs() -> str:
-    return ", ".join(
-        name
-        for name, found in {"postgres": postgres.programs(), "redis-server": shutil.which("redis-server")}.items()
-        if not found
-    )
-
-
-def versions() -> Iterator[str]:
-    for command in ([str((postgres.programs() or Path()) / "postgres"), "--version"], ["redis-server", "--version"]):
-        yield subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    yield "S3: moto"
-
-
 # --- The servers of the test run -------------------------------------------------------------------------------------
 
 
@@ -58,8 +44,7 @@ def redis_port() -> int:
     """Without a file, and with as many databases as there may be Larders."""
     port = postgres.free_port()
     options = ["--bind", "127.0.0.1", "--save", "", "--databases", "10000", "--maxmemory-policy", "noeviction"]
-    program = shutil.which("redis-server") or ""
-    process = subprocess.Popen([program, "--port", str(port), *options], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(["redis-server", "--port", str(port), *options], stdout=subprocess.DEVNULL)
     atexit.register(process.wait, 10)
     atexit.register(process.terminate)
     postgres.wait(process, port)

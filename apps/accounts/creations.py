@@ -6,7 +6,7 @@ token that a token created has no scope manage, so it creates nothing of this ki
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -74,7 +74,13 @@ class Ended:
 
 def creations_of(token: ApiToken) -> list[Creation]:
     """Return what the token created and has not ended."""
-    return list(_creations_of(token)) if token.scope == Scope.MANAGE else []
+    if token.scope != Scope.MANAGE:
+        return []
+    return [
+        Creation(source, row)
+        for source in _all_sources()
+        for row in source.rows().filter(created_by_token=token).order_by("pk")[:MAX_ROWS]
+    ]
 
 
 def counts_of(listed: Collection[ApiToken]) -> Counter[int]:
@@ -104,12 +110,6 @@ def revoke_with_creations(*, token: ApiToken, actor: Viewer) -> Ended:
         else:
             found.ended.append(creation)
     return found
-
-
-def _creations_of(token: ApiToken) -> Iterator[Creation]:
-    for source in _all_sources():
-        for row in source.rows().filter(created_by_token=token).order_by("pk")[:MAX_ROWS]:
-            yield Creation(source, row)
 
 
 def _all_sources() -> tuple[Source, ...]:

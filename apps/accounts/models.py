@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from apps.accounts import login_rows, team_rows  # noqa: F401  # Django looks for models from here
+from apps.accounts import rows  # noqa: F401  # Django looks for models from here
 
 PSEUDONYM = "forgotten-"
 EXPIRES_SOON = timedelta(days=7)

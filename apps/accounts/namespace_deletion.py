@@ -16,7 +16,6 @@ from apps.accounts.access.people_only import people_only
 from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User, Visibility
 from apps.accounts.people import invitations
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import Conflict
 
 # Describes what its room has in the namespace, such as "2 versions"; empty for nothing.
@@ -37,40 +36,29 @@ def delete(*, namespace: Namespace, actor: Viewer) -> None:
     owners and lack the permission.
     """
     operators.require_permission(actor, namespace, PERMISSION, unless=Role.OWNER)
-    _delete(namespace, actor)
-
-
-@transaction.atomic
-def _delete(namespace: Namespace, actor: Viewer) -> None:
-    # Reserving a version locks the row as well, and checks that it still exists.
-    row = Namespace.objects.select_for_update().filter(pk=namespace.pk).first()
-    if row is None:
-        return
-    if found := contents_of(row):
-        raise Conflict(
-            f"{row} is not empty: it contains {' and '.join(found)}.",
-            hint="Only an empty namespace can be deleted. Cancel releases in progress; staff can purge versions.",
+    with transaction.atomic():  # the audit row of a refusal stays
+        # Reserving a version locks the row as well, and checks that it still exists.
+        row = Namespace.objects.select_for_update().filter(pk=namespace.pk).first()
+        if row is None:
+            return
+        if found := contents_of(row):
+            raise Conflict(
+                f"{row} is not empty: it contains {' and '.join(found)}.",
+                hint="Only an empty namespace can be deleted. Cancel releases in progress; staff can purge versions.",
+            )
+        held = Grant.objects.filter(namespace=row)
+        owners = held.filter(role=Role.OWNER)
+        former = {
+            "users": sorted(owners.exclude(user=None).values_list("user", flat=True)),
+            "teams": sorted(owners.exclude(team=None).values_list("team", flat=True)),
+        }
+        for invitation in Invitation.objects.filter(namespace=row, used_at=None, revoked_at=None):
+            invitations.revoke(invitation=invitation, actor=actor)
+        held.delete()
+        Namespace.objects.filter(pk=row.pk).update(
+            deleted_at=timezone.now(), former_owners=former, visibility=Visibility.PRIVATE
         )
-    held = Grant.objects.filter(namespace=row)
-    owners = held.filter(role=Role.OWNER)
-    former = {
-        "users": sorted(owners.exclude(user=None).values_list("user", flat=True)),
-        "teams": sorted(owners.exclude(team=None).values_list("team", flat=True)),
-    }
-    for invitation in Invitation.objects.filter(namespace=row, used_at=None, revoked_at=None):
-        invitations.revoke(invitation=invitation, actor=actor)
-    held.delete()
-    Namespace.objects.filter(pk=row.pk).update(
-        deleted_at=timezone.now(), former_owners=former, visibility=Visibility.PRIVATE
-    )
-    record(
-        Kind.NAMESPACE_DELETED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=row.name,
-        visibility=row.visibility,
-        former_owners=former,
-    )
+        actor.record(Kind.NAMESPACE_DELETED, subject=row.name, visibility=row.visibility, former_owners=former)
 
 
 @transaction.atomic
@@ -91,10 +79,8 @@ def revive(*, name: str, visibility: str, description: str, actor: Viewer) -> Na
     for grant in grants:
         grant.namespace, grant.role, grant.given_by = row, Role.OWNER, actor.user
     Grant.objects.bulk_create(grants)
-    record(
+    actor.record(
         Kind.NAMESPACE_CREATED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=row.name,
         visibility=visibility,
         again=True,

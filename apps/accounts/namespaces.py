@@ -9,11 +9,11 @@ from django.db.models import F, Q, QuerySet
 
 from apps.accounts import namespace_deletion
 from apps.accounts.access.gate import Viewer, highest_role, operates, visible_namespaces
+from apps.accounts.access.operators import creation_refused
 from apps.accounts.access.people_only import people_only
-from apps.accounts.models import BreakingChanges, Grant, Membership, Namespace, Role, Scope, Team, User, Visibility
+from apps.accounts.models import BreakingChanges, Grant, Membership, Namespace, Role, Team, User, Visibility
 from apps.accounts.people import service_accounts
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.addresses import canonical, check_namespace, skeleton
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
 
@@ -30,30 +30,6 @@ def limits_of(namespace: Namespace) -> tuple[int, int]:
         settings.NAMESPACE_MAX_BYTES if own_bytes is None else own_bytes,
         settings.NAMESPACE_MAX_VERSIONS if own_versions is None else own_versions,
     )
-
-
-def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
-    """Return why the viewer may not create namespaces (or teams), empty if they may. A setting limits it to staff."""
-    if actor.user is None:
-        return f"Creating {what} needs credentials."
-    if actor.user.is_service:
-        return f"Service accounts cannot create {what.removeprefix('a ')}s."
-    if not operates(actor):
-        if actor.user.is_staff:
-            return f"Your account can read everything but cannot create {what.removeprefix('a ')}s."
-        if settings.NAMESPACE_CREATION == "staff":
-            return f"Only staff create {what.removeprefix('a ')}s here (LARDER_NAMESPACE_CREATION)."
-    return _token_refused(actor, what)
-
-
-def _token_refused(actor: Viewer, what: str) -> str:
-    if actor.token is None:
-        return ""
-    if actor.token.scope != Scope.MANAGE:
-        return f"Creating {what} needs a token with the scope manage; this one has only {actor.token.scope}."
-    if actor.token.only_name or actor.token.is_limited:
-        return f"This token has limits, so it cannot create {what}."
-    return ""
 
 
 def create(
@@ -90,7 +66,11 @@ def create(
 
 @transaction.atomic
 def _create(name: str, visibility: str, description: str, owner: User, actor: Viewer) -> Namespace:
-    _wait_for_look_alikes(name)
+    if connection.vendor == "postgresql":
+        # One transaction at a time creates a name of this look: no constraint decides between `acme` and `acne`.
+        # (On SQLite every transaction that writes waits for the others.)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOOK_LOCK, crc32(skeleton(name).encode()) - 2**31])
     # No check before the insert: the unique constraints decide between two at once.
     namespace = Namespace.objects.create(
         name=name,
@@ -102,26 +82,14 @@ def _create(name: str, visibility: str, description: str, owner: User, actor: Vi
     )
     alike = _look_alikes(namespace, owner, actor)
     Grant.objects.create(namespace=namespace, user=owner, role=Role.OWNER, given_by=owner)
-    record(
+    actor.record(
         Kind.NAMESPACE_CREATED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=name,
         visibility=visibility,
         owner=owner.pk,
-        **({"looks_like": alike} if alike else {}),
+        **{"looks_like": alike} if alike else {},
     )
     return namespace
-
-
-def _wait_for_look_alikes(name: str) -> None:
-    """Let one transaction at a time create a name of this look: no constraint decides between `acme` and `acne`.
-
-    On SQLite every transaction that writes waits for the others.
-    """
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [LOOK_LOCK, crc32(skeleton(name).encode()) - 2**31])
 
 
 def _look_alikes(namespace: Namespace, owner: User, actor: Viewer) -> list[int]:
@@ -182,12 +150,8 @@ def change(
     Namespace.objects.filter(pk=row.pk).update(**new)
     for field, value in new.items():
         setattr(namespace, field, value)
-    record(
-        Kind.NAMESPACE_CHANGED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=row.name,
-        changes={field: list(pair) for field, pair in changes.items()},
+    actor.record(
+        Kind.NAMESPACE_CHANGED, subject=row.name, changes={field: list(pair) for field, pair in changes.items()}
     )
 
 
@@ -200,7 +164,13 @@ def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> 
     if actor.user is None or not actor.user.is_staff:
         raise RoleRequired("Only staff set the quotas of a namespace.", hint="Ask an operator.")
     for field, value in quotas.items():
-        _check_quota(field, value)
+        if field not in LARGEST_QUOTA:
+            raise Invalid(f"There is no quota {field!r}.", hint=f"Quotas are {', '.join(LARGEST_QUOTA)}.")
+        if value is not None and not 0 <= value <= LARGEST_QUOTA[field]:
+            raise Invalid(
+                f"{field} is from 0 (no limit) to {LARGEST_QUOTA[field]:,}, or empty for the default; found {value:,}.",
+                hint="Choose another number.",
+            )
     row = _locked(namespace)
     changes = {field: (getattr(row, field), value) for field, value in quotas.items() if value != getattr(row, field)}
     if not changes:
@@ -208,12 +178,8 @@ def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> 
     Namespace.objects.filter(pk=row.pk).update(**{field: after for field, (_, after) in changes.items()})
     for field, (_, after) in changes.items():
         setattr(namespace, field, after)
-    record(
-        Kind.NAMESPACE_QUOTA_CHANGED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=row.name,
-        changes={field: list(pair) for field, pair in changes.items()},
+    actor.record(
+        Kind.NAMESPACE_QUOTA_CHANGED, subject=row.name, changes={field: list(pair) for field, pair in changes.items()}
     )
 
 
@@ -237,10 +203,8 @@ def grant(*, namespace: Namespace, grantee: User | Team, role: Role, actor: View
         **who,
         defaults={"role": role, "given_by": actor.user, "created_by_token": actor.token},
     )
-    record(
+    actor.record(
         Kind.GRANT_GIVEN,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=namespace.name,
         **_named(given),
         role=_word(role),
@@ -260,14 +224,7 @@ def withdraw(*, grant: Grant, actor: Viewer) -> None:
     if existing.role == Role.OWNER:
         _keep_an_owner(existing)
     existing.delete()
-    record(
-        Kind.GRANT_WITHDRAWN,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=namespace.name,
-        **_named(existing),
-        role=_word(existing.role),
-    )
+    actor.record(Kind.GRANT_WITHDRAWN, subject=namespace.name, **_named(existing), role=_word(existing.role))
 
 
 @people_only("transfer a namespace")
@@ -297,10 +254,8 @@ def transfer(
         Grant.objects.filter(pk=before.pk).update(role=Role.PUBLISHER, given_by=actor.user)
     elif before:
         Grant.objects.filter(pk=before.pk).delete()
-    record(
+    actor.record(
         Kind.NAMESPACE_TRANSFERRED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=namespace.name,
         to=_named(given),
         giver=_named(before) if before else {},
@@ -359,16 +314,6 @@ def _keep_an_owner(leaving: Grant) -> None:
     if not others.exclude(pk=leaving.pk).exists():
         raise Conflict(
             "A namespace needs at least one owner, and this is the last one.", hint="Make someone else owner first."
-        )
-
-
-def _check_quota(field: str, value: int | None) -> None:
-    if field not in LARGEST_QUOTA:
-        raise Invalid(f"There is no quota {field!r}.", hint=f"Quotas are {', '.join(LARGEST_QUOTA)}.")
-    if value is not None and not 0 <= value <= LARGEST_QUOTA[field]:
-        raise Invalid(
-            f"{field} is from 0 (no limit) to {LARGEST_QUOTA[field]:,}, or empty for the default; found {value:,}.",
-            hint="Choose another number.",
         )
 
 

@@ -6,14 +6,14 @@ from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import path
 from rest_framework.request import Request
-from rest_framework.response import Response
+from rest_framework.serializers import CharField, DictField, IntegerField, JSONField
 
 from apps.accounts.access import gate, operators, throttling
-from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
-from apps.api.frame import paging, shapes
+from apps.api.frame import paging
 from apps.api.frame.base import ApiView
 from apps.api.frame.operations import operation
+from apps.api.frame.shapes import OffsetField, Shape, page
 from apps.audit import reading
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, AuditEventQuerySet
@@ -33,40 +33,58 @@ _ASKED: dict[str, Any] = {
 }
 
 
-class AuditList(ApiView):
+class Actor(Shape):
+    id = IntegerField(source="actor_id")
+    name = CharField(source="actor_name", allow_null=True, help_text="null for somebody who was erased.")
+
+
+class Event(Shape):
+    # Of an event of `reading.page`.
+    id = IntegerField(source="pk")
+    at = OffsetField()
+    kind = CharField()
+    actor = Actor(allow_null=True, help_text="null for Larder, and for whoever has not signed in.")
+    token_id = IntegerField(allow_null=True)
+    address = CharField()
+    subject = CharField()
+    detail = DictField(child=JSONField())
+    request_id = CharField()
+
+    def actor_of(self, event: Any) -> Any:
+        return None if event.actor_id is None else event
+
+
+EventPage = page("EventPage", events=Event(many=True))
+
+
+class AuditView(ApiView):
     """Pages, the newest event first, or a file."""
 
-    http_method_names = ["get", "head"]
+    def events(self, request: Request, events: AuditEventQuerySet) -> HttpResponseBase:
+        query = request.query_params
+        events = reading.Filter.from_query(query).of(events)
+        form = query.get("format", "")
+        if form in reading.CONTENT_TYPES:
+            throttling.count(throttling.by_account("export", self.viewer.user_id, ""))
+            return StreamingHttpResponse(reading.export(events, form), content_type=reading.CONTENT_TYPES[form])
+        if form:
+            raise Invalid(f"There is no format “{form[:40]}”.", hint=f"Ask for {' or '.join(reading.CONTENT_TYPES)}.")
+        rows, cursor = reading.page(events, cursor=query.get("cursor", ""), size=paging.PAGE_SIZE)
+        return self.answer({"events": rows, "next": paging.next_page(request, cursor) if cursor else None})
 
-    @operation("Read the audit (staff)", answers={200: shapes.EventPage}, scope="manage", **_ASKED)
+
+class AuditList(AuditView):
+    @operation("Read the audit (staff)", answers={200: EventPage}, scope="manage", **_ASKED)
     def get(self, request: Request) -> HttpResponseBase:
-        self.require_token()
         operators.require_everywhere(self.viewer, "audit.view_auditevent")
-        return _answer(request, self.viewer, AuditEvent.objects.all())
+        return self.events(request, AuditEvent.objects.all())
 
 
-class NamespaceAudit(ApiView):
-    http_method_names = ["get", "head"]
-
-    @operation("Read the audit of a namespace (owners)", answers={200: shapes.EventPage}, scope="manage", **_ASKED)
+class NamespaceAudit(AuditView):
+    @operation("Read the audit of a namespace (owners)", answers={200: EventPage}, scope="manage", **_ASKED)
     def get(self, request: Request, namespace: str) -> HttpResponseBase:
-        self.require_token()
         row = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
-        return _answer(request, self.viewer, reading.of_namespace(row.canonical, since=row.created_at))
-
-
-def _answer(request: Request, viewer: Viewer, events: AuditEventQuerySet) -> HttpResponseBase:
-    query = request.query_params
-    events = reading.Filter.from_query(query).of(events)
-    form = query.get("format", "")
-    if form in reading.CONTENT_TYPES:
-        throttling.count(throttling.by_account("export", viewer.user_id, ""))
-        return StreamingHttpResponse(reading.export(events, form), content_type=reading.CONTENT_TYPES[form])
-    if form:
-        raise Invalid(f"There is no format “{form[:40]}”.", hint=f"Ask for {' or '.join(reading.CONTENT_TYPES)}.")
-    rows, cursor = reading.page(events, cursor=query.get("cursor", ""), size=paging.PAGE_SIZE)
-    following = paging.next_page(request, cursor) if cursor else None
-    return Response({"events": [reading.document_of(event) for event in rows], "next": following})
+        return self.events(request, reading.of_namespace(row.canonical, since=row.created_at))
 
 
 urlpatterns = [

@@ -1,24 +1,26 @@
 """/api/v1/namespaces/<ns>/keys: the signing keys of a namespace, listed for its readers, changed by its owners."""
 
 from collections.abc import Callable
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
+from django.db.models import QuerySet
 from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
-from apps.api.frame import shapes
-from apps.api.frame.base import ApiView
-from apps.api.frame.bodies import read_json, validated
+from apps.api.frame.base import ApiView, DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
-from apps.api.frame.paging import CURSOR, page_of
+from apps.api.frame.shapes import MomentField, Shape, page
 from apps.lib.errors import Invalid
 from apps.providers.signatures.keys import key_of, keys_of
 from apps.signing import keys
+from apps.signing.models import Custody, SigningKey, State
 
 
 class KeyInput(serializers.Serializer[Any]):
@@ -36,31 +38,51 @@ class EndInput(serializers.Serializer[Any]):
     reason = serializers.CharField(allow_blank=True)
 
 
-def key_document(key: Any) -> dict[str, Any]:
-    """One key of `keys_of`. Fingerprint, key id and armor of a `pending` key are empty."""
-    return keys.key_document(key) | {"releases": key.release_count}
+class SecondField(MomentField):
+    """In seconds, as OpenPGP has times."""
+
+    def to_representation(self, value: datetime) -> str | None:  # type: ignore[override]  # its own formats differ
+        return super().to_representation(value.replace(microsecond=0))
 
 
-class KeyList(ApiView):
-    http_method_names = ["get", "head", "post"]
+class Key(Shape):
+    # Of a key of `keys_of`. Fingerprint, key id and armor of a `pending` key are empty.
+    id = IntegerField(source="pk")
+    fingerprint = CharField()
+    key_id = CharField()
+    state = ChoiceField(choices=State.values)
+    custody = ChoiceField(choices=Custody.values)
+    algorithm = CharField()
+    uid = CharField()
+    source = CharField()  # type: ignore[assignment]  # a field's name
+    source_url = CharField()
+    made_at = SecondField(allow_null=True)
+    added_at = SecondField(allow_null=True)
+    expires_at = SecondField(allow_null=True)
+    expired = BooleanField(source="is_expired")
+    ended_at = SecondField(allow_null=True)
+    reason = CharField()
+    ascii_armor = CharField(source="armor", help_text="Empty until a worker has made it.")
+    releases = IntegerField(source="release_count", help_text="How many versions it signed.")
 
-    @operation("List the signing keys of a namespace", answers={200: shapes.KeyPage}, query=CURSOR, public=True)
-    def get(self, request: Request, namespace: str) -> Response:
-        target = gate.namespace_for(self.viewer, namespace)
-        return Response(page_of(request, "keys", keys_of(target), key_document))
+
+class KeyList(ListView):
+    get = listed("List the signing keys of a namespace", page("KeyPage", keys=Key(many=True)), public=True)
+
+    def rows(self, namespace: str) -> QuerySet[SigningKey]:
+        return keys_of(gate.namespace_for(self.viewer, namespace))
 
     @operation(
         "Register, renew or request a key",
         takes=KeyInput,
-        answers={200: shapes.Key, 201: shapes.Key, 202: shapes.Key},
+        answers={200: Key, 201: Key, 202: Key},
         again="Renews a registered key; requests another one of Larder.",
         scope="manage",
     )
-    def post(self, request: Request, namespace: str) -> Response:
+    def post(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """201 with a registered key, 200 with a renewed one, 202 with one for a worker to generate."""
-        self.require_token()
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
-        wanted = validated(KeyInput, read_json(request))
+        wanted = self.body()
         if ("armor" in wanted) == ("generate" in wanted):
             raise Invalid(
                 "A key is either registered or generated.",
@@ -74,29 +96,27 @@ class KeyList(ApiView):
         else:
             requested = keys.request(namespace=target, algorithm=wanted["generate"], actor=self.viewer)
             key, status = requested, HTTPStatus.ACCEPTED
-        return Response(key_document(keys_of(target).get(pk=key.pk)), status=status)
+        return self.answer(keys_of(target).get(pk=key.pk), status)
 
 
-class KeyDetail(ApiView):
-    @operation("Show a signing key", answers={200: shapes.Key}, public=True)
-    def get(self, request: Request, namespace: str, fingerprint: str) -> Response:  # noqa: ARG002
-        target = gate.namespace_for(self.viewer, namespace)
-        return Response(key_document(key_of(target, fingerprint)))
+class KeyDetail(DetailView):
+    get = shown("Show a signing key", Key, public=True)
+
+    def row(self, namespace: str, fingerprint: str) -> SigningKey:
+        return key_of(gate.namespace_for(self.viewer, namespace), fingerprint)
 
 
 class End(ApiView):
     """`{"reason": "…"}`; 200 with the key afterwards."""
 
-    http_method_names = ["post"]
     verb: Callable[..., None]
 
-    @operation("End a key", takes=EndInput, answers={200: shapes.Key}, again="409.", scope="manage")
-    def post(self, request: Request, namespace: str, fingerprint: str) -> Response:
-        self.require_token()
+    @operation("End a key", takes=EndInput, answers={200: Key}, again="409.", scope="manage")
+    def post(self, request: Request, namespace: str, fingerprint: str) -> Response:  # noqa: ARG002
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
-        reason = validated(EndInput, read_json(request))["reason"]
+        reason = self.body()["reason"]
         type(self).verb(key=key_of(target, fingerprint), actor=self.viewer, reason=reason)
-        return Response(key_document(key_of(target, fingerprint)))
+        return self.answer(key_of(target, fingerprint))
 
 
 class Retire(End):

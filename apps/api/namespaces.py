@@ -1,22 +1,25 @@
-"""/api/v1/namespaces/<ns>: PUT creates and changes, GET shows, DELETE deletes; PATCH sets quotas (staff)."""
+"""/api/v1/namespaces, and one: PUT creates and changes, GET shows, DELETE deletes; PATCH sets quotas (staff)."""
 
 from http import HTTPStatus
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.access import gate
 from apps.accounts.access.operators import is_operator, operated_namespace_and_role
-from apps.accounts.models import BreakingChanges, Namespace, Role, Visibility
-from apps.api.frame import shapes
-from apps.api.frame.base import ApiView
-from apps.api.frame.bodies import read_json, validated
+from apps.accounts.models import BreakingChanges, Role, Visibility
+from apps.accounts.models import Namespace as NamespaceModel
+from apps.api.frame.base import DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
+from apps.api.frame.shapes import RoleField, Shape, With, page
+from apps.lib.addresses import canonical
 from apps.lib.errors import Invalid, NotFound
 from apps.releases.publishing import quotas
 
@@ -37,64 +40,96 @@ class NamespaceChange(serializers.Serializer[Any]):
     quota_versions = serializers.IntegerField(required=False, allow_null=True)
 
 
-def namespace_document(namespace: Namespace, role: Role | None) -> dict[str, Any]:
-    """`role` is the caller's; `quota` has the limits in force, null for no limit."""
-    used = quotas.usage(namespace)
-    return {
-        "name": namespace.name,
-        "visibility": namespace.visibility,
-        "description": namespace.description,
-        "breaking_changes": namespace.breaking_changes,
-        "role": role.label.lower() if role else None,
-        "usage": {"bytes": used.bytes, "versions": used.versions},
-        "quota": {"bytes": used.max_bytes or None, "versions": used.max_versions or None},
-    }
+class NamespaceNames(Shape):
+    name = CharField()
+    visibility = ChoiceField(choices=Visibility.values)
+    description = CharField()
 
 
-class NamespaceDetail(ApiView):
-    http_method_names = ["get", "head", "put", "patch", "delete"]
+class NamespaceRow(NamespaceNames):
+    role = RoleField(allow_null=True, help_text="The caller's; null without a grant.")
 
-    @operation("Show a namespace", answers={200: shapes.Namespace}, public=True)
-    def get(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
-        return Response(namespace_document(*gate.namespace_and_role(self.viewer, namespace)))
+
+class Usage(Shape):
+    bytes = IntegerField()
+    versions = IntegerField()
+
+
+class Quota(Shape):
+    bytes = IntegerField(allow_null=True)
+    versions = IntegerField(allow_null=True)
+
+    def bytes_of(self, used: quotas.Usage) -> int | None:
+        return used.max_bytes or None
+
+    def versions_of(self, used: quotas.Usage) -> int | None:
+        return used.max_versions or None
+
+
+class Namespace(NamespaceNames):
+    breaking_changes = ChoiceField(
+        choices=BreakingChanges.values,
+        help_text="What happens to a version that breaks something although its number does not say so.",
+    )
+    role = RoleField(allow_null=True, help_text="The caller's; null without a grant.")
+    usage = Usage()
+    quota = Quota(source="usage", help_text="The limits in force; null for none.")
+
+
+class NamespaceList(ListView):
+    """The namespaces that the caller may see, by name; `role` is theirs, null where visibility alone lets them read."""
+
+    get = listed(
+        "List the namespaces that the caller may see",
+        page("NamespacePage", namespaces=NamespaceRow(many=True)),
+        query={"q": "The beginning of a name, in any letter case."},
+        public=True,
+    )
+
+    def rows(self) -> QuerySet[NamespaceModel]:
+        rows = gate.visible_namespaces(self.viewer).annotate(role=gate.highest_role(self.viewer.user))
+        return rows.filter(canonical__startswith=canonical(self.text("q"))).order_by("canonical", "pk")
+
+
+class NamespaceDetail(DetailView):
+    get = shown("Show a namespace", Namespace, public=True)
+
+    def row(self, namespace: str) -> With:
+        return _with_usage(*gate.namespace_and_role(self.viewer, namespace))
 
     @operation(
         "Create or change a namespace",
         takes=NamespaceInput,
-        answers={200: shapes.Namespace, 201: shapes.Namespace},
+        answers={200: Namespace, 201: Namespace},
         again="Changes it to the same.",
         scope="manage",
         idempotent=True,
     )
-    def put(self, request: Request, namespace: str) -> Response:
+    def put(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """201 if created (the caller owns it), 200 if changed; an omitted field stays unchanged."""
-        self.require_token()
         try:
             target, role = gate.namespace_and_role(self.viewer, namespace)
         except NotFound:
-            wanted = validated(NamespaceInput, read_json(request))
-            created = namespaces.create(name=namespace, actor=self.viewer, **wanted)
-            document = namespace_document(created, gate.role_on(self.viewer, created))
-            return Response(document, status=HTTPStatus.CREATED)
+            created = namespaces.create(name=namespace, actor=self.viewer, **self.body())
+            return self.answer(_with_usage(created, gate.role_on(self.viewer, created)), HTTPStatus.CREATED)
         if role != Role.OWNER:
             gate.namespace_for(self.viewer, namespace, need=Role.OWNER)  # raises, and records the refusal
-        namespaces.change(namespace=target, actor=self.viewer, **validated(NamespaceInput, read_json(request)))
-        return Response(namespace_document(target, role))
+        namespaces.change(namespace=target, actor=self.viewer, **self.body())
+        return self.answer(_with_usage(target, role))
 
     @operation(
         "Change the rule for breaking changes (owners) or the quotas (staff) of a namespace",
         takes=NamespaceChange,
-        answers={200: shapes.Namespace},
+        answers={200: Namespace},
         again="Changes nothing.",
         scope="manage",
         idempotent=True,
     )
-    def patch(self, request: Request, namespace: str) -> Response:
-        self.require_token()
+    def patch(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         target, role = gate.namespace_and_role(self.viewer, namespace)
         if role != Role.OWNER and not is_operator(self.viewer):
             gate.namespace_for(self.viewer, namespace, need=Role.OWNER)  # raises, and records the refusal
-        wanted = validated(NamespaceChange, read_json(request))
+        wanted = self.body()
         rule = wanted.pop("breaking_changes", None)
         if wanted:
             operated_namespace_and_role(self.viewer, namespace, permission="accounts.change_namespace")
@@ -106,15 +141,22 @@ class NamespaceDetail(ApiView):
                 namespaces.change(namespace=target, actor=self.viewer, breaking_changes=rule)
             if wanted:
                 namespaces.set_quotas(namespace=target, actor=self.viewer, **wanted)
-        return Response(namespace_document(target, role))
+        return self.answer(_with_usage(target, role))
 
     @operation("Delete an empty namespace", answers={204: None}, again="404.", scope="manage", idempotent=True)
     def delete(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """Only an empty namespace. Its name stays reserved for its owners, who may create it again."""
-        self.require_token()
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         namespace_deletion.delete(namespace=target, actor=self.viewer)
-        return Response(status=HTTPStatus.NO_CONTENT)
+        return self.answer(status=HTTPStatus.NO_CONTENT)
 
 
-urlpatterns = [path("namespaces/<segment:namespace>", NamespaceDetail.as_view(), name="namespace")]
+def _with_usage(namespace: NamespaceModel, role: Role | None) -> With:
+    """`role` is the caller's."""
+    return With(namespace, role=role, usage=quotas.usage(namespace))
+
+
+urlpatterns = [
+    path("namespaces", NamespaceList.as_view(), name="namespaces"),
+    path("namespaces/<segment:namespace>", NamespaceDetail.as_view(), name="namespace"),
+]

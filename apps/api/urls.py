@@ -1,32 +1,27 @@
 """Routes of Larder's own API. Nothing below its prefix is ever answered with a page."""
 
-from django.urls import re_path
+from django.conf import settings
+from django.http import HttpResponse
+from django.urls import path, re_path
+from rest_framework.request import Request
 
-from apps.api import (
-    audit,
-    cleanup,
-    compare,
-    dependents,
-    descriptions,
-    details,
-    downloads,
-    health,
-    jobs,
-    keys,
-    lifecycle,
-    lists,
-    modules,
-    namespaces,
-    providers,
-    providers_docs,
-    releases,
-    schema,
-    search,
-    uploads,
-)
-from apps.api.frame.base import Unknown
-from apps.api.notify import webhooks
+from apps.api import audit, jobs, keys, namespaces, webhooks
+from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search
+from apps.api.frame.base import ApiView, Unknown
+from apps.api.frame.operations import operation
 from apps.api.people import grants, invitations, leaks, service_accounts, teams, tokens, users
+from apps.api.versions import cleanup, lifecycle, modules, providers, releases, uploads
+
+
+class Schema(ApiView):
+    """The OpenAPI document of this API. `make schema` writes it; it changes only with Larder."""
+
+    authentication_classes = []
+
+    @operation("This document", answers={200: None}, scope=None, public=True)
+    def get(self, request: Request) -> HttpResponse:  # noqa: ARG002
+        return HttpResponse(settings.OPENAPI_FILE.read_bytes(), content_type="application/json")
+
 
 app_name = "api"
 urlpatterns = [
@@ -45,18 +40,15 @@ urlpatterns = [
     *tokens.urlpatterns,
     *users.urlpatterns,
     *invitations.urlpatterns,
-    *health.urlpatterns,  # before /modules/<…>/<version>
+    *details.urlpatterns,  # with /modules/<…>/health before /modules/<…>/<version>
     *modules.urlpatterns,
     *descriptions.urlpatterns,
-    *details.urlpatterns,
-    *compare.urlpatterns,
     *providers.urlpatterns,
-    *providers_docs.urlpatterns,
     *lifecycle.urlpatterns,
     *releases.urlpatterns,
     *jobs.urlpatterns,
     *uploads.urlpatterns,
     *audit.urlpatterns,
-    *schema.urlpatterns,
+    path("schema", Schema.as_view(), name="schema"),
     re_path(r"", Unknown.as_view()),
 ]

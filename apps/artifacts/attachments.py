@@ -14,7 +14,6 @@ from apps.accounts.models import Namespace, User
 from apps.artifacts.manifest_format import MEDIA_TYPE
 from apps.artifacts.models import Manifest, Tag
 from apps.artifacts.names import Digest
-from apps.lib.formats.oci_manifests import IMAGE_INDEX
 
 MAX_DESCRIPTORS = 1000
 MAX_BYTES = 4 * 1024 * 1024  # what clients read of an index
@@ -40,41 +39,26 @@ def page_of(namespace: Namespace, path: str, subject: Digest, *, artifact_type: 
     if after:
         rows = rows.filter(pk__gt=after)
     sizes = list(rows.order_by("pk").values_list("pk", "size")[: MAX_DESCRIPTORS + 1])
-    shown = _that_fit(sizes)
-    if not shown:
-        return Page()
-    columns = ("media_type", "digest", "size", "artifact_type", "annotations")
-    descriptors = [
-        _descriptor(*row) for row in Manifest.objects.filter(pk__in=shown).order_by("pk").values_list(*columns)
-    ]
-    return Page(descriptors, str(shown[-1]) if len(shown) < len(sizes) else "")
-
-
-def index_of(page: Page) -> dict[str, Any]:
-    return {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": page.descriptors}
-
-
-def _that_fit(sizes: list[tuple[int, int]]) -> list[int]:
-    """Return as many as fit into one answer, at least one. A manifest is at least as large as its annotations."""
-    fitting: list[int] = []
+    # As many as fit into one answer, at least one. A manifest is at least as large as its annotations.
+    shown: list[int] = []
     total = 0
     for number, size in sizes[:MAX_DESCRIPTORS]:
         total += size
-        if fitting and total > MAX_BYTES:
+        if shown and total > MAX_BYTES:
             break
-        fitting.append(number)
-    return fitting
-
-
-def _descriptor(
-    media_type: str, digest: str, size: int, artifact_type: str, annotations: dict[str, str]
-) -> dict[str, Any]:
-    found: dict[str, Any] = {"mediaType": media_type, "digest": digest, "size": size}
-    if artifact_type:
-        found["artifactType"] = artifact_type
-    if annotations:
-        found["annotations"] = dict(sorted(annotations.items()))  # databases keep no order
-    return found
+        shown.append(number)
+    if not shown:
+        return Page()
+    descriptors = []
+    rows = Manifest.objects.filter(pk__in=shown).order_by("pk")
+    for row in rows.values_list("media_type", "digest", "size", "artifact_type", "annotations", named=True):
+        found: dict[str, Any] = {"mediaType": row.media_type, "digest": row.digest, "size": row.size}
+        if row.artifact_type:
+            found["artifactType"] = row.artifact_type
+        if row.annotations:
+            found["annotations"] = dict(sorted(row.annotations.items()))  # databases keep no order
+        descriptors.append(found)
+    return Page(descriptors, str(shown[-1]) if len(shown) < len(sizes) else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +88,13 @@ def attached_to(namespace: Namespace, path: str, digest: str, *, most: int) -> l
     size = Sum("blob_edges__blob__blob__size", default=0)
     rows = Manifest.objects.filter(Q(subject=digest) | Q(pk__in=tags.values("manifest")), **here)
     shown = rows.defer("raw", "annotations").select_related("pushed_by").annotate(tag=name, stored=size)
-    return [_attachment(row) for row in shown.order_by("-pushed_at", "-pk")[:most]]
+    return [
+        # The tag comes first: what is attached by one has the artifact type of any image.
+        Attachment(
+            row.tag or row.artifact_type or row.media_type, row.digest, row.stored, row.pushed_at, _name(row.pushed_by)
+        )
+        for row in shown.order_by("-pushed_at", "-pk")[:most]
+    ]
 
 
 def moved_tags(namespace: Namespace, path: str, *, most: int) -> list[MovedTag]:
@@ -114,12 +104,6 @@ def moved_tags(namespace: Namespace, path: str, *, most: int) -> list[MovedTag]:
     digest = Subquery(Manifest.objects.filter(pk=OuterRef("manifest")).values("digest"))
     shown = rows.annotate(digest=digest).order_by("-moved_at", "name")[:most]
     return [MovedTag(row.name, row.digest, row.moved_at, _name(row.moved_by)) for row in shown]
-
-
-def _attachment(row: Any) -> Attachment:
-    """Prefer the tag: what is attached by one has the artifact type of any image."""
-    kind = row.tag or row.artifact_type or row.media_type
-    return Attachment(kind, row.digest, row.stored, row.pushed_at, _name(row.pushed_by))
 
 
 def _name(person: User | None) -> str:

@@ -58,12 +58,20 @@ def take_lease(upload: ChunkedUpload, start: int | None) -> uuid.UUID:
 
 
 def renewing(upload: ChunkedUpload, lease: uuid.UUID, chunks: Chunks) -> Iterator[bytes]:
-    """Renew the lease while bytes flow, so that only a request whose process died loses it."""
+    """Renew the lease while bytes flow, so that only a request whose process died loses it.
+
+    It survives a short outage of the database: `take` checks the lease at the end.
+    """
+
+    def renew() -> None:
+        if not _leased(upload, lease).update(lease_until=timezone.now() + upload.LEASE):
+            raise unknown()
+
     renewed = time.monotonic()
     for chunk in chunks:
         if time.monotonic() - renewed > upload.LEASE.total_seconds() / 4:
             renewed = time.monotonic()
-            _renew(upload, lease)
+            database_availability.try_once(renew)
         yield chunk
 
 
@@ -98,13 +106,3 @@ def _rows(upload: ChunkedUpload) -> QuerySet[ChunkedUpload]:
 
 def _leased(upload: ChunkedUpload, lease: uuid.UUID) -> QuerySet[ChunkedUpload]:
     return _rows(upload).filter(pk=upload.pk, lease=lease)
-
-
-def _renew(upload: ChunkedUpload, lease: uuid.UUID) -> None:
-    """Survive a short outage of the database: `take` checks the lease at the end."""
-
-    def renew() -> None:
-        if not _leased(upload, lease).update(lease_until=timezone.now() + upload.LEASE):
-            raise unknown()
-
-    database_availability.try_once(renew)

@@ -66,12 +66,20 @@ class ParsedManifest:
 
 def parse(raw: bytes, content_type: str) -> ParsedManifest:
     """Raises ManifestInvalid, or DigestInvalid for a descriptor's."""
-    fields = _json_object(raw)
+    try:
+        fields = json.loads(raw.decode(), object_pairs_hook=_once, parse_constant=_no_constant)
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both
+        raise ManifestInvalid(f"The manifest is not valid JSON: {error}.") from None
+    if not isinstance(fields, dict):
+        raise ManifestInvalid(f"The manifest is {_shown(fields)}, expected a JSON object.")
+    _check_depth(fields)
     media_type = _media_type_of(fields, content_type)
     version = fields.get("schemaVersion")
     if version != _VERSION or not isinstance(version, int):
         raise ManifestInvalid(f"schemaVersion is {_shown(version)}, expected {_VERSION}.")
-    subject = _optional(fields, "subject")
+    subject = "" if fields.get("subject") is None else str(_descriptor(fields["subject"], "subject").digest)
     annotations = _annotations(fields, "the manifest")
     own_type = _optional_media_type(fields, "artifactType")
     if media_type in INDEXES:
@@ -86,19 +94,6 @@ def parse(raw: bytes, content_type: str) -> ParsedManifest:
     config = _descriptor(fields["config"], "config")
     layers = _descriptors(fields, "layers")
     return ParsedManifest(media_type, own_type or config.media_type, subject, annotations, (config, *layers))
-
-
-def _json_object(raw: bytes) -> dict[str, Any]:
-    try:
-        fields = json.loads(raw.decode(), object_pairs_hook=_once, parse_constant=_no_constant)
-    except RecursionError:
-        raise _too_deep() from None
-    except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both
-        raise ManifestInvalid(f"The manifest is not valid JSON: {error}.") from None
-    if not isinstance(fields, dict):
-        raise ManifestInvalid(f"The manifest is {_shown(fields)}, expected a JSON object.")
-    _check_depth(fields)
-    return fields
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -142,13 +137,10 @@ def _media_type_of(fields: dict[str, Any], content_type: str) -> str:
     found = sent or said
     if found not in MANIFESTS:
         raise ManifestInvalid(
-            f"{found[:200]!r} is not a media type of manifests here: expected {', '.join(_in_order())}."
+            f"{found[:200]!r} is not a media type of manifests here: expected "
+            f"{', '.join(sorted(MANIFESTS, reverse=True))}."
         )
     return found
-
-
-def _in_order() -> Iterable[str]:
-    return sorted(MANIFESTS, reverse=True)
 
 
 def _refuse_both(fields: dict[str, Any], names: Iterable[str], what: str) -> None:
@@ -156,10 +148,6 @@ def _refuse_both(fields: dict[str, Any], names: Iterable[str], what: str) -> Non
     for name in names:
         if name in fields:
             raise ManifestInvalid(f"By its media type this is {what}, but it has {name!r}.")
-
-
-def _optional(fields: dict[str, Any], name: str) -> str:
-    return "" if fields.get(name) is None else str(_descriptor(fields[name], name).digest)
 
 
 def _optional_media_type(fields: dict[str, Any], name: str) -> str:
@@ -200,20 +188,15 @@ def _descriptor(value: Any, where: str) -> Descriptor:
     if urls is not None and not (isinstance(urls, list) and all(isinstance(url, str) for url in urls)):
         raise ManifestInvalid(f"{where}.urls is {_shown(urls)}, expected an array of text.")
     _annotations(value, where)
-    _check_data(value.get("data"), digest, size, where)
+    if (data := value.get("data")) is not None:
+        # Readers may use embedded bytes instead of the blob: both must be the same.
+        try:
+            content = base64.b64decode(data, validate=True) if isinstance(data, str) else None
+        except (binascii.Error, ValueError):
+            content = None
+        if content is None or len(content) != size or Digest.of(content, digest.algorithm) != digest:
+            raise ManifestInvalid(f"{where}.data is not the base64 of the {size} bytes that are {digest}.")
     return Descriptor(media_type, digest, size, may_be_away=bool(urls) or media_type in _NOT_DISTRIBUTED)
-
-
-def _check_data(data: Any, digest: Digest, size: int, where: str) -> None:
-    """Readers may use embedded bytes instead of the blob: both must be the same."""
-    if data is None:
-        return
-    try:
-        content = base64.b64decode(data, validate=True) if isinstance(data, str) else None
-    except (binascii.Error, ValueError):
-        content = None
-    if content is None or len(content) != size or Digest.of(content, digest.algorithm) != digest:
-        raise ManifestInvalid(f"{where}.data is not the base64 of the {size} bytes that are {digest}.")
 
 
 def _annotations(fields: dict[str, Any], where: str) -> dict[str, str]:

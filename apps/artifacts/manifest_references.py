@@ -1,6 +1,6 @@
 """References of a manifest: all must be in its repository with the size it states. Rows protect them from the gc."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from django.conf import settings
 from django.db.models import Q
@@ -13,14 +13,14 @@ from apps.blobs.models import State
 
 _BATCH_SIZE = 500
 Rows = dict[str, RepositoryBlob]
-SizeElsewhere = Callable[[Digest], int | None]
 
 
-def missing(repository: Repository, parsed: ParsedManifest) -> list[Descriptor]:
-    """Return the required blobs that have no row in the repository."""
-    found = _rows_of(repository, parsed.blobs)
-    away = {one.digest: one for one in parsed.blobs if str(one.digest) not in found and not one.may_be_away}
-    return list(away.values())
+def missing(repository: Repository, parsed: ParsedManifest) -> tuple[list[Descriptor], list[Descriptor]]:
+    """Return the required blobs and the listed manifests that have no row in the repository."""
+    rows, sizes = _rows_of(repository, parsed.blobs), _sizes_of_manifests(repository, parsed.children)
+    blobs = {one.digest: one for one in parsed.blobs if str(one.digest) not in rows and not one.may_be_away}
+    children = {one.digest: one for one in parsed.children if str(one.digest) not in sizes}
+    return list(blobs.values()), list(children.values())
 
 
 def blobs_of(repository: Repository, parsed: ParsedManifest) -> list[RepositoryBlob]:
@@ -38,16 +38,14 @@ def blobs_of(repository: Repository, parsed: ParsedManifest) -> list[RepositoryB
     return list({row.pk: row for row in found.values()}.values())
 
 
-def check_children(repository: Repository, parsed: ParsedManifest, size_elsewhere: SizeElsewhere) -> None:
+def check_children(repository: Repository, parsed: ParsedManifest, elsewhere: Mapping[Digest, int | None]) -> None:
     """Raises ManifestBlobUnknown if a listed manifest is missing, ManifestInvalid for another size.
 
-    `size_elsewhere`: the size of a manifest that is served in this repository without a row, or None.
+    `elsewhere`: the sizes of manifests that are served in this repository without a row.
     """
     sizes = _sizes_of_manifests(repository, parsed.children)
     for child in parsed.children:
-        size = sizes.get(str(child.digest))
-        if size is None:
-            size = size_elsewhere(child.digest)
+        size = sizes.get(str(child.digest), elsewhere.get(child.digest))
         if size is not None:
             _check_size(child, size)
         elif not (child.may_be_away or settings.OCI_SPARSE_INDEXES):

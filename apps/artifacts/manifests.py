@@ -1,32 +1,39 @@
 """Rows of manifests and tags: stored byte for byte, pointed at, deleted. Each verb writes its audit row."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.artifacts import manifest_references, names
+from apps.artifacts import manifest_references, names, uploads
 from apps.artifacts.errors import DigestInvalid, ManifestInvalid, ManifestUnknown, TooManyTags
-from apps.artifacts.ingest import RequireRoom
 from apps.artifacts.manifest_format import ParsedManifest
-from apps.artifacts.manifest_references import SizeElsewhere
 from apps.artifacts.models import Manifest, Repository, Tag
 from apps.artifacts.names import Digest
 from apps.artifacts.repositories import locked
+from apps.artifacts.uploads import RequireRoom
 from apps.audit import kinds
 from apps.audit.recorder import record
+from apps.lib.formats.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
 
 MAX_TAGS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """A manifest as it comes in. `digest` is the one by which it is addressed."""
+    """A manifest as it comes in. `digest` is the one by which it is addressed; `tags` move with it.
+
+    What it names, and releases serve in the repository without a row: `readable` has the sha256 of blobs, by the digest
+    that the manifest says; `sizes` those of manifests.
+    """
 
     digest: Digest
     raw: bytes
     parsed: ParsedManifest
+    tags: Sequence[str]
+    readable: Mapping[Digest, str]
+    sizes: Mapping[Digest, int | None]
 
 
 def digest_of(repository: Repository, reference: str | Digest, raw: bytes) -> Digest:
@@ -54,43 +61,48 @@ def check_tags(tags: Sequence[str]) -> None:
             )
 
 
-def store(
-    viewer: Viewer,
-    repository: Repository,
-    pushed: Pushed,
-    *,
-    tags: Sequence[str] = (),
-    require_room: RequireRoom,
-    size_elsewhere: SizeElsewhere,
-) -> Manifest:
-    """Store the manifest unless it is there already, and move the tags to it.
+def store(viewer: Viewer, repository: Repository, pushed: Pushed, *, require_room: RequireRoom) -> None:
+    """Store the manifest unless it is there already, and move the tags to it. Not inside a transaction.
 
-    `size_elsewhere`: the size of a manifest that is served in this repository without a row. Raises
-    ManifestBlobUnknown, ManifestInvalid, and what `require_room` raises.
+    Raises ManifestBlobUnknown, ManifestInvalid, and what `require_room` raises.
     """
-    now = timezone.now()
+    for digest, sha256 in pushed.readable.items():
+        if f"sha256:{sha256}" == EMPTY_DIGEST:  # it is served although it is not in storage
+            uploads.whole(repository, digest, [EMPTY_BYTES], require_room=require_room)
+        else:
+            uploads.mount(repository, sha256, require_room=require_room)
+    parsed, now = pushed.parsed, timezone.now()
     with locked(repository.pk):
         rows = Manifest.objects.defer("raw", "annotations").filter(repository=repository)
         manifest = rows.filter(digest=str(pushed.digest)).first()
         if manifest is None:
             # Before the blobs are locked: a push of a blob also locks the namespace first.
             require_room(repository.namespace, len(pushed.raw))
-        blobs = manifest_references.blobs_of(repository, pushed.parsed)
-        manifest_references.check_children(repository, pushed.parsed, size_elsewhere)
+        blobs = manifest_references.blobs_of(repository, parsed)
+        manifest_references.check_children(repository, parsed, pushed.sizes)
         if manifest is None:
-            manifest = _create(viewer, repository, pushed)
-            manifest_references.create(manifest, pushed.parsed, blobs)
-        elif manifest.media_type != pushed.parsed.media_type:
+            manifest = Manifest.objects.create(
+                repository=repository,
+                digest=str(pushed.digest),
+                media_type=parsed.media_type,
+                artifact_type=parsed.artifact_type,
+                subject=parsed.subject,
+                annotations=parsed.annotations,
+                size=len(pushed.raw),
+                raw=pushed.raw,
+                pushed_by=viewer.user,
+            )
+            manifest_references.create(manifest, parsed, blobs)
+        elif manifest.media_type != parsed.media_type:
             raise ManifestInvalid(
-                f"These bytes were pushed as {manifest.media_type} before, but now as {pushed.parsed.media_type}.",
+                f"These bytes were pushed as {manifest.media_type} before, but now as {parsed.media_type}.",
                 hint="Write the mediaType into the manifest.",
             )
         else:
             Manifest.objects.filter(pk=manifest.pk).update(seen_at=now)
-        moved = _point(viewer, repository, manifest, tags)
-        _record(viewer, repository, kinds.Kind.MANIFEST_PUSHED, digest=str(pushed.digest), tags=list(tags), moved=moved)
-    manifest.repository, manifest.raw = repository, pushed.raw
-    return manifest
+        moved = _point(viewer, repository, manifest, pushed.tags)
+        tags = list(pushed.tags)
+        _record(viewer, repository, kinds.Kind.MANIFEST_PUSHED, digest=str(pushed.digest), tags=tags, moved=moved)
 
 
 def move_tags(viewer: Viewer, repository: Repository, manifest: Manifest, tags: Sequence[str]) -> None:
@@ -123,21 +135,6 @@ def delete_tag(viewer: Viewer, repository: Repository, name: str) -> bool:
 
 def unknown(repository: object, reference: str) -> ManifestUnknown:
     return ManifestUnknown(f"{repository} has no manifest {reference[:150]!r}.")
-
-
-def _create(viewer: Viewer, repository: Repository, pushed: Pushed) -> Manifest:
-    parsed = pushed.parsed
-    return Manifest.objects.create(
-        repository=repository,
-        digest=str(pushed.digest),
-        media_type=parsed.media_type,
-        artifact_type=parsed.artifact_type,
-        subject=parsed.subject,
-        annotations=parsed.annotations,
-        size=len(pushed.raw),
-        raw=pushed.raw,
-        pushed_by=viewer.user,
-    )
 
 
 def _point(viewer: Viewer, repository: Repository, manifest: Manifest, tags: Iterable[str]) -> dict[str, str]:

@@ -1,40 +1,54 @@
-"""Push a blob: begin a session, append bytes, finish it with the digest that they must have.
+"""Push a blob: begin a session, append bytes, finish it with the digest that they must have, and mount it elsewhere.
 
 A request of a session holds no lock and no transaction while its bytes come in: it takes the session's lease, or (the
 one that brings everything at once) only sees at the end whether the session is still as it found it.
 """
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from itertools import chain
+from typing import Any, Protocol
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.access.reauthorising import authorised_to_the_end
+from apps.accounts.identity.reauthorising import authorised_to_the_end
 from apps.accounts.models import Namespace
 from apps.artifacts import chunked
 from apps.artifacts.chunked import Chunks
 from apps.artifacts.errors import DigestInvalid, OutOfOrder, UploadInvalid
-from apps.artifacts.ingest import RequireRoom, limited, store_blob
 from apps.artifacts.models import Repository, RepositoryBlob, UploadChunk, UploadSession
 from apps.artifacts.names import Digest
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import ingest, store
 from apps.blobs.ingest import Arrival
+from apps.blobs.models import Blob
 from apps.jobs import database_availability
-from apps.lib.errors import CredentialsRequired
+from apps.lib.errors import CredentialsRequired, TooLarge
 from apps.lib.formats.fingerprints import Fingerprint
 
 # What is staged is swept after 24 hours: a session must end before its first chunk goes.
 LIFETIME = timedelta(hours=20)
+SETTING = "LARDER_OCI_BLOB_MAX_BYTES"
 
 
-def begin(viewer: Viewer, repository: Repository) -> UploadSession:
+class RequireRoom(Protocol):
+    """Raises if a namespace has no room for so many more bytes. With a row of `counted` it has them already.
+
+    Only `releases`, above, knows what else takes room there, so callers bring the check along. It runs in the
+    transaction that takes the room.
+    """
+
+    def __call__(self, namespace: Namespace, more_bytes: int, *, counted: QuerySet[Any] | None = None) -> None: ...
+
+
+def begin_session(viewer: Viewer, repository: Repository) -> UploadSession:
     if viewer.user is None:
         raise CredentialsRequired("Pushing needs credentials.", hint="Send an API token.")
     return UploadSession.objects.create(
@@ -62,13 +76,22 @@ def append(session: UploadSession, chunks: Chunks, *, start: int | None = None, 
     """
     lease, key = chunked.take_lease(session, start), ingest.new_key()
     try:
-        came = ingest.stage(key, chunked.renewing(session, lease, limited(chunks, already=session.size)))
+        came = store.stage(key, chunked.renewing(session, lease, limited(chunks, already=session.size)))
         may_be_taken = False
         try:
-            _check_length(came, length)
+            _check_length(came.size, length)
             database_availability.release_connection()
             with transaction.atomic():
-                _take(session, lease, key, came)
+                chunked.take(session, lease, came.size)
+                if came.size:
+                    UploadChunk.objects.create(
+                        session=session,
+                        start=session.size,
+                        size=came.size,
+                        staging_key=key,
+                        sha256=came.digest,
+                        sha512=came.sha512,
+                    )
                 may_be_taken = True
         except BaseException:
             # A commit that broke off may have come through, and then the upload has these bytes; else they are swept.
@@ -99,15 +122,17 @@ def finish(
     """
     if start not in (None, session.size):
         raise OutOfOrder(session.size)
-    if session.size and (rest := _any(chunks)):
-        append(session, rest, start=start, length=length)
+    if session.size:
+        rest = iter(chunks)
+        if (first := next(rest, None)) is not None:
+            append(session, chain([first], rest), start=start, length=length)
     staged = list(session.chunks.order_by("start")) if session.size else []
     if sum(chunk.size for chunk in staged) != session.size:
         raise chunked.unknown()  # another request has just ended it
     try:
         with _joined(staged, authorise, digest) if staged else _received(chunks, digest) as arrival:
             if not staged:
-                _check_length(arrival.fingerprint, length)
+                _check_length(arrival.fingerprint.size, length)
             row = store_blob(
                 session.repository, arrival, digest, require_room=require_room, ending=lambda: _end(session)
             )
@@ -153,29 +178,72 @@ def staging_keys(using: str) -> set[str]:
     return set(UploadChunk.objects.using(using).values_list("staging_key", flat=True))
 
 
-def _take(session: UploadSession, lease: uuid.UUID, key: str, came: Fingerprint) -> None:
-    chunked.take(session, lease, came.size)
-    if came.size:
-        UploadChunk.objects.create(
-            session=session,
-            start=session.size,
-            size=came.size,
-            staging_key=key,
-            sha256=came.sha256,
-            sha512=came.sha512,
+def limited(chunks: Iterable[bytes], *, already: int = 0) -> Iterator[bytes]:
+    """Yield chunks until the blob exceeds the limit; then raise TooLarge."""
+    size, limit = already, settings.OCI_BLOB_MAX_BYTES
+    for chunk in chunks:
+        size += len(chunk)
+        if size > limit:
+            raise TooLarge(
+                f"The blob is larger than {limit} bytes ({SETTING}).", hint="Send less, or ask an operator for more."
+            )
+        yield chunk
+
+
+def store_blob(
+    repository: Repository,
+    arrival: Arrival,
+    digest: Digest,
+    *,
+    require_room: RequireRoom,
+    ending: Callable[[], None] | None = None,
+) -> RepositoryBlob:
+    """Raises DigestInvalid, and what `require_room` raises.
+
+    `ending` runs in the transaction after which the blob may be read.
+    """
+    found = arrival.fingerprint
+    if digest.hex != (found.sha256 if digest.algorithm == "sha256" else found.sha512):
+        raise DigestInvalid(
+            f"The {found.size} bytes that came have the digest sha256:{found.sha256}: expected {digest}.",
+            hint="Send the blob again.",
         )
+    database_availability.release_connection()
+    with transaction.atomic():
+        blob = ingest.claim(found)
+        row = add(repository, blob, require_room=require_room)
+    arrival.store()
+    with transaction.atomic():
+        ingest.mark_ready(blob)
+        if ending is not None:
+            ending()
+    return row
 
 
-def _check_length(came: Fingerprint, length: int | None) -> None:
-    if length is not None and came.size != length:
-        raise UploadInvalid(f"The chunk has {came.size} bytes: expected the {length} of its Content-Range.")
+def add(repository: Repository, blob: Blob, *, require_room: RequireRoom) -> RepositoryBlob:
+    """Let readers of the repository read a locked blob (`ingest.claim`).
+
+    A blob that the namespace already has takes no more room.
+    """
+    counted = RepositoryBlob.objects.filter(repository__namespace=repository.namespace, blob=blob)
+    require_room(repository.namespace, blob.size, counted=counted)
+    row = RepositoryBlob(repository=repository, blob=blob, seen_at=timezone.now())
+    RepositoryBlob.objects.bulk_create(
+        [row], update_conflicts=True, unique_fields=["repository", "blob"], update_fields=["seen_at"]
+    )
+    return row
 
 
-def _any(chunks: Chunks) -> Chunks | None:
-    """Return the same chunks; None if there are none."""
-    rest = iter(chunks)
-    first = next(rest, None)
-    return None if first is None else chain([first], rest)
+def mount(repository: Repository, sha256: str, *, require_room: RequireRoom) -> RepositoryBlob | None:
+    """Let readers of the repository read a stored blob; None if it is no longer stored. Raises what `add` raises."""
+    with transaction.atomic():
+        blob = ingest.lock_ready(sha256)
+        return add(repository, blob, require_room=require_room) if blob else None
+
+
+def _check_length(size: int, length: int | None) -> None:
+    if length is not None and size != length:
+        raise UploadInvalid(f"The chunk has {size} bytes: expected the {length} of its Content-Range.")
 
 
 def _received(chunks: Chunks, digest: Digest) -> AbstractContextManager[Arrival]:

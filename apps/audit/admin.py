@@ -1,6 +1,7 @@
-import ipaddress
 import re
 from collections.abc import Iterable
+from contextlib import suppress
+from ipaddress import ip_address
 from typing import Any
 
 from django.contrib import admin
@@ -66,7 +67,10 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
 
     def search_condition(self, word: str) -> Q:
         found = Q(subject__begins=word) | Q(request_id=word) | about(people().filter(username__begins=word))
-        return found | Q(address=word) if _is_address(word) else found
+        with suppress(ValueError):
+            ip_address(word)
+            return found | Q(address=word)
+        return found
 
     @admin.display(description="actor", ordering="actor_id")
     def actor(self, event: Any) -> str:
@@ -86,11 +90,3 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
     @admin.display(description="from address")
     def from_address(self, event: AuditEvent) -> str:
         return event.address or "-"
-
-
-def _is_address(word: str) -> bool:
-    try:
-        ipaddress.ip_address(word)
-    except ValueError:
-        return False
-    return True

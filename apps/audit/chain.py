@@ -9,18 +9,21 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import structlog
-from django.db import IntegrityError, transaction
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, Max, OuterRef
 from django.utils import timezone
 
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, Link
+from apps.audit.recorder import record
 
-BATCH_SIZE = 1000
+BATCH_SIZE = 1000  # to delete one blocks SQLite's one writer for some ten milliseconds
+MAX_PRUNED_ROWS = 1_000_000  # so that a run ends before Celery's time limit
 FIELDS = ("id", "at", "kind", "actor_id", "token_id", "address", "namespace", "subject", "detail", "request_id")
 # Transactions commit out of the order of their numbers; none is so long that this many others begin and end in it.
 _OUT_OF_ORDER = 10_000
@@ -58,27 +61,24 @@ def link() -> int:
     """Link the rows that have no link yet, and return how many. Another process that does the same loses."""
     count = 0
     try:
-        while made := _link_batch():
-            count += made
+        while True:
+            newest = Link.objects.order_by("-pk").first()
+            reached = Link.objects.aggregate(reached=Max("event_id"))["reached"] or 0
+            rows = AuditEvent.objects.filter(pk__gt=reached - _OUT_OF_ORDER).exclude(Exists(_link_of_row()))
+            digest, links = newest.digest if newest else "", []
+            for event in rows.order_by("pk").values(*FIELDS)[:BATCH_SIZE]:
+                previous, digest = digest, digest_of(digest, line_of(event))
+                links.append(Link(event_id=event["id"], at=event["at"], previous=previous, digest=digest))
+            if not links:
+                break
+            with transaction.atomic():
+                Link.objects.bulk_create(links)
+            count += len(links)
     except IntegrityError:  # the other one links the rest
         pass
     if count:
-        newest = Link.objects.order_by("-pk").values_list("digest", flat=True)[0]
-        log.info("audit_linked", rows=count, head=newest)
+        log.info("audit_linked", rows=count, head=Link.objects.order_by("-pk").values_list("digest", flat=True)[0])
     return count
-
-
-def _link_batch() -> int:
-    newest = Link.objects.order_by("-pk").first()
-    reached = Link.objects.aggregate(reached=Max("event_id"))["reached"] or 0
-    rows = AuditEvent.objects.filter(pk__gt=reached - _OUT_OF_ORDER).exclude(Exists(_link_of_row()))
-    digest, links = newest.digest if newest else "", []
-    for event in rows.order_by("pk").values(*FIELDS)[:BATCH_SIZE]:
-        previous, digest = digest, digest_of(digest, line_of(event))
-        links.append(Link(event_id=event["id"], at=event["at"], previous=previous, digest=digest))
-    with transaction.atomic():
-        Link.objects.bulk_create(links)
-    return len(links)
 
 
 def _link_of_row() -> Any:
@@ -138,3 +138,40 @@ def verify_export(lines: Iterable[str]) -> Report:
             report.add(f"Line {number}: row {row['id']} was changed.")
         report.linked, report.head = number, row["digest"] or report.head
     return report
+
+
+def prune() -> int:
+    """Delete rows older than LARDER_AUDIT_DAYS with their links, and return how many; one event says up to where.
+
+    The beginning of the chain goes. The event comes first, so that a run that stops half-way leaves a chain which
+    `verify` accepts.
+    """
+    link()
+    before = timezone.now() - settings.AUDIT_LIFETIME
+    stays = Link.objects.filter(at__gte=before).order_by("pk").first()
+    old = Link.objects.filter(pk__lt=stays.pk) if stays else Link.objects.all()
+    rows = old[:MAX_PRUNED_ROWS].count()
+    if not rows:
+        return 0
+    end = old.order_by("pk")[rows - 1]
+    record(Kind.AUDIT_PRUNED, actor_id=None, subject="audit", rows=rows, before=before.isoformat(), chain=end.digest)
+    while Link.objects.filter(pk__lte=end.pk).exists():
+        delete_batch(end, before)
+    log.info("audit_pruned", rows=rows)
+    return rows
+
+
+def delete_batch(end: Link, before: datetime) -> None:
+    """Delete the oldest rows and links up to `end`.
+
+    On PostgreSQL by a function of the database, which the migration makes: roles of Larder's processes cannot delete a
+    row. It deletes none that is younger than 399 days, and only up to a link that an AUDIT_PRUNED event names.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT audit_prune(%s, %s)", [end.pk, BATCH_SIZE])
+        return
+    batch = list(Link.objects.filter(pk__lte=end.pk).order_by("pk")[:BATCH_SIZE])
+    with transaction.atomic():
+        AuditEvent.objects.prune([one.event_id for one in batch], before=before)
+        Link.objects.filter(pk__in=[one.pk for one in batch]).delete()

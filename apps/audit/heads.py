@@ -41,10 +41,6 @@ class Head:
     row: int
 
 
-class NotRecorded(Exception):
-    """The place of LARDER_AUDIT_HEAD_URL did not take the head."""
-
-
 def record_head() -> None:
     """Log the head and record it; nothing without a chain. A failure is logged, and the next hour records the next."""
     newest = Link.objects.order_by("-pk").first()
@@ -55,11 +51,19 @@ def record_head() -> None:
     log.info("audit_head", **asdict(head))
     if not settings.AUDIT_HEAD_URL:
         return
+    line = json.dumps(asdict(head)).encode() + b"\n"
+    kind = {"Content-Type": "application/json", "User-Agent": "Larder-Audit"}
     try:
-        _record(head)
-    except NotRecorded as failure:
+        if (path := file()) is not None:
+            _append(path, line)
+        else:
+            answer = outgoing.post(settings.AUDIT_HEAD_URL, body=line, headers=kind, allowed=settings.WEBHOOK_ALLOW)
+            if not answer.is_success:
+                raise outgoing.NotAnswered(f"the answer was {answer.status}")
+    except (OSError, outgoing.NotAnswered) as failure:
+        error = f"{path}: {failure.strerror}" if isinstance(failure, OSError) else str(failure)
         metrics.audit_heads.labels("failed").inc()
-        log.warning("audit_head_not_recorded", error=str(failure), head=head.head)
+        log.warning("audit_head_not_recorded", error=error, head=head.head)
     else:
         metrics.audit_heads.labels("recorded").inc()
 
@@ -68,23 +72,6 @@ def file() -> Path | None:
     """Return the file of the heads; None if they are only logged or posted."""
     parts = urlsplit(settings.AUDIT_HEAD_URL)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
-
-
-def _record(head: Head) -> None:
-    line = json.dumps(asdict(head)).encode() + b"\n"
-    if (path := file()) is not None:
-        try:
-            _append(path, line)
-        except OSError as error:
-            raise NotRecorded(f"{path}: {error.strerror}") from None
-        return
-    kind = {"Content-Type": "application/json", "User-Agent": "Larder-Audit"}
-    try:
-        answer = outgoing.post(settings.AUDIT_HEAD_URL, body=line, headers=kind, allowed=settings.WEBHOOK_ALLOW)
-    except outgoing.NotAnswered as failure:
-        raise NotRecorded(str(failure)) from None
-    if not answer.is_success:
-        raise NotRecorded(f"the answer was {answer.status}")
 
 
 def _append(path: Path, line: bytes) -> None:
@@ -122,7 +109,10 @@ def problems_of(path: Path) -> list[str]:
         return [f"{path} cannot be read, so no recorded head was compared: {error}."]
     if not heads:
         return [f"{path} has no head, so none was compared."]
-    pruned_until = _pruned_until()
+    # An event of the database may be forged, the least age is not.
+    pruned_until = datetime.min.replace(tzinfo=UTC)
+    if (pruned := AuditEvent.objects.filter(kind=Kind.AUDIT_PRUNED).order_by("-pk").first()) is not None:
+        pruned_until = min(datetime.fromisoformat(pruned.detail["before"]), timezone.now() - SHORTEST_LIFETIME)
     missing = [head for head in _absent(heads) if datetime.fromisoformat(head.at) >= pruned_until]
     if not missing:
         return []
@@ -170,10 +160,3 @@ def _absent(heads: list[Head]) -> list[Head]:
         there = {newest, *before}
         absent += [head for head in batch if head.head not in there]
     return absent
-
-
-def _pruned_until() -> datetime:
-    """Return the time before which heads may be gone. An event of the database may be forged, the least age is not."""
-    never = datetime.min.replace(tzinfo=UTC)
-    pruned = AuditEvent.objects.filter(kind=Kind.AUDIT_PRUNED).order_by("-pk").values_list("detail", flat=True).first()
-    return min(datetime.fromisoformat(pruned["before"]), timezone.now() - SHORTEST_LIFETIME) if pruned else never

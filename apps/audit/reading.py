@@ -63,22 +63,6 @@ def page(events: AuditEventQuerySet, *, cursor: str, size: int) -> tuple[list[An
     return rows[:size], str(rows[size - 1].pk) if len(rows) > size else ""
 
 
-def document_of(event: Any) -> dict[str, Any]:
-    """One event of `with_actors` for the API. `actor` is null for Larder itself and for whoever has not signed in."""
-    actor = None if event.actor_id is None else {"id": event.actor_id, "name": event.actor_name}
-    return {
-        "id": event.pk,
-        "at": event.at.isoformat(),
-        "kind": event.kind,
-        "actor": actor,
-        "token_id": event.token_id,
-        "address": event.address,
-        "subject": event.subject,
-        "detail": event.detail,
-        "request_id": event.request_id,
-    }
-
-
 def export(events: AuditEventQuerySet, form: str) -> Iterator[str]:
     """Yield lines of `jsonl` or `csv`, the oldest event first, in flat memory.
 

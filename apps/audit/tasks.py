@@ -1,11 +1,11 @@
 from celery import shared_task
 
-from apps.audit import chain, heads, pruning
+from apps.audit import chain, heads
 
 
 @shared_task(name="audit.prune", ignore_result=True)
 def prune(**_: object) -> None:
-    pruning.prune()
+    chain.prune()
 
 
 @shared_task(name="audit.link", ignore_result=True)

@@ -49,14 +49,6 @@ def receive(chunks: Iterable[bytes], *, with_sha512: bool = False) -> Iterator[A
         yield Arrival(prints.taken, commit)
 
 
-def stage(key: str, chunks: Iterable[bytes]) -> Fingerprint:
-    """Like `store.stage`, with a fingerprint, which has the sha512 of a single chunk alone."""
-    backends.wait_without_database()
-    prints = Fingerprints(with_sha512=False)
-    backends.current().write(f"{STAGING}/{backends.checked(key)}", prints.over(chunks))
-    return prints.taken
-
-
 def staged(key: str, fingerprint: Fingerprint, *, is_hashed: bool) -> Arrival:
     """Return staged bytes as an Arrival. They also stay in staging until `store.discard_staged`.
 

@@ -20,46 +20,10 @@ from apps.blobs.backends import STAGING, STEP, BadKey, Damaged, Missing, Storage
 from apps.blobs.care import integrity
 from apps.blobs.care.integrity import DamagedInStorage
 from apps.blobs.models import Blob, State
-from apps.lib.digests import Tally
-from apps.lib.formats.fingerprints import Fingerprint
+from apps.lib.formats.fingerprints import Fingerprint, Fingerprints
 
-__all__ = [
-    "STEP",
-    "BadKey",
-    "Damaged",
-    "DamagedInStorage",
-    "File",
-    "Missing",
-    "Staged",
-    "StorageUnavailable",
-    "SweepReport",
-    "UploadLink",
-    "creates_by",
-    "discard_staged",
-    "get",
-    "has_foreign_key",
-    "highest_number",
-    "link_to",
-    "open_blob",
-    "open_staged",
-    "put_once",
-    "raise_number",
-    "read",
-    "read_part",
-    "read_unverified",
-    "ready",
-    "remove",
-    "require_ready",
-    "require_sound",
-    "size_of",
-    "stage",
-    "staged_size",
-    "store_staged",
-    "sweep",
-    "upload_link",
-    "upload_origin",
-    "verified_file",
-]
+# Callers know one room for bytes: these are defined below it.
+__all__ = ["STEP", "BadKey", "Damaged", "DamagedInStorage", "Missing", "StorageUnavailable", "UploadLink"]
 
 STAGING_LIFETIME = timedelta(hours=24)
 # A slow line needs a while for a part.
@@ -74,6 +38,7 @@ _NUMBER_DIGITS = 12
 class Staged:
     digest: str  # sha256, 64 lower-case hex digits
     size: int  # bytes
+    sha512: str = ""  # known for bytes that came in a single chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +49,10 @@ class SweepReport:
 def stage(key: str, chunks: Iterable[bytes]) -> Staged:
     """Stream to staging, durable on return. What `chunks` raises passes through, and nothing is stored."""
     backends.wait_without_database()
-    tally = Tally()
-    backends.current().write(_staged(key), tally.over(chunks))
-    return Staged(tally.hexdigest, tally.size)
+    prints = Fingerprints(with_sha512=False)
+    backends.current().write(_staged(key), prints.over(chunks))
+    taken = prints.taken
+    return Staged(taken.sha256, taken.size, taken.sha512)
 
 
 def open_staged(key: str) -> BinaryIO:

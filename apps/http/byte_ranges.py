@@ -86,17 +86,18 @@ def byte_response(
     if part:
         status = HTTPStatus.PARTIAL_CONTENT
         headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
-    elif _is_for_proxy(request) and (file := verified_file()):
+    elif (
+        settings.ACCEL_REDIRECT
+        and request.META.get(PROXIED)
+        and not _has_any(request, _CONDITIONS)
+        and (file := verified_file())
+    ):
         return HttpResponse(headers=headers | {"X-Accel-Redirect": f"{settings.ACCEL_REDIRECT}/{file.key}"})
     elif request.META.get(OFFERED) and (file := verified_file()):
         return WholeFile(file.path, headers=headers | {"Content-Length": str(size)})
     part = part or range(size)
     headers["Content-Length"] = str(len(part))
     return StreamingHttpResponse(read(part), status=status, headers=headers)
-
-
-def _is_for_proxy(request: Request) -> bool:
-    return bool(settings.ACCEL_REDIRECT and request.META.get(PROXIED)) and not _has_any(request, _CONDITIONS)
 
 
 def _has_any(request: Request, names: Iterable[str]) -> bool:

@@ -73,8 +73,10 @@ class Failure:
 
 def failure_of(error: BaseException | None, request: HttpRequest) -> Failure:
     """The answer. Logs a defect once, with its traceback, and an outage without."""
-    if isinstance(error, RegistryError) and (status := _status_of(error)):
-        return Failure(status, error.code, str(error), error.hint)
+    if isinstance(error, RegistryError):
+        codes = (getattr(kind, "code", "") for kind in type(error).__mro__)
+        if status := next((STATUS[code] for code in codes if code in STATUS), None):
+            return Failure(status, error.code, str(error), error.hint)
     if isinstance(error, AuthenticationFailed):
         return Failure(HTTPStatus.UNAUTHORIZED, "unauthenticated", str(error.detail))
     if isinstance(error, MethodNotAllowed):
@@ -126,11 +128,6 @@ def log_exception(error: BaseException | None, request: HttpRequest) -> None:
 
 def request_id_of(request: HttpRequest) -> str:
     return str(getattr(request, "request_id", ""))
-
-
-def _status_of(error: RegistryError) -> int | None:
-    codes = (getattr(kind, "code", "") for kind in type(error).__mro__)
-    return next((STATUS[code] for code in codes if code in STATUS), None)
 
 
 # --- The dialects ---------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any, ClassVar
+from urllib.parse import parse_qs
 
 import structlog
 from django.http import HttpRequest
@@ -26,11 +27,14 @@ from apps.http import errors, ready
 from apps.http.authentication import TokenAuthentication, viewer_of
 from apps.http.errors import Dialect, Failure
 from apps.lib.addresses import canonical
-from apps.lib.errors import NotFound, UnknownOrPrivate
+from apps.lib.digests import counted
+from apps.lib.errors import Invalid, NotFound, UnknownOrPrivate
 from apps.lib.net import bodies
 from apps.releases.catalogue import downloads
 
 CHALLENGE = 'Bearer realm="Larder"'
+MAX_FORM_BYTES = 64 * 1024
+_MAX_FIELDS = 200
 
 
 class IgnoreAccept(BaseContentNegotiation):
@@ -113,19 +117,6 @@ class MachineView(APIView):
             self.counted = partial(_count_download, release_id, self.viewer.user_id)
             self.counted(self.request.headers.get("User-Agent", ""))
 
-    def _mark_ready(self, response: HttpResponseBase, asked_at: datetime) -> None:
-        if response.status_code not in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED):
-            return
-        scopes = self.ready_scopes()
-        if scopes is None:
-            return
-        ends = [capabilities.same_until(asked_at)]
-        if self.request.auth is not None:
-            scopes = {*scopes, generation.ACCESS}
-            ends += [end] if (end := self.credentials_end()) else []
-        seconds = min(ready.LONGEST, (min(ends) - asked_at).total_seconds())
-        ready.mark(response, ready.Ready(scopes, seconds, self.counted))
-
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         asked_at = timezone.now()
         response = super().dispatch(request, *args, **kwargs)
@@ -133,8 +124,16 @@ class MachineView(APIView):
         response.headers.setdefault("Cache-Control", "private, no-cache")
         if not response.headers["Cache-Control"].startswith("public"):
             patch_vary_headers(response, ["Authorization"])
-        if request.method in ("GET", "HEAD"):
-            self._mark_ready(response, asked_at)
+        is_read = request.method in ("GET", "HEAD")
+        if not is_read or response.status_code not in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED):
+            return response
+        if (scopes := self.ready_scopes()) is not None:
+            ends = [capabilities.same_until(asked_at)]
+            if self.request.auth is not None:
+                scopes = {*scopes, generation.ACCESS}
+                ends += [end] if (end := self.credentials_end()) else []
+            seconds = min(ready.LONGEST, (min(ends) - asked_at).total_seconds())
+            ready.mark(response, ready.Ready(scopes, seconds, self.counted))
         return response
 
 
@@ -175,3 +174,17 @@ def nothing_here() -> NotFound:
 
 def _count_download(release_id: int, user_id: int | None, user_agent: str) -> None:
     downloads.record_download(release_id, user_id, downloads.client_of(user_agent))
+
+
+def read_form(request: Request) -> dict[str, list[str]]:
+    """Read the form in the body of a request. Raises Invalid, or TooLarge."""
+    pieces = counted(bodies.chunks(request.META), limit=MAX_FORM_BYTES, what="The form")
+    return fields_of(b"".join(pieces).decode(errors="replace"))
+
+
+def fields_of(text: str) -> dict[str, list[str]]:
+    """Raises Invalid."""
+    try:
+        return parse_qs(text, max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        raise Invalid(f"More than {_MAX_FIELDS} parameters came.", hint="Send fewer in one request.") from None

@@ -16,4 +16,4 @@ def heartbeat(**_: object) -> None:
 
 @shared_task(name="jobs.prune", ignore_result=True)
 def prune(**_: object) -> None:
-    pruning.prune()
+    pruning.prune_jobs()

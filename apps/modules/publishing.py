@@ -9,8 +9,9 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from apps.accounts.access import gate, reauthorising
+from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import reauthorising
 from apps.accounts.models import BreakingChanges, Namespace, Role
 from apps.blobs import ingest, store
 from apps.blobs.models import Blob

@@ -1,6 +1,7 @@
 """A module's archive in several requests (`releases.publishing.resuming`)."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import transaction
@@ -16,60 +17,68 @@ from apps.releases.publishing.resuming import Announced
 from apps.releases.upload_rows import Upload
 
 
-def begin(
-    *,
-    viewer: Viewer,
-    address: ModuleAddress,
-    version: str,
-    announced: Announced,
-    file_name: str = "",
-    folder: str = "",
-    confirm: Collection[str] = (),
-    reason: str = "",
-) -> Upload:
-    """Reserve the version, in place of the person's own unfinished upload, and begin. Raises VersionTaken."""
-    _check_length(announced.length)
-    with transaction.atomic():
-        release = publishing.reserve_for_upload(
-            viewer=viewer,
-            address=address,
-            version=version,
-            file_name=file_name,
-            folder=folder,
-            confirm=confirm,
-            reason=reason,
-        )
-        return resuming.begin(release, viewer, announced)
+@dataclass(frozen=True, slots=True)
+class Uploads:
+    """A publisher's. `providers.uploads` has the same `send` and `cancel`."""
 
+    viewer: Viewer
 
-def begin_with_ticket(*, release: Release, viewer: Viewer, announced: Announced, ticket: str) -> Upload:
-    """For a release that a browser reserved."""
-    _check_length(announced.length)
-    return resuming.begin(release, viewer, announced, ticket=ticket)
+    def start(
+        self,
+        *,
+        address: ModuleAddress,
+        version: str,
+        announced: Announced,
+        file_name: str = "",
+        folder: str = "",
+        confirm: Collection[str] = (),
+        reason: str = "",
+    ) -> Upload:
+        """Reserve the version, in place of the person's own unfinished upload. Raises VersionTaken."""
+        _check_length(announced.length)
+        with transaction.atomic():
+            release = publishing.reserve_for_upload(
+                viewer=self.viewer,
+                address=address,
+                version=version,
+                file_name=file_name,
+                folder=folder,
+                confirm=confirm,
+                reason=reason,
+            )
+            return resuming.begin(release, self.viewer, announced)
 
+    def start_with_ticket(self, *, release: Release, announced: Announced, ticket: str) -> Upload:
+        """For a release that a browser reserved."""
+        _check_length(announced.length)
+        return resuming.begin(release, self.viewer, announced, ticket=ticket)
 
-def send(
-    upload: Upload,
-    viewer: Viewer,
-    chunks: Iterable[bytes] | resuming.Incoming,
-    *,
-    start: int,
-    verify: Callable[[Iterable[bytes]], Iterator[bytes]] | None = None,
-) -> None:
-    """See `resuming.send`. With the last byte the release is received, and its ticket used."""
+    def send(
+        self,
+        upload: Upload,
+        start: int,
+        chunks: Iterable[bytes] | resuming.Incoming,
+        *,
+        verify: Callable[[Iterable[bytes]], Iterator[bytes]] | None = None,
+    ) -> None:
+        """See `resuming.send`. With the last byte the release is received, and its ticket used."""
 
-    def complete(key: str, staged: Staged) -> str:
-        receiving.accept(
-            release=upload.release,
-            digest=staged.digest,
-            size=staged.size,
-            job=publishing.JOB,
-            staging_key=key,
-            ticket_digest="",
-        )
-        return ""
+        def complete(key: str, staged: Staged) -> str:
+            receiving.accept(
+                release=upload.release,
+                digest=staged.digest,
+                size=staged.size,
+                job=publishing.JOB,
+                staging_key=key,
+                ticket_digest="",
+            )
+            return ""
 
-    resuming.send(upload, viewer, chunks, start=start, complete=complete, verify=verify)
+        resuming.send(upload, self.viewer, chunks, start=start, complete=complete, verify=verify)
+
+    def cancel(self, upload: Upload) -> None:
+        """With its release: the number is free."""
+        publishing.cancel(release=upload.release, viewer=self.viewer)
 
 
 def _check_length(length: int) -> None:

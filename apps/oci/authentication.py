@@ -7,8 +7,8 @@ from rest_framework.request import Request
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import ApiToken, User
-from apps.http.authentication import TokenAuthentication, record_use, viewer_of
-from apps.oci.tokens import registry_tokens
+from apps.http.authentication import TokenAuthentication, record_use
+from apps.oci import registry_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,3 @@ class RegistryAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
         return "Bearer"  # its presence makes REST framework answer 401; the view writes the real challenge
-
-
-def caller_of(request: Request) -> Caller:
-    if request.auth is None:
-        return Caller()
-    return Caller(viewer_of(request), has_token=True)

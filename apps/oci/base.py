@@ -12,19 +12,19 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
-from apps.accounts.access import reauthorising
 from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import reauthorising
 from apps.accounts.models import ApiToken
 from apps.artifacts import names
 from apps.artifacts.models import Repository
 from apps.audit import generation
+from apps.http.authentication import viewer_of
 from apps.http.errors import Failure, oci_dialect
 from apps.http.views import MachineView
 from apps.lib.addresses import canonical
 from apps.lib.net import bodies
-from apps.oci import repositories
-from apps.oci.authentication import Caller, RegistryAuthentication, caller_of
-from apps.oci.tokens import registry_tokens
+from apps.oci import registry_tokens, repositories
+from apps.oci.authentication import Caller, RegistryAuthentication
 
 PULL, PUSH, DELETE = "pull", "pull,push", "delete"
 
@@ -37,7 +37,7 @@ class OciView(MachineView):
 
     @property
     def caller(self) -> Caller:
-        return caller_of(self.request)
+        return Caller() if self.request.auth is None else Caller(viewer_of(self.request), has_token=True)
 
     @property
     def viewer(self) -> Viewer:
@@ -76,15 +76,12 @@ class OciView(MachineView):
         response.headers["Docker-Distribution-Api-Version"] = "registry/2.0"
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
         if response.status_code < HTTPStatus.BAD_REQUEST:
-            self._warn_of_the_end(response)
+            token = self.request.auth
+            if isinstance(token, ApiToken) and token.expires_soon:
+                # oras shows it; tofu, terraform and docker show no warnings.
+                ends = f"The API token {token.start}... expires on {token.expires_at:%Y-%m-%d %H:%M} UTC."
+                response.headers.setdefault("Warning", warning(ends))
         return response
-
-    def _warn_of_the_end(self, response: HttpResponseBase) -> None:
-        """oras shows it; tofu, terraform and docker show no warnings."""
-        token = self.request.auth
-        if isinstance(token, ApiToken) and token.expires_soon:
-            ends = f"The API token {token.start}... expires on {token.expires_at:%Y-%m-%d %H:%M} UTC."
-            response.headers.setdefault("Warning", warning(ends))
 
     def credentials_end(self) -> datetime | None:
         """A token of /v2/token ends earlier than the one behind it."""

@@ -1,4 +1,4 @@
-"""Find the blobs that may be read in a repository, and delete them there."""
+"""Find the blobs that may be read in a repository, mount them in another one, and delete them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,17 +11,19 @@ from django.utils import timezone
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
+from apps.artifacts import uploads
 from apps.artifacts.errors import BlobUnknown, Unsupported
-from apps.artifacts.models import RepositoryBlob
-from apps.artifacts.names import Digest, ProviderMirror
+from apps.artifacts.models import Repository, RepositoryBlob
+from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.blobs import store
 from apps.blobs.models import Blob, State
-from apps.lib.errors import Unavailable
+from apps.lib.errors import RegistryError, Unavailable
 from apps.lib.formats.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
 from apps.oci import mirrors, packages, repositories
 from apps.oci.authentication import Caller
 from apps.oci.repositories import VisibleRepository
 from apps.releases.models import Release
+from apps.releases.publishing.quotas import require_bytes
 
 _EMPTY_SHA256 = EMPTY_DIGEST.partition(":")[2]
 # A client that is told that a blob exists does not send it: it must stay until the manifest comes.
@@ -89,6 +91,27 @@ def readable_of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -
     return Readable(package.digest, package.size)
 
 
+def mount(caller: Caller, repository: Repository, digest: Digest, source: str | None) -> RepositoryBlob | None:
+    """Let readers of the repository read a blob of `source`, or of any repository that the caller may read.
+
+    None for unknown, hidden and empty sources alike: the client sends the blob instead. Raises QuotaFull.
+    """
+    if source is None:
+        visible = gate.visible_namespaces(caller.viewer).values("pk")
+        rows = readable_rows(digest).filter(repository__namespace__in=visible)
+        sha256 = rows.values_list("blob__digest", flat=True).first()
+    else:
+        try:
+            name = parse_name(source)
+            if isinstance(name, ProviderMirror):
+                sha256 = readable_of_mirror(caller, name, digest).sha256
+            else:
+                sha256 = readable_in(repositories.find(caller, name), digest).sha256
+        except RegistryError:
+            return None
+    return uploads.mount(repository, sha256, require_room=require_bytes) if sha256 else None
+
+
 def record_seen(caller: Caller, found: VisibleRepository, readable: Readable) -> None:
     """Record that a publisher was told that the blob exists; a reader's request writes nothing (D15).
 
@@ -131,7 +154,9 @@ def _of_release(found: VisibleRepository, digest: Digest) -> Readable | None:
     """Return the archive of a release, or the empty config that generated manifests name."""
     if found.module is None:
         return None
-    sha256 = _sha256_of(digest)
+    sha256 = digest.hex
+    if digest.algorithm == "sha512":
+        sha256 = Blob.objects.filter(sha512=digest.hex).values_list("digest", flat=True).first() or ""
     release = packages.archive_of(found, sha256) if sha256 else None
     if release is not None:
         return Readable(release.digest, release.size or 0)
@@ -141,14 +166,7 @@ def _of_release(found: VisibleRepository, digest: Digest) -> Readable | None:
 
 
 def _pushed(found: VisibleRepository, digest: Digest) -> RepositoryBlob | None:
-    here = {"repository__namespace": found.namespace, "repository__path": found.address.path_name}
-    return readable_rows(digest).filter(**here).order_by("pk").first()
+    return readable_rows(digest).filter(**found.here).order_by("pk").first()
 
 
 _EMPTIES = frozenset(str(Digest.of(EMPTY_BYTES, algorithm)) for algorithm in ("sha256", "sha512"))
-
-
-def _sha256_of(digest: Digest) -> str | None:
-    if digest.algorithm == "sha256":
-        return digest.hex
-    return Blob.objects.filter(sha512=digest.hex).values_list("digest", flat=True).first()

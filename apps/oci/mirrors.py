@@ -5,6 +5,8 @@ not there, or under a host name that is not ours (D8). OpenTofu takes 404 with N
 to its next installation method; any other failure ends `init`.
 """
 
+from contextlib import suppress
+
 from django.conf import settings
 
 from apps.accounts.access import gate
@@ -34,7 +36,11 @@ def namespace_of(caller: Caller, mirror: ProviderMirror) -> Namespace:
         if caller.has_token:
             raise _unknown(mirror) from None
         raise
-    if not _is_ours(mirror.hostname):
+    try:
+        is_ours = normalised(mirror.hostname) in settings.HOSTNAMES
+    except Invalid:
+        is_ours = False
+    if not is_ours:
         raise _unknown(mirror)
     return namespace
 
@@ -57,9 +63,22 @@ def served(caller: Caller, mirror: ProviderMirror, reference: str) -> Served:
     Yanked versions answer to their exact name (D9). What a client fetches last, a platform's manifest, is a download.
     """
     rows = _published(mirror, namespace_of(caller, mirror)).select_related("release")
-    found = _by_digest(rows, str(Digest.parse(reference))) if ":" in reference else _by_tag(rows, reference)
-    if found is not None:
-        return found
+    version, package = None, None
+    if ":" in reference:
+        digest = str(Digest.parse(reference))
+        version = rows.filter(index_digest=digest).first()
+        of_platforms = Package.objects.filter(version__in=rows, manifest_digest=digest)
+        package = None if version else of_platforms.select_related("version__release").order_by("pk").first()
+    else:
+        with suppress(Invalid):
+            number = versions.parse(version_of(reference))
+            version = rows.filter(release__sort_key=number.sort_key, release__version=number.text).first()
+    if version is not None:
+        raw = version_index(version.release, list(Package.objects.filter(version=version)))
+        return Served(raw, version.index_digest or digest_of(raw), IMAGE_INDEX, version.release)
+    if package is not None:
+        release = package.version.release
+        return Served(package_manifest(package, release), digest, IMAGE_MANIFEST, release, is_download=True)
     if not rows.exists():
         raise _unknown(mirror)
     raise ManifestUnknown(f"There is no manifest {reference} of {mirror.address}.")
@@ -80,40 +99,6 @@ def blob(caller: Caller, mirror: ProviderMirror, digest: str) -> Package | None:
             raise _unknown(mirror)
         raise BlobUnknown(f"There is no blob {digest} of {mirror.address}.")
     return package
-
-
-def _by_tag(rows: ProviderVersionQuerySet, tag: str) -> Served | None:
-    try:
-        number = versions.parse(version_of(tag))
-    except Invalid:
-        return None
-    version = rows.filter(release__sort_key=number.sort_key, release__version=number.text).first()
-    return _index(version) if version else None
-
-
-def _by_digest(rows: ProviderVersionQuerySet, digest: str) -> Served | None:
-    version = rows.filter(index_digest=digest).first()
-    if version is not None:
-        return _index(version)
-    of_platforms = Package.objects.filter(version__in=rows, manifest_digest=digest)
-    package = of_platforms.select_related("version__release").order_by("pk").first()
-    if package is None:
-        return None
-    release = package.version.release
-    return Served(package_manifest(package, release), digest, IMAGE_MANIFEST, release, is_download=True)
-
-
-def _index(version: ProviderVersion) -> Served:
-    packages = list(Package.objects.filter(version=version))
-    raw = version_index(version.release, packages)
-    return Served(raw, version.index_digest or digest_of(raw), IMAGE_INDEX, version.release)
-
-
-def _is_ours(hostname: str) -> bool:
-    try:
-        return normalised(hostname) in settings.HOSTNAMES
-    except Invalid:
-        return False
 
 
 def _published(mirror: ProviderMirror, namespace: Namespace) -> ProviderVersionQuerySet:

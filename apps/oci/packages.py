@@ -1,17 +1,16 @@
 """Module packages: the meaning of a tag or a digest in a module's repository."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet, Subquery, Value
+from django.db.models import Exists, OuterRef, Subquery, Value
 
 from apps.artifacts.errors import ManifestUnknown
 from apps.artifacts.models import Manifest, Tag
-from apps.artifacts.names import is_release_tag, tag_of, version_of
+from apps.artifacts.names import Digest, is_release_tag, tag_of, version_of
 from apps.lib import versions
 from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, digest_of
 from apps.modules import package_manifest
-from apps.modules.models import ModuleVersion, ModuleVersionQuerySet
+from apps.modules.models import ModuleVersionQuerySet
 from apps.oci.repositories import VisibleRepository, versions_of
 from apps.oci.served import Served
 from apps.releases.models import Kind, Lifecycle, Release, ReleaseQuerySet
@@ -48,19 +47,36 @@ def served_by_digest(found: VisibleRepository, digest: str, *, bytes_wanted: boo
     return None
 
 
-Number = tuple[str, bool, bool]
+def size_of(found: VisibleRepository, digest: Digest) -> int | None:
+    """Return the size of the manifest by which a release is served, or None."""
+    try:
+        served = served_by_digest(found, str(digest), bytes_wanted=False) if found.module else None
+    except ManifestUnknown:
+        return None
+    return served.length if served else None
 
 
-def listed_numbers(found: VisibleRepository) -> QuerySet[ModuleVersion, Number]:
-    """Return each listed release's number, True, and whether it is a pre-release."""
-    rows = versions_of(**found.coordinate).listed()
-    return rows.values_list("release__version", Value(value=True), "is_prerelease")
+def tags(found: VisibleRepository) -> list[str]:
+    """Return every tag that answers, in byte order: rows, listed versions, and `latest` if it leads somewhere.
 
-
-def tags_of(listed: Iterable[Number]) -> set[str]:
-    """Return the tags of listed releases, with `latest` if one of them is it, without rows of tags."""
-    tags = {tag_of(version): is_prerelease for version, _, is_prerelease in listed}
-    return {*tags, *([LATEST] if not all(tags.values()) else [])}
+    Tools that copy a whole repository end at the first name that is listed and not there.
+    """
+    of_module = versions_of(**found.coordinate)
+    with_it = of_module.filter(manifest_digest=OuterRef("manifest__digest"))
+    # Not those on the manifest of a release in quarantine.
+    in_quarantine, served = (with_it.filter(release__quarantined_at__isnull=value) for value in (False, True))
+    rows = Tag.objects.filter(**found.here).exclude(Exists(in_quarantine) & ~Exists(served))
+    # One query: the name, whether it is a release's, and whether that is a pre-release.
+    pushed = rows.values_list("name", Value(value=False), Value(value=False))
+    numbers = of_module.listed().values_list("release__version", Value(value=True), "is_prerelease")
+    both = list(pushed.union(numbers, all=True))
+    released = {tag_of(version): is_prerelease for version, is_release, is_prerelease in both if is_release}
+    found_tags = {name for name, is_release, _ in both if not is_release} | set(released)
+    if not all(released.values()):
+        found_tags.add(LATEST)
+    elif LATEST in found_tags and served_by_tag(found, LATEST) is None:
+        found_tags.remove(LATEST)
+    return sorted(found_tags)
 
 
 def archive_of(found: VisibleRepository, sha256: str) -> Release | None:
@@ -79,7 +95,7 @@ def _latest(found: VisibleRepository, *, bytes_wanted: bool) -> Served | None:
     Versions that are not deprecated come first: a deprecated one is `latest` only if there is no other. A row that
     leads to a release which was yanked or put into quarantine since leads nowhere.
     """
-    rows = Tag.objects.filter(**_here(found), name=LATEST)
+    rows = Tag.objects.filter(**found.here, name=LATEST)
     # Whether there is a row stands in the query for the version, since hardly any module has one.
     stable = _versions(found, bytes_wanted=bytes_wanted).listed().filter(is_prerelease=False)
     stable = stable.annotate(has_row=Exists(rows))
@@ -89,20 +105,14 @@ def _latest(found: VisibleRepository, *, bytes_wanted: bool) -> Served | None:
     if row is not None:
         newest = stable.order_by("-release__published_at").values_list("release__published_at", flat=True).first()
         if newest is None or row.moved_at > newest:
-            pushed = _pushed_latest(found, row.manifest)
+            manifest = row.manifest
+            with_it = _versions(found, bytes_wanted=True).filter(manifest_digest=manifest.digest)
+            pushed = with_it.listed().newest_first().first()
             if pushed is not None:
-                return pushed
+                return _served(pushed)
+            if not with_it.exists():
+                return Served(bytes(manifest.raw), manifest.digest, manifest.media_type)
     return _served(shown) if shown else None
-
-
-def _pushed_latest(found: VisibleRepository, manifest: Manifest) -> Served | None:
-    with_it = _versions(found, bytes_wanted=True).filter(manifest_digest=manifest.digest)
-    shown = with_it.listed().newest_first().first()
-    if shown is not None:
-        return _served(shown)
-    if with_it.exists():
-        return None
-    return Served(bytes(manifest.raw), manifest.digest, manifest.media_type)
 
 
 def _served(version: Any) -> Served | None:
@@ -129,17 +139,12 @@ _READ = (
 
 def _versions(found: VisibleRepository, *, bytes_wanted: bool) -> ModuleVersionQuerySet:
     """Of the module, each with its pushed manifest, or the size of it. Every read of a manifest asks this one query."""
-    manifests = Manifest.objects.filter(**_here(found), digest=OuterRef("manifest_digest"))
+    manifests = Manifest.objects.filter(**found.here, digest=OuterRef("manifest_digest"))
     rows = versions_of(**found.coordinate).select_related("release").only(*_READ)
     return rows.annotate(
         pushed=Subquery(manifests.values("raw" if bytes_wanted else "size")),
         media_type=Subquery(manifests.values("media_type")),
     )
-
-
-def _here(found: VisibleRepository) -> dict[str, Any]:
-    """Rows of the repository, without a query for it."""
-    return {"repository__namespace": found.namespace, "repository__path": found.address.path_name}
 
 
 def _releases(found: VisibleRepository) -> ReleaseQuerySet:

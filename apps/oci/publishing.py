@@ -4,6 +4,7 @@ What counts as the same push again: the same archive under the same manifest. So
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -11,11 +12,12 @@ from typing import Any
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
+from apps.artifacts import manifests
 from apps.artifacts.errors import ManifestBlobUnknown, ManifestInvalid
 from apps.artifacts.models import Manifest, Repository, RepositoryBlob
 from apps.artifacts.names import Digest, tag_of, version_of
-from apps.blobs import store
 from apps.blobs.models import Blob
+from apps.blobs.store import open_blob
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 from apps.lib.archives.sandboxed import Refusal
@@ -24,6 +26,8 @@ from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, MODULE_PACKAGE, TITLE
 from apps.modules import package_manifest, publishing
 from apps.modules.checking import examining
 from apps.modules.models import ModuleVersion
+from apps.oci import packages
+from apps.oci.pushing import Push
 from apps.oci.repositories import VisibleRepository
 from apps.releases.models import Kind, Release, State
 from apps.releases.publishing import reserving
@@ -62,7 +66,25 @@ class Undecided(Unavailable):
         self.release = release
 
 
-def publish(viewer: Viewer, manifest: Manifest, tag: str, *, begun: int | None = None) -> None:
+def publish(push: Push, *, authorise: Callable[[], None]) -> None:
+    """Publish a stored manifest as the version among its tags, then move those that waited for it.
+
+    A worker takes its time, so `authorise` is called before tags are moved. Raises what the functions below raise.
+    """
+    if not (push.version or push.others):
+        return
+    rows = Manifest.objects.select_related("repository__namespace")
+    manifest = rows.get(repository=push.repository, digest=str(push.digest))
+    if push.version:
+        publish_version(push.caller.viewer, manifest, push.version, begun=push.release)
+    if packages.LATEST in push.others:
+        check(manifest.repository, manifest)
+    if push.others:
+        authorise()
+        manifests.move_tags(push.caller.viewer, manifest.repository, manifest, push.others)
+
+
+def publish_version(viewer: Viewer, manifest: Manifest, tag: str, *, begun: int | None = None) -> None:
     """Make a stored manifest the release that its strict-SemVer tag names.
 
     Raises Undecided until a worker has checked it: then call again with that release's key as `begun`. In the end it
@@ -72,17 +94,28 @@ def publish(viewer: Viewer, manifest: Manifest, tag: str, *, begun: int | None =
     package, number = _read(repository, manifest, f"The tag {tag} is a version"), version_of(tag)
     if begun is None:
         _require_not_refused(repository, package, number)
-        release = _begin(viewer, repository, package, version=number)
+        release = _reserve(viewer, repository, package, version=number)
     else:
         release = Release.objects.select_related("namespace").get(pk=begun)
-    while not release.is_working:
-        if release.state == State.PUBLISHED:
-            return _require_same(release, package, number)
+    while not (release.is_working or release.state == State.PUBLISHED):
         if package_manifest.pushed_with(release) == package.manifest:
             raise _refused(f"{release} was refused", release.refusals())
         # Another upload of that number failed: the number is free again.
-        release = _begin(viewer, repository, package, version=number)
-    _require_ours(release, package)
+        release = _reserve(viewer, repository, package, version=number)
+    if release.state == State.PUBLISHED:
+        _require_same(release, package, number)
+        return
+    if release.state == State.HELD or release.ticket_digest:
+        raise Conflict(
+            f"{release} waits for its publisher: it is being uploaded in the browser, or held for an answer.",
+            hint="Push under another version, or ask them to cancel it.",
+        )
+    if release.uploaded_digest not in ("", package.archive.digest):
+        raise Conflict(
+            f"{release} is being published with the archive sha256:{release.uploaded_digest}; you pushed "
+            f"{package.archive}.",
+            hint="Push yours under another version.",
+        )
     raise Undecided(release)
 
 
@@ -106,7 +139,7 @@ def check(repository: Repository, manifest: Manifest) -> None:
         raise ManifestInvalid(f"{release} is yanked or in quarantine: it cannot be latest.", hint="Restore it first.")
     package = _read(repository, manifest, "A module package is checked before it is called latest")
     try:
-        with store.open_blob(package.archive.digest) as archive:
+        with open_blob(package.archive.digest) as archive:
             examining.check_package(archive)
     except Refusal as refusal:
         raise _refused("This module package was refused", refusal.reasons) from None
@@ -128,36 +161,27 @@ def _read(repository: Repository, manifest: Manifest, why: str) -> Package:
     if len(layers) != 1:
         raise _no_package(why, f"found {len(layers)} layers of that media type")
     digest = Digest.parse(layers[0]["digest"])
-    archive = _archive(repository, digest)
+    named = {"blob__digest": digest.hex} if digest.algorithm == "sha256" else {"blob__sha512": digest.hex}
+    pushed = RepositoryBlob.objects.filter(repository=repository, **named).select_related("blob").first()
+    archive = pushed.blob if pushed else None
+    if archive is None:  # perhaps it is the archive of a release of this module, whose manifest is pushed back
+        released = Release.objects.with_bytes(digest.hex).filter(
+            kind=Kind.MODULE, namespace=repository.namespace, name=_module(repository).path_name
+        )
+        archive = Blob.objects.filter(digest=digest.hex).first() if released.exists() else None
     if archive is None:
         raise ManifestBlobUnknown(f"The zip {digest} is not in {repository}.", hint="Push it before the manifest.")
-    title = (layers[0].get("annotations") or {}).get(TITLE, "")
-    manifests = tuple(str(Digest.of(bytes(manifest.raw), algorithm)) for algorithm in ("sha256", "sha512"))
+    # The name of the zip on the publisher's machine; shown, never used as a path.
+    title = str((layers[0].get("annotations") or {}).get(TITLE, "")).replace("\\", "/").rpartition("/")[2]
+    file_name = "".join(character for character in title if character.isprintable())[:255]
+    digests = tuple(str(Digest.of(bytes(manifest.raw), algorithm)) for algorithm in ("sha256", "sha512"))
     said = {key: value for key, value in (document.get("annotations") or {}).items() if isinstance(value, str)}
     confirm = tuple(said.get(CONFIRM, "").split(","))
-    return Package(manifest.digest, manifests, archive, _file_name(title), confirm, said.get(REASON, ""))
+    return Package(manifest.digest, digests, archive, file_name, confirm, said.get(REASON, ""))
 
 
 def _no_package(why: str, found: str) -> ManifestInvalid:
     return ManifestInvalid(f"{why}: {found}, {_EXPECTED}.", hint=_HINT)
-
-
-def _archive(repository: Repository, digest: Digest) -> Blob | None:
-    """Return the pushed zip, or the archive of a release of this module whose manifest is pushed back."""
-    named = {"blob__digest": digest.hex} if digest.algorithm == "sha256" else {"blob__sha512": digest.hex}
-    pushed = RepositoryBlob.objects.filter(repository=repository, **named).select_related("blob").first()
-    if pushed is not None:
-        return pushed.blob
-    released = Release.objects.with_bytes(digest.hex).filter(
-        kind=Kind.MODULE, namespace=repository.namespace, name=_module(repository).path_name
-    )
-    return Blob.objects.filter(digest=digest.hex).first() if released.exists() else None
-
-
-def _file_name(title: object) -> str:
-    """The name of the zip on the publisher's machine; shown, never used as a path."""
-    last = str(title).replace("\\", "/").rpartition("/")[2]
-    return "".join(character for character in last if character.isprintable())[:255]
 
 
 def _module(repository: Repository) -> ModuleAddress:
@@ -187,7 +211,7 @@ def _require_not_refused(repository: Repository, package: Package, number: str) 
         raise _refused(f"{refused} was refused", refused.refusals())
 
 
-def _begin(viewer: Viewer, repository: Repository, package: Package, *, version: str) -> Release:
+def _reserve(viewer: Viewer, repository: Repository, package: Package, *, version: str) -> Release:
     """Return a new release, or the one that has the number already."""
     try:
         return publishing.publish_package(
@@ -204,20 +228,6 @@ def _begin(viewer: Viewer, repository: Repository, package: Package, *, version:
         return taken.taken_by
     except Invalid as refusal:
         raise ManifestInvalid(str(refusal), hint=refusal.hint) from None
-
-
-def _require_ours(release: Release, package: Package) -> None:
-    if release.state == State.HELD or release.ticket_digest:
-        raise Conflict(
-            f"{release} waits for its publisher: it is being uploaded in the browser, or held for an answer.",
-            hint="Push under another version, or ask them to cancel it.",
-        )
-    if release.uploaded_digest not in ("", package.archive.digest):
-        raise Conflict(
-            f"{release} is being published with the archive sha256:{release.uploaded_digest}; you pushed "
-            f"{package.archive}.",
-            hint="Push yours under another version.",
-        )
 
 
 def _require_same(release: Release, package: Package, number: str) -> None:

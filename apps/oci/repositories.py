@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self, TypedDict
+from typing import Any, Self, TypedDict
 
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Lower
 
-from apps.accounts.access import gate, reauthorising
+from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import reauthorising
 from apps.accounts.models import Namespace, Role
 from apps.artifacts.errors import NameInvalid, NameUnknown, Unsupported
 from apps.artifacts.models import Repository
@@ -76,6 +77,11 @@ class VisibleRepository:
         return {"namespace": self.namespace.pk, "canonical": canonical(path), "name": path.partition("/")[0]}
 
     @property
+    def here(self) -> dict[str, Any]:
+        """The condition for rows of the repository, without a query for it."""
+        return {"repository__namespace": self.namespace, "repository__path": self.address.path_name}
+
+    @property
     def registered(self) -> RepositoryAddress:
         """The module's address with its capitals. A module that a push creates has none but the namespace's."""
         if self.module is not None:
@@ -108,13 +114,6 @@ def find(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER
     return VisibleRepository(address, namespace)
 
 
-def existing(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER) -> VisibleRepository:
-    """Like `find`; also raises NameUnknown for an empty repository."""
-    found = find(caller, address, need=need)
-    require_there(found)
-    return found
-
-
 def require_there(found: VisibleRepository) -> None:
     """Raises NameUnknown for an empty repository."""
     if not found.is_there:
@@ -144,12 +143,21 @@ def pushable(caller: Caller, name: str) -> RepositoryAddress:
 
 
 def for_push(caller: Caller, address: RepositoryAddress) -> Repository:
-    """Return the repository's row; the first push of a publisher creates it."""
+    """Return the repository's row; the first push of a publisher creates it.
+
+    Raises NameInvalid, and Conflict for a name too similar to that of a module.
+    """
     found = find(caller, address, need=Role.PUBLISHER)
     if found.row is not None:
         return found.row
+    module = found.registered
     try:
-        _check_address(found)
+        if isinstance(module, ModuleAddress):
+            publishing.check_address(found.namespace, module)
+        elif reserved := [part for part in address.path_name.split("/") if part in OCI_WORDS]:
+            raise Invalid(
+                f"{reserved[0]!r} in {address} is reserved: {OCI_WORDS[reserved[0]]}.", hint="Choose another name."
+            )
     except Invalid as refusal:
         raise NameInvalid(str(refusal), hint=refusal.hint) from None
     try:
@@ -161,19 +169,11 @@ def for_push(caller: Caller, address: RepositoryAddress) -> Repository:
         return Repository.objects.select_related("namespace").get(namespace=found.namespace, path=address.path_name)
 
 
-def _check_address(found: VisibleRepository) -> None:
-    """Raises Invalid, or Conflict for a name too similar to that of a module."""
-    if isinstance(found.registered, ModuleAddress):
-        publishing.check_address(found.namespace, found.registered)
-        return
-    for part in found.address.path_name.split("/"):
-        if part in OCI_WORDS:
-            raise Invalid(f"{part!r} in {found.address} is reserved: {OCI_WORDS[part]}.", hint="Choose another name.")
-
-
 def for_delete(caller: Caller, address: RepositoryAddress) -> VisibleRepository:
     """Publishers may delete: clients use one token for push and delete (oci.md 3.2)."""
-    return existing(caller, address, need=Role.PUBLISHER)
+    found = find(caller, address, need=Role.PUBLISHER)
+    require_there(found)
+    return found
 
 
 def visible_names(viewer: Viewer) -> set[str]:

@@ -4,12 +4,11 @@ from django.urls import include, path, re_path
 
 from apps.http.views import NothingHere
 from apps.oci.base import OciView
-from apps.oci.tokens.views import urlpatterns as token_urls
 from apps.oci.views.blobs import urlpatterns as blob_urls
+from apps.oci.views.lists import urlpatterns as list_urls
 from apps.oci.views.manifests import urlpatterns as manifest_urls
-from apps.oci.views.ping import Ping
-from apps.oci.views.referrers import urlpatterns as referrer_urls
-from apps.oci.views.tags import urlpatterns as tag_urls
+from apps.oci.views.tokens import Ping
+from apps.oci.views.tokens import urlpatterns as token_urls
 from apps.oci.views.uploads import urlpatterns as upload_urls
 
 
@@ -24,8 +23,7 @@ _below = [
     *upload_urls,
     *blob_urls,
     *manifest_urls,
-    *tag_urls,
-    *referrer_urls,
+    *list_urls,
     re_path(r"^", Unknown.as_view()),
 ]
 urlpatterns = [

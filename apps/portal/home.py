@@ -1,28 +1,47 @@
-"""/: for publishers what waits for them and what they have, for others first steps; and recent publications."""
+"""/: for publishers what waits for them and what they have, for others first steps; and recent publications. /mine."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path
+from django.urls import path, reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
-from apps.accounts.models import Namespace, Role, User
-from apps.accounts.namespaces import creation_refused
-from apps.portal import owned
-from apps.portal.frame.rows import rows_of
-from apps.releases.catalogue import search
+from apps.accounts.access.operators import creation_refused
+from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.models import ApiToken, Membership, Namespace, NamespaceQuerySet, Role, User
+from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.modules.health.scoring import Health, health_of
+from apps.modules.models import ModuleVersion
+from apps.portal.frame.page_urls import Address, url_of
+from apps.portal.frame.paging import page_of
+from apps.portal.frame.rows import address_of, rows_of
+from apps.portal.namespaces.keys import Expiry, expiring_in
+from apps.portal.publish import own_releases
+from apps.releases.catalogue import own_releases as own
+from apps.releases.catalogue import owned, search
 from apps.releases.models import Kind, SearchDoc
 
 RECENT = 8
 POPULAR = 5
 NAMESPACES = 12
+PAGE_SIZE = 30
+# On the home page.
+SHOWN = 6
+WAITING = 6
+STILL_USED = 5
+TOKEN_DAYS = 14
+# An expired token is of interest for so long.
+EXPIRED_DAYS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +70,7 @@ def home(request: HttpRequest) -> HttpResponse:
     context["may_create"] = not creation_refused(viewer)
     context["publishes"] = any(Role(row.held).covers(Role.PUBLISHER) for row in rows)
     if context["publishes"]:
-        context |= owned.home_context(viewer, viewer.user)
+        context |= home_context(viewer, viewer.user)
     else:
         context["popular"] = rows_of(listed(viewer, sort=search.DOWNLOADS).filter(downloads__gt=0)[:POPULAR])
     if not (context["publishes"] and (context["module_count"] or context["provider_count"])):
@@ -80,6 +99,138 @@ def own_namespaces(user: User) -> QuerySet[Any, Any]:
     return mine.annotate(held=gate.highest_role(user), **counts).order_by("-held", "name", "pk")
 
 
-urlpatterns = [
-    path("", home, name="home"),
-]
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A module or provider. `health` is None for a provider, and for what nobody has read."""
+
+    doc: SearchDoc
+    address: Address
+    health: Health | None
+    recent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something to act on, besides releases. `at` is when it ends, where it does."""
+
+    tone: str
+    picture: str
+    title: str
+    url: str
+    text: str
+    at: datetime | None = None
+
+
+def publishing_places(user: User, need: Role = Role.PUBLISHER) -> NamespaceQuerySet:
+    """The namespaces in which the person or a team of theirs has the role. Staff have no more than what is granted."""
+    return Namespace.objects.filter(pk__in=gate.grants_of(user).filter(role__gte=need).values("namespace"))
+
+
+def home_context(viewer: gate.Viewer, user: User) -> dict[str, Any]:
+    places = publishing_places(user)
+    docs = list(_with_health(owned.docs_in(places))[: SHOWN + 1])
+    return {
+        "waiting": own_releases.rows_of(list(own.waiting(viewer)[:WAITING])),
+        "notices": _notices(user),
+        "mine": _rows(docs[:SHOWN], recent={}),
+        "more_mine": len(docs) > SHOWN,
+    }
+
+
+@never_cache
+@require_safe
+def mine(request: HttpRequest) -> HttpResponse:
+    user = session_viewer(request).user
+    assert user is not None  # noqa: S101  # the middleware lets nobody else in
+    page = page_of(_with_health(owned.docs_in(publishing_places(user))), request, size=PAGE_SIZE)
+    docs = list(page.object_list)
+    context = {"page": page, "rows": _rows(docs, owned.recent_downloads(docs)) if docs else []}
+    return render(request, "portal/mine/page.html", context)
+
+
+def _with_health(docs: QuerySet[SearchDoc]) -> QuerySet[SearchDoc]:
+    return docs.annotate(health=F("release__module_version__health"))
+
+
+def _rows(docs: Sequence[SearchDoc], recent: dict[int, int]) -> list[Row]:
+    stored = {doc.pk: Health.from_dict(getattr(doc, "health", None)) for doc in docs}
+    unrated = [doc for doc in docs if doc.kind == Kind.MODULE and stored[doc.pk] is None]
+    measured = _measured(unrated) if unrated else {}
+    return [
+        Row(doc, address_of(doc), stored[doc.pk] or measured.get(doc.release_id), recent.get(doc.pk, 0)) for doc in docs
+    ]
+
+
+def _measured(docs: Iterable[SearchDoc]) -> dict[int, Health | None]:
+    """Of versions that an older Larder published: from all that it has read of them, in one query."""
+    versions = ModuleVersion.objects.filter(release__in=[doc.release_id for doc in docs]).for_pages()
+    return {version.release_id: health_of(version) for version in versions}
+
+
+def _notices(user: User) -> list[Notice]:
+    keys = [_of_key(expiry) for expiry in expiring_in(publishing_places(user, Role.OWNER))]
+    tokens = [_of_token(user, token) for token in _expiring_tokens(user)]
+    used = [_of_use(one) for one in owned.still_used(publishing_places(user), STILL_USED)]
+    return [*keys, *tokens, *used]
+
+
+def _of_key(expiry: Expiry) -> Notice:
+    key = expiry.key
+    return Notice(
+        tone=expiry.tone,
+        picture="key-round",
+        title=f"Signing key of {key.namespace} {'has expired' if expiry.is_over else 'expires'}",
+        url=reverse("portal:key", args=[key.namespace.name, key.fingerprint]),
+        text=f"{key.key_id}: add its successor, or extend it.",
+        at=key.expires_at,
+    )
+
+
+def _expiring_tokens(user: User) -> QuerySet[ApiToken]:
+    """The person's own tokens, and those of the service accounts whose team they manage."""
+    now = timezone.now()
+    managed = Membership.objects.filter(user=user, is_manager=True).values("team")
+    theirs = ApiToken.objects.filter(Q(user=user) | Q(user__service_of__in=managed, user__is_active=True))
+    soon = theirs.filter(
+        revoked_at=None,
+        suspended_at=None,
+        expires_at__gt=now - timedelta(days=EXPIRED_DAYS),
+        expires_at__lte=now + timedelta(days=TOKEN_DAYS),
+    )
+    return soon.select_related("user__service_of").order_by("expires_at", "pk")[:WAITING]
+
+
+def _of_token(user: User, token: ApiToken) -> Notice:
+    is_over = token.expires_at <= timezone.now()
+    team = token.user.service_of
+    if token.user == user or team is None:
+        whose, url = "Your token", reverse("portal:tokens")
+    else:
+        whose = f"Token of {token.user.username}"
+        url = reverse("portal:service-account", args=[team.name, token.user.pk])
+    return Notice(
+        tone="bad" if is_over else "warn",
+        picture="terminal",
+        title=f"{whose} {'has expired' if is_over else 'expires'}",
+        url=url,
+        text=f"{token.label}: what uses it {'stops' if is_over else 'will stop'} working. Create another.",
+        at=token.expires_at,
+    )
+
+
+def _of_use(one: owned.StillUsed) -> Notice:
+    address: Address = ProviderAddress(one.namespace, one.name)
+    if one.kind == Kind.MODULE:
+        name, _, system = one.name.partition("/")
+        address = ModuleAddress(one.namespace, name, system)
+    people = f", {one.people} {'person' if one.people == 1 else 'people'} signed in" if one.people else ""
+    return Notice(
+        tone="info",
+        picture="users",
+        title=f"{address} {one.version} is {one.lifecycle} and still used",
+        url=url_of(address, "lifecycle", one.version),
+        text=f"{one.downloads} download{'' if one.downloads == 1 else 's'} in the last 30 days{people}.",
+    )
+
+
+urlpatterns = [path("", home, name="home"), path("mine", mine, name="mine")]

@@ -1,17 +1,17 @@
 """Routes of the HTML site. Each module of pages has its own list."""
 
-from apps.portal import activity, api_docs, browse, help_pages, home, owned
-from apps.portal.frame import theme
-from apps.portal.lifecycle import several
-from apps.portal.modules import settings
-from apps.portal.namespaces import cleanup, keys, members, pages
-from apps.portal.notify import mail, webhooks
+from apps.portal import api_docs, help_pages, home
+from apps.portal.frame import reauthentication, theme
+from apps.portal.modules import pages as modules
+from apps.portal.namespaces import cleanup, keys, members, webhooks
+from apps.portal.namespaces import pages as namespaces
 from apps.portal.people import (
     account,
+    activity,
     cli_login,
     invitations,
+    mail,
     passkeys,
-    reauthentication,
     saml,
     second_factor,
     service_accounts,
@@ -19,16 +19,18 @@ from apps.portal.people import (
     teams,
     tokens,
 )
-from apps.portal.providers import listing, signature
+from apps.portal.providers import docs
+from apps.portal.providers import pages as providers
+from apps.portal.providers import uploads as provider_uploads
 from apps.portal.publish import module, own_releases, provider, provider_draft, releases, uploads
+from apps.portal.search import lists
 from apps.portal.search import page as search
-from apps.portal.versions import feeds
+from apps.portal.versions import feeds, lifecycle_several
 
 app_name = "portal"
 
 urlpatterns = [
     *home.urlpatterns,
-    *owned.urlpatterns,
     *account.urlpatterns,
     *reauthentication.urlpatterns,
     *activity.urlpatterns,
@@ -38,6 +40,7 @@ urlpatterns = [
     *passkeys.urlpatterns,
     *help_pages.urlpatterns,
     *search.urlpatterns,
+    *lists.urlpatterns,
     *api_docs.urlpatterns,
     *theme.urlpatterns,
     *tokens.urlpatterns,
@@ -49,18 +52,18 @@ urlpatterns = [
     *own_releases.urlpatterns,
     *releases.urlpatterns,
     *provider_draft.urlpatterns,
-    *pages.urlpatterns,  # /namespaces/new before /namespaces/<name>
+    *namespaces.urlpatterns,
     *members.urlpatterns,
     *cleanup.urlpatterns,
     *keys.urlpatterns,
+    *feeds.urlpatterns,
     *webhooks.urlpatterns,
     *mail.urlpatterns,
     *teams.urlpatterns,
     *service_accounts.urlpatterns,
-    *several.urlpatterns,
-    *settings.urlpatterns,  # before /modules/<…>/<version>
-    *signature.urlpatterns,
-    *listing.urlpatterns,
-    *feeds.urlpatterns,
-    *browse.urlpatterns,
+    *lifecycle_several.urlpatterns,
+    *modules.urlpatterns,
+    *providers.urlpatterns,
+    *docs.urlpatterns,
+    *provider_uploads.urlpatterns,
 ]

@@ -67,8 +67,9 @@ def archive_response(request: Request, *, digest: str, file_name: str, cache_con
     size = store.size_of(digest)
     if size is None:
         raise _lost()
+    media_type = "application/zip" if file_name.endswith(".zip") else "application/octet-stream"
     headers = {
-        "Content-Type": _media_type(file_name),
+        "Content-Type": "text/plain; charset=utf-8" if file_name.endswith("_SHA256SUMS") else media_type,
         "Cache-Control": cache_control,
         "Content-Disposition": content_disposition_header(as_attachment=True, filename=file_name) or "attachment",
         "X-Content-Type-Options": "nosniff",
@@ -89,12 +90,6 @@ def archive_response(request: Request, *, digest: str, file_name: str, cache_con
         verified_file=partial(store.verified_file, digest),
         link=lambda said: store.link_to(digest, headers=said),
     )
-
-
-def _media_type(file_name: str) -> str:
-    if file_name.endswith(".zip"):
-        return "application/zip"
-    return "text/plain; charset=utf-8" if file_name.endswith("_SHA256SUMS") else "application/octet-stream"
 
 
 def _lost() -> Unavailable:
@@ -124,18 +119,20 @@ class CapabilityArchive(ArchiveView):
 
     def get(self, request: Request, capability: str, digest: str, file_name: str) -> HttpResponseBase:
         if not capabilities.verify(capability, digest=digest, file_name=file_name, now=timezone.now()):
-            self._require_credentials(digest, file_name)
-        elif not _is_served(digest):
-            raise NotFound("This archive is no longer served.")
+            try:
+                _require_visible(self.viewer, digest, file_name)
+            except (CredentialsRequired, NotFound, AuthenticationFailed):
+                raise LinkRefused(
+                    "This download link has expired or was changed; ask the registry for a new one."
+                ) from None
+        else:
+            try:
+                is_served = _released(digest).exists()
+            except database_availability.AWAY:
+                is_served = digest not in blocked  # without the database it cannot change either
+            if not is_served:  # purged or in quarantine, effective immediately
+                raise NotFound("This archive is no longer served.")
         return archive_response(request, digest=digest, file_name=file_name, cache_control="private")
-
-    def _require_credentials(self, digest: str, file_name: str) -> None:
-        try:
-            _require_visible(self.viewer, digest, file_name)
-        except (CredentialsRequired, NotFound, AuthenticationFailed):
-            raise LinkRefused(
-                "This download link has expired or was changed; ask the registry for a new one."
-            ) from None
 
 
 def _is_public(digest: str, file_name: str) -> bool:
@@ -148,14 +145,6 @@ def _is_public(digest: str, file_name: str) -> bool:
     if is_sha256(digest):
         last_public.update(digest, is_public=is_public)
     return is_public
-
-
-def _is_served(digest: str) -> bool:
-    """False once purged or in quarantine, effective immediately."""
-    try:
-        return _released(digest).exists()
-    except database_availability.AWAY:
-        return digest not in blocked  # without the database it cannot change either
 
 
 def _is_visible(viewer: Viewer, digest: str, file_name: str) -> bool:

@@ -1,6 +1,7 @@
 """A file of a provider's draft in several requests (`releases.publishing.resuming`)."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from apps.accounts.access.gate import Viewer
 from apps.blobs.store import Staged
@@ -13,43 +14,51 @@ from apps.releases.publishing.resuming import Announced
 from apps.releases.upload_rows import Upload
 
 
-def begin(*, viewer: Viewer, release: Release, name: str, announced: Announced) -> Upload:
-    """Raises Conflict for a draft of someone else or one that was handed in, and Invalid for a name."""
-    publishing.require_publisher(viewer, release)
-    drafting.require_own(release, viewer)
-    drafts.check_length(release, name, announced.length)
-    if drafts.role_of(release, name) == "ignored":
-        raise Invalid(f"{name} is a byproduct of the build, which is not stored.", hint="Leave it out.")
-    if release.state != State.RECEIVING:
-        raise Conflict(
-            f"{release} is {release.state}: its files are fixed.",
-            hint="Publish other files under another version number.",
-        )
-    return resuming.begin(release, viewer, announced, name=name)
+@dataclass(frozen=True, slots=True)
+class Uploads:
+    """A publisher's. `modules.uploads` has the same `send` and `cancel`."""
 
+    viewer: Viewer
 
-def of_file(*, viewer: Viewer, release: Release, name: str) -> Upload | None:
-    """The viewer's newest upload of a file: unfinished, or the one that brought the file that the draft has."""
-    publishing.require_publisher(viewer, release)
-    drafting.require_own(release, viewer)
-    upload = resuming.of_file(release, viewer, name)
-    if upload is None or upload.finished_at is None:
-        return upload
-    is_there = release.files.filter(name=name, digest=upload.expected).exists()
-    return upload if is_there else None
+    def start(self, *, release: Release, name: str, announced: Announced) -> Upload:
+        """Raises Conflict for a draft of someone else or one that was handed in, and Invalid for a name."""
+        publishing.require_publisher(self.viewer, release)
+        drafting.require_own(release, self.viewer)
+        drafts.check_length(release, name, announced.length)
+        if drafts.role_of(release, name) == "ignored":
+            raise Invalid(f"{name} is a byproduct of the build, which is not stored.", hint="Leave it out.")
+        if release.state != State.RECEIVING:
+            raise Conflict(
+                f"{release} is {release.state}: its files are fixed.",
+                hint="Publish other files under another version number.",
+            )
+        return resuming.begin(release, self.viewer, announced, name=name)
 
+    def of_file(self, *, release: Release, name: str) -> Upload | None:
+        """The newest upload of a file: unfinished, or the one that brought the file that the draft has."""
+        publishing.require_publisher(self.viewer, release)
+        drafting.require_own(release, self.viewer)
+        upload = resuming.of_file(release, self.viewer, name)
+        if upload is None or upload.finished_at is None:
+            return upload
+        is_there = release.files.filter(name=name, digest=upload.expected).exists()
+        return upload if is_there else None
 
-def send(
-    upload: Upload,
-    viewer: Viewer,
-    chunks: Iterable[bytes] | resuming.Incoming,
-    *,
-    start: int,
-    verify: Callable[[Iterable[bytes]], Iterator[bytes]] | None = None,
-) -> None:
-    """See `resuming.send`. With the last byte the draft has the file, in place of one of that name."""
+    def send(
+        self,
+        upload: Upload,
+        start: int,
+        chunks: Iterable[bytes] | resuming.Incoming,
+        *,
+        verify: Callable[[Iterable[bytes]], Iterator[bytes]] | None = None,
+    ) -> None:
+        """See `resuming.send`. With the last byte the draft has the file, in place of one of that name."""
 
-    def complete(key: str, staged: Staged) -> str:
-        return drafting.record_file(upload.release, viewer, upload.name, key, staged)[1]
+        def complete(key: str, staged: Staged) -> str:
+            return drafting.record_file(upload.release, self.viewer, upload.name, key, staged)[1]
 
-    resuming.send(upload, viewer, chunks, start=start, complete=complete, verify=verify)
+        resuming.send(upload, self.viewer, chunks, start=start, complete=complete, verify=verify)
+
+    def cancel(self, upload: Upload) -> None:
+        """The draft stays open."""
+        resuming.cancel(upload)

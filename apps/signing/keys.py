@@ -162,27 +162,6 @@ def namespace_keys(namespace: Namespace) -> SigningKeyQuerySet:
     return SigningKey.objects.filter(namespace=namespace)
 
 
-def key_document(key: SigningKey) -> dict[str, Any]:
-    return {
-        "id": key.pk,
-        "fingerprint": key.fingerprint,
-        "key_id": key.key_id,
-        "state": str(key.state),
-        "custody": str(key.custody),
-        "algorithm": key.algorithm,
-        "uid": key.uid,
-        "source": key.source,
-        "source_url": key.source_url,
-        "made_at": _when(key.made_at),
-        "added_at": _when(key.added_at),
-        "expires_at": _when(key.expires_at),
-        "expired": key.is_expired,
-        "ended_at": _when(key.ended_at),
-        "reason": key.reason,
-        "ascii_armor": key.armor,
-    }
-
-
 def _retire_with_token(key: SigningKey, actor: Viewer) -> None:
     """Retired, not revoked: releases that were signed meanwhile may be the owners' own, and must stay installable.
 

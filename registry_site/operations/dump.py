@@ -117,6 +117,16 @@ def is_empty() -> bool:
 def load(folder: Path, state: dict[str, str], last: dict[str, int]) -> None:
     """Fill an empty database with the files of a folder, and migrate it to this version. Raises CannotStartError."""
     loader = MigrationExecutor(connection).loader
+    for app, name, replaced in schema.squashed():
+        node = (app, state.get(app, ""))
+        if node == replaced[-1]:
+            state = {**state, app: name}
+        elif node in replaced:
+            raise CannotStartError(
+                f"The copy is of an earlier development version: it ends with {'.'.join(node)}, which this version has "
+                f"only as a part of {app}.{name}. Restore it with commit {schema.UNSQUASHED}, which has it, and then "
+                "upgrade that database to this version."
+            )
     nodes = [node for node in state.items() if node in loader.graph.nodes]
     if unknown := sorted(set(state.items()) - set(nodes)):
         raise CannotStartError(

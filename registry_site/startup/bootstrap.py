@@ -20,6 +20,7 @@ from django.contrib.staticfiles.finders import get_finders
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import DatabaseError, OperationalError, connection, connections
+from django.db.migrations.state import ModelState, ProjectState
 
 from registry_site import env
 from registry_site.server.files import replace
@@ -159,14 +160,42 @@ def until_tables_are_free(migrate: Callable[[], object]) -> None:
     deadline = time.monotonic() + LOCK_PATIENCE
     while True:
         try:
-            migrate()
+            with _new_models_rendered_alone():
+                migrate()
         except OperationalError as error:
             if getattr(error.__cause__, "sqlstate", "") != LOCK_NOT_AVAILABLE or time.monotonic() > deadline:
                 raise
             log.warning("migration_waits", reason=str(error).strip().splitlines()[0])
+            if connection.in_atomic_block:
+                # Django adds foreign keys last, and leaves the transaction open if one of them has to wait.
+                connection.close()
+                connection.connect()
             time.sleep(LOCK_PAUSE)
         else:
             return
+
+
+@contextmanager
+def _new_models_rendered_alone() -> Iterator[None]:
+    """Spare two thirds of the time in which an empty database is migrated.
+
+    For each CreateModel Django renders every model again that is related in any way, and nearly all are, by users.
+    Rendering the new model alone is enough: it adds its reverse relations to the others.
+    """
+    add_model = ProjectState.add_model
+
+    def add_alone(self: ProjectState, model_state: ModelState) -> None:
+        rendered = self.__dict__.pop("apps", None)
+        add_model(self, model_state)
+        if rendered is not None:
+            self.__dict__["apps"] = rendered
+            rendered.render_multiple([model_state])
+
+    ProjectState.add_model = add_alone  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        ProjectState.add_model = add_model  # type: ignore[method-assign]
 
 
 def _limit_time() -> None:

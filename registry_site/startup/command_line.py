@@ -52,6 +52,8 @@ def sentence_for(error: Exception) -> str:
         return bootstrap.NO_KEY_YET if "SECRET_KEY setting" in str(error) else str(error)
     try:
         lacking = schema.lacking()
+    except bootstrap.CannotStartError as refusal:
+        return str(refusal)
     except (DatabaseError, InterfaceError):
         if str(connection.settings_dict["NAME"]).startswith(f"{settings.DATA_DIR}/") and not settings.DATA_DIR.is_dir():
             return f"The data folder of LARDER_DATA_DIR cannot be used: {settings.DATA_DIR} is not there."

@@ -20,12 +20,16 @@ from django.core.management.commands.migrate import Command as Migrate
 from django.db import DatabaseError, connection
 from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
 from apps.jobs import database_availability
 from registry_site.startup.bootstrap import CannotStartError, until_tables_are_free
 
 SHOWN = 3
 NO_TABLES = "The database has no tables yet: run `manage.py migrate` first."
+# The last commit that has, one by one, the migrations that 0.1.0 squashed.
+UNSQUASHED = "0969f85"
 START_EMPTY = "keep them aside and start with an empty database (another LARDER_DATA_DIR or LARDER_DATABASE_URL)"
 
 log = structlog.get_logger("larder.start")
@@ -100,10 +104,37 @@ def check_recorded() -> None:
     Afterwards it is too late: for many changes SQLite rebuilds a table, and if the old one lacks a column, it writes
     the column's name as text into every row.
     """
+    check_history()
     loader = MigrationExecutor(connection).loader
     applied = [node for node in loader.graph.nodes if node in loader.applied_migrations]
     if applied and len(applied) < len(loader.graph.nodes):
         _refuse(list(mismatches(loader.project_state(applied).apps)))
+
+
+def check_history() -> None:
+    """Raise CannotStartError if only some of the migrations that a squashed one replaces were applied.
+
+    Django would raise NodeNotFoundError, or for an app on which no other depends, run nothing and say nothing.
+    """
+    applied = MigrationRecorder(connection).applied_migrations()
+    for app, name, replaced in squashed():
+        missing = [one for one in replaced if one not in applied]
+        if 0 < len(missing) < len(replaced):
+            raise CannotStartError(
+                f"An earlier development version made the database: it has {len(replaced) - len(missing)} of the "
+                f"{len(replaced)} migrations that {app}.{name} replaces, and lacks {'.'.join(missing[0])}. This "
+                "version can only upgrade a database that has them all. Nothing was changed. Run `manage.py migrate` "
+                f"of commit {UNSQUASHED}, which still has each of them, and then this version; or {START_EMPTY}."
+            )
+
+
+def squashed() -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+    """Yield each squashed migration: its app, its name, and what it replaces, the last one last."""
+    loader = MigrationLoader(None, load=False)
+    loader.load_disk()
+    for (app, name), migration in sorted(loader.disk_migrations.items()):
+        if migration.replaces:
+            yield app, name, list(migration.replaces)
 
 
 def _refuse(found: list[str]) -> None:
@@ -119,16 +150,17 @@ def _refuse(found: list[str]) -> None:
 
 
 def lacking() -> list[str]:
-    """Return the migrations that are not applied yet, as `accounts.0001_initial`."""
+    """Return the migrations that are not applied yet, as `accounts.0019_some_change`."""
+    check_history()
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     return [f"{migration.app_label}.{migration.name}" for migration, _ in plan]
 
 
 def sentence(migrations: list[str]) -> str:
-    first = migrations[0]
-    if first.endswith(".0001_initial") and len(migrations) > 1 and _is_empty():
+    if _is_empty():
         return NO_TABLES
+    first = migrations[0]
     more = f" and {len(migrations) - 1} more" if len(migrations) > 1 else ""
     return f"The database lacks {first}{more}, which this version needs: run `manage.py migrate` first."
 

@@ -1,12 +1,8 @@
 """A name that looks like that of an older namespace is refused to people without a role in it."""
 
 import re
-from importlib import import_module
-from types import SimpleNamespace
 
 import pytest
-from django.apps import apps
-from django.db import connection
 
 from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
@@ -121,16 +117,3 @@ def test_of_two_look_alikes_at_once_one_wins(charlie, bob, alice, dora):
 
     assert [type(result) for result in results].count(Conflict) == 3
     assert Namespace.objects.filter(name__in=people.values()).count() == 1
-
-
-def test_the_migration_fills_what_is_there(acme, olga):
-    """By its own copy of the rule, which is today's."""
-    migration = import_module("apps.accounts.migrations.0017_fill_names_that_stay_taken")
-    names = ["My_Team", "acrne-vvork", "c1oud-9", "Hall2345678"]
-    Namespace.objects.bulk_create(Namespace(name=name, canonical=name.lower()) for name in names)
-    Namespace.objects.filter(name="My_Team").update(deleted_at="2026-01-01T00:00:00Z")
-
-    migration.fill_skeletons(apps, SimpleNamespace(connection=connection))
-
-    filled = dict(Namespace.including_deleted.values_list("name", "skeleton"))
-    assert filled == {name: skeleton(name) for name in [*names, "acme"]}

@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Membership, Role, Scope, User
 from apps.accounts.people import service_accounts, teams
@@ -143,14 +143,6 @@ def test_to_withdraw_it_revokes_the_tokens(machine, page, dora, browser_of):
     assert [client_with(secret).get("/api/v1/me").status_code for secret in (manage, publish)] == [401, 200]
     with pytest.raises(Conflict):
         tokens.issue(label="manages", scope=Scope.MANAGE, **issue)
-
-
-def test_members_and_strangers_do_not_allow_it(machine, page, alice, charlie, browser_of):
-    teams.add(team=machine.service_of, user=alice, actor=NOBODY)
-    for user, status in ((alice, 403), (charlie, 404)):
-        assert browser_of(user).post(f"{page}/manage", {"allow": "1"}).status_code == status
-    machine.refresh_from_db()
-    assert not machine.may_manage
 
 
 def test_a_service_account_is_no_manager_of_its_team(machine, olga):

@@ -15,7 +15,7 @@ from apps.lib.errors import NotFound, Unavailable
 from apps.notify import signatures, webhooks
 from apps.notify.mail import invited, letters, mailing, preferences
 from apps.notify.models import Webhook
-from apps.oci.tokens import registry_tokens
+from apps.oci import registry_tokens
 from tests.notify.conftest import hooked, loopback, receiver, tell
 
 __all__ = ["hooked", "loopback", "receiver"]

@@ -18,10 +18,6 @@ from tests.admin.releases import provider_rows
 pytestmark = pytest.mark.both
 
 
-def job_on(row, kind):
-    return Job.objects.create(kind=kind, target=row.pk)
-
-
 @pytest.mark.parametrize(
     ("model", "kind"),
     [
@@ -36,7 +32,7 @@ def test_a_job_is_named_after_what_it_works_on_and_leads_there(operator_client, 
     rows.make(0, 2)
     provider_rows.make(0, 2)
     row = first(model)
-    job = job_on(row, kind)
+    job = Job.objects.create(kind=kind, target=row.pk)
 
     assert f"{kind} {row}" in operator_client.get(list_of(Job)).text
     page = operator_client.get(page_of(job)).text

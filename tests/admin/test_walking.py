@@ -35,10 +35,6 @@ def walker(browser_of, db):
     return of
 
 
-def name_of(path):
-    return resolve(html.unescape(path)).view_name
-
-
 @pytest.mark.parametrize("role", ["Operator", "Auditor"])
 def test_no_link_leads_to_a_refusal(walker, role):
     browser, refused = walker(role), {}
@@ -46,7 +42,7 @@ def test_no_link_leads_to_a_refusal(walker, role):
     waiting = [(reverse("admin:index"), ""), (reverse("portal:home"), "")]
     while waiting:
         path, came_from = waiting.pop()
-        if (name := name_of(path)) in seen | LEFT_OUT:
+        if (name := resolve(html.unescape(path)).view_name) in seen | LEFT_OUT:
             continue
         seen.add(name)
         answer = browser.get(html.unescape(path), follow=True)

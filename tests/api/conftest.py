@@ -68,3 +68,24 @@ def upload() -> Callable[..., Any]:
         return client.generic("PUT", url, data, content_type="application/octet-stream", **more)
 
     return put
+
+
+@pytest.fixture
+def in_pages(
+    monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
+) -> Callable[..., list[dict[str, Any]]]:
+    """All rows of a list as its pages give them, a few rows on each, and few queries for each."""
+
+    def read(client: Client, url: str, *, queries: int, size: int = 2) -> list[dict[str, Any]]:
+        monkeypatch.setattr("apps.api.frame.paging.PAGE_SIZE", size)
+        rows: list[dict[str, Any]] = []
+        while url:
+            with django_assert_max_num_queries(queries):
+                answer = client.get(url).json()
+            url = answer.pop("next")
+            [page] = answer.values()
+            assert len(page) <= size
+            rows += page
+        return rows
+
+    return read

@@ -45,18 +45,13 @@ def test_a_namespace_of_the_same_beginning_is_another(as_dora, dora, alice, publ
     assert events(as_dora, ACME) == []
 
 
-def test_pages_follow_each_other_without_a_gap_and_filters_stay(as_dora, dora, monkeypatch):
-    monkeypatch.setattr("apps.api.frame.paging.PAGE_SIZE", 2)
+def test_pages_follow_each_other_without_a_gap_and_filters_stay(as_dora, dora, in_pages):
     for number in range(5):
         record(Kind.NAMESPACE_CHANGED, actor_id=dora.pk, subject="acme", number=number)
         record(Kind.GRANT_GIVEN, actor_id=dora.pk, subject="acme")
-    seen, url = [], f"{ACME}?kind=namespace:namespace:changed"
-    while url:
-        answer = as_dora.get(url).json()
-        seen += [event["detail"]["number"] for event in answer["events"]]
-        url = answer["next"]
+    rows = in_pages(as_dora, f"{ACME}?kind=namespace:namespace:changed", queries=5)
 
-    assert seen == [4, 3, 2, 1, 0]
+    assert [event["detail"]["number"] for event in rows] == [4, 3, 2, 1, 0]
 
 
 def test_staff_read_everything_with_names_in_a_fixed_number_of_queries(

@@ -74,24 +74,6 @@ def test_it_is_audited_with_what_was_there_before(tofu, alice, vpc):
     }
 
 
-@pytest.mark.parametrize(
-    ("who", "scope", "status"),
-    [
-        ("bob", Scope.MANAGE, 403),
-        ("charlie", Scope.MANAGE, 404),
-        ("alice", Scope.READ, 403),
-        ("alice", Scope.PUBLISH, 200),
-        ("dora", Scope.PUBLISH, 200),
-        (None, Scope.READ, 401),
-    ],
-)
-def test_only_publishers_may(request, tofu, vpc, who, scope, status):
-    user = request.getfixturevalue(who) if who else None
-
-    assert patch(tofu(user, scope), description="Ours").status_code == status
-    assert bool(Module.objects.get().description) is (status == 200)
-
-
 def test_a_token_that_is_limited_to_another_name_may_not(bearer, client, alice, vpc):
     headers = bearer(alice, Scope.PUBLISH, only_name="dns/aws")
     response = client.patch(URL, '{"description": "x"}', content_type="application/json", headers=headers)
@@ -151,12 +133,6 @@ def test_the_page_shows_what_is_there_and_changes_it(browser_of, alice, vpc):
     page = browser.get(PAGE).content.decode()
     assert 'value="Ours"' in page
     assert f'value="{REPOSITORY}"' in page
-
-
-@pytest.mark.parametrize(("who", "status"), [("bob", 403), ("charlie", 404), ("olga", 200), (None, 302)])
-def test_the_page_is_for_publishers(request, browser_of, vpc, who, status):
-    user = request.getfixturevalue(who) if who else None
-    assert browser_of(user).get(PAGE).status_code == status
 
 
 def test_a_missing_module_is_404(tofu, alice, acme):

@@ -102,23 +102,6 @@ def test_a_taken_number_and_a_full_namespace_are_reasons(published_before, ask, 
     assert codes(ask().json()) == ["quota_full"]
 
 
-@pytest.mark.parametrize(
-    ("who", "scope", "status"),
-    [
-        ("alice", Scope.READ, 200),
-        ("dora", Scope.READ, 200),
-        ("bob", Scope.MANAGE, 403),
-        ("charlie", Scope.MANAGE, 404),
-        ("olga", Scope.READ, 200),
-        (None, Scope.READ, 401),
-    ],
-)
-def test_publishers_ask_with_any_token(request, tofu, upload, acme, who, scope, status):
-    client = tofu(request.getfixturevalue(who) if who else None, scope)
-
-    assert upload(client, URL.format("1.2.0"), module_zip()).status_code == status
-
-
 @pytest.mark.parametrize("word", ["yes", "true", "", "2"])
 def test_another_word_is_refused_and_publishes_nothing(tofu, alice, untouchable, word):
     answer = tofu(alice).put(URL.format("1.2.0").replace("=1", f"={word}"), **untouchable)

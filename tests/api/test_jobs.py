@@ -72,16 +72,11 @@ def test_each_call_needs_its_own_permission(failed, tofu):
         assert call().status_code == 200, permission
 
 
-def test_the_list_has_pages_and_few_queries(failed, tofu, olga, monkeypatch, django_assert_max_num_queries):
-    monkeypatch.setattr("apps.api.frame.paging.PAGE_SIZE", 3)
+def test_the_list_has_pages_and_few_queries(failed, tofu, olga, in_pages):
     for number in range(6):
         Job.objects.create(kind="publish-module", target=failed.target, state=State.FAILED, request_id=str(number))
-    client, url, seen = tofu(olga), URL, []
-    while url:
-        with django_assert_max_num_queries(4):  # superusers need no query for permissions
-            answer = client.get(url).json()
-        seen += [row["id"] for row in answer["jobs"]]
-        url = answer["next"]
+    rows = in_pages(tofu(olga), URL, queries=4, size=3)  # superusers need no query for permissions
 
+    seen = [row["id"] for row in rows]
     assert seen == sorted(seen, reverse=True)
     assert len(seen) == 8

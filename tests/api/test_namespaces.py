@@ -18,10 +18,6 @@ def put(client: Client, url: str = URL, body: object = None):
     return client.generic("PUT", url, data, content_type="application/json")
 
 
-def error_of(response) -> dict[str, str]:
-    return json.loads(response.content)["error"]
-
-
 def test_a_namespace_is_created_and_belongs_to_its_creator(tofu, charlie):
     response = put(tofu(charlie), "/api/v1/namespaces/fresh", {"visibility": "private", "description": "New."})
 
@@ -48,30 +44,6 @@ def test_the_same_again_is_200_and_what_is_left_out_stays(tofu, charlie):
     assert Namespace.objects.get(name="fresh").visibility == "public"
 
 
-@pytest.mark.parametrize(
-    ("who", "read", "change"),
-    [
-        ("dora", 200, 200),
-        ("alice", 200, 403),
-        ("bob", 200, 403),
-        ("charlie", 404, 409),
-        ("olga", 200, 200),
-        (None, 401, 401),
-    ],
-)
-def test_the_role_decides_who_reads_and_who_changes(request, tofu, acme, who, read, change):
-    client = tofu(request.getfixturevalue(who) if who else None)
-
-    assert client.get(URL).status_code == read
-    assert put(client).status_code == change
-    acme.refresh_from_db()
-    assert acme.visibility == ("internal" if change == 200 else "private")
-
-
-def test_nobody_writes_to_a_public_namespace(tofu, pantry, untouchable):
-    assert tofu().put("/api/v1/namespaces/pantry", **untouchable).status_code == 401
-
-
 @pytest.mark.parametrize("who", ["alice", "bob"])
 def test_no_byte_is_read_before_the_rights_are_known(request, tofu, who, untouchable):
     assert tofu(request.getfixturevalue(who)).put(URL, **untouchable).status_code == 403
@@ -90,27 +62,13 @@ def patch(client: Client, body: dict[str, object]):
     return client.patch(URL, json.dumps(body), content_type="application/json")
 
 
-@pytest.mark.parametrize(
-    ("who", "scope", "status"),
-    [
-        ("dora", Scope.MANAGE, 200),
-        ("dora", Scope.PUBLISH, 403),
-        ("alice", Scope.MANAGE, 403),
-        ("bob", Scope.MANAGE, 403),
-        ("charlie", Scope.MANAGE, 404),
-        ("olga", Scope.MANAGE, 200),
-    ],
-)
-def test_owners_set_the_rule_for_breaking_changes(request, tofu, acme, who, scope, status):
-    response = patch(tofu(request.getfixturevalue(who), scope), {"breaking_changes": "ask"})
+def test_owners_set_the_rule_for_breaking_changes(tofu, acme, dora):
+    assert patch(tofu(dora), {"breaking_changes": "ask"}).status_code == 200
 
-    assert response.status_code == status
     acme.refresh_from_db()
-    assert acme.breaking_changes == ("ask" if status == 200 else "warn")
-    changed = AuditEvent.objects.filter(kind="namespace:namespace:changed")
-    assert [event.detail["changes"] for event in changed] == (
-        [{"breaking_changes": ["warn", "ask"]}] if status == 200 else []
-    )
+    assert acme.breaking_changes == "ask"
+    changed = AuditEvent.objects.get(kind="namespace:namespace:changed")
+    assert changed.detail["changes"] == {"breaking_changes": ["warn", "ask"]}
 
 
 def test_an_owner_cannot_set_the_rule_and_a_quota_at_once(tofu, dora, acme):
@@ -154,7 +112,7 @@ def test_bodies_are_read_strictly_and_the_fault_is_named(tofu, dora, body, statu
     response = put(tofu(dora), body=body)
 
     assert response.status_code == status
-    assert word in error_of(response)["message"]
+    assert word in json.loads(response.content)["error"]["message"]
     assert Namespace.objects.get(name="acme").visibility == "private"
 
 
@@ -164,10 +122,6 @@ def test_names_that_no_client_can_carry_are_refused(tofu, charlie, name):
 
     assert response.status_code in (404, 422)
     assert not Namespace.objects.exists()
-
-
-def test_a_token_without_the_scope_manage_creates_nothing(tofu, charlie):
-    assert put(tofu(charlie, Scope.PUBLISH), "/api/v1/namespaces/fresh").status_code == 403
 
 
 def test_reading_a_namespace_or_a_release_asks_the_gate_once(tofu, bob, acme, published):

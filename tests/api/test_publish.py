@@ -43,16 +43,6 @@ def test_publishing_leaves_exactly_this(tofu, alice, upload, archive, work, stor
     assert f"sha256/{digest[:2]}/{digest}" in stored_files()
 
 
-@pytest.mark.parametrize(
-    ("who", "status"), [("alice", 202), ("dora", 202), ("bob", 403), ("charlie", 404), ("olga", 202), (None, 401)]
-)
-def test_the_role_decides_who_publishes(request, tofu, upload, archive, acme, who, status):
-    response = upload(tofu(request.getfixturevalue(who) if who else None), URL, archive)
-
-    assert response.status_code == status
-    assert Release.objects.exists() == (status == 202)
-
-
 @pytest.mark.parametrize(("who", "status"), [("bob", 403), ("charlie", 404), (None, 401)])
 def test_no_byte_is_read_before_the_rights_are_known(request, tofu, untouchable, acme, who, status):
     client = tofu(request.getfixturevalue(who) if who else None)
@@ -80,13 +70,6 @@ def test_no_byte_is_read_for_an_address_that_cannot_be(tofu, alice, untouchable,
     response = tofu(alice).put(f"/api/v1/modules/{path}", **untouchable)
 
     assert response.status_code == status
-
-
-def test_hidden_and_unknown_namespaces_read_alike(tofu, charlie, upload, acme, archive):
-    for client, status in ((tofu(charlie), 404), (tofu(), 401)):
-        hidden, unknown = (upload(client, URL.replace("acme", name), archive) for name in ("acme", "acmx"))
-        assert (hidden.status_code, unknown.status_code) == (status, status)
-        assert hidden.content.replace(b"acme", b"") == unknown.content.replace(b"acmx", b"")
 
 
 def test_a_length_over_the_limit_is_413_before_a_byte_is_read(tofu, alice, untouchable, settings):

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from apps.audit import chain, pruning
+from apps.audit import chain
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, Link
 from apps.audit.recorder import record
@@ -119,7 +119,7 @@ def test_what_was_pruned_is_no_gap(db, goes):
     events = [record(Kind.USER_SIGNED_IN, actor_id=1, subject=f"user/{number}") for number in range(5)]
     age(events[:goes], days=500)
     chain.link()
-    assert pruning.prune() == goes
+    assert chain.prune() == goes
 
     assert verified().startswith(f"{5 - goes + 1} rows"), "and the row that says so"
     said = AuditEvent.objects.get(kind=Kind.AUDIT_PRUNED).detail
@@ -129,21 +129,21 @@ def test_what_was_pruned_is_no_gap(db, goes):
 def test_pruning_that_stopped_half_way_is_no_gap_and_goes_on(db, monkeypatch):
     events = [record(Kind.USER_SIGNED_IN, actor_id=1, subject=f"user/{number}") for number in range(5)]
     age(events[:4], days=500)
-    monkeypatch.setattr(pruning, "BATCH_SIZE", 2)
-    deletions, delete = iter([True]), pruning.delete_batch
+    monkeypatch.setattr(chain, "BATCH_SIZE", 2)
+    deletions, delete = iter([True]), chain.delete_batch
 
     def once(*given):
         next(deletions)
         delete(*given)
 
-    monkeypatch.setattr(pruning, "delete_batch", once)
+    monkeypatch.setattr(chain, "delete_batch", once)
     with pytest.raises(StopIteration):
-        pruning.prune()
+        chain.prune()
     monkeypatch.undo()
 
     assert AuditEvent.objects.filter(kind=Kind.USER_SIGNED_IN).count() == 3
     assert verified().startswith("4 rows")
-    assert pruning.prune() == 2
+    assert chain.prune() == 2
     assert verified().startswith("3 rows")
 
 

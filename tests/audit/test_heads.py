@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.utils import timezone
 from structlog.testing import capture_logs
 
-from apps.audit import chain, heads, pruning
+from apps.audit import chain, heads
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, Link
 from apps.audit.recorder import record
@@ -148,7 +148,7 @@ def test_heads_of_pruned_rows_may_be_gone(file):
     file.write_text(json.dumps(line | {"at": (timezone.now() - timedelta(days=499)).isoformat()}) + "\n")
     assert verified()[1]
     grow()
-    assert pruning.prune() == 3
+    assert chain.prune() == 3
     record_head()
 
     assert verified()[1]

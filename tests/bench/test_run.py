@@ -12,9 +12,10 @@ from bench import report, run
 from bench.report import Figure
 from tests.live import CHECKOUT
 
-pytestmark = pytest.mark.live
 
-
+@pytest.mark.live
+@pytest.mark.nightly
+@pytest.mark.needs("curl", "nginx", "postgres", "wrk")
 def test_every_part_of_the_benchmark_runs_or_says_what_it_misses(tmp_path):
     figures = tmp_path / "figures.json"
     command = [sys.executable, "-m", "bench.run", "--tiny", "--rounds", "1", "--seconds", "0.2", "--json", figures]
@@ -57,6 +58,7 @@ def test_a_part_that_fails_costs_no_other_its_figures(monkeypatch, capsys, tmp_p
     ]
 
 
+@pytest.mark.needs("make")
 def test_make_bench_runs_what_is_there():
     said = subprocess.run(["make", "-n", "bench"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
     modules = re.findall(r"-m (\S+)", said)

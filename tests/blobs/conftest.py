@@ -12,7 +12,6 @@ from apps.blobs.backends import Backend
 from apps.blobs.backends.objects import ObjectBackend
 from tests import clouds, s3
 from tests.blobs import object_server
-from tests.conftest import need
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +41,7 @@ def azure_key() -> str:
 
 @pytest.fixture(scope="session")
 def azure_url(azure_key: str) -> Iterator[str]:
-    with clouds.azurite(need("azurite-blob"), azure_key) as port:
+    with clouds.azurite(azure_key) as port:
         yield f"account={clouds.ACCOUNT}&endpoint=http://127.0.0.1:{port}/{clouds.ACCOUNT}"
 
 
@@ -53,15 +52,16 @@ def gcs_url() -> Iterator[str]:
 
 
 SCHEMES = {"s3": "s3", "plain_s3": "s3", "azure": "azure", "gcs": "gs"}
+AZURE = pytest.param("azure", marks=pytest.mark.needs("azurite-blob"))
+GCS = pytest.param("gcs", marks=pytest.mark.needs("fake-gcs-server"))
 
 
-@pytest.fixture(params=["file", *SCHEMES])
+@pytest.fixture(params=["file", "s3", "plain_s3", AZURE, GCS])
 def backend(request: pytest.FixtureRequest, settings, tmp_path: Path, credentials) -> Backend:
     if request.param == "file":
         settings.STORAGE_URL = f"file://{tmp_path / 'blobs'}"
         return backends.current()
     if request.param == "azure":
-        need("azurite-blob")
         settings.STORAGE_AZURE_KEY = request.getfixturevalue("azure_key")
     # One bucket for all, because a client of its own costs each test half a second.
     options = request.getfixturevalue(f"{request.param}_url")

@@ -11,7 +11,12 @@ BUCKET = "larder"
 
 def make_empty_bucket(backend: ObjectBackend) -> None:
     with suppress(StorageUnavailable), backend._answers():  # it is there
-        _make_bucket(backend)
+        if isinstance(backend, S3Backend):
+            backend._client.create_bucket(Bucket=BUCKET)
+        elif type(backend).__name__ == "AzureBackend":
+            backend._client.create_container()  # type: ignore[attr-defined]
+        else:
+            backend._bucket.create()  # type: ignore[attr-defined]
     for name, _ in list(backend._listed("")):
         backend.delete(name.removeprefix(backend._prefix))
     if isinstance(backend, S3Backend):
@@ -25,15 +30,6 @@ def listed(backend: ObjectBackend) -> list[str]:
     if isinstance(backend, S3Backend):
         found += [f"(unfinished) {upload['Key']}" for upload in _unfinished(backend)]
     return sorted(name.replace(backend._prefix, "", 1) for name in found)
-
-
-def _make_bucket(backend: ObjectBackend) -> None:
-    if isinstance(backend, S3Backend):
-        backend._client.create_bucket(Bucket=BUCKET)
-    elif type(backend).__name__ == "AzureBackend":
-        backend._client.create_container()  # type: ignore[attr-defined]
-    else:
-        backend._bucket.create()  # type: ignore[attr-defined]
 
 
 def _unfinished(backend: S3Backend) -> list[dict[str, str]]:

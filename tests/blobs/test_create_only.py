@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from apps.blobs import store
-from apps.blobs.backends import StorageUnavailable, s3, turns
-from apps.blobs.backends.objects import PART, ObjectBackend, Refused
+from apps.blobs.backends import StorageUnavailable, objects, s3
+from apps.blobs.backends.objects import PART, ObjectBackend, Refused, create_by_turns
 
 TARGET = f"sha256/ab/{'ab' * 32}"
 LEDGER = "ledger/module/acme/vpc/aws/1.0.0.json"
@@ -51,23 +51,23 @@ def test_a_server_that_refuses_the_header_is_one_that_does_not_know_it(backend, 
 
 
 def test_nobody_writes_while_another_has_the_turn(backend, keys, monkeypatch):
-    monkeypatch.setattr(turns, "ROUNDS", 2)
+    monkeypatch.setattr(objects, "TURN_ROUNDS", 2)
     wrote = []
 
     def write() -> None:
         with pytest.raises(StorageUnavailable, match="Another process"):
-            turns.create(backend, LEDGER, lambda: wrote.append("second"))
+            create_by_turns(backend, LEDGER, lambda: wrote.append("second"))
         backend.write(LEDGER, [b"first"])
 
-    assert turns.create(backend, LEDGER, write) is True
-    assert turns.create(backend, LEDGER, lambda: wrote.append("third")) is False
+    assert create_by_turns(backend, LEDGER, write) is True
+    assert create_by_turns(backend, LEDGER, lambda: wrote.append("third")) is False
     assert wrote == []
     assert keys() == [LEDGER]
 
 
 def test_an_object_that_came_between_is_seen(backend, monkeypatch):
     """The first writer ends between the second one's first look and its mark."""
-    monkeypatch.setattr(turns, "ROUNDS", 2)
+    monkeypatch.setattr(objects, "TURN_ROUNDS", 2)
     write = backend.write
     looked: list[str] = []
 
@@ -79,30 +79,30 @@ def test_an_object_that_came_between_is_seen(backend, monkeypatch):
 
     monkeypatch.setattr(backend, "write", slow_mark)
 
-    assert turns.create(backend, LEDGER, lambda: write(LEDGER, [b"second"])) is False
+    assert create_by_turns(backend, LEDGER, lambda: write(LEDGER, [b"second"])) is False
     assert b"".join(backend.read(LEDGER, 0, None)) == b"first"
 
 
 def test_a_write_whose_end_is_unknown_keeps_others_out_until_it_is_old(backend, keys, monkeypatch):
-    monkeypatch.setattr(turns, "ROUNDS", 1)
+    monkeypatch.setattr(objects, "TURN_ROUNDS", 1)
 
     def hangs() -> None:
         raise StorageUnavailable("Storage does not answer.")
 
     with pytest.raises(StorageUnavailable, match="does not answer"):
-        turns.create(backend, LEDGER, hangs)
+        create_by_turns(backend, LEDGER, hangs)
     with pytest.raises(StorageUnavailable, match="Another process"):
-        turns.create(backend, LEDGER, lambda: pytest.fail("wrote"))
+        create_by_turns(backend, LEDGER, lambda: pytest.fail("wrote"))
     assert [key.rpartition("/")[0] for key in keys()] == [FOLDER]
 
-    monkeypatch.setattr(turns, "STALE", timedelta(seconds=-2))  # storage may round its times
-    assert turns.create(backend, LEDGER, lambda: backend.write(LEDGER, [b"late"])) is True
+    monkeypatch.setattr(objects, "STALE_MARK", timedelta(seconds=-2))  # storage may round its times
+    assert create_by_turns(backend, LEDGER, lambda: backend.write(LEDGER, [b"late"])) is True
     assert keys() == [LEDGER]
 
 
 def test_a_writer_that_slept_before_it_wrote_looks_again(backend, monkeypatch):
-    monkeypatch.setattr(turns, "ROUNDS", 1)
-    monkeypatch.setattr(turns, "LONGEST_LOOK", 0.0)
+    monkeypatch.setattr(objects, "TURN_ROUNDS", 1)
+    monkeypatch.setattr(objects, "LONGEST_LOOK", 0.0)
 
     with pytest.raises(StorageUnavailable):
-        turns.create(backend, LEDGER, lambda: pytest.fail("wrote"))
+        create_by_turns(backend, LEDGER, lambda: pytest.fail("wrote"))

@@ -7,6 +7,7 @@ from django.db import transaction
 
 from apps.blobs import ingest, store
 from apps.blobs.models import Blob, State
+from apps.lib.formats.fingerprints import Fingerprint
 
 DATA = bytes(range(256)) * 4000
 DIGEST = hashlib.sha256(DATA).hexdigest()
@@ -26,6 +27,11 @@ def keep(arrival):
     ingest.mark_ready(blob)
 
 
+def staged_chunk(key):
+    staged = store.stage(key, in_chunks())
+    return ingest.staged(key, Fingerprint(staged.digest, staged.sha512, staged.size), is_hashed=True)
+
+
 def test_what_is_kept_reads_back(backend, keys):
     with ingest.receive(in_chunks(), with_sha512=True) as arrival:
         keep(arrival)
@@ -43,7 +49,7 @@ def test_what_is_not_kept_is_gone(backend, keys):
 
 def test_a_chunk_is_kept_from_staging(backend, keys):
     key = ingest.new_key()
-    keep(ingest.staged(key, ingest.stage(key, in_chunks()), is_hashed=True))
+    keep(staged_chunk(key))
     store.discard_staged(key)
 
     assert (b"".join(store.read(DIGEST)), keys()) == (DATA, [KEY])
@@ -51,7 +57,7 @@ def test_a_chunk_is_kept_from_staging(backend, keys):
 
 def test_a_chunk_that_was_swept_is_missing(backend):
     key = ingest.new_key()
-    arrival = ingest.staged(key, ingest.stage(key, in_chunks()), is_hashed=True)
+    arrival = staged_chunk(key)
     store.discard_staged(key)
 
     with pytest.raises(store.Missing):

@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.blobs import references, store
-from apps.blobs.care import orphans, scrub
+from apps.blobs.care import scrub
 from apps.blobs.models import Blob, State
 
 DATA = b"nobody's" * 1000
@@ -81,12 +81,12 @@ def test_an_orphan_goes_for_whoever_asks(orphan, keys, tomorrow):
 
 
 def test_many_are_found_in_batches_on_every_day(backend, tomorrow, monkeypatch, keys):
-    monkeypatch.setattr(orphans, "BATCH_SIZE", 7)
+    monkeypatch.setattr(scrub, "LISTING_BATCH", 7)
     digests = {digest_of(number) for number in range(40)}
     for digest in digests:
         backend.write(f"sha256/{digest[:2]}/{digest}", [b"x"])
     for day in (0, 5):
-        batches = list(orphans.batches_without_row(now=tomorrow + timedelta(days=day)))
+        batches = list(scrub.batches_without_row(now=tomorrow + timedelta(days=day)))
         assert [listed for listed, _ in batches] == [7] * 5 + [5]
         assert {digest for _, found in batches for digest in found} == digests
 
@@ -95,7 +95,7 @@ def test_many_are_found_in_batches_on_every_day(backend, tomorrow, monkeypatch, 
 
 
 def test_what_does_not_fit_into_one_run_comes_another_day(backend, tomorrow, monkeypatch):
-    monkeypatch.setattr(orphans, "BATCH_SIZE", 1)
+    monkeypatch.setattr(scrub, "LISTING_BATCH", 1)
     digests = {digest_of(number) for number in range(20)}
     for digest in digests:
         backend.write(f"sha256/{digest[:2]}/{digest}", [b"x"])
@@ -121,10 +121,10 @@ def test_what_is_removed_between_listing_and_looking_is_none(orphan, backend, to
 
 @pytest.mark.both
 def test_what_somebody_has_stored_since_stays(orphan, keys, tomorrow):
-    assert [found for _, found in orphans.batches_without_row(now=tomorrow)] == [[DIGEST]]
+    assert [found for _, found in scrub.batches_without_row(now=tomorrow)] == [[DIGEST]]
     stores()
 
-    assert orphans.remove(DIGEST) is False
+    assert scrub.remove_orphan(DIGEST) is False
     assert KEY in keys()
     assert Blob.objects.get().state == State.READY
 
@@ -133,7 +133,7 @@ def test_what_somebody_has_stored_since_stays(orphan, keys, tomorrow):
 def test_what_somebody_begins_to_store_stays(orphan, keys, tomorrow):
     Blob.objects.create(digest=DIGEST, size=len(DATA))
 
-    assert orphans.remove(DIGEST) is False
+    assert scrub.remove_orphan(DIGEST) is False
     assert keys() == [KEY]
 
 
@@ -146,7 +146,7 @@ def test_whoever_stores_it_while_it_goes_waits(orphan, keys, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(references, "is_referenced", meets)
-        assert orphans.remove(DIGEST) is True
+        assert scrub.remove_orphan(DIGEST) is True
     assert keys() == ["staging/one"]
     stores()
     assert KEY in keys()
@@ -155,7 +155,7 @@ def test_whoever_stores_it_while_it_goes_waits(orphan, keys, monkeypatch):
 def test_what_a_holder_needs_becomes_a_blob_again(orphan, keys, monkeypatch):
     monkeypatch.setattr(references, "checks", (lambda: Q(digest=DIGEST),))
 
-    assert orphans.remove(DIGEST) is False
+    assert scrub.remove_orphan(DIGEST) is False
     assert keys() == [KEY]
     assert (blob := Blob.objects.get()).state == State.READY
     assert blob.size == len(DATA)
@@ -169,7 +169,7 @@ def test_a_removal_that_died_half_way_is_taken_up(orphan, backend, keys, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(type(backend), "delete", dies)
         with pytest.raises(store.StorageUnavailable):
-            orphans.remove(DIGEST)
+            scrub.remove_orphan(DIGEST)
     assert (Blob.objects.get().state, keys()) == (State.DELETING, [KEY])
     assert store.remove(DIGEST, even_pending=True) is True
     assert (Blob.objects.count(), keys()) == (0, [])
@@ -205,5 +205,5 @@ def _stores_until_it_is(start: threading.Barrier) -> None:
 
 def _removes(start: threading.Barrier) -> None:
     start.wait()
-    orphans.remove(DIGEST)
+    scrub.remove_orphan(DIGEST)
     connection.close()

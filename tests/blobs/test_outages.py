@@ -18,6 +18,8 @@ from apps.blobs.models import Blob, State
 from tests import clouds
 from tests.postgres import free_port
 
+pytestmark = pytest.mark.django_db  # putting a file aside looks at the connection
+
 
 @pytest.fixture
 def folder(settings, tmp_path: Path) -> Path:
@@ -31,7 +33,7 @@ def nobody_listens(settings, credentials) -> None:
 
 
 # /dev/full answers every write with ENOSPC, as a disk does that has run out of room.
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.needs("linux")
 def test_a_full_disk_is_called_by_its_name(folder):
     file = os.open("/dev/full", os.O_WRONLY)
     try:

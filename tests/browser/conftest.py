@@ -1,7 +1,6 @@
 """Headless Chromium against a whole Larder. A console error or a CSP report that a test does not expect fails it."""
 
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,9 +12,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
+from tests import needs
 from tests.browser.catalogue import Shelf, fill
 from tests.builders.archives import module_zip
-from tests.conftest import REQUIRED, need
 from tests.live import Live, start_live
 
 REPORT_VIOLATIONS = """
@@ -24,8 +23,6 @@ REPORT_VIOLATIONS = """
   });
 """
 # The browser without its windows takes four fifths of the processor; Debian has it as a package of its own.
-SHELL = "chromium-headless-shell"
-CHROMIUM = SHELL if shutil.which(SHELL) or SHELL in REQUIRED else "chromium"
 SERIOUS = {"serious", "critical"}
 # Contrast takes most of axe's time, and is the same for leaves that share tags and attributes up to the root, such as
 # rows of a table and words of code. One of each is looked at; every other rule sees the whole page. `again`: the page
@@ -84,10 +81,10 @@ class Watch:
 
 # By package, not by session: while Playwright's loop runs, Django refuses its ORM to the tests of other packages.
 @pytest.fixture(scope="package")
+@needs.needs("chromium-headless-shell")
 def chromium() -> Iterator[Browser]:
-    path = need(CHROMIUM)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path)
+        browser = playwright.chromium.launch(executable_path=needs.chromium())
         print(f"chromium {browser.version}")  # noqa: T201  # the run says which client it used
         yield browser
         browser.close()
@@ -160,7 +157,6 @@ def browsing(chromium: Browser, larder: Live, state: Any, watch: Watch) -> Itera
     contexts: list[BrowserContext] = []
 
     def open_(**options: Any) -> BrowserContext:
-        need(CHROMIUM)
         context = chromium.new_context(ignore_https_errors=True, base_url=larder.url, storage_state=state, **options)
         context.set_default_timeout(20_000)
         context.add_init_script(REPORT_VIOLATIONS)

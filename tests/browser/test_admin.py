@@ -26,17 +26,13 @@ def module(live: Live, space: str):
     return publish
 
 
-def describe_there(page, space, name):
+def test_a_release_is_uploaded_from_the_admin(page, space, archive):
     page.goto("/admin/upload/")
     if page.locator("#id_module").count():
         page.get_by_label("Module", exact=True).select_option("new")
     page.get_by_label("Namespace").select_option(space)
-    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Name", exact=True).fill("operated")
     page.get_by_label("System").fill("local")
-
-
-def test_a_release_is_uploaded_from_the_admin(page, space, archive):
-    describe_there(page, space, "operated")
     page.locator("#file").set_input_files(archive("operated-1.2.0.zip"))
     expect(page.get_by_label("Version", exact=True)).to_have_value("1.2.0")
     assert serious_findings(page) == []
@@ -45,17 +41,6 @@ def test_a_release_is_uploaded_from_the_admin(page, space, archive):
     expect_published(page)
     page.locator("main").get_by_role("link", name="Admin", exact=True).click()
     page.wait_for_url("**/admin/releases/release/*/change/")
-
-
-def test_a_release_is_uploaded_from_the_admin_without_javascript(open_browser, space, archive):
-    page = open_browser(java_script_enabled=False).new_page()
-    describe_there(page, space, "scriptless-admin")
-    page.get_by_label("Version", exact=True).fill("1.0.0")
-    page.get_by_role("button", name="Continue to the file").click()
-    page.wait_for_url("**/releases/*")
-    page.locator("#file").set_input_files(archive("module.zip"))
-    page.locator("form[enctype] button[type=submit]").click()
-    page.wait_for_url("**/releases/*")
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with-js", "without-js"])

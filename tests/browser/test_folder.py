@@ -2,8 +2,6 @@
 
 import io
 import os
-import shutil
-import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +61,7 @@ def sent(live: Live, release: str) -> bytes:
         return client.get(location.partition("?")[0]).content
 
 
+@pytest.mark.smoke
 def test_a_chosen_folder_is_packed_by_the_browser_by_the_rules_of_the_server(page, space, folder, live, tmp_path):
     path = folder("terraform-local-packed-1.2.0", {**MODULE, **CLUTTER})
     describe(page, space, "")
@@ -89,8 +88,6 @@ def test_a_chosen_folder_is_packed_by_the_browser_by_the_rules_of_the_server(pag
             assert (info.compress_type, info.date_time, info.extra) == (0, (1980, 1, 1, 0, 0, 0), b"")
             assert info.flag_bits == 0x800
             assert info.external_attr >> 16 == 0o100644
-    if unzip := shutil.which("unzip"):
-        subprocess.run([unzip, "-tq", tmp_path / "sent.zip"], check=True)
 
 
 def test_a_dropped_folder_gives_the_same_bytes_as_a_chosen_one(page, space, folder, live):

@@ -50,6 +50,7 @@ def sign_out(page: Page, live: Live) -> None:
     page.goto(at_localhost(live, "/account/login/?next=/tokens"))
 
 
+@pytest.mark.smoke
 def test_a_passkey_from_the_first_day_to_the_last(live: Live, paula: Page) -> None:
     page = paula
     page.goto(at_localhost(live, "/account/second-factor"))

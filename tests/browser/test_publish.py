@@ -33,6 +33,7 @@ def stopped_worker(live: Live) -> Iterator[Callable[[], None]]:
 
 
 @pytest.mark.full
+@pytest.mark.smoke
 def test_a_chosen_file_is_published_and_the_page_follows_it_to_the_end(page, space, archive):
     describe(page, space, "chosen")
     page.locator("#file").set_input_files(archive("chosen-1.2.0.zip"))
@@ -92,6 +93,7 @@ def test_the_keyboard_alone_publishes(page, space, archive):
     expect_published(page)
 
 
+@pytest.mark.smoke
 def test_it_works_without_javascript(open_browser: OpenBrowser, space, archive, watch: Watch):
     watch.expect("status of 422")
     page = open_browser(java_script_enabled=False).new_page()

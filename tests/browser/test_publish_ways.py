@@ -135,33 +135,6 @@ def test_a_folder_outside_the_archive_is_refused_at_its_field(page, space, archi
     expect(page.get_by_label("Folder inside the archive")).to_be_focused()
 
 
-def test_all_of_it_works_without_javascript(open_browser: OpenBrowser, space, archive):
-    page = open_browser(java_script_enabled=False).new_page()
-    describe(page, space, "plainly")
-    page.get_by_label("Version", exact=True).fill("1.0.0")
-    page.get_by_text("An archive with several modules in it?").click()
-    page.get_by_label("Folder inside the archive").fill("modules/vpc/")
-    page.get_by_role("button", name="Continue to the file").click()
-    page.wait_for_url("**/releases/*")
-    files = {**MONOREPO, "modules/vpc/terraform.tfstate": "{}"}
-    page.get_by_label("Choose an archive").set_input_files(archive("mono-1.tar.gz", tarball(files, "mono-1")))
-    page.get_by_role("button", name="Upload and publish").click()
-    reload_until(page, "held")
-    page.get_by_label("Leave it out and publish the rest").check()
-    page.get_by_role("button", name="Answer and continue").click()
-    reload_until(page, "published")
-    expect_published(page)
-
-
-def reload_until(page: Page, state: str) -> None:
-    for _ in range(120):
-        if page.locator(f"#release-status[data-state={state}]").count():
-            return
-        page.wait_for_timeout(250)
-        page.reload()
-    raise AssertionError(f"never {state}: {page.inner_text('main')}")
-
-
 def test_the_questions_are_accessible_in_both_themes_and_fit_a_phone(open_browser: OpenBrowser, space, archive):
     page = open_browser(viewport={"width": 360, "height": 740}).new_page()
     for name, files in (("small", SECRETS), ("mono", MONOREPO)):

@@ -15,10 +15,11 @@ from tests.chaos.faulty_storage import FAULTS, Proxy
 from tests.chaos.garbage import NAMESPACE, Garbage
 from tests.chaos.world import IS_LONG, World
 from tests.flows.crashing import make_key
+from tests.needs import PRODUCTION
 from tests.production import REDIS_ADMIN, running
 from tests.site.processes import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.needs(*PRODUCTION), pytest.mark.timeout(900)]
 
 SECONDS = float(os.environ.get("CHAOS_SECONDS", "3"))
 SOAK_SECONDS = float(os.environ.get("CHAOS_SOAK_SECONDS", SECONDS))

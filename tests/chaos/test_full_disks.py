@@ -24,7 +24,13 @@ from tests.mounts import filled, memory_of, small_disk, with_small_memory
 from tests.signing.conftest import agents_in
 from tests.site.processes import descendants, eventually, parents
 
-pytestmark = [pytest.mark.live, pytest.mark.embedded("fills the disks of one machine"), pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.nightly,
+    pytest.mark.needs("mounts"),
+    pytest.mark.embedded("fills the disks of one machine"),
+    pytest.mark.timeout(600),
+]
 
 SECONDS = float(os.environ.get("CHAOS_SECONDS", "3"))
 MODULE = "full/vpc/aws"

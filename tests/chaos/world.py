@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 import threading
 import time
@@ -21,10 +20,10 @@ from tests.builders.archives import module_zip
 from tests.builders.providers import dist
 from tests.chaos import report
 from tests.chaos.faulty_storage import Proxy
-from tests.conftest import REQUIRED, need
 from tests.e2e.workspace import Workspace
 from tests.flows.crashing import hand_in
 from tests.live import Live
+from tests.needs import is_there
 from tests.production import Stack, is_ready
 from tests.signing.conftest import agents_in, homes_of
 from tests.site.processes import eventually
@@ -205,11 +204,11 @@ class World:
 
     def install(self) -> None:
         """A module of each case since the last time, and the newest provider, which the client verifies by its key."""
-        if "terraform" not in REQUIRED and not shutil.which("terraform"):
+        if not is_there("terraform"):
             report.measured(client="not on the PATH")
             return
         folder = Path(tempfile.mkdtemp(dir=self.stack.folder))
-        modules, provider = (Workspace(folder / name, need("terraform"), self.stack.live) for name in ("get", "init"))
+        modules, provider = (Workspace(folder / name, "terraform", self.stack.live) for name in ("get", "init"))
         for version in self.to_install:
             modules.module(f"v{version.replace('.', '-')}", "chaos/vpc/aws", version)
         self.to_install.clear()

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.builders.archives import module_zip
-from tests.conftest import CLIENTS, need
 from tests.e2e.providers import depot
 from tests.e2e.workspace import Workspace
 from tests.live import Live
+from tests.needs import CLIENTS
 
 __all__ = ["depot"]
 
@@ -51,10 +51,9 @@ def shelf(live: Live) -> Shelf:
 @pytest.fixture(params=CLIENTS)
 def terraform(request: pytest.FixtureRequest, live: Live, tmp_path: Path) -> Callable[..., Workspace]:
     """Makes fresh workspaces of one real client."""
-    program = need(request.param)
     made = iter(range(100))
 
     def workspace(host: str = "", larder: Live = live) -> Workspace:
-        return Workspace(tmp_path / f"workspace-{next(made)}", program, larder, host)
+        return Workspace(tmp_path / f"workspace-{next(made)}", request.param, larder, host)
 
     return workspace

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import need
 from tests.e2e.conftest import archive
 from tests.e2e.oci.clients import Tofu, digest_of
 from tests.e2e.oci.programs import Program
@@ -94,8 +93,10 @@ def test_netrc_goes_with_the_packages_of_a_private_provider(live, depot, terrafo
     assert set(package) == ({"basic"} if workspace.program.endswith("terraform") else {"none"})
 
 
+@pytest.mark.needs("skopeo")
+@pytest.mark.smoke
 def test_docker_login_opens_private_modules_and_providers_as_packages(live, shelf, depot, token, tmp_path):
-    skopeo = Program(need("skopeo"), tmp_path, live)
+    skopeo = Program("skopeo", tmp_path, live)
     config = tmp_path / "home" / ".docker" / "config.json"
     config.parent.mkdir(parents=True)
     # As `docker login` does: https://docs.docker.com/reference/cli/docker/login/
@@ -119,12 +120,12 @@ def test_docker_login_opens_private_modules_and_providers_as_packages(live, shel
         assert "unauthorized" in skopeo.refused(*inspect(name))
 
 
+@pytest.mark.needs("skopeo", "tofu")
 def test_tofu_installs_with_what_docker_login_wrote(live, shelf, depot, token, tmp_path):
-    program = need("tofu")
-    skopeo = Program(need("skopeo"), tmp_path, live)
+    skopeo = Program("skopeo", tmp_path, live)
 
     def workspace(name: str) -> Workspace:
-        made = Workspace(tmp_path / name, program, live)
+        made = Workspace(tmp_path / name, "tofu", live)
         config = tmp_path / name / "home" / ".docker" / "config.json"
         config.parent.mkdir()
         login = ("login", "--authfile", str(config), "--username", "ci", "--password-stdin", live.host)

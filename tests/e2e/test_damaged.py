@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from tests.builders.archives import module_zip
-from tests.conftest import need
 from tests.e2e.conftest import MODULE
 from tests.live import Live
 from tests.site.processes import eventually
@@ -66,7 +65,7 @@ def fetch(live: Live, tmp_path: Path, stored: Stored, protocol: str) -> tuple[in
     to.write_bytes(b"")
     done = subprocess.run(
         [
-            need("curl"),
+            "curl",
             *("--silent", protocol, "--cacert", str(live.ca_bundle), "-o", str(to), "-w", "%{http_code}"),
             live.url + stored.url,
         ],
@@ -78,6 +77,7 @@ def fetch(live: Live, tmp_path: Path, stored: Stored, protocol: str) -> tuple[in
     return done.returncode, int(done.stdout), to.read_bytes()
 
 
+@pytest.mark.needs("curl")
 def test_what_is_damaged_reaches_nobody_is_told_and_is_served_again_when_it_is_right(
     live: Live, shelf, files: dict[str, Stored], tmp_path: Path
 ) -> None:

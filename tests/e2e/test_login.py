@@ -10,20 +10,19 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ConsoleMessage, Error, Page, expect, sync_playwright
 
-from tests.browser.conftest import CHROMIUM
-from tests.conftest import need
 from tests.e2e.providers import require
 from tests.e2e.workspace import Workspace
 from tests.live import Live
+from tests.needs import chromium
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.needs("chromium-headless-shell")]
 
 
 @contextmanager
 def person(larder: Live) -> Iterator[Page]:
     """The page of somebody who is not signed in, and what the console said of ours."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=need(CHROMIUM))
+        browser = playwright.chromium.launch(executable_path=chromium())
         page = browser.new_context(ignore_https_errors=True, base_url=larder.url).new_page()
         page.set_default_timeout(20_000)
         said: list[str] = []
@@ -88,6 +87,7 @@ def allow(page: Page) -> None:
         page.wait_for_url("chrome-error://**")
 
 
+@pytest.mark.smoke
 def test_a_person_logs_in_installs_what_is_private_logs_in_again_and_revokes_it(live, shelf, depot, terraform):
     workspace = terraform()
     with person(live) as page:

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.live
 
 
 @pytest.mark.full
+@pytest.mark.smoke
 def test_case_1_it_installs_from_a_private_namespace_with_a_token_in_the_cli_configuration(live, shelf, terraform):
     workspace = terraform()
     workspace.credentials(shelf.read)
@@ -55,6 +56,7 @@ def test_it_installs_by_constraint_and_as_two_versions_in_one_configuration(live
     assert values["old"]["value"] == "hello from 1.0.0"
 
 
+@pytest.mark.smoke
 def test_it_installs_a_submodule_address(live, shelf, terraform):
     workspace = terraform()
     workspace.module("x", "open/vpc/aws//modules/x", "1.1.0")
@@ -64,6 +66,7 @@ def test_it_installs_a_submodule_address(live, shelf, terraform):
     assert "submodule" in workspace.run("apply", "-auto-approve", "-input=false").stdout
 
 
+@pytest.mark.smoke
 def test_case_9_without_a_token_it_says_401_after_one_request(live, shelf, terraform):
     workspace = terraform()
     workspace.module("vpc", "acme/vpc/aws", "1.2.0")
@@ -105,6 +108,7 @@ def test_case_13_a_pre_release_is_chosen_only_by_its_exact_number(live, shelf, t
 
 
 @pytest.mark.parametrize("is_right", [True, False])
+@pytest.mark.smoke
 def test_case_14_the_client_verifies_the_checksum_that_larder_names(live, shelf, terraform, is_right):
     def other_checksum(path: str, answer: httpx.Response) -> httpx.Response:
         location = answer.headers.get("X-Terraform-Get", "")
@@ -140,17 +144,6 @@ def test_case_17_netrc_sends_basic_on_head_and_get(live, shelf, terraform):
         ("HEAD", "basic", 200),
         ("GET", "basic", 200),
     ]
-
-
-def test_netrc_alone_opens_the_archive_of_a_private_namespace(live, shelf):
-    """Without the capability: the content-addressed URL, and Basic with a token as password (D6)."""
-    with live.client(shelf.read) as client:
-        location = client.get("/v1/modules/acme/vpc/aws/1.2.0/download").headers["X-Terraform-Get"]
-    digest, file_name = location.split("?")[0].split("/")[-2:]
-    plain = f"/archives/{digest}/{file_name}"
-    with live.client() as anybody:
-        assert anybody.get(plain).status_code == 401
-        assert anybody.get(plain, auth=("anybody", shelf.read)).status_code == 200
 
 
 ANSWERS_NEVER_GIVEN = ["open/vpc/aws/1.2.0", "open/early/aws/1.0.0-beta.1"]

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.conftest import need
 from tests.live import CHECKOUT, Live
+from tests.needs import needs
 
 pytestmark = pytest.mark.live
 HOST, NAMESPACE = "https://registry.example.com", "conveyor"
@@ -148,9 +148,9 @@ def repository(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+@needs("curl", "git")
 def run(live: Live, repository: Path, token: str) -> Run:
     """Commit, tag, and execute the steps as the system does: the first that fails ends the job."""
-    need("curl")
     names = {f"GIT_{who}_{what}": "ann@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     programs = repository.parent / "bin"
     programs.mkdir()

@@ -5,15 +5,14 @@ import subprocess
 
 import pytest
 
-from tests.conftest import need
 from tests.live import CHECKOUT
 
 pytestmark = pytest.mark.live
 
 
+@pytest.mark.needs("terraform", "curl")
+@pytest.mark.smoke
 def test_the_lines_of_the_document_publish_and_install_a_provider(live, tmp_path):
-    need("terraform")
-    need("curl")
     text = (CHECKOUT / "docs/providers.md").read_text()
     lines = text.partition("```sh\n")[2].partition("```")[0]
     environment = {**live.environment, "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "CHECKPOINT_DISABLE": "1"}

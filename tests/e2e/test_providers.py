@@ -7,7 +7,6 @@ import httpx
 import pytest
 
 from tests.builders.keys import gpg_home
-from tests.conftest import need
 from tests.e2e.providers import PLATFORMS, download, lock_of, require, said_by, sha256, sums_of
 from tests.e2e.server.proxy import proxy
 from tests.e2e.workspace import access_lines, said
@@ -17,12 +16,9 @@ pytestmark = pytest.mark.live
 ALL = ["shed/dns", "shed/names", "yard/dns", "yard/names"]
 
 
-def key_id_of(live, depot, address, version="1.1.0"):
-    return download(live, depot.read, address, version)["signing_keys"]["gpg_public_keys"][0]["key_id"]
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("address", ALL)
+@pytest.mark.smoke
 def test_case_18_it_installs_says_who_signed_and_locks_every_hash(live, depot, terraform, address):
     workspace = terraform()
     is_private = address.startswith("shed/")
@@ -34,7 +30,7 @@ def test_case_18_it_installs_says_who_signed_and_locks_every_hash(live, depot, t
     done = workspace.init()
 
     assert done.returncode == 0, done.stderr
-    key_id = key_id_of(live, depot, address)
+    key_id = download(live, depot.read, address, "1.1.0")["signing_keys"]["gpg_public_keys"][0]["key_id"]
     assert address.endswith("/names") or key_id == depot.publisher.key_id
     assert f"Installed {workspace.host}/{address} v1.1.0 (" in done.stdout
     assert f"signed, key ID {key_id})" in done.stdout
@@ -81,6 +77,7 @@ def test_case_22_of_two_keys_the_second_may_be_the_right_one(live, depot, terraf
 
 
 @pytest.mark.parametrize("address", ALL)
+@pytest.mark.smoke
 def test_every_served_signature_passes_gpgv(live, depot, tmp_path, address):
     for version in ("1.0.0", "1.1.0"):
         links = download(live, depot.read, address, version)
@@ -234,9 +231,9 @@ def test_without_a_token_a_private_provider_asks_for_credentials(live, depot, te
     assert "requires authentication credentials" in said_by(done)
 
 
+@pytest.mark.needs("curl")
 def test_the_documents_are_json_that_a_newcomer_can_read_with_curl(live, depot, tmp_path):
-    curl = need("curl")
-    command = [curl, "-sS", "--cacert", str(live.ca_bundle), f"{live.url}/v1/providers/yard/dns/versions"]
+    command = ["curl", "-sS", "--cacert", str(live.ca_bundle), f"{live.url}/v1/providers/yard/dns/versions"]
     told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
 
     assert [one["version"] for one in told["versions"]] == ["1.1.0", "1.0.0"]

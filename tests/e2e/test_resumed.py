@@ -14,7 +14,6 @@ import pytest
 
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.line import a_line
-from tests.conftest import need
 from tests.live import CHECKOUT, wait_until_ready
 from tests.site.processes import child
 
@@ -50,6 +49,7 @@ def another_web_process(live, than: int) -> int:
     return found
 
 
+@pytest.mark.smoke
 def test_tuspy_continues_a_large_file_after_the_server_was_killed_in_its_middle(live, shelf, tmp_path):
     path = tmp_path / "package.zip"
     path.write_bytes(os.urandom(80 * MIB))
@@ -79,7 +79,9 @@ def test_tuspy_continues_a_large_file_after_the_server_was_killed_in_its_middle(
         assert client.delete(draft).status_code == 204
 
 
+@pytest.mark.needs("curl")
 @pytest.mark.parametrize("is_broken", [False, True], ids=["a good line", "a line that breaks"])
+@pytest.mark.smoke
 def test_the_shell_of_the_docs_publishes_a_module(live, shelf, tmp_path, is_broken):
     text = (CHECKOUT / "docs/uploads.md").read_text()
     script = text.partition("```sh\n")[2].partition("```")[0]
@@ -97,7 +99,6 @@ def test_the_shell_of_the_docs_publishes_a_module(live, shelf, tmp_path, is_brok
         }
         if is_broken:
             line.cut_after(2 * MIB, line.drop)
-        need("curl")
         done = subprocess.run(
             ["sh", "-eu", "-c", script], cwd=tmp_path, env=environment, stderr=PIPE, text=True, timeout=120, check=False
         )

@@ -9,12 +9,12 @@ import pytest
 
 from tests import s3
 from tests.builders.keys import signing_key
-from tests.conftest import CLIENTS, need
 from tests.e2e.conftest import archive
 from tests.e2e.oci.programs import Program, bytes_of, layout
 from tests.e2e.providers import Depot, require
 from tests.e2e.workspace import Workspace, access_lines, said
 from tests.live import Live, start_live
+from tests.needs import CLIENTS
 
 pytestmark = pytest.mark.live
 
@@ -64,8 +64,7 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Linked]:
 
 @pytest.fixture(params=CLIENTS)
 def terraform(request: pytest.FixtureRequest, linked: Linked, tmp_path: Path) -> Callable[[], Workspace]:
-    program = need(request.param)
-    return lambda: Workspace(tmp_path / "workspace", program, linked.live)
+    return lambda: Workspace(tmp_path / "workspace", request.param, linked.live)
 
 
 def test_modules_come_from_storage_without_the_token(linked: Linked, terraform):
@@ -101,8 +100,9 @@ def test_providers_come_from_storage_without_the_token(linked: Linked, terraform
     assert {(line["method"], line["authorization"]) for line in asked} == {("GET", "")}
 
 
+@pytest.mark.needs("skopeo")
 def test_oci_blobs_come_from_storage_without_the_token(linked: Linked, tmp_path: Path):
-    skopeo = Program(need("skopeo"), tmp_path, linked.live)
+    skopeo = Program("skopeo", tmp_path, linked.live)
     image = layout(tmp_path / "layout", "acme/image")
     address = f"docker://{linked.live.host}/acme/image:made"
     skopeo.done("login", "--username", "ci", "--password-stdin", linked.live.host, stdin=linked.token)

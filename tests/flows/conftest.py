@@ -13,13 +13,14 @@ def deadly(tmp_path_factory) -> Iterator[Live]:
         yield larder
 
 
+POSTGRES = pytest.param("postgres", marks=pytest.mark.needs("postgres"))
+
+
 # The full stack has PostgreSQL of itself.
-@pytest.fixture(scope="package", params=["full"] if stack.IS_FULL else ["sqlite", "postgres"])
+@pytest.fixture(scope="package", params=["full"] if stack.IS_FULL else ["sqlite", POSTGRES])
 def four_processes(request, tmp_path_factory) -> Iterator[Live]:
     variables = {"LARDER_WEB_PROCESSES": "4"}
     if request.param == "postgres":
-        if postgres.programs() is None:
-            pytest.skip(postgres.MISSING)
         variables["LARDER_DATABASE_URL"] = postgres.start()
     with start_live(tmp_path_factory.mktemp("four"), **variables) as larder:
         yield larder

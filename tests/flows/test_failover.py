@@ -14,6 +14,7 @@ import pytest
 from tests import postgres
 from tests.builders.archives import MODULE, module_zip
 from tests.live import Live, start_live
+from tests.needs import needs
 from tests.oci.manifests.documents import IMAGE, digest_of, image
 from tests.site.processes import eventually
 
@@ -112,9 +113,8 @@ def is_away(answer: httpx.Response) -> None:
 
 
 @pytest.fixture(scope="module")
+@needs("postgres")
 def push(tmp_path_factory) -> Iterator[Push]:
-    if postgres.programs() is None:
-        pytest.skip(postgres.MISSING)
     database = postgres.Server(keeps_commits=True)
     folder = tmp_path_factory.mktemp("failover")
     with (

@@ -9,10 +9,9 @@ from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress
-from apps.lib.errors import Conflict, Invalid, RoleRequired
+from apps.lib.errors import Conflict, Invalid
 from apps.modules import publishing
 from apps.modules.checking import answers
-from apps.modules.models import Module
 from apps.modules.tasks import publish_module
 from apps.releases.models import Release
 from apps.releases.publishing import sweeping
@@ -73,19 +72,6 @@ def test_yes_lets_it_go_on(upload, answer, stored_files):
     assert sorted(events.values_list("kind", flat=True)) == ["namespace:release:answered", "namespace:release:held"]
 
 
-def test_an_open_question_keeps_it_waiting(upload, answer):
-    release = upload(SECRETS)
-    with pytest.raises(Invalid, match="private keys"):
-        answer(release, "state_file")
-    release.refresh_from_db()
-    assert release.state == "held"
-
-
-def test_a_reader_cannot_answer(upload, answer, bob):
-    with pytest.raises(RoleRequired):
-        answer(upload(SECRETS), "state_file", "private_key", user=bob)
-
-
 def test_without_a_module_at_the_root_it_asks_for_the_folder(upload, answer):
     release = upload(MONOREPO)
     assert [question["code"] for question in release.questions] == ["choose_folder"]
@@ -93,17 +79,6 @@ def test_without_a_module_at_the_root_it_asks_for_the_folder(upload, answer):
         answer(release, folder="stacks/none")
     (published,) = answer(release, folder="stacks/vpc")
     assert (published.state, published.folder) == ("published", "stacks/vpc")
-
-
-def test_several_modules_come_from_one_upload(upload, answer, stored_files):
-    release = upload(MONOREPO | MODULE, multiple_modules=True)
-    assert release.state == "held"
-    more = [answers.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
-    first, second = answer(release, folder="stacks/vpc", more=more)
-    assert [first.state, second.state] == ["published", "published"]
-    assert first.uploaded_digest == second.uploaded_digest
-    assert sorted(str(module) for module in Module.objects.all()) == ["acme/dns/aws", "acme/vpc/aws"]
-    assert staged(stored_files) == []
 
 
 def test_the_upload_stays_until_its_last_release_has_ended(upload, alice, stored_files):
@@ -117,17 +92,6 @@ def test_the_upload_stays_until_its_last_release_has_ended(upload, alice, stored
     assert staged(stored_files) == []
 
 
-def test_a_number_that_is_taken_stops_all_of_it(upload, answer, published):
-    published("acme/dns/aws", "2.0.0")
-    release = upload(MONOREPO, multiple_modules=True)
-    more = [answers.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
-    with pytest.raises(Conflict, match="acme/dns/aws"):
-        answer(release, folder="stacks/vpc", more=more)
-    release.refresh_from_db()
-    assert release.state == "held"
-    assert Release.objects.count() == 2
-
-
 def test_nobody_answers_and_it_ends(upload, stored_files):
     release = upload(SECRETS)
     assert sweeping.sweep() == 0
@@ -135,13 +99,6 @@ def test_nobody_answers_and_it_ends(upload, stored_files):
     assert sweeping.sweep() == 1
     release.refresh_from_db()
     assert (release.state, release.reasons[0]["code"]) == ("rejected", "unanswered")
-    assert staged(stored_files) == []
-
-
-def test_no_is_an_answer_too(upload, alice, stored_files):
-    release = upload(SECRETS)
-    publishing.cancel(release=release, viewer=Viewer(alice))
-    assert release.state == "rejected"
     assert staged(stored_files) == []
 
 

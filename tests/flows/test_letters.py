@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Scope, Visibility
-from apps.artifacts import garbage
+from apps.artifacts import gc
 from apps.artifacts.models import Manifest
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
@@ -126,7 +126,7 @@ def test_a_push_adds_a_version_to_the_module_with_capitals(azure, put, tofu, ali
     assert repo.delete(f"sha256:{repo.head('1.1.0').headers['Docker-Content-Digest'][7:]}").status_code == 405
     assert repo.client.get("/v2/_catalog").json() == {"repositories": [REPOSITORY]}
     repo.push(attached(raw))
-    assert not garbage.manifests(timezone.now() + timedelta(days=99)).exists(), "a release leads to both"
+    assert not gc.unneeded_manifests(timezone.now() + timedelta(days=99)).exists(), "a release leads to both"
     page = repo.client.get("/modules/Azure/My_AKS/azurerm/1.1.0")
     assert f"oras pull {settings.PUBLIC_HOST}/{REPOSITORY}@" in page.content.decode()
 

@@ -9,7 +9,7 @@ import pytest
 from apps.blobs import store
 from apps.releases.models import Release
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
-from tests.builders.tars import Item, gz, tar, xz
+from tests.builders.tars import Item, gz, tar
 from tests.builders.zips import Member, build
 from tests.flows.test_ways_in import PATH
 
@@ -101,13 +101,6 @@ def test_the_same_bytes_again_are_welcome(put, pack, client, alice, bearer):
     assert again.json()["digest"] != again.json()["uploaded_digest"]
 
 
-def test_hard_links_of_a_tarball_are_copies(put):
-    items = [*(Item(f"vpc/{name}", text.encode()) for name, text in MODULE.items())]
-    items.append(Item("vpc/modules/dns/main.tf", kind=b"1", link=b"vpc/main.tf"))
-
-    assert served(put(xz(tar(items)))) == {**MODULE, "modules/dns/main.tf": MODULE["main.tf"]}
-
-
 @both
 def test_a_broken_link_that_no_client_needs_is_left_out_with_a_warning(put, pack, client, alice):
     broken = {
@@ -162,29 +155,6 @@ def test_a_broken_link_that_a_module_may_need_is_refused(put, pack, name, target
     assert put(module_zip()).state == "published"  # the number is still free
 
 
-@both
-def test_below_a_folder_only_the_links_count_that_it_needs(put, pack):
-    links = {"broken.tf": "../none.tf", "modules/dns/variables.tf": "../../variables.tf", "modules/vpc": "/vpc"}
-    release = put(pack(links, {**FILES, "modules/dns/main.tf": "locals {}\n"}), "?folder=modules/dns")
-
-    assert served(release) == {"main.tf": "locals {}\n", "variables.tf": FILES["variables.tf"]}
-    assert release.notes["warnings"] == []
-
-
-def test_a_folder_may_be_chosen_by_a_link_to_it(put):
-    data = zip_with({"current": "stacks/v2"}, {"stacks/v2/main.tf": "locals {}\n"})
-
-    assert served(put(data, "?folder=current")) == {"main.tf": "locals {}\n"}
-
-
-def test_links_in_a_working_copy_stay_out_with_their_folders(put):
-    release = put(zip_with({".terraform/providers/x": "/home/alice/.terraform.d/x", ".git/hooks": "/opt/hooks"}))
-
-    assert served(release) == FILES
-    assert sorted(release.notes["left_out"]) == [".git/hooks", ".terraform/providers/x"]
-    assert release.notes["warnings"] == []
-
-
 def test_a_key_behind_a_link_is_asked_about(put):
     data = zip_with({"modules/dns/id_rsa": "../../secret"}, {"modules/dns/main.tf": "", "secret": PRIVATE_KEY})
 
@@ -201,19 +171,3 @@ def test_what_links_multiply_counts_against_the_limits(put, settings):
     assert served(put(zip_with({"a.bin": "big.bin"}, files)))["a.bin"] == files["big.bin"]
     release = put(zip_with({"a.bin": "big.bin", "b.bin": "a.bin"}, files), version="1.3.0")
     assert "LARDER_MODULE_UNPACKED_MAX_BYTES" in str(release.reasons)
-
-
-def test_a_zip_without_links_is_stored_as_it_came(put):
-    release = put(module_zip(FILES))
-
-    assert release.digest == release.uploaded_digest
-    assert release.notes["links_count"] == 0
-
-
-def test_the_bytes_served_are_the_same_for_the_same_bytes(put, alice, bearer, client, work):
-    data = tar_with({"modules/dns/main.tf": "../../main.tf", "modules/b": "dns"})
-    first = put(data)
-    client.put(PATH.replace("1.2.0", "1.3.0"), data, content_type="application/octet-stream", headers=bearer(alice))
-    work()
-
-    assert {release.digest for release in Release.objects.published()} == {first.digest}

@@ -52,28 +52,6 @@ def test_publishing_leaves_exactly_this(put, work, stored_files, alice):
     assert ModuleVersion.objects.get().readme_html
 
 
-def test_the_document_shows_each_step_as_it_really_is(put, work, client, alice, bearer):
-    answer = put(module_zip())
-    before = {step["name"]: step["state"] for step in answer.json()["steps"]}
-    work()
-    after = {step["name"]: step["state"] for step in client.get(PATH, headers=bearer(alice)).json()["steps"]}
-
-    assert before == {"received": "done", "checked": "waiting", "published": "waiting"}
-    assert after == {"received": "done", "checked": "done", "published": "done"}
-
-
-def test_the_same_bytes_again_are_200_and_other_bytes_409_with_the_digest(put, work):
-    data = module_zip()
-    put(data)
-    work()
-
-    assert put(data).status_code == 200
-    refused = put(module_zip(comment=b"other"))
-    assert refused.status_code == 409
-    assert hashlib.sha256(data).hexdigest() in refused.text
-    assert Release.objects.count() == 1
-
-
 def test_build_metadata_does_not_make_another_version(put, work):
     put(module_zip())
     work()
@@ -173,23 +151,6 @@ def test_names_that_differ_only_in_dash_and_underscore_are_one_name(put, work):
     refused = put(module_zip(), path="/api/v1/modules/acme/my_vpc/aws/1.0.0")
     assert refused.status_code == 409
     assert "my-vpc/aws" in refused.text
-
-
-def test_archive_larger_than_the_limit_is_refused_by_its_setting(put, settings, stored_files):
-    settings.MODULE_ARCHIVE_MAX_BYTES = 1000
-
-    refused = put(b"x" * 1001)
-
-    assert refused.status_code == 413
-    assert "LARDER_MODULE_ARCHIVE_MAX_BYTES" in refused.text
-    assert stored_files() == []
-
-
-def test_an_empty_body_is_refused_and_the_number_stays_free(put):
-    refused = put(b"")
-
-    assert refused.status_code in (400, 422)
-    assert not Release.objects.live().exists()
 
 
 def test_version_order_is_sqls(published, client, pantry):

@@ -16,7 +16,7 @@ from tests.chaos.world import check_invariants
 from tests.flows.crashing import check_signature, make_key
 from tests.live import Live
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.nightly]
 
 CLIENTS = 64
 GROUPS = 8

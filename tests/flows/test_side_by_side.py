@@ -10,37 +10,24 @@ import pytest
 
 from tests import postgres
 from tests.builders.archives import module_zip
-from tests.conftest import REQUIRED
-from tests.live import ADMIN_PASSWORD, CHECKOUT, Live, start_live
+from tests.live import ADMIN_PASSWORD, Live, start_live
+from tests.needs import git, version_before
 from tests.site.processes import descendants
 
-pytestmark = [pytest.mark.live, pytest.mark.embedded("its two Larders share a database and a folder")]
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.needs("history", "postgres"),
+    pytest.mark.embedded("its two Larders share a database and a folder"),
+]
 MODULE = "rolling/vpc/aws"
-
-
-def git(*words: str) -> bytes:
-    return subprocess.run(["git", "-C", CHECKOUT, *words], capture_output=True, check=False).stdout
-
-
-def version_before() -> str:
-    """The newest release; before the first, what stood before the newest migration. "" if this clone lacks it."""
-    release = git("describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^").decode().strip()
-    migrated = git("log", "-1", "--format=%H", "--", ":(glob)apps/*/migrations/0*.py").decode().strip()
-    return git("rev-parse", "--verify", "--quiet", f"{release or migrated + '^'}^{{commit}}").decode().strip()
 
 
 @pytest.fixture
 def checkout_before(tmp_path: Path) -> Path:
-    commit = version_before()
-    if not commit:
-        reason = "the version before the newest migration is not in the history of this clone"
-        if "history" in REQUIRED:
-            pytest.fail(f"{reason}, and LARDER_REQUIRE asks for it")
-        pytest.skip(reason)
     checkout = tmp_path / "before"
     checkout.mkdir()
     # By tar, not tarfile: the filter of its extractall came with Python 3.11.4, and Debian 12 has 3.11.2.
-    subprocess.run(["tar", "-x", "-C", checkout], input=git("archive", commit), check=True)
+    subprocess.run(["tar", "-x", "-C", checkout], input=git("archive", version_before()), check=True)
     return checkout
 
 
@@ -70,8 +57,6 @@ def sign_in(client: httpx.Client) -> httpx.Response:
 
 
 def test_the_version_before_goes_on_while_this_one_takes_over(checkout_before: Path, tmp_path: Path) -> None:
-    if postgres.programs() is None:
-        pytest.skip(postgres.MISSING)
     (tmp_path / "secret_key").write_text("correct horse battery staple and more\n")
     (tmp_path / "kek").write_text("5a" * 32 + "\n")
     shared = {

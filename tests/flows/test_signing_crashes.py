@@ -15,7 +15,7 @@ from tests.live import Live
 from tests.signing.conftest import agents_in, homes_of
 from tests.site.processes import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.live, pytest.mark.nightly, pytest.mark.timeout(600)]
 
 KILLS = 20
 NAMESPACE = "slowly"

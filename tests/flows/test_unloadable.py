@@ -13,8 +13,8 @@ from apps.modules import publishing
 from apps.modules.checking import answers
 from apps.releases.models import Release
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
-from tests.conftest import CLIENTS, need
 from tests.flows.test_ways_in import PATH
+from tests.needs import CLIENTS
 
 CALL = 'module "x" {{\n  source = "{}"\n}}\n'
 SIZE = 'variable "size" {}\n'
@@ -147,7 +147,7 @@ def test_real_clients_say_the_same(client, tmp_path):
             folder = "//modules/a" if "modules/a/main.tf" in files else ""
             blocks.append(CALL.format(f"{archive}{folder}").replace('"x"', f'"m{number}"'))
         (tmp_path / "main.tf").write_text("".join(blocks))
-        ended = subprocess.run([need(client), "get", "-no-color"], cwd=tmp_path, capture_output=True, check=False)
+        ended = subprocess.run([client, "get", "-no-color"], cwd=tmp_path, capture_output=True, check=False)
         return ended.stderr.decode()
 
     loaded = get(files for name, files in LOADED_BY_CLIENTS.items() if "one client" not in name)

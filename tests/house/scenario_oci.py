@@ -3,10 +3,10 @@
 import uuid
 
 from apps.accounts.access.gate import Viewer
-from apps.artifacts import uploads
+from apps.artifacts import manifests, uploads
 from apps.artifacts.names import Digest
 from apps.lib.addresses import ModuleAddress
-from apps.oci import manifests, repositories
+from apps.oci import pushing, repositories
 from apps.oci.authentication import Caller
 from apps.releases.publishing.quotas import require_bytes
 
@@ -28,8 +28,10 @@ def place(namespace, alice):
     caller = Caller(Viewer(alice), has_token=True)
     repository = repositories.for_push(caller, ModuleAddress(namespace, "vpc", "aws"))
     uploads.whole(repository, Digest.of(BLOB), iter([BLOB]), require_room=require_bytes)
-    manifests.publish(manifests.store(caller, repository, TAG, raw=RAW, content_type=INDEX))
-    return values(namespace) | {"number": uploads.begin(caller.viewer, repository).pk}
+    push = pushing.resolve(caller, repository, TAG, raw=RAW, content_type=INDEX)
+    assert push.manifest is not None
+    manifests.store(caller.viewer, repository, push.manifest, require_room=require_bytes)
+    return values(namespace) | {"number": uploads.begin_session(caller.viewer, repository).pk}
 
 
 def values(namespace):

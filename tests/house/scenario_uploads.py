@@ -4,7 +4,7 @@ from django.conf import settings
 
 from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
-from apps.modules import uploads
+from apps.modules.uploads import Uploads
 from apps.releases.publishing.resuming import Announced
 from tests.api.tus_client import MEDIA_TYPE
 from tests.builders.archives import module_zip
@@ -51,4 +51,4 @@ def begun(namespace, alice):
     """The number of an upload of Alice's."""
     address = ModuleAddress(namespace, "vpc", "aws")
     viewer, announced = Viewer(alice), Announced(len(ARCHIVE))
-    return uploads.begin(viewer=viewer, address=address, version="9.2.0", announced=announced).pk
+    return Uploads(viewer).start(address=address, version="9.2.0", announced=announced).pk

@@ -57,14 +57,13 @@ def ci(tmp_path):
     for folder in (".ci", ".venv/bin", "programs"):
         (tmp_path / folder).mkdir(parents=True)
     shutil.copy(sources.CHECKOUT / ".ci" / "run", tmp_path / ".ci" / "run")
-    (tmp_path / "Dockerfile").write_text("ARG PYTHON=3.11\n")
-    needed = "make curl gpg gpgv chromium-headless-shell psql skopeo nginx redis-server promtool"
-    for name in [*needed.split(), "apt-get", "npm", "unshare", "azurite-blob"]:
-        (programs / name).write_text("#!/bin/sh\n")
+    (tmp_path / "bin").mkdir()
+    for program in (tmp_path / "bin" / "prepare", programs / "make", programs / "azurite-blob"):
+        program.write_text("#!/bin/sh\n")
     (tmp_path / ".venv" / "bin" / "python").write_text(
-        '#!/bin/sh\ncase $1 in bin/advisories.py) exit "$ADVISORIES" ;; *) echo 3.11 ;; esac\n'
+        '#!/bin/sh\ncase $1 in bin/advisories.py) exit "$ADVISORIES" ;; esac\n'
     )
-    for file in [*programs.iterdir(), tmp_path / ".venv" / "bin" / "python"]:
+    for file in [tmp_path / "bin" / "prepare", *programs.iterdir(), tmp_path / ".venv" / "bin" / "python"]:
         file.chmod(0o755)
 
     def run(advisories: int, **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -17,7 +17,7 @@ from registry_site.front.front import front
 from registry_site.server import health
 from registry_site.server.forwarded import DIRECT_PEER
 from registry_site.startup import certificates
-from tests.conftest import BLOBS, need
+from tests.conftest import BLOBS
 from tests.house import sources
 from tests.protocol.providers.cast import frozen_key
 
@@ -99,10 +99,11 @@ def test_each_rule_names_a_severity_and_a_part_of_the_documentation():
 
 
 def promtool(*words, **options):
-    done = subprocess.run([need("promtool"), *words], capture_output=True, text=True, check=False, **options)
+    done = subprocess.run(["promtool", *words], capture_output=True, text=True, check=False, **options)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.needs("promtool")
 def test_promtool_accepts_the_rules_and_the_queries_of_the_dashboard(tmp_path):
     """A query becomes the rule of a record, since promtool knows no dashboards."""
     queries = [{"record": f"query{number}", "expr": expression} for number, expression in enumerate(expressions())]
@@ -112,5 +113,6 @@ def test_promtool_accepts_the_rules_and_the_queries_of_the_dashboard(tmp_path):
     promtool("check", "rules", RULES, written)
 
 
+@pytest.mark.needs("promtool")
 def test_promtool_accepts_the_metrics(document):
     promtool("check", "metrics", input=document)

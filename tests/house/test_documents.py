@@ -3,12 +3,11 @@
 import re
 import shlex
 
-import pytest
 from django.core.management import get_commands, load_command_class
 
 from tests.house import sources
 
-DOCUMENTS = [*sources.CHECKOUT.glob("*.md"), *(sources.CHECKOUT / "docs").glob("*.md")]
+DOCUMENTS = [*sources.CHECKOUT.glob("*.md"), *(sources.CHECKOUT / "docs").rglob("*.md")]
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)")
 TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
 COMMAND = re.compile(r"\bmake ([a-z][a-z-]*)(?=[`\s]|$)")
@@ -16,31 +15,34 @@ CODE = re.compile(r"```.*?```|`[^`]+`", re.DOTALL)
 PROJECT_PATH = re.compile(r"^(?:apps|registry_site|tests|docs|static|templates|bench|bin)/[\w./-]+$")
 
 
-def targets():
-    return set(TARGET.findall((sources.CHECKOUT / "Makefile").read_text()))
+def test_the_usual_documents_exist():
+    for name in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "docs/ARCHITECTURE.md"]:
+        assert (sources.CHECKOUT / name).stat().st_size > 0, name
 
 
-@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "docs/ARCHITECTURE.md"])
-def test_it_exists(name):
-    assert (sources.CHECKOUT / name).stat().st_size > 0
+def test_every_make_command_is_a_target():
+    targets = set(TARGET.findall((sources.CHECKOUT / "Makefile").read_text()))
+    code = [(path.name, code) for path in DOCUMENTS for code in CODE.findall(path.read_text())]
+    assert {(page, name) for page, code in code for name in COMMAND.findall(code) if name not in targets} == set()
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=sources.name_of)
-def test_every_make_command_is_a_target(path):
-    named = {name for code in CODE.findall(path.read_text()) for name in COMMAND.findall(code)}
-    assert named - targets() == set()
+def test_every_link_leads_somewhere():
+    links = [(path, link) for path in DOCUMENTS for link in LINK.findall(path.read_text())]
+    assert [(path.name, link) for path, link in links if not (path.parent / link).exists()] == []
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=sources.name_of)
-def test_every_link_leads_somewhere(path):
-    assert [link for link in LINK.findall(path.read_text()) if not (path.parent / link).exists()] == []
+def test_every_file_that_is_named_is_there():
+    named = {(path.name, code.strip("`")) for path in DOCUMENTS for code in CODE.findall(path.read_text())}
+    paths = {(page, name) for page, name in named if PROJECT_PATH.match(name)}
+    assert {(page, name) for page, name in paths if not (sources.CHECKOUT / name).exists()} == set()
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=sources.name_of)
-def test_every_file_that_is_named_is_there(path):
-    named = {code.strip("`") for code in CODE.findall(path.read_text())}
-    missing = {name for name in named if PROJECT_PATH.match(name) and not (sources.CHECKOUT / name).exists()}
-    assert missing == set()
+def test_the_map_names_files_that_are_there():
+    """Maintainers' pages write paths from the room on: `oci/views/manifests.py`."""
+    roots = [sources.CHECKOUT, sources.CHECKOUT / "apps", sources.CHECKOUT / "registry_site"]
+    pages = [sources.CHECKOUT / "docs" / "ARCHITECTURE.md", *(sources.CHECKOUT / "docs" / "maintain").glob("*.md")]
+    named = {(page.name, path) for page in pages for path in re.findall(r"`([\w./]+/\w+\.py)`", page.read_text())}
+    assert {(page, path) for page, path in named if not any((root / path).is_file() for root in roots)} == set()
 
 
 def test_the_readme_needs_two_commands():
@@ -76,9 +78,11 @@ def commands_in(path):
                 yield words[words.index("manage.py") + 1 :]
 
 
-@pytest.mark.parametrize("path", [path for path in DOCUMENTS if any(commands_in(path))], ids=sources.name_of)
-def test_every_command_of_a_block_is_one_that_manage_py_takes(path):
-    for name, *arguments in commands_in(path):
-        command = load_command_class(get_commands()[name], name)
-        # It ends the process if it does not know an argument.
-        command.create_parser("manage.py", name).parse_args(arguments)
+def test_every_command_of_a_block_is_one_that_manage_py_takes():
+    refused = []
+    for page, (name, *arguments) in [(path.name, words) for path in DOCUMENTS for words in commands_in(path)]:
+        try:
+            load_command_class(get_commands()[name], name).create_parser("manage.py", name).parse_args(arguments)
+        except (KeyError, SystemExit) as error:
+            refused.append((page, name, arguments, error))
+    assert refused == []

@@ -5,7 +5,7 @@ import ast
 from tests.house import sources
 
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "services"}
-FILE_LINES, FUNCTION_LINES, TEST_FILE_LINES, TEMPLATE_LINES = 400, 80, 300, 150
+FILE_LINES, FUNCTION_LINES, TEST_FILE_LINES, TEMPLATE_LINES = 400, 60, 300, 150
 TEMPLATE_COLUMNS = 140
 
 
@@ -32,7 +32,7 @@ def test_no_line_of_a_template_is_longer_than_140_columns():
     assert [f"{sources.name_of(path)}: {line.strip()}" for path, line in lines if len(line) > TEMPLATE_COLUMNS] == []
 
 
-def test_no_function_is_longer_than_80_lines():
+def test_no_function_is_longer_than_60_lines():
     long = [
         f"{sources.name_of(path)}:{node.lineno} {node.name}"
         for path in sources.python_files()

@@ -25,6 +25,8 @@ from tests import openapi
 from tests.house import scenario
 from tests.house.policy.table import ROUTES
 
+pytestmark = pytest.mark.matrix
+
 EXAMPLES = int(os.environ.get("LARDER_SCHEMATHESIS_EXAMPLES", "3"))
 WHO = ("nobody", "alice-manage", "olga-manage")
 CHECKS = [

@@ -66,6 +66,7 @@ def secrets_in(path):
     return found
 
 
+@pytest.mark.needs("repository")
 def test_the_tree_holds_no_secrets():
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],

@@ -7,14 +7,13 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from apps.accounts.identity import sessions
 from apps.accounts.tasks import prune_sessions
-from apps.audit import pruning as audit_pruning
+from apps.audit import chain
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.audit.recorder import record
 from apps.audit.tasks import prune as prune_audit
-from apps.jobs import pruning as job_pruning
+from apps.jobs import pruning
 from apps.jobs.models import Job, State
 from apps.jobs.tasks import prune as prune_jobs
 from registry_site.celery import app
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.both
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    for module in (audit_pruning, job_pruning, sessions):
+    for module in (chain, pruning):
         monkeypatch.setattr(module, "BATCH_SIZE", 3)
 
 

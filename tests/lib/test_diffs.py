@@ -7,15 +7,11 @@ import pytest
 from apps.lib.text.diffs import Effort, TooDifferent, hunks
 
 
-def all_lines(before, after):
-    return [line for hunk in hunks(before, after, Effort(), context=1_000) for line in hunk.lines]
-
-
 def test_the_lines_of_both_texts_come_back_and_no_edit_is_needless():
     chance = random.Random(7)
     for _ in range(400):
         before, after = ([chance.choice("abc") for _ in range(chance.randrange(9))] for _ in range(2))
-        lines = all_lines(before, after)
+        lines = [line for hunk in hunks(before, after, Effort(), context=1_000) for line in hunk.lines]
         if before == after:
             assert lines == []
             continue

@@ -53,10 +53,6 @@ def rendered(text, base=""):
     return readme.render(text.encode(), prefix=AT, base=base, files=FILES)
 
 
-def hrefs(html):
-    return re.findall(r'href="([^"]*)"', html)
-
-
 @pytest.mark.parametrize("source", HOSTILE)
 def test_nothing_hostile_survives_as_a_tag(source):
     html = readme.render(source.encode())
@@ -140,7 +136,7 @@ def test_headings_have_the_anchors_that_github_gives_them():
 def test_a_link_leads_to_a_file_of_this_version_or_to_the_web_or_is_text(target, base, expected):
     html = rendered(f"[words]({target})", base)
 
-    assert hrefs(html) == ([expected] if expected else [])
+    assert re.findall(r'href="([^"]*)"', html) == ([expected] if expected else [])
     assert "words" in html
 
 

@@ -4,7 +4,9 @@ import datetime as dt
 from ipaddress import ip_network
 
 import pytest
+import requests
 
+from apps.accounts.identity.sign_on import fetching
 from apps.lib.errors import Invalid
 from apps.lib.net import outgoing
 from tests.builders import tls
@@ -192,3 +194,18 @@ def test_a_certificate_for_another_name_is_refused(authority, tls_receiver):
 def test_an_expired_certificate_is_refused(authority, tls_receiver):
     there = tls_receiver(authority, lifetime=-dt.timedelta(minutes=1))
     assert "expired" in refused_by_certificate(there)
+
+
+def test_a_token_endpoint_needs_a_trusted_certificate_too(authority, tls_receiver):
+    fetching._trusted.cache_clear()
+    trusted = tls_receiver(authority)
+    answer = fetching.Session().post(f"https://{NAME}:{trusted.port}/token", data={"code": "a b"})
+    other = tls_receiver(tls.Authority("Evil CA"))
+    with pytest.raises(requests.exceptions.SSLError, match="certificate is not trusted"):
+        fetching.Session().post(f"https://{NAME}:{other.port}/token", data={"code": "a b"})
+    fetching._trusted.cache_clear()
+
+    assert answer.status_code == 200
+    [got] = trusted.received
+    assert (got.body, got.headers["content-type"]) == (b"code=a+b", "application/x-www-form-urlencoded")
+    assert other.received == []

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -11,8 +10,7 @@ from apps.accounts.models import Scope
 from apps.artifacts.models import RepositoryBlob
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
-from apps.oci.tokens import registry_tokens
-from tests.oci.uploading import Uploader, code_of, sha256, sha512
+from tests.oci.uploading import code_of, sha256, sha512
 
 pytestmark = pytest.mark.both
 
@@ -101,16 +99,6 @@ def test_an_unknown_blob_is_404(kept):
     for digest in (sha256(b"other"), sha512(b"other")):
         response = kept.get(digest)
         assert (response.status_code, code_of(response)) == (404, "BLOB_UNKNOWN")
-
-
-def test_who_sees_the_namespace_reads_its_blobs(kept, uploader_of, bob, charlie, olga):
-    assert [uploader_of(person).get(DIGEST).status_code for person in (bob, olga, charlie, None)] == [
-        *(200, 200, 404, 401)
-    ]
-    with_a_token = Uploader(Client(headers={"Authorization": f"Bearer {registry_tokens.issue(None)}"}))
-    hidden, missing = with_a_token.get(DIGEST), with_a_token.client.get(f"/v2/nobody/vpc/aws/blobs/{DIGEST}")
-    assert (hidden.status_code, code_of(hidden)) == (404, "NAME_UNKNOWN")
-    assert hidden.content.replace(b"acme", b"nobody") == missing.content
 
 
 def test_nobody_reads_what_is_public(uploader_of, alice):

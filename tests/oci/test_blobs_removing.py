@@ -3,7 +3,6 @@
 import pytest
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Scope
 from apps.artifacts.models import Manifest, ManifestBlob, Repository, RepositoryBlob
 from apps.blobs import store
 from apps.blobs.models import Blob, State
@@ -44,16 +43,6 @@ def test_a_blob_that_a_manifest_uses_stays(uploader):
     response = uploader.delete(DIGEST)
     assert (response.status_code, code_of(response)) == (405, "UNSUPPORTED")
     assert uploader.get(DIGEST).status_code == 200
-
-
-def test_whoever_may_push_may_delete_and_nobody_else(uploader, uploader_of, alice, bob, charlie):
-    uploader.push(DATA)
-
-    refused = ((bob, Scope.MANAGE, 403), (alice, Scope.READ, 403), (charlie, Scope.MANAGE, 404), (None, None, 401))
-    for person, scope, status in refused:
-        assert uploader_of(person, scope).delete(DIGEST).status_code == status
-    assert uploader.get(DIGEST).status_code == 200
-    assert uploader_of(alice, Scope.PUBLISH).delete(DIGEST).status_code == 202
 
 
 def test_the_archive_of_a_release_is_not_deleted_as_a_blob(uploader, uploader_of, published, alice):

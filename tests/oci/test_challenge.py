@@ -7,7 +7,7 @@ from django.conf import settings
 from django.test import Client
 
 from apps.accounts.models import Scope
-from apps.oci.tokens import registry_tokens
+from apps.oci import registry_tokens
 
 NAME = "acme/vpc/aws"
 DIGEST = "sha256:" + "0" * 64

@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope
-from apps.oci.tokens import registry_tokens
+from apps.oci import registry_tokens
 from tests.oci.uploading import headers_of
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import Namespace
-from apps.artifacts import garbage
+from apps.artifacts import gc
 from apps.artifacts.models import Repository
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
@@ -113,7 +113,7 @@ def test_what_no_tag_leads_to_is_collected(repo):
     mine.push(RAW, "latest", LAYER)
     loose = mine.push(image(b"loose"), "", b"loose")
 
-    assert [one.digest for one in garbage.manifests(later)] == [loose]
+    assert [one.digest for one in gc.unneeded_manifests(later)] == [loose]
 
 
 @pytest.mark.parametrize("name", ["pantry", "pantry/a/b"])

@@ -13,7 +13,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope
 from apps.lib.settings_values.rates import Rate
-from apps.oci.tokens import registry_tokens
+from apps.oci import registry_tokens
 from tests.oci.uploading import headers_of
 
 FORM = "application/x-www-form-urlencoded"

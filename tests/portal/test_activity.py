@@ -11,7 +11,7 @@ from apps.accounts.models import Scope
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.audit.recorder import record
-from apps.portal import activity
+from apps.portal.people import activity
 
 pytestmark = pytest.mark.both
 

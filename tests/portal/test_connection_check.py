@@ -15,8 +15,8 @@ from django.test import Client
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
-from apps.portal import connection_check
-from apps.portal.connection_check import DiscoveryCheck
+from apps.portal import help_pages
+from apps.portal.help_pages import DiscoveryCheck
 from registry_site.startup import certificates
 from tests import pages
 
@@ -27,7 +27,7 @@ GOOD = json.dumps({"modules.v1": "/v1/modules/"}).encode()
 @pytest.fixture(autouse=True)
 def discovery_of_this_test(monkeypatch):
     """The outcome is remembered for some seconds: not from one test to the next."""
-    monkeypatch.setattr(connection_check, "discovery", DiscoveryCheck().outcome)
+    monkeypatch.setattr(help_pages, "discovery", DiscoveryCheck().outcome)
 
 
 @pytest.fixture

@@ -108,10 +108,6 @@ def test_what_is_too_large_or_a_form_is_refused(new, tofu, dora):
     assert send(tofu(dora), b"x", content_type="multipart/form-data; boundary=x").status_code == 400
 
 
-def test_only_owners_send_one(new, tofu, alice, signature):
-    assert send(tofu(alice), signature).status_code == 403
-
-
 @pytest.mark.both
 def test_a_key_that_ends_in_the_same_moment_is_not_served(new, tofu, dora, signature, monkeypatch):
     def store_and_retire(*arguments):

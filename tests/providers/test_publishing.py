@@ -178,14 +178,6 @@ def test_each_file_renews_the_draft_until_staging_would_be_swept(draft_client):
     assert capped <= soon + timedelta(minutes=1)
 
 
-def test_a_draft_is_cancelled_with_its_files(draft_client, alice, stored_files):
-    draft_client.open()
-    draft_client.put(LINUX, b"package")
-    publishing.cancel(viewer=Viewer(alice), release=Release.objects.get())
-
-    assert (codes(draft_client.get()), stored_files()) == (["cancelled"], [])
-
-
 @pytest.mark.both
 def test_a_release_whose_job_an_operator_cancelled_ends_while_it_is_signed(draft_client, held):
     release = handed_in(draft_client, zips(), protocols=["5.0"])

@@ -48,10 +48,6 @@ def run_purges():
         purge_blob(job_id=job.pk)
 
 
-def digest_of(data):
-    return hashlib.sha256(data).hexdigest()
-
-
 def blobs(stored_files):
     return {key.rpartition("/")[2] for key in stored_files() if key.startswith("sha256/")}
 
@@ -91,7 +87,7 @@ def test_what_another_version_is_made_of_stays(out, purge, stored_files, tofu, a
     purge()
     run_purges()
 
-    kept = {digest_of(data) for name, data in dist().items() if not name.endswith("_manifest.json")}
+    kept = {hashlib.sha256(data).hexdigest() for name, data in dist().items() if not name.endswith("_manifest.json")}
     assert kept <= blobs(stored_files) <= whole
     assert AuditEvent.objects.latest("pk").detail["removed"] is False
     link = tofu(alice).get("/v1/providers/pantry/dns/1.2.0/download/linux/amd64").json()["download_url"]

@@ -1,8 +1,5 @@
 """apps.releases.catalogue.everything: what one search finds in all kinds, in which order, and that nothing leaks."""
 
-import importlib
-from types import SimpleNamespace
-
 import pytest
 from django.core.management import call_command
 from django.db import connection
@@ -14,7 +11,7 @@ from apps.releases.catalogue import everything, indexing
 from apps.releases.catalogue.everything import GROUPS
 from apps.releases.catalogue.search import indexes_in_memory
 from apps.releases.models import SearchDoc
-from apps.releases.search_rows import SearchGram, SearchTerm, SearchWord
+from apps.releases.search_rows import SearchGram, SearchWord
 from tests.builders.archives import module_zip
 from tests.releases.docs import add_doc
 
@@ -194,10 +191,12 @@ def test_hidden_things_change_nothing_that_a_stranger_sees(shelf, acme, charlie,
     assert "crown_jewels" in " ".join(found(Viewer(alice), "crown_jewels")["inputs"])
 
 
+@pytest.mark.needs("on SQLite")
 def test_a_query_reads_a_range_of_the_index_in_each_namespace(shelf, charlie, monkeypatch):
-    """So rows of others are not even looked at, and a word that everything has costs no more than others."""
-    if connection.vendor != "sqlite":
-        pytest.skip("PostgreSQL reads a table of few rows whole")
+    """So rows of others are not even looked at, and a word that everything has costs no more than others.
+
+    PostgreSQL reads a table of few rows whole.
+    """
     monkeypatch.setattr(everything, "MAX_ROWS", 1)
     with CaptureQueriesContext(connection) as asked:
         everything.everything(Viewer(charlie), "subnet vpc")
@@ -259,26 +258,6 @@ def test_what_an_older_larder_published_is_indexed_again(published):
         assert found(NOBODY, "cidr") == {"inputs": ["cidr pantry/vpc/aws"]}
         assert set(SearchWord.objects.values_list("term", "place", "name", "unit")) == words
     call_command("index_search")  # nothing is left
-
-
-def test_the_migration_takes_the_words_that_are_there(shelf, charlie):
-    doc = SearchDoc.objects.get(name="subnet/aws")
-    SearchWord.objects.all().delete()
-    SearchDoc.objects.update(indexed_release=None)
-    for term, weight in {b"subnet": 10_000, b"pantry": 1_200, b"aws_subnet": 4}.items():
-        SearchTerm.objects.create(doc=doc, term=term, weight=weight)
-    fill = importlib.import_module("apps.releases.migrations.0013_fill_search_words").fill
-    for _again in range(2):
-        fill(None, SimpleNamespace(connection=connection))
-
-    rows = {bytes(row.term): (row.place, row.is_name) for row in SearchWord.objects.all()}
-    assert rows == {
-        b"subnet": (indexing.NAME, True),
-        b"pantry": (indexing.PLACE, False),
-        b"aws_subnet": (indexing.RESOURCE, False),
-    }
-    assert SearchWord.objects.count() == 3
-    assert found(Viewer(charlie), "subnet", only="modules") == {"modules": ["pantry/subnet/aws"]}
 
 
 def test_words_come_and_go_with_versions(pantry):

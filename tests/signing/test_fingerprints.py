@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from structlog.testing import capture_logs
 
-from apps.oci.tokens import registry_tokens
+from apps.oci import registry_tokens
 from apps.signing import fingerprints, vault
 from apps.signing.models import KeyFingerprint
 from registry_site.startup import checks, shared_keys

@@ -16,6 +16,7 @@ from apps.signing.verifying import verify
 from tests.builders.held import held_key, key_row
 from tests.builders.keys import signing_key
 from tests.mounts import filled, small_disk
+from tests.needs import needs
 from tests.signing.conftest import agents_in, homes_of
 from tests.site.processes import eventually
 
@@ -26,6 +27,7 @@ STEP = 16 * 1024
 
 
 @pytest.fixture
+@needs("mounts")
 def memory(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     # A short path: that of the agent's socket has at most 108 bytes.
     with small_disk(tmp_path_factory.mktemp("shm"), 8) as disk:

@@ -108,16 +108,6 @@ def test_what_vouches_is_every_usable_key_of_publishers(acme: Namespace, pantry:
     assert set(keys.publisher_keys_of(acme)) == {first, second, *ended}
 
 
-def test_the_document_says_all_but_the_private_half(acme: Namespace, worker_host: None) -> None:
-    key = held_key(acme)
-    document = keys.key_document(key)
-    assert (document["fingerprint"], document["state"], document["custody"]) == (key.fingerprint, "active", "registry")
-    assert document["ascii_armor"].startswith("-----BEGIN PGP PUBLIC KEY BLOCK-----")
-    assert "PRIVATE" not in str(document)
-    assert document["expires_at"] is None
-    assert document["added_at"].endswith("Z")
-
-
 def test_only_known_algorithms_can_be_asked_for(acme: Namespace) -> None:
     for algorithm in ("rsa1024", "", "ed25519\n%commit"):
         with pytest.raises(Invalid, match="no key algorithm"):

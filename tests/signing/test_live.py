@@ -33,6 +33,7 @@ except signer.SignerUnavailable as away:
 
 @pytest.mark.full
 @pytest.mark.python
+@pytest.mark.smoke
 def test_the_worker_makes_a_key_and_no_other_process_signs(live: Live) -> None:
     kek = live.data_dir / "signing" / "kek"
     live.manage("shell", "--no-imports", "-c", REQUEST)

@@ -45,6 +45,10 @@ class Viewer:
     def token_id(self) -> int | None:
         return self.token.pk if self.token else None
 
+    def record(self, kind: Kind, *, subject: str, **detail: Any) -> None:
+        """Append an event to the audit: what this viewer did or was refused."""
+        record(kind, actor_id=self.user_id, token_id=self.token_id, subject=subject, **detail)
+
 
 NOBODY = Viewer()
 # Staff with this permission act as owner in every namespace. Other staff read everywhere, and have what is granted.
@@ -99,12 +103,16 @@ def namespaces_with_role(viewer: Viewer, need: Role) -> NamespaceQuerySet:
 
 def grants_of(user: User | None) -> QuerySet[Grant]:
     """Return the grants of a person and their teams. (`user=None` would match grants of teams.)"""
-    return Grant.objects.none() if user is None else _grants_of(user.pk)
+    if user is None:
+        return Grant.objects.none()
+    teams = Membership.objects.filter(user=user.pk).values("team")
+    return Grant.objects.filter(Q(user=user.pk) | Q(team__in=teams))
 
 
 def highest_role(user: User | None) -> Subquery:
     """Return a column for querysets of namespaces: the person's highest role, direct or through a team."""
-    return _highest(grants_of(user))
+    grants = grants_of(user).filter(namespace=OuterRef("pk"))
+    return Subquery(grants.order_by("-role", "pk").values("role")[:1])
 
 
 def owners_of(namespace: Namespace) -> list[str]:
@@ -202,10 +210,8 @@ def team_for(viewer: Viewer, name: str, *, manage: bool = False) -> Team:
     if team is not None and (not manage or may_manage(viewer, team)):
         return team
     if manage:
-        record(
+        viewer.record(
             Kind.PERMISSION_REFUSED,
-            actor_id=viewer.user_id,
-            token_id=viewer.token_id,
             subject=f"team/{name}"[:300],
             needed="manager",
             held="" if team is None else "member",
@@ -302,22 +308,17 @@ def _standing(viewer: Viewer, visibility: str, granted: int | None, *, covered: 
         own: Role | None = Role(granted)
     else:
         own = None if visibility == Visibility.PRIVATE and not viewer.user.is_staff else Role.READER
-    if viewer.token is None or own is None:
+    token = viewer.token
+    if token is None or own is None:
         return Standing(own, own)
     if not covered:
         return Standing(own, anybody, "is limited to other namespaces")
-    cap, limit = _cap_of(viewer.token, only_name)
-    return Standing(own, min(own, cap), limit)
-
-
-def _cap_of(token: ApiToken, only_name: str) -> tuple[Role, str]:
-    """Return the highest role that a token allows, and the phrase that says why."""
     cap = Scope(token.scope).role
-    if token.only_name and cap > Role.READER:
-        # Whatever its scope, such a token only publishes its name.
-        cap = Role.PUBLISHER if canonical(only_name) == canonical(token.only_name) else Role.READER
-        return cap, f"may publish only {token.only_name}"
-    return cap, f"has only the scope {token.scope}"
+    if not token.only_name or cap == Role.READER:
+        return Standing(own, min(own, cap), f"has only the scope {token.scope}")
+    # Whatever its scope, such a token only publishes its name.
+    cap = Role.PUBLISHER if canonical(only_name) == canonical(token.only_name) else Role.READER
+    return Standing(own, min(own, cap), f"may publish only {token.only_name}")
 
 
 def _granted(viewer: Viewer, need: Role) -> Q:
@@ -331,27 +332,13 @@ def _covers(viewer: Viewer) -> Q:
     """Match namespaces on the token's list; without a token or a list, all."""
     if viewer.token is None or not viewer.token.is_limited:
         return _EVERYWHERE
-    return Q(_listed_for(viewer.token.pk))
-
-
-def _listed_for(token_id: int) -> Exists:
-    return Exists(ApiToken.namespaces.through.objects.filter(apitoken=token_id, namespace=OuterRef("pk")))
-
-
-def _grants_of(user_id: int) -> QuerySet[Grant]:
-    teams = Membership.objects.filter(user=user_id).values("team")
-    return Grant.objects.filter(Q(user=user_id) | Q(team__in=teams))
-
-
-def _highest(grants: QuerySet[Grant]) -> Subquery:
-    return Subquery(grants.filter(namespace=OuterRef("pk")).order_by("-role", "pk").values("role")[:1])
+    listed = ApiToken.namespaces.through.objects.filter(apitoken=viewer.token.pk, namespace=OuterRef("pk"))
+    return Q(Exists(listed))
 
 
 def _record_refusal(viewer: Viewer, name: str, need: Role, standing: Standing) -> None:
-    record(
+    viewer.record(
         Kind.PERMISSION_REFUSED,
-        actor_id=viewer.user_id,
-        token_id=viewer.token_id,
         subject=name[:300],
         needed=need.label.lower(),
         held=standing.role.label.lower() if standing.role else "",
@@ -371,9 +358,6 @@ def _role_required(namespace: Namespace, need: Role, standing: Standing) -> Role
     owners = owners_of(namespace)
     if not owners:
         return RoleRequired(message, hint=f"{name} has no active owner: ask an operator for the role {needed}.")
-    return RoleRequired(message, hint=f"Ask an owner of {name} for the role {needed}: {_some(owners)}.")
-
-
-def _some(names: list[str]) -> str:
-    more = len(names) - MAX_OWNERS_NAMED
-    return ", ".join(names[:MAX_OWNERS_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(owners) - MAX_OWNERS_NAMED
+    some = ", ".join(owners[:MAX_OWNERS_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return RoleRequired(message, hint=f"Ask an owner of {name} for the role {needed}: {some}.")

@@ -1,10 +1,29 @@
 """The gate for actions of staff and their permissions: one rule for the API, the portal and the admin."""
 
-from apps.accounts.access.gate import Viewer, grants_of, namespace_and_role, namespace_for
+from django.conf import settings
+
+from apps.accounts.access.gate import Viewer, grants_of, namespace_and_role, namespace_for, operates
 from apps.accounts.models import Namespace, Role, Scope
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import RoleRequired
+
+
+def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
+    """Return why the viewer may not create namespaces (or teams), empty if they may. A setting limits it to staff."""
+    if actor.user is None:
+        return f"Creating {what} needs credentials."
+    if actor.user.is_service:
+        return f"Service accounts cannot create {what.removeprefix('a ')}s."
+    if not operates(actor):
+        if actor.user.is_staff:
+            return f"Your account can read everything but cannot create {what.removeprefix('a ')}s."
+        if settings.NAMESPACE_CREATION == "staff":
+            return f"Only staff create {what.removeprefix('a ')}s here (LARDER_NAMESPACE_CREATION)."
+    token = actor.token
+    if token is not None and token.scope != Scope.MANAGE:
+        return f"Creating {what} needs a token with the scope manage; this one has only {token.scope}."
+    has_limits = token is not None and (token.only_name or token.is_limited)
+    return f"This token has limits, so it cannot create {what}." if has_limits else ""
 
 
 def is_operator(viewer: Viewer) -> bool:
@@ -22,14 +41,7 @@ def require_permission(viewer: Viewer, namespace: Namespace, permission: str, *,
         return
     if unless is not None and grants_of(user).filter(namespace=namespace, role__gte=unless).exists():
         return
-    record(
-        Kind.PERMISSION_REFUSED,
-        actor_id=viewer.user_id,
-        token_id=viewer.token_id,
-        subject=namespace.name,
-        needed=permission,
-        held="staff",
-    )
+    viewer.record(Kind.PERMISSION_REFUSED, subject=namespace.name, needed=permission, held="staff")
     raise RoleRequired(
         f"This needs the permission {permission}: being staff is not enough.", hint="Ask a superuser for it."
     )
@@ -45,7 +57,7 @@ def require_everywhere(viewer: Viewer, permission: str) -> None:
     else:
         return
     refused = {"needed": permission, "held": "staff" if is_operator(viewer) else "no staff"}
-    record(Kind.PERMISSION_REFUSED, actor_id=viewer.user_id, token_id=viewer.token_id, subject="", **refused)
+    viewer.record(Kind.PERMISSION_REFUSED, subject="", **refused)
     raise RoleRequired(f"This needs {needed}.", hint=hint)
 
 
@@ -75,14 +87,7 @@ def operated_namespace_and_role(
     except RoleRequired:
         pass  # recorded there
     else:
-        record(
-            Kind.PERMISSION_REFUSED,
-            actor_id=viewer.user_id,
-            token_id=viewer.token_id,
-            subject=name[:300],
-            needed="staff",
-            held="owner",
-        )
+        viewer.record(Kind.PERMISSION_REFUSED, subject=name[:300], needed="staff", held="owner")
     raise RoleRequired("Only staff can do this: the operators of this registry.", hint="Ask one of them.")
 
 

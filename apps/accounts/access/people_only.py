@@ -3,13 +3,12 @@
 Some need a person who was asked a moment ago. The page does that; `refuse_token` keeps tokens out, which prove nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import RoleRequired
 
 Given = ParamSpec("Given")
@@ -29,11 +28,11 @@ def people_only(act: str) -> Callable[[Callable[Given, Answer]], Callable[Given,
             actor = named["actor"]
             assert isinstance(actor, Viewer)  # noqa: S101  # every verb takes it by name
             if is_machine(actor):
-                record(
+                team = named.get("team") or getattr(named.get("membership"), "team", None)
+                namespace = named.get("namespace") or getattr(named.get("grant"), "namespace", None)
+                actor.record(
                     Kind.PERMISSION_REFUSED,
-                    actor_id=actor.user_id,
-                    token_id=actor.token_id,
-                    subject=_subject(named),
+                    subject=f"team/{team}" if team else str(namespace or named.get("release") or ""),
                     needed=f"a person, to {act}",
                     held="service account",
                 )
@@ -49,10 +48,8 @@ def refuse_token(actor: Viewer, act: str, *, subject: str, hint: str) -> None:
     """Raise RoleRequired if the actor sent a token, which cannot confirm anything."""
     if actor.token is None:
         return
-    record(
+    actor.record(
         Kind.PERMISSION_REFUSED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=subject,
         needed=f"a confirmation by a person, to {act}",
         held=f"a token of scope {actor.token.scope}",
@@ -65,9 +62,3 @@ def is_machine(viewer: Viewer) -> bool:
     if viewer.user is None or not viewer.user.is_service:
         return False
     return viewer.token is None or not viewer.token.manages_people
-
-
-def _subject(named: Mapping[str, Any]) -> str:
-    team = named.get("team") or getattr(named.get("membership"), "team", None)
-    namespace = named.get("namespace") or getattr(named.get("grant"), "namespace", None)
-    return f"team/{team}" if team else str(namespace or named.get("release") or "")

@@ -6,8 +6,9 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from apps.accounts.admin.actors import actor_of
+from apps.accounts.identity.sign_on import providers
 from apps.accounts.models import GroupMapping
-from apps.accounts.people import group_roles, sign_on
+from apps.accounts.people import group_roles
 from apps.admin_base import LarderAdmin
 
 
@@ -17,7 +18,7 @@ class GroupMappingForm(forms.ModelForm[GroupMapping]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "issuer" in self.fields:  # not on the page that only shows a row
-            named = [(provider.issuer, f"{provider.name} ({provider.id})") for provider in sign_on.providers()]
+            named = [(provider.issuer, f"{provider.name} ({provider.id})") for provider in providers.configured()]
             self.fields["issuer"].choices = named  # type: ignore[attr-defined]  # of a ChoiceField
 
     def clean(self) -> dict[str, Any]:
@@ -49,7 +50,7 @@ class GroupMappingAdmin(LarderAdmin[GroupMapping]):
         return False
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return bool(sign_on.providers() and request.user.is_active and getattr(request.user, "is_superuser", False))
+        return bool(providers.configured() and request.user.is_active and getattr(request.user, "is_superuser", False))
 
     def has_delete_permission(self, request: HttpRequest, _obj: Any = None) -> bool:
         return bool(request.user.is_active and getattr(request.user, "is_superuser", False))

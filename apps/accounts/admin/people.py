@@ -14,7 +14,7 @@ from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.entry import EntryPage
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.accounts.models import Invitation, Role, User
-from apps.accounts.people import accounts, deactivation, invitations, service_accounts
+from apps.accounts.people import accounts, invitations, service_accounts
 from apps.admin_base import LarderAdmin
 
 ROLE_HELP = (
@@ -119,7 +119,7 @@ class UserAdmin(EntryPage):
             permissions=form.cleaned_data.get("user_permissions"),
             roles=form.cleaned_data.get("groups"),
         )
-        if not obj.is_active and (behind := deactivation.left_behind(obj)):
+        if not obj.is_active and (behind := accounts.left_behind(obj)):
             # Deactivation must take effect at once, so warn afterwards instead of asking before.
             self.message_user(request, f"Staff must look after this now: {obj} was {behind}.", messages.WARNING)
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from apps.accounts.access import epoch
-from apps.accounts.identity import passwords, sessions, sign_ins
+from apps.accounts.identity import sessions, sign_ins
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -25,13 +25,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         """
         attempt = sign_ins.count_password(request, str(credentials.get("username", "")))
         user = super().authenticate(request, **credentials)
-        if not (isinstance(user, User) and user.is_active and passwords.count_for(user)):
+        if not (isinstance(user, User) and user.is_active and sign_ins.password_counts(user)):
             return None
         attempt.give_back()
         return user
 
     def reauthenticate(self, user: User, password: str) -> bool:
-        return passwords.count_for(user) and bool(super().reauthenticate(user, password))
+        return sign_ins.password_counts(user) and bool(super().reauthenticate(user, password))
 
     def post_login(
         self, request: HttpRequest, user: User, *, signal_kwargs: dict[str, Any] | None, **more: Any

@@ -18,8 +18,8 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import sessions, tokens
-from apps.accounts.login_rows import LoginCode
 from apps.accounts.models import ApiToken, Scope
+from apps.accounts.rows import LoginCode
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Invalid, RegistryError
@@ -125,11 +125,24 @@ def redeem(fields: Mapping[str, str], *, agent: str, address: str) -> tuple[ApiT
         row = rows.filter(digest=_digest(fields.get("code", ""))).first()
         if row is None:
             raise GrantRefused("This code is unknown.", hint="Log in again.")
-        reason = _reason_to_refuse(row, fields)
-        if reason:
-            _refuse(row, reason)
-        else:
+        checks = (
+            (row.used_at is not None, "was used before; a token that it gave is revoked"),
+            (row.expires_at <= timezone.now(), "has expired"),
+            (fields.get("redirect_uri") != row.redirect_uri, "was given to another redirect_uri"),
+            (
+                not _proves(fields.get("code_verifier", ""), row.challenge),
+                "was given to another client: code_verifier does not match",
+            ),
+            (not row.user.is_active, "belongs to an account that was deactivated"),
+            (not sessions.is_signed_in(row.session, row.user), "was allowed by someone who has signed out since"),
+        )
+        reason = next((reason for fails, reason in checks if fails), "")
+        if not reason:
             return _token_for(row, agent=agent, address=address)
+        LoginCode.objects.filter(pk=row.pk, used_at=None).update(used_at=timezone.now())
+        if row.token is not None:
+            tokens.revoke(token=row.token, actor=NOBODY)
+        record(Kind.LOGIN_REFUSED, actor_id=row.user_id, subject=f"login/{row.pk}", reason=reason)
     raise GrantRefused(f"This code {reason}.", hint="Log in again.")
 
 
@@ -139,39 +152,12 @@ def machine_of(browser: str, viewer: Viewer) -> str:
     return rows.order_by("-pk").values_list("machine", flat=True).first() or ""
 
 
-def prune() -> int:
-    """Delete old codes; return how many."""
-    return LoginCode.objects.filter(expires_at__lt=timezone.now() - CODE_MEMORY).delete()[0]
-
-
-def _reason_to_refuse(row: LoginCode, fields: Mapping[str, str]) -> str:
-    checks = (
-        (row.used_at is not None, "was used before; a token that it gave is revoked"),
-        (row.expires_at <= timezone.now(), "has expired"),
-        (fields.get("redirect_uri") != row.redirect_uri, "was given to another redirect_uri"),
-        (
-            not _proves(fields.get("code_verifier", ""), row.challenge),
-            "was given to another client: code_verifier does not match",
-        ),
-        (not row.user.is_active, "belongs to an account that was deactivated"),
-        (not sessions.is_signed_in(row.session, row.user), "was allowed by someone who has signed out since"),
-    )
-    return next((reason for fails, reason in checks if fails), "")
-
-
 def _proves(verifier: str, challenge: str) -> bool:
     """Compare by RFC 7636, section 4.6."""
     if not _VERIFIER.fullmatch(verifier):
         return False
     digest = hashlib.sha256(verifier.encode()).digest()
     return hmac.compare_digest(base64.urlsafe_b64encode(digest).rstrip(b"=").decode(), challenge)
-
-
-def _refuse(row: LoginCode, reason: str) -> None:
-    LoginCode.objects.filter(pk=row.pk, used_at=None).update(used_at=timezone.now())
-    if row.token is not None:
-        tokens.revoke(token=row.token, actor=NOBODY)
-    record(Kind.LOGIN_REFUSED, actor_id=row.user_id, subject=f"login/{row.pk}", reason=reason)
 
 
 def _token_for(row: LoginCode, *, agent: str, address: str) -> tuple[ApiToken, str]:

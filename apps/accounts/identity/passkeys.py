@@ -56,7 +56,7 @@ def request_options(user: User) -> dict[str, Any]:
 
 
 @transaction.atomic
-def add(*, request: HttpRequest, user: User, name: str, credential: object) -> list[str]:
+def add(*, request: HttpRequest, user: User, name: str, credential: Any) -> list[str]:
     """Store a new passkey; return recovery codes, once, if the person had none. Raises Invalid and Conflict."""
     from allauth.mfa.webauthn.internal import auth
 
@@ -65,7 +65,11 @@ def add(*, request: HttpRequest, user: User, name: str, credential: object) -> l
         raise Conflict(f"You have {MAX_PASSKEYS} passkeys already.", hint="Remove one that you no longer use.")
     name = " ".join(name.split())[:MAX_NAME_CHARACTERS] or "Passkey"
     try:
-        answer = _necessary(credential)
+        # The fields that are read again; clients send more.
+        response = {field: credential["response"][field] for field in ("clientDataJSON", "attestationObject")}
+        answer = {field: credential[field] for field in ("id", "rawId", "type")} | {"response": response}
+        if len(json.dumps(answer)) > MAX_CHARACTERS:
+            raise ValueError("too long")
         auth.complete_registration(answer)
         row = auth.WebAuthn.add(user, name, answer).instance
     except (ValidationError, *HOSTILE):
@@ -93,12 +97,3 @@ def is_user_verified(credential: Any) -> bool:
 
     answer = AuthenticationResponse.from_dict(credential)
     return bool(answer.response.authenticator_data.is_user_verified())
-
-
-def _necessary(credential: Any) -> dict[str, Any]:
-    """The fields that are read again; clients send more. Raises one of HOSTILE."""
-    response = {name: credential["response"][name] for name in ("clientDataJSON", "attestationObject")}
-    answer = {name: credential[name] for name in ("id", "rawId", "type")} | {"response": response}
-    if len(json.dumps(answer)) > MAX_CHARACTERS:
-        raise ValueError("too long")
-    return answer

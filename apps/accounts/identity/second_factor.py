@@ -112,7 +112,7 @@ def is_missing(request: HttpRequest, user: User) -> bool:
     return settings.SECOND_FACTOR != "off" and not sessions.has_second_factor(request, user) and is_required_of(user)
 
 
-def begin(request: HttpRequest, *, again: bool = False) -> str:
+def start_app_setup(request: HttpRequest, *, again: bool = False) -> str:
     """Return the secret for the person's app; the same one until it is confirmed, or `again`."""
     adapter = SecondFactorAdapter()
     kept = None if again else request.session.get(_SETTING_UP)
@@ -140,7 +140,7 @@ def add(*, request: HttpRequest, user: User, digits: str) -> list[str]:
     lock(request, user)
     if has_app(user):
         raise Conflict("You have an authenticator app already.", hint="Remove it first.")
-    secret = begin(request)
+    secret = start_app_setup(request)
     if not validate_totp_code(secret, digits):
         raise Invalid("This is not the code that the app shows now.", hint="Check the clock of your phone.")
     row = TOTP.activate(user, secret).instance

@@ -1,12 +1,10 @@
 """Browser sessions, by the digests under which they are stored: list them and end them."""
 
-import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-import structlog
 from allauth.account.authentication import get_authentication_records
 from allauth.account.internal.flows.login import record_authentication
 from allauth.mfa.models import Authenticator
@@ -18,14 +16,12 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from apps.accounts.access import epoch
-from apps.accounts.access.gate import Viewer
+from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity.hashed_sessions import digest_of
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 
-BATCH_SIZE = 1000
-MAX_SECONDS = 100.0
 MAX_AGENT_LENGTH = 300
 # How long a proof of who one is counts for acts that ask for a fresh one.
 PROOF_LIFETIME = timedelta(minutes=10)
@@ -33,8 +29,6 @@ _DESCRIPTION = "sign-in"
 _SECOND_FACTOR = "second-factor-seen"
 SIGN_ON = "sign-on"
 CONFIRMED = "confirmed-at"
-
-log = structlog.get_logger("larder.accounts")
 
 
 def end_all(user: User) -> int:
@@ -149,13 +143,7 @@ def end_for(*, user: User, actor: Viewer, digest: str | None = None, besides: st
         if count:
             epoch.advance()
     if count:
-        record(
-            Kind.SESSIONS_ENDED,
-            actor_id=actor.user_id,
-            token_id=actor.token_id,
-            subject=f"user/{user.pk}",
-            count=count,
-        )
+        actor.record(Kind.SESSIONS_ENDED, subject=f"user/{user.pk}", count=count)
     return count
 
 
@@ -185,6 +173,11 @@ def digest_of_request(request: HttpRequest) -> str:
     return digest_of(cookie) if cookie else ""
 
 
+def session_viewer(request: HttpRequest) -> Viewer:
+    """Return the viewer of a page, by session."""
+    return Viewer(user=request.user, session=digest_of_request(request)) if isinstance(request.user, User) else NOBODY
+
+
 def is_signed_in(digest: str, user: User) -> bool:
     """Check that the session has not ended or expired and the password is the same."""
     row = Session.objects.filter(pk=digest, expire_date__gt=timezone.now()).first()
@@ -197,17 +190,3 @@ def _is_of(data: Mapping[str, Any], user: User) -> bool:
         return False
     known = [user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()]
     return any(constant_time_compare(data.get(HASH_SESSION_KEY, ""), accepted) for accepted in known)
-
-
-def prune() -> int:
-    """Delete expired sessions in batches; Django keeps them for ever."""
-    deadline, pruned = time.monotonic() + MAX_SECONDS, 0
-    while time.monotonic() < deadline:
-        expired = Session.objects.filter(expire_date__lt=timezone.now()).order_by("expire_date")
-        keys = list(expired.values_list("pk", flat=True)[:BATCH_SIZE])
-        pruned += Session.objects.filter(pk__in=keys, expire_date__lt=timezone.now()).delete()[0]
-        if len(keys) < BATCH_SIZE:
-            break
-    if pruned:
-        log.info("sessions_pruned", rows=pruned)
-    return pruned

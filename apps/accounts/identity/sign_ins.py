@@ -1,9 +1,12 @@
-"""Audit rows for successful and failed sign-ins, from Django's signals; the limits on guessing."""
+"""Whose passwords count, the limits on guessing them, and audit rows for successful and failed sign-ins, from Django's
+signals.
+"""
 
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -23,6 +26,16 @@ TIMES_BY_NAME = 4
 TIMES_BY_SIGN_ON = 100
 # Where somebody has signed in lately, guesses from elsewhere do not count against them.
 KNOWN_ADDRESS_LIFETIME = timedelta(days=30)
+
+
+def password_counts(user: User) -> bool:
+    """By LARDER_LOCAL_SIGN_IN."""
+    return bool(settings.LOCAL_SIGN_IN == "on" or (settings.LOCAL_SIGN_IN == "staff" and user.is_staff))
+
+
+def has_password(user: User) -> bool:
+    """Tell whether the person can sign in with a password."""
+    return user.has_usable_password() and password_counts(user)
 
 
 def count_password(request: HttpRequest, name: str) -> throttling.Attempt:

@@ -5,7 +5,7 @@ import re
 import secrets
 import string
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from django.conf import settings
@@ -20,11 +20,13 @@ from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound
+from apps.lib.text.redaction import redact
 
 # For secret scanners. After the second underscore: 36 random characters, then the check value of all before it.
 # Kinds: u person, s service, c CI run, l `tofu login`.
 TOKEN_PATTERN = r"\blrd_[uscl]_[0-9A-Za-z]{42}\b"  # noqa: S105
 SERVICE_TOKENS = 2
+MAX_LEAK_URL_LENGTH = 300
 LONGEST_LIFETIME = timedelta(days=365)
 # `created_at` is written a moment after `expires_at` was computed, by a clock that may have been set back.
 _CLOCK_STEP = timedelta(minutes=5)
@@ -104,10 +106,8 @@ def issue(
             created_by_token=actor.token,
         )
         token.namespaces.set(limited_to)
-        record(
+        actor.record(
             Kind.TOKEN_ISSUED,
-            actor_id=actor.user_id,
-            token_id=actor.token_id,
             subject=f"token/{token.pk}",
             user=user.pk,
             scope=scope,
@@ -141,13 +141,7 @@ def revoke(*, token: ApiToken, actor: Viewer) -> None:
         return
     token.revoked_at = now
     epoch.advance()
-    record(
-        Kind.TOKEN_REVOKED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=f"token/{token.pk}",
-        user=token.user_id,
-    )
+    actor.record(Kind.TOKEN_REVOKED, subject=f"token/{token.pk}", user=token.user_id)
 
 
 @transaction.atomic
@@ -262,3 +256,21 @@ def _check(label: str, scope: str, only_name: str, lifetime: timedelta) -> None:
             f"A token of scope {scope} is valid for 1 to {longest.days} days, not {lifetime.days}.",
             hint="Choose fewer days, and renew it before it expires.",
         )
+
+
+def report_leaks(found: Mapping[str, str]) -> set[str]:
+    """Revoke those texts that are tokens, by {text: where it was found}; return them. One query for all others.
+
+    To know a token is the proof that it leaked, so whoever has it may end it. Tokens that ended before are tokens too:
+    their owner learns that they leaked.
+    """
+    digests = {digest_of(text): text for text in found if is_well_formed(text)}
+    rows = list(ApiToken.objects.filter(digest__in=digests).order_by("pk")) if digests else []
+    for token in rows:
+        url = redact(found[digests[token.digest]])[:MAX_LEAK_URL_LENGTH]
+        with transaction.atomic():
+            unreported = ApiToken.objects.filter(pk=token.pk, leaked_at=None)
+            if unreported.update(leaked_at=timezone.now(), leaked_url=url):  # the first report counts
+                revoke(token=token, actor=NOBODY)
+                record(Kind.TOKEN_LEAKED, actor_id=None, subject=f"token/{token.pk}", user=token.user_id, url=url)
+    return {digests[token.digest] for token in rows}

@@ -1,16 +1,19 @@
-"""Verbs with which operators change an account: sign-in, rights in the admin, password, name."""
+"""Verbs with which operators change an account (sign-in, rights, password, name), and what a person leaves behind."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
 
 from apps.accounts.access import epoch
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import User
-from apps.accounts.people import deactivation
+from apps.accounts.identity import sessions
+from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User
+from apps.accounts.people import invitations
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import Conflict, NotFound, RoleRequired
 
 FLAGS = ("is_active", "is_staff", "is_superuser")
@@ -75,15 +78,13 @@ def change(
     if new:
         User.objects.filter(pk=row.pk).update(**new)
     if "is_active" in new and not is_active:
-        deactivation.lock_out(user=row, actor=actor)
+        lock_out(user=row, actor=actor)
     if before != after:
         row.user_permissions.set(after)
     if roles_before != roles_after:
         row.groups.set(Group.objects.filter(name__in=roles_after))
-    record(
+    actor.record(
         Kind.USER_CHANGED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=f"user/{row.pk}",
         changes={flag: list(pair) for flag, pair in changes.items()},
         permissions_given=sorted(after - before),
@@ -118,17 +119,56 @@ def set_password(*, user: User, actor: Viewer, password: str) -> None:
     row.set_password(password)
     row.save(update_fields=["password"])
     epoch.advance()  # a new password ends all sessions
-    record(Kind.PASSWORD_CHANGED, actor_id=actor.user_id, token_id=actor.token_id, subject=f"user/{row.pk}")
+    actor.record(Kind.PASSWORD_CHANGED, subject=f"user/{row.pk}")
 
 
 @transaction.atomic
 def rename(*, user: User, actor: Viewer, full_name: str) -> None:
     """Change a person's full name. The audit row, which outlives the person, does not contain it."""
     User.objects.filter(pk=user.pk).update(first_name=full_name, last_name="")
-    record(
-        Kind.USER_CHANGED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
-        subject=f"user/{user.pk}",
-        changes={"full_name": "changed"},
+    actor.record(Kind.USER_CHANGED, subject=f"user/{user.pk}", changes={"full_name": "changed"})
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    namespaces: list[Namespace]
+    teams: list[Team]
+
+    def __bool__(self) -> bool:
+        return bool(self.namespaces or self.teams)
+
+    def __str__(self) -> str:
+        parts = []
+        if self.namespaces:
+            parts.append("the only owner of " + ", ".join(namespace.name for namespace in self.namespaces))
+        if self.teams:
+            parts.append("the only manager of " + ", ".join(f"the team {team.name}" for team in self.teams))
+        return " and ".join(parts)
+
+
+def left_behind(user: User) -> LeftBehind:
+    """Return the namespaces and teams without an active owner or manager besides this person."""
+    teams = Membership.objects.filter(user=user)
+    owned = Grant.objects.filter(Q(user=user) | Q(team__in=teams.values("team")), role=Role.OWNER)
+    others = Grant.objects.active_owners(besides=user)
+    namespaces = Namespace.objects.filter(pk__in=owned.values("namespace")).exclude(pk__in=others.values("namespace"))
+    managers = Membership.objects.filter(is_manager=True, user__is_active=True).exclude(user=user)
+    managed = Team.objects.filter(pk__in=teams.filter(is_manager=True).values("team"))
+    return LeftBehind(
+        namespaces=list(namespaces.alphabetical()),
+        teams=list(managed.exclude(pk__in=managers.values("team")).alphabetical()),
     )
+
+
+def lock_out(*, user: User, actor: Viewer) -> None:
+    """End sessions and open invitations, in the transaction of the verb that deactivates the account.
+
+    Inactive accounts have no valid tokens or sessions anyway (`tokens.identify`). Sessions are deleted so that an
+    account that is activated again is not still signed in somewhere.
+    """
+    sessions.end_all(user)
+    epoch.advance()  # for the tokens
+    for invitation in Invitation.objects.filter(
+        created_by=user, used_at=None, revoked_at=None, expires_at__gt=timezone.now()
+    ).order_by("pk"):
+        invitations.revoke(invitation=invitation, actor=actor)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.accounts.models import GroupAssignment, GroupMapping, Membership, StaffRole, Team, User
+from apps.accounts.models import GroupAssignment, GroupMapping, Membership, StaffRole, User
 from apps.accounts.people import teams
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
@@ -29,7 +29,10 @@ def apply(*, user: User, issuer: str, groups: Iterable[str]) -> None:
     for team_id in sorted(has.keys() - wanted.keys(), key=str):
         _end(row, has[team_id], issuer)
     for team_id in sorted(wanted.keys(), key=str):
-        _give(row, wanted[team_id], issuer, is_assigned=team_id in has)
+        if not Membership.objects.filter(user=row, team=team_id).exists():  # by an earlier sign-in, or by hand
+            teams.add(team=wanted[team_id], user=row, actor=NOBODY)
+            if team_id not in has:
+                GroupAssignment.objects.create(user=row, issuer=issuer, team=wanted[team_id])
     roles = {mapping.staff_role for mapping in mappings if mapping.staff_role}
     role = next((one for one in (StaffRole.OPERATOR, StaffRole.AUDITOR) if one in roles), None)
     _set_staff_role(row, assigned.filter(team=None).first(), role, issuer)
@@ -66,14 +69,6 @@ def _record(kind: Kind, mapping: GroupMapping, actor: Viewer) -> None:
         team=mapping.team.name if mapping.team else "",
         staff_role=mapping.staff_role,
     )
-
-
-def _give(user: User, team: Team, issuer: str, *, is_assigned: bool) -> None:
-    if Membership.objects.filter(user=user, team=team).exists():
-        return  # by an earlier sign-in, or by hand
-    teams.add(team=team, user=user, actor=NOBODY)
-    if not is_assigned:
-        GroupAssignment.objects.create(user=user, issuer=issuer, team=team)
 
 
 def _end(user: User, assignment: GroupAssignment, issuer: str) -> None:

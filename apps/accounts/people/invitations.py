@@ -69,10 +69,8 @@ def invite(
         created_by_token=actor.token,
         expires_at=timezone.now() + settings.INVITATION_LIFETIME,
     )
-    record(
+    actor.record(
         Kind.USER_INVITED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=f"invitation/{invitation.pk}",
         namespace=namespace.name if namespace else "",
         role=role.label.lower() if role else "",
@@ -135,12 +133,7 @@ def revoke(*, invitation: Invitation, actor: Viewer) -> None:
     now = timezone.now()
     if Invitation.objects.filter(pk=invitation.pk, used_at=None, revoked_at=None).update(revoked_at=now) == 1:
         epoch.advance()
-        record(
-            Kind.USER_INVITATION_REVOKED,
-            actor_id=actor.user_id,
-            token_id=actor.token_id,
-            subject=f"invitation/{invitation.pk}",
-        )
+        actor.record(Kind.USER_INVITATION_REVOKED, subject=f"invitation/{invitation.pk}")
 
 
 def check_username(username: str) -> str:

@@ -16,7 +16,6 @@ from apps.accounts.access.people_only import people_only, refuse_token
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Membership, Scope, Team, User
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid, NotFound
 
 MAX_NAME_LENGTH = 40
@@ -86,22 +85,18 @@ def allow_manage(*, account: User, allowed: bool, actor: Viewer) -> None:
     if allowed:
         act, hint = "allow a service account the scope manage", "Sign in, and allow it on the account's page."
         refuse_token(actor, act, subject=f"user/{account.pk}", hint=hint)
-    _allow_manage(account, allowed=allowed, actor=actor)
-
-
-@transaction.atomic
-def _allow_manage(account: User, *, allowed: bool, actor: Viewer) -> None:
-    row = User.objects.select_for_update().get(pk=account.pk)
-    if not row.is_service or row.service_of is None or not row.is_active:
-        raise NotFound("There is no such service account.", hint="The team's page has the list.")
-    if row.may_manage == allowed:
-        return
-    User.objects.filter(pk=row.pk).update(may_manage=allowed)
-    account.may_manage = allowed
-    if not allowed:
-        for token in ApiToken.objects.filter(user=row, scope=Scope.MANAGE, revoked_at=None).order_by("pk"):
-            tokens.revoke(token=token, actor=actor)
-    _record(Kind.SERVICE_ACCOUNT_CHANGED, row.service_of, row, actor, may_manage=allowed)
+    with transaction.atomic():  # the audit row of a refusal stays
+        row = User.objects.select_for_update().get(pk=account.pk)
+        if not row.is_service or row.service_of is None or not row.is_active:
+            raise NotFound("There is no such service account.", hint="The team's page has the list.")
+        if row.may_manage == allowed:
+            return
+        User.objects.filter(pk=row.pk).update(may_manage=allowed)
+        account.may_manage = allowed
+        if not allowed:
+            for token in ApiToken.objects.filter(user=row, scope=Scope.MANAGE, revoked_at=None).order_by("pk"):
+                tokens.revoke(token=token, actor=actor)
+        _record(Kind.SERVICE_ACCOUNT_CHANGED, row.service_of, row, actor, may_manage=allowed)
 
 
 def with_warnings(accounts: QuerySet[User]) -> QuerySet[User]:
@@ -143,4 +138,4 @@ def account_named(team: Team, name: str) -> User:
 
 def _record(kind: Kind, team: Team, account: User, actor: Viewer, **detail: bool) -> None:
     subject = f"team/{team.name}/{account.pk}"
-    record(kind, actor_id=actor.user_id, token_id=actor.token_id, subject=subject, name=account.username, **detail)
+    actor.record(kind, subject=subject, name=account.username, **detail)

@@ -6,56 +6,80 @@ An account belongs to (issuer, subject), never to a name or an e-mail address: t
 import re
 import secrets
 import unicodedata
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
-from allauth.socialaccount.models import SocialAccount
-from django.conf import settings
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.models import SocialAccount, SocialLogin
 from django.contrib.auth.hashers import make_password
 from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponseRedirect
+from django.urls import reverse
+from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity import passwords
+from apps.accounts.identity import sessions, sign_ins
+from apps.accounts.identity.sign_on import providers
+from apps.accounts.identity.sign_on.adapter import ProviderAdapter
+from apps.accounts.identity.sign_on.providers import Identity
 from apps.accounts.models import GroupMapping, User
 from apps.accounts.people import group_roles, invitations
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
-from apps.lib.settings_values.saml import AnyProvider
 
-MAX_GROUPS = 5000
+# A sign-in at the provider that is older than this by its own clock does not confirm anything.
+CONFIRMATION_LEEWAY_SECONDS = 60
 _TRIES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """What a provider says of a person, checked."""
+class SignOnAdapter(ProviderAdapter):
+    """SOCIALACCOUNT_ADAPTER."""
 
-    provider: AnyProvider
-    subject: str
-    groups: frozenset[str]
-    wished_name: str = ""
-    full_name: str = ""
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Decide whose account it is, before allauth signs anybody in."""
+        identity, state = sociallogin.identity, sociallogin.state
+        match state.get("process"):
+            case "connect":
+                connect(user=_same_person(request, state), identity=identity)
+                raise ImmediateHttpResponse(HttpResponseRedirect(reverse("portal:account")))
+            case "confirm":
+                user = _same_person(request, state)
+                if account_of(identity.provider.issuer, identity.subject) != user:
+                    raise RoleRequired(
+                        f"You signed in at {identity.provider.name} as somebody else.",
+                        hint="Sign in there with the identity of this account.",
+                    )
+                at = _confirmed_at(sociallogin.claims, state)
+                sessions.confirm(request, at=at)
+                if identity.provider.saw_second_factor(sociallogin.claims):
+                    sessions.remember_second_factor(request, at=at)
+                raise ImmediateHttpResponse(HttpResponseRedirect(state.get("next") or reverse("portal:home")))
+        sociallogin.user = sociallogin.account.user = admit(identity)
+        at = sociallogin.claims.get("auth_time")
+        state[sessions.SIGN_ON] = {
+            "issuer": identity.provider.issuer,
+            "sid": str(sociallogin.claims.get("sid") or ""),
+            "at": min(float(at), timezone.now().timestamp()) if isinstance(at, int | float) else 0,
+            "second_factor": identity.provider.saw_second_factor(sociallogin.claims),
+        }
 
 
-def providers() -> tuple[AnyProvider, ...]:
-    return (*settings.OIDC_PROVIDERS, *settings.SAML_PROVIDERS)
+def _same_person(request: HttpRequest, state: dict[str, Any]) -> User:
+    """The session may have changed hands while its person was at the provider."""
+    if not isinstance(request.user, User) or request.user.pk != state.get("user"):
+        raise Invalid("This sign-in was begun by somebody else.", hint="Sign in and start again.")
+    return request.user
 
 
-def identity_of(provider: AnyProvider, claims: Mapping[str, Any]) -> Identity:
-    """Read the claims of an id token, or what an assertion says under the same names.
-
-    Raises Invalid if the groups are not all there or are no list.
-    """
-    names = [str(claims[name]) for name in ("preferred_username", "email", "nickname") if claims.get(name)]
-    return Identity(
-        provider=provider,
-        subject=str(claims["sub"]),
-        groups=_groups(provider, claims),
-        wished_name=names[0] if names else "",
-        full_name="".join(letter for letter in str(claims.get("name") or "") if letter.isprintable())[:150],
-    )
+def _confirmed_at(claims: dict[str, Any], state: dict[str, Any]) -> float:
+    """Return the time of the sign-in at the provider, which was asked for a new one. Raises RoleRequired."""
+    now, said = timezone.now().timestamp(), claims.get("auth_time")
+    if said is None:
+        return now
+    if not isinstance(said, int | float) or said < state["begun"] - CONFIRMATION_LEEWAY_SECONDS:
+        raise RoleRequired("The provider did not ask you to sign in again.", hint="Sign out there, and try again.")
+    return min(now, float(said))
 
 
 def admit(identity: Identity) -> User:
@@ -106,32 +130,13 @@ def disconnect(*, user: User, account_id: int, actor: Viewer) -> None:
     row = SocialAccount.objects.filter(user=user, pk=account_id).first()
     if row is None:
         raise NotFound("Your account is not connected to this.", hint="The account page has the list.")
-    known = {provider.issuer for provider in providers()}
+    known = {provider.issuer for provider in providers.configured()}
     others = SocialAccount.objects.filter(user=user, provider__in=known).exclude(pk=row.pk)
-    if not others.exists() and not passwords.has_one(user):
+    if not others.exists() and not sign_ins.has_password(user):
         raise Conflict("This is the only way in which you can sign in.", hint="Ask an operator for a password first.")
     group_roles.apply(user=user, issuer=row.provider, groups=())
     row.delete()
     record(Kind.IDENTITY_DISCONNECTED, actor_id=actor.user_id, subject=f"user/{user.pk}", issuer=row.provider)
-
-
-def _groups(provider: AnyProvider, claims: Mapping[str, Any]) -> frozenset[str]:
-    claim = provider.groups_claim
-    elsewhere = claims.get("_claim_names")
-    if isinstance(elsewhere, Mapping) and claim in elsewhere:
-        # Entra ID, for people with more than 200 groups. Without the list their roles would end.
-        raise Invalid(
-            f"{provider.name} does not send all of your groups, because they are too many.",
-            hint="An administrator there can limit the groups claim to the groups assigned to Larder.",
-        )
-    said = claims.get(claim) or []
-    listed = [said] if isinstance(said, str) else said
-    if not isinstance(listed, list) or len(listed) > MAX_GROUPS or not all(isinstance(one, str) for one in listed):
-        raise Invalid(
-            f"The claim {claim} of {provider.name} is no list of groups.",
-            hint="LARDER_OIDC_GROUPS_CLAIMS or LARDER_SAML_GROUPS_ATTRIBUTES names it.",
-        )
-    return frozenset(listed)
 
 
 def _join(identity: Identity) -> User:
@@ -141,7 +146,8 @@ def _join(identity: Identity) -> User:
             f"Nobody has connected this identity of {provider.name} to an account.",
             hint="Sign in another way and connect it on your account page, or ask an operator.",
         )
-    if provider.new_accounts == "groups" and not _is_mapped(provider, identity.groups):
+    mapped = GroupMapping.objects.filter(issuer=provider.issuer).values_list("group", flat=True)
+    if provider.new_accounts == "groups" and identity.groups.isdisjoint(mapped):
         raise RoleRequired(
             f"None of your groups at {provider.name} gives access to Larder.",
             hint="Ask an operator, who maps groups to teams in the admin.",
@@ -154,11 +160,6 @@ def _join(identity: Identity) -> User:
             if found is not None:
                 return found
     raise Conflict("No user name is free for you.", hint="Try again.")
-
-
-def _is_mapped(provider: AnyProvider, groups: Iterable[str]) -> bool:
-    mapped = set(GroupMapping.objects.filter(issuer=provider.issuer).values_list("group", flat=True))
-    return not mapped.isdisjoint(groups)
 
 
 @transaction.atomic

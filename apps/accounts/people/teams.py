@@ -7,15 +7,13 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from apps.accounts import namespaces
-from apps.accounts.access import gate
+from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer, visible_namespaces, visible_teams
 from apps.accounts.access.people_only import people_only
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts
-from apps.accounts.team_rows import DeletedTeam
+from apps.accounts.rows import DeletedTeam
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
@@ -33,17 +31,12 @@ def check_name(name: str) -> None:
         raise Invalid(f"The name {name} is a part of Larder's own URLs.", hint="Choose another.")
 
 
-def creation_refused(actor: Viewer) -> str:
-    """Return why the viewer may not create teams, empty if they may. The rule is that of namespaces."""
-    return namespaces.creation_refused(actor, "a team")
-
-
 def create(*, name: str, actor: Viewer, description: str = "") -> Team:
     """Create a team with its creator as first manager. The name of a deleted team stays taken.
 
     Raises Invalid, Conflict, CredentialsRequired or RoleRequired.
     """
-    refused = creation_refused(actor)
+    refused = operators.creation_refused(actor, "a team")
     if actor.user is None:
         raise CredentialsRequired(refused, hint="Sign in, or send an API token with the scope manage.")
     if refused:
@@ -113,7 +106,9 @@ def set_manager(*, membership: Membership, is_manager: bool, actor: Viewer) -> N
     Raises Invalid for a service account.
     """
     _locked(membership.team_id)
-    row = _row_of(membership)
+    row = Membership.objects.select_related("team", "user").filter(pk=membership.pk).first()
+    if row is None:
+        raise NotFound("This person is no longer in the team.", hint="The team's page has the list.")
     if row.is_manager == is_manager:
         return
     if is_manager:
@@ -138,7 +133,8 @@ def remove(*, membership: Membership, actor: Viewer) -> None:
         return
     team = row.team
     _keep_a_manager(row, actor)
-    if row.user.is_active and not _people_of(team).exclude(pk=row.pk).exists():
+    others = team.memberships.filter(user__is_active=True, user__is_service=False).exclude(pk=row.pk)
+    if row.user.is_active and not others.exists():
         _keep_owners(team, owned, f"Without {row.user} the team {team} has nobody left, and it")
     row.delete()
     _record(Kind.TEAM_MEMBER_REMOVED, team, actor, user=row.user_id)
@@ -224,17 +220,6 @@ def _locked_with_namespaces(pk: int) -> list[Namespace]:
     return locked
 
 
-def _people_of(team: Team) -> QuerySet[Membership]:
-    return team.memberships.filter(user__is_active=True, user__is_service=False)
-
-
-def _row_of(membership: Membership) -> Membership:
-    row = Membership.objects.select_related("team", "user").filter(pk=membership.pk).first()
-    if row is None:
-        raise NotFound("This person is no longer in the team.", hint="The team's page has the list.")
-    return row
-
-
 def _keep_a_manager(leaving: Membership, actor: Viewer) -> None:
     if not leaving.is_manager or gate.operates(actor):
         return
@@ -261,4 +246,4 @@ def _check_description(description: str) -> None:
 
 
 def _record(kind: Kind, team: Team, actor: Viewer, **detail: object) -> None:
-    record(kind, actor_id=actor.user_id, token_id=actor.token_id, subject=f"team/{team.name}", **detail)
+    actor.record(kind, subject=f"team/{team.name}", **detail)

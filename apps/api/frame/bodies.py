@@ -7,10 +7,15 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.serializers import Serializer
 
-from apps.api.frame.base import Unreadable
 from apps.lib.digests import counted
-from apps.lib.errors import Invalid
+from apps.lib.errors import Invalid, RegistryError
 from apps.lib.net.bodies import chunks
+
+
+class Unreadable(RegistryError):
+    """The body has the wrong format for this endpoint."""
+
+    code = "unreadable"
 
 
 def read_json(request: Request) -> dict[str, Any]:
@@ -19,11 +24,15 @@ def read_json(request: Request) -> dict[str, Any]:
     pieces = counted(chunks(request.META), limit=limit, what="The JSON body", setting="LARDER_JSON_MAX_BYTES")
     try:
         data = json.loads(b"".join(pieces))
-        _check_text(data)
+        text = json.dumps(data, ensure_ascii=False).encode()
     except RecursionError:
         raise Unreadable("The body is nested too deeply.", hint="Send one flat JSON object.") from None
+    except UnicodeEncodeError:  # "\ud800": JSON can spell what UTF-8 cannot encode
+        raise Unreadable("The body contains half a surrogate pair.", hint="Send Unicode text.") from None
     except ValueError as error:  # also for bad UTF-8 and numbers with too many digits
         raise Unreadable(f"The body is not JSON: {error}", hint="Send one JSON object.") from None
+    if rb"\u0000" in text.replace(rb"\\", b""):  # which PostgreSQL refuses
+        raise Unreadable("The body contains a NUL character.", hint="Send text without it.")
     if not isinstance(data, dict):
         raise Unreadable(f"The body is a JSON {type(data).__name__}.", hint="Send one JSON object.")
     return data
@@ -33,16 +42,6 @@ def refuse_form(request: Request, *, expected: str, hint: str) -> None:
     """Raises Unreadable for a multipart form in place of a raw body."""
     if request.headers.get("Content-Type", "").lower().startswith("multipart/"):
         raise Unreadable(f"The body is a multipart form, expected {expected}.", hint=hint)
-
-
-def _check_text(data: Any) -> None:
-    r"""Refuse "\ud800" and "\u0000", anywhere: JSON can spell what UTF-8 cannot encode and what PostgreSQL refuses."""
-    try:
-        text = json.dumps(data, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise Unreadable("The body contains half a surrogate pair.", hint="Send Unicode text.") from None
-    if rb"\u0000" in text.replace(rb"\\", b""):
-        raise Unreadable("The body contains a NUL character.", hint="Send text without it.")
 
 
 def validated(serializer: type[Serializer[Any]], data: dict[str, Any]) -> dict[str, Any]:

@@ -36,26 +36,11 @@ class Operation:
     files: Collection[str] = ()
 
 
-def operation(
-    summary: str,
-    *,
-    takes: Body | str | None = None,
-    answers: Mapping[int, Shape | None],
-    query: Mapping[str, str] | None = None,
-    headers: Mapping[str, str] | None = None,
-    errors: Mapping[int, str] | None = None,
-    again: str = "",
-    scope: str | None = "read",
-    public: bool = False,
-    idempotent: bool = False,
-    choices: Mapping[str, Collection[str]] | None = None,
-    files: Collection[str] = (),
-) -> Callable[[Method], Method]:
-    def noted(method: Method) -> Method:
-        described = (query or {}, headers or {}, errors or {})
-        more = (choices or {}, files)
-        note = Operation(summary, takes, answers, *described, again, scope, public, idempotent, *more)
-        method.operation = note  # type: ignore[attr-defined]  # read by tests.openapi
+def operation(summary: str, **described: Any) -> Callable[[Method], Method]:
+    """The decorator of a method of a view: the fields of `Operation`."""
+
+    def declared(method: Method) -> Method:
+        method.operation = Operation(summary, **described)  # type: ignore[attr-defined]  # read by ApiView.operation_of
         return method
 
-    return noted
+    return declared

@@ -3,7 +3,7 @@
 A cursor belongs to its list and query; clients follow `next` and read nothing into it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -16,14 +16,14 @@ CURSOR = {"cursor": "From `next` of the page before."}
 _LAST_OFFSET = 10_000_000
 
 
-def page_of(
-    request: Request, what: str, rows: QuerySet[Any] | Sequence[Any], document_of: Callable[[Any], Any]
-) -> dict[str, Any]:
-    """A page of rows in a total order; one row more is read to learn whether there is a next one. Raises Invalid."""
-    offset = _offset(request)
-    found = list(rows[offset : offset + PAGE_SIZE + 1])
-    documents = [document_of(row) for row in found[:PAGE_SIZE]]
-    return {what: documents, "next": next_page(request, str(offset + PAGE_SIZE)) if len(found) > PAGE_SIZE else None}
+def page_of(request: Request, rows: QuerySet[Any] | Sequence[Any]) -> tuple[list[Any], str | None]:
+    """A page of rows in a total order, and `next`; one row more is read to learn whether there is one."""
+    text = request.query_params.get("cursor", "0")
+    if not (text.isascii() and text.isdecimal() and len(text) < len(str(_LAST_OFFSET))):
+        raise Invalid(f"The cursor {text[:40]!a} is not from this list.", hint="Follow `next` of the page before.")
+    end = int(text) + PAGE_SIZE
+    found = list(rows[int(text) : end + 1])
+    return found[:PAGE_SIZE], next_page(request, str(end)) if len(found) > PAGE_SIZE else None
 
 
 def next_page(request: Request, cursor: str) -> str:
@@ -35,10 +35,3 @@ def next_page(request: Request, cursor: str) -> str:
 def text_of(request: Request, name: str) -> str:
     """A parameter without NUL, which PostgreSQL refuses."""
     return str(request.query_params.get(name, "")).replace("\0", "").strip()[:200]
-
-
-def _offset(request: Request) -> int:
-    text = request.query_params.get("cursor", "0")
-    if not (text.isascii() and text.isdecimal() and len(text) < len(str(_LAST_OFFSET))):
-        raise Invalid(f"The cursor {text[:40]!a} is not from this list.", hint="Follow `next` of the page before.")
-    return int(text)

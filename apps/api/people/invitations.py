@@ -4,25 +4,24 @@ from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from apps.accounts.access import gate, throttling
-from apps.accounts.models import Invitation, Role
+from apps.accounts.models import Invitation as InvitationRow
+from apps.accounts.models import Role
 from apps.accounts.people import invitations
-from apps.api.frame.base import ApiView
-from apps.api.frame.bodies import read_json, validated
+from apps.api.frame.base import DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
-from apps.api.frame.paging import CURSOR, page_of
-from apps.api.people import answers
-from apps.api.people.grants import ROLES
+from apps.api.frame.shapes import ROLES, MomentField, RoleField, Shape, With, page
 from apps.lib.errors import Invalid, RoleRequired
 from apps.notify.mail import letters
-from apps.releases.catalogue.documents import moment
 
 
 class InvitationInput(serializers.Serializer[Any]):
@@ -32,87 +31,78 @@ class InvitationInput(serializers.Serializer[Any]):
     email = serializers.EmailField(required=False, help_text="Larder mails the link there as well.")
 
 
-def invitation_document(invitation: Invitation) -> dict[str, Any]:
-    return {
-        "id": invitation.pk,
-        "note": invitation.note,
-        "state": _state(invitation),
-        "namespace": invitation.namespace.name if invitation.namespace else None,
-        "role": Role(invitation.role).label.lower() if invitation.role else None,
-        "by": invitation.created_by.shown_name if invitation.created_by else None,
-        "created_at": moment(invitation.created_at),
-        "expires_at": moment(invitation.expires_at),
-        "revoked_at": moment(invitation.revoked_at),
-        "used_at": moment(invitation.used_at),
-        "used_by": invitation.used_by.shown_name if invitation.used_by else None,
-    }
+class Invitation(Shape):
+    id = IntegerField(source="pk")
+    note = CharField()
+    state = ChoiceField(choices=["open", "used", "revoked", "expired"])
+    namespace = CharField(source="namespace.name", allow_null=True)
+    role = RoleField(allow_null=True)
+    by = CharField(source="created_by.shown_name", allow_null=True, help_text="null if it was made on the host.")
+    created_at = MomentField()
+    expires_at = MomentField()
+    revoked_at = MomentField(allow_null=True)
+    used_at = MomentField(allow_null=True)
+    used_by = CharField(source="used_by.shown_name", allow_null=True)
+
+    def state_of(self, invitation: InvitationRow) -> str:
+        if invitation.used_at:
+            return "used"
+        if invitation.revoked_at:
+            return "revoked"
+        return "open" if invitation.expires_at > timezone.now() else "expired"
 
 
-def _state(invitation: Invitation) -> str:
-    if invitation.used_at:
-        return "used"
-    if invitation.revoked_at:
-        return "revoked"
-    return "open" if invitation.expires_at > timezone.now() else "expired"
+class NewInvitation(Invitation):
+    link = CharField(help_text="For the person, in this answer alone.")
 
 
-class InvitationList(ApiView):
+class InvitationList(ListView):
     """All for operators; owners have those into their namespaces."""
 
-    http_method_names = ["get", "head", "post"]
+    get = listed("List invitations", page("InvitationPage", invitations=Invitation(many=True)), scope="manage")
 
-    @operation("List invitations", answers={200: answers.InvitationPage}, query=CURSOR, scope="manage")
-    def get(self, request: Request) -> Response:
-        self.require_token()
-        return Response(page_of(request, "invitations", invitations.managed(self.viewer), invitation_document))
+    def rows(self) -> QuerySet[InvitationRow]:
+        return invitations.managed(self.viewer)
 
     @operation(
         "Invite a person",
         takes=InvitationInput,
-        answers={201: answers.NewInvitation},
+        answers={201: NewInvitation},
         again="Invites once more.",
         scope="manage",
     )
     @sensitive_variables("secret", "link")
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> Response:  # noqa: ARG002
         """`link` is in this answer alone. Who opens it chooses a name and a password."""
-        self.require_token()
         invitations.inviting(self.viewer)  # before the body is read
-        wanted = validated(InvitationInput, read_json(request))
+        wanted = self.body()
         if ("namespace" in wanted) != ("role" in wanted):
             raise Invalid("An invitation names a namespace and a role, or neither.", hint="Send both, or none.")
         throttling.count(throttling.by_account("invitations", self.viewer.user_id, ""))
-        invitation, secret = invitations.invite(actor=self.viewer, note=wanted["note"], **self._role(wanted))
+        role: dict[str, Any] = {}
+        if "namespace" in wanted:
+            namespace = gate.namespace_for(self.viewer, wanted["namespace"], need=Role.OWNER)
+            role = {"namespace": namespace, "role": ROLES[wanted["role"]]}
+        elif not invitations.invites_anywhere(self.viewer):
+            raise RoleRequired("Only operators invite without a role.", hint="Name a namespace of yours and a role.")
+        invitation, secret = invitations.invite(actor=self.viewer, note=wanted["note"], **role)
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
         if "email" in wanted:
             letters.invite(invitation=invitation, address=wanted["email"], link=link)
-        document = invitation_document(invitation) | {"link": link}
-        return Response(document, status=HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
-
-    def _role(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        if "namespace" in wanted:
-            namespace = gate.namespace_for(self.viewer, wanted["namespace"], need=Role.OWNER)
-            return {"namespace": namespace, "role": ROLES[wanted["role"]]}
-        if not invitations.invites_anywhere(self.viewer):
-            raise RoleRequired("Only operators invite without a role.", hint="Name a namespace of yours and a role.")
-        return {}
+        return self.answer(With(invitation, link=link), HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
 
 
-class InvitationDetail(ApiView):
-    http_method_names = ["get", "head", "delete"]
+class InvitationDetail(DetailView):
+    get = shown("Show an invitation", Invitation, scope="manage")
 
-    @operation("Show an invitation", answers={200: answers.Invitation}, scope="manage")
-    def get(self, request: Request, invitation_id: int) -> Response:  # noqa: ARG002
-        self.require_token()
-        return Response(invitation_document(invitations.managed_one(self.viewer, invitation_id)))
+    def row(self, invitation_id: int) -> InvitationRow:
+        return invitations.managed_one(self.viewer, invitation_id)
 
     @operation("Revoke an invitation", answers={204: None}, again="204.", scope="manage", idempotent=True)
     def delete(self, request: Request, invitation_id: int) -> Response:  # noqa: ARG002
         """Its link opens nothing from then on; one that was used stays used."""
-        self.require_token()
-        invitation = invitations.managed_one(self.viewer, invitation_id)
-        invitations.revoke(invitation=invitation, actor=self.viewer)
-        return Response(status=HTTPStatus.NO_CONTENT)
+        invitations.revoke(invitation=self.row(invitation_id), actor=self.viewer)
+        return self.answer(status=HTTPStatus.NO_CONTENT)
 
 
 urlpatterns = [

@@ -8,37 +8,45 @@ from django.views.decorators.debug import sensitive_variables
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField
 
 from apps.accounts.access import throttling
-from apps.accounts.identity import token_leaks
+from apps.accounts.identity import tokens
 from apps.accounts.identity.sign_ins import address_of
-from apps.api.frame import shapes
 from apps.api.frame.base import ApiView
-from apps.api.frame.bodies import read_json, validated
 from apps.api.frame.operations import operation
+from apps.api.frame.shapes import Shape
 
 MAX_TOKENS = 100
 
 
 class FoundInput(serializers.Serializer[Any]):
     token = serializers.CharField(max_length=200)
-    url = serializers.CharField(required=False, allow_blank=True, max_length=token_leaks.MAX_URL_LENGTH)
+    url = serializers.CharField(required=False, allow_blank=True, max_length=tokens.MAX_LEAK_URL_LENGTH)
 
 
 class LeaksInput(serializers.Serializer[Any]):
     tokens = serializers.ListField(child=FoundInput(), max_length=MAX_TOKENS)
 
 
+class Leak(Shape):
+    sha256 = CharField(help_text="Of the text that was sent.")
+    is_token = BooleanField(help_text="It was a token, and is revoked.")
+
+
+class Leaks(Shape):
+    tokens = Leak(many=True, help_text="In the order of the report.")
+
+
 class LeakedTokens(ApiView):
     """Anyone may report: who has a token could do worse with it."""
 
-    http_method_names = ["post"]
     authentication_classes = []
 
     @operation(
         "Report leaked tokens",
         takes=LeaksInput,
-        answers={200: shapes.Leaks},
+        answers={200: Leaks},
         again="The first report of a token counts.",
         scope=None,
         public=True,
@@ -48,16 +56,16 @@ class LeakedTokens(ApiView):
     def post(self, request: Request) -> Response:
         """200, and for each token in turn its SHA-256 and whether it was one of this Larder. Then it is revoked."""
         throttling.count(throttling.by_address("tokens", address_of(request)))
-        wanted = validated(LeaksInput, read_json(request))["tokens"]
+        wanted = self.body()["tokens"]
         found: dict[str, str] = {}
         for one in wanted:
             found.setdefault(one["token"], one.get("url", ""))
-        real = token_leaks.report(found)
+        real = tokens.report_leaks(found)
         judged = [
             {"sha256": hashlib.sha256(text.encode()).hexdigest(), "is_token": text in real}
             for text in (one["token"] for one in wanted)
         ]
-        return Response({"tokens": judged}, headers={"Cache-Control": "no-store"})
+        return self.answer({"tokens": judged}, headers={"Cache-Control": "no-store"})
 
 
 urlpatterns = [path("leaked-tokens", LeakedTokens.as_view(), name="leaked-tokens")]

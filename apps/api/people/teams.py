@@ -3,20 +3,20 @@
 from http import HTTPStatus
 from typing import Any
 
+from django.db.models import QuerySet
 from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, IntegerField
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Membership, Role, Team
+from apps.accounts.models import Team as TeamRow
 from apps.accounts.people import accounts, teams
-from apps.api.frame import shapes
-from apps.api.frame.base import ApiView
-from apps.api.frame.bodies import read_json, validated
+from apps.api.frame.base import ApiView, DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
-from apps.api.frame.paging import CURSOR, page_of, text_of
+from apps.api.frame.shapes import RoleField, Shape, With, page
 from apps.lib.errors import NotFound, RoleRequired
 
 
@@ -28,117 +28,105 @@ class MemberInput(serializers.Serializer[Any]):
     manager = serializers.BooleanField(required=False)
 
 
-def team_document(team: Team, viewer: Viewer) -> dict[str, Any]:
-    """`namespaces` are those that the viewer sees."""
-    return {
-        "name": team.name,
-        "description": team.description,
-        "members": [member_document(membership) for membership in teams.members_of(team)],
-        "namespaces": [
-            {"name": grant.namespace.name, "role": Role(grant.role).label.lower()}
-            for grant in teams.roles_of(team, seen_by=viewer)
-        ],
-    }
+class Member(Shape):
+    user = CharField(source="user.username")
+    manager = BooleanField(source="is_manager")
+    active = BooleanField(source="user.is_active")
 
 
-def member_document(membership: Membership) -> dict[str, Any]:
-    user = membership.user
-    return {"user": user.username, "manager": membership.is_manager, "active": user.is_active}
+class TeamRole(Shape):
+    name = CharField(source="namespace.name")
+    role = RoleField()
 
 
-def team_row(team: Any) -> dict[str, Any]:
-    """A row of `teams.listed`."""
-    return {
-        "name": team.name,
-        "description": team.description,
-        "people": team.people,
-        "member": team.is_mine,
-        "manager": team.is_managed,
-    }
+class Team(Shape):
+    # Of `_with_people`.
+    name = CharField()
+    description = CharField()
+    members = Member(many=True)
+    namespaces = TeamRole(many=True, help_text="Those that the caller sees.")
 
 
-class TeamList(ApiView):
+class TeamListRow(Shape):
+    # Of a row of `teams.listed`.
+    name = CharField()
+    description = CharField()
+    people = IntegerField(help_text="Active members, without service accounts.")
+    member = BooleanField(source="is_mine", help_text="The caller is in it.")
+    manager = BooleanField(source="is_managed", help_text="The caller manages it.")
+
+
+class TeamList(ListView):
     """Those that the caller sees, by name: all for staff; none with a token that has limits."""
 
-    http_method_names = ["get", "head"]
-
-    @operation(
+    get = listed(
         "List the teams that the caller sees",
-        answers={200: shapes.TeamPage},
-        query={"q": "A word of the name."} | CURSOR,
+        page("TeamPage", teams=TeamListRow(many=True)),
+        query={"q": "A word of the name."},
     )
-    def get(self, request: Request) -> Response:
-        self.require_token()
+
+    def rows(self) -> QuerySet[TeamRow]:
         rows = teams.listed(self.viewer).order_by("name")
-        for word in text_of(request, "q").split():
+        for word in self.text("q").split():
             rows = rows.filter(name__icontains=word)
-        return Response(page_of(request, "teams", rows, team_row))
+        return rows
 
 
-class TeamDetail(ApiView):
-    http_method_names = ["get", "head", "put", "delete"]
+class TeamDetail(DetailView):
+    get = shown("Show a team", Team)
 
-    @operation("Show a team", answers={200: shapes.Team})
-    def get(self, request: Request, team: str) -> Response:  # noqa: ARG002
-        self.require_token()
-        return Response(team_document(gate.team_for(self.viewer, team), self.viewer))
+    def row(self, team: str) -> With:
+        return _with_people(gate.team_for(self.viewer, team), self.viewer)
 
     @operation(
         "Create or change a team",
         takes=TeamInput,
-        answers={200: shapes.Team, 201: shapes.Team},
+        answers={200: Team, 201: Team},
         again="Changes it to the same.",
         scope="manage",
         idempotent=True,
     )
-    def put(self, request: Request, team: str) -> Response:
+    def put(self, request: Request, team: str) -> Response:  # noqa: ARG002
         """201 if created (the caller manages it), 200 if it existed."""
-        self.require_token()
         try:
             gate.team_for(self.viewer, team)
         except NotFound:
-            wanted = validated(TeamInput, read_json(request))
-            created = teams.create(name=team, actor=self.viewer, **wanted)
-            return Response(team_document(created, self.viewer), status=HTTPStatus.CREATED)
+            created = teams.create(name=team, actor=self.viewer, **self.body())
+            return self.answer(_with_people(created, self.viewer), HTTPStatus.CREATED)
         target = gate.team_for(self.viewer, team, manage=True)
-        wanted = validated(TeamInput, read_json(request))
+        wanted = self.body()
         if "description" in wanted:
             teams.describe(team=target, description=wanted["description"], actor=self.viewer)
-        return Response(team_document(target, self.viewer))
+        return self.answer(_with_people(target, self.viewer))
 
     @operation("Delete a team", answers={204: None}, again="404.", scope="manage", idempotent=True)
     def delete(self, request: Request, team: str) -> Response:  # noqa: ARG002
-        self.require_token()
         teams.delete(team=gate.team_for(self.viewer, team, manage=True), actor=self.viewer)
-        return Response(status=HTTPStatus.NO_CONTENT)
+        return self.answer(status=HTTPStatus.NO_CONTENT)
 
 
 class MemberDetail(ApiView):
     """PUT adds a member, and sets or clears `manager` if the body has it; DELETE removes them."""
 
-    http_method_names = ["put", "delete"]
-
     @operation(
         "Add or change a member",
         takes=MemberInput,
-        answers={200: shapes.Member},
+        answers={200: Member},
         again="Changes it to the same.",
         scope="manage",
         idempotent=True,
     )
-    def put(self, request: Request, team: str, user: str) -> Response:
-        self.require_token()
+    def put(self, request: Request, team: str, user: str) -> Response:  # noqa: ARG002
         target = gate.team_for(self.viewer, team, manage=True)
-        wanted = validated(MemberInput, read_json(request))
+        wanted = self.body()
         membership = teams.add(team=target, user=accounts.user_named(user), actor=self.viewer)
         if "manager" in wanted:
             teams.set_manager(membership=membership, is_manager=wanted["manager"], actor=self.viewer)
-        return Response(member_document(membership))
+        return self.answer(membership)
 
     @operation("Remove a member", answers={204: None}, again="204.", scope="manage", idempotent=True)
     def delete(self, request: Request, team: str, user: str) -> Response:  # noqa: ARG002
         """Every member may leave."""
-        self.require_token()
         leaves = self.viewer.user is not None and self.viewer.user.username == user
         target = gate.team_for(self.viewer, team, manage=not leaves)
         if leaves and self.viewer.token and self.viewer.token.scope != "manage":
@@ -146,7 +134,12 @@ class MemberDetail(ApiView):
         membership = teams.members_of(target).filter(user__username=user).first()
         if membership is not None:
             teams.remove(membership=membership, actor=self.viewer)
-        return Response(status=HTTPStatus.NO_CONTENT)
+        return self.answer(status=HTTPStatus.NO_CONTENT)
+
+
+def _with_people(team: TeamRow, viewer: Viewer) -> With:
+    """`namespaces` are those that the viewer sees."""
+    return With(team, members=list(teams.members_of(team)), namespaces=list(teams.roles_of(team, seen_by=viewer)))
 
 
 urlpatterns = [

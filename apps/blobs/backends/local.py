@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
@@ -169,7 +170,7 @@ class LocalBackend:
         once too much is waiting: 1 GiB took 8 s on a busy disk, and 1 s so.
         """
         with disk_errors():
-            file = FileIO(path, "xb", opener=_private)
+            file = FileIO(path, "xb", opener=partial(os.open, mode=0o600))
         # Unbuffered, so that a full disk shows on write and not on close.
         with file:
             begun = written = 0
@@ -180,16 +181,11 @@ class LocalBackend:
                         rest = rest[file.write(rest) :]
                     written += len(chunk)
                     if written - begun >= AHEAD_BYTES:
-                        _begin_writing(file.fileno(), begun, written - begun)
+                        if hasattr(os, "posix_fadvise"):  # not on macOS; it drops nothing that is not yet written
+                            os.posix_fadvise(file.fileno(), begun, written - begun, os.POSIX_FADV_DONTNEED)
                         begun = written
             with disk_errors():
                 os.fsync(file.fileno())
-
-
-def _begin_writing(descriptor: int, start: int, count: int) -> None:
-    """Have the kernel write what it holds of these bytes, without waiting. It drops nothing that is not yet written."""
-    if hasattr(os, "posix_fadvise"):  # not on macOS
-        os.posix_fadvise(descriptor, start, count, os.POSIX_FADV_DONTNEED)
 
 
 def _make_read_only(path: Path) -> None:
@@ -198,10 +194,6 @@ def _make_read_only(path: Path) -> None:
             path.chmod(0o400)
         except FileNotFoundError:
             raise Missing("The uploaded bytes are no longer in storage.") from None
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _link_once(source: Path, target: Path) -> bool:

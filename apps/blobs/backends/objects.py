@@ -5,23 +5,26 @@ A driver says how its service puts, reads, lists and deletes an object, and how 
 
 import base64
 import hashlib
+import random
 import tempfile
 import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from io import BytesIO
 from itertools import chain
 from typing import IO, Any, BinaryIO, ClassVar, cast
 
 import structlog
+from django.utils import timezone
 
 from apps.blobs.backends import (
     STAGING,
     STEP,
+    Backend,
     Damaged,
     Missing,
     Steps,
@@ -30,12 +33,17 @@ from apps.blobs.backends import (
     checked,
     disk_errors,
     shown,
-    turns,
 )
 
 PART = 8 * 1024 * 1024  # bytes of one part of an upload; an upload costs the memory of two
 DOWNLOAD_BYTES = 2 * 1024 * 1024  # of one request, where a driver reads in ranges
 RACE_ROUNDS = 5
+TURN_ROUNDS = 10
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 4.0  # seconds; it doubles from round to round
+# An older mark belongs to a writer that died: no request lasts as long, with all its repetitions.
+STALE_MARK = timedelta(minutes=10)
+# A writer that slept for longer between its mark and its write looks again.
+LONGEST_LOOK = 60.0
 # Services that do not know a condition refuse it so. A 403 is none of them: it also means missing rights.
 _UNKNOWN_CONDITION = frozenset({"400", "501", "InvalidArgument", "InvalidRequest", "NotImplemented"})
 
@@ -240,9 +248,8 @@ class ObjectBackend(ABC):
             else:
                 self._put(self._name(key), file, only_new=only_new, sha256=sha256)
 
-        return self._create_once(send) if only_new else turns.create(self, key, send)
-
-    def _create_once(self, send: Callable[[], None]) -> bool:
+        if not only_new:
+            return create_by_turns(self, key, send)
         for round_ in range(RACE_ROUNDS):
             try:
                 send()
@@ -253,6 +260,42 @@ class ObjectBackend(ABC):
             else:
                 return True
         raise StorageUnavailable("Storage could not settle a race of two writes.")
+
+
+def create_by_turns(backend: Backend, key: str, write: Callable[[], None]) -> bool:
+    """Call `write`, which creates the object, unless the object exists; return False if it does.
+
+    For storage that cannot create only once itself: a writer leaves a mark and then lists the marks for the same
+    object. If it is alone and the object does not exist, it writes the object and removes its mark; otherwise it
+    removes its mark and tries again. Of two writers at least the later one sees the other's mark, since it lists after
+    it has left its own. So storage must list what was written before.
+    """
+    # In staging, where the sweep removes the marks that nobody meets again.
+    folder = f"{STAGING}/turns/{hashlib.sha256(key.encode()).hexdigest()}"
+    for round_ in range(TURN_ROUNDS):
+        if backend.size(key) is not None:
+            return False
+        mark = f"{folder}/{uuid.uuid4().hex}"
+        began = time.monotonic()
+        backend.write(mark, [b""])
+        if _is_alone(backend, folder, mark) and backend.size(key) is None and time.monotonic() - began < LONGEST_LOOK:
+            # If the write fails, the mark stays until it is stale: storage may still carry the write out.
+            write()
+            backend.delete(mark)
+            return True
+        backend.delete(mark)
+        time.sleep(random.uniform(0, min(FIRST_PAUSE * 2**round_, LONGEST_PAUSE)))  # noqa: S311  # no secret
+    raise StorageUnavailable("Another process writes the same object to storage, or has died while it did.")
+
+
+def _is_alone(backend: Backend, folder: str, mark: str) -> bool:
+    marks = set(backend.older(folder, datetime.max.replace(tzinfo=UTC)))
+    if marks == {mark}:
+        return True
+    stale = set(backend.older(folder, timezone.now() - STALE_MARK)) - {mark}
+    for other in stale:
+        backend.delete(other)
+    return marks - stale == {mark}
 
 
 class _Ranges:

@@ -3,6 +3,9 @@
 django-storages makes the connection: session and credentials, endpoint, addressing and transfer settings. Bytes go
 through its client and not through `Storage.save` and `open`, which cannot create only, rename on a collision, spool
 whole uploads, and make a resource for each thread.
+
+Credentials are the usual ones of AWS clients: the variables `AWS_ACCESS_KEY_ID` and so on, a profile, a web identity,
+or the role of the container or host.
 """
 
 import base64
@@ -16,9 +19,11 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from boto3.exceptions import Boto3Error
+from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from storages.backends.s3 import S3Storage
 
-from apps.blobs.backends import Missing, Steps, StorageUnavailable, UploadLink, checked, s3_connection
+from apps.blobs.backends import Missing, Steps, StorageUnavailable, UploadLink, checked
 from apps.blobs.backends.objects import Conflict, ObjectBackend, Refused
 from apps.lib.process import metrics
 from apps.lib.settings_values.storage_urls import S3Address
@@ -36,9 +41,9 @@ class S3Backend(ObjectBackend):
     def __init__(self, address: S3Address) -> None:
         super().__init__(address.prefix)
         self._address = address
-        self._client: Any = s3_connection.client_for(address, address.endpoint)
+        self._client: Any = _client_for(address, address.endpoint)
         self._bucket = address.bucket
-        self._encryption = s3_connection.encryption_of(address)
+        self._encryption = _encryption_of(address)
 
     def _put(self, name: str, file: IO[bytes], *, only_new: bool, sha256: str = "") -> None:
         more = _condition(only_new) | ({"ChecksumSHA256": sha256} if sha256 else {})
@@ -46,36 +51,30 @@ class S3Backend(ObjectBackend):
             self._client.put_object(**self._object(name), **self._encryption, **more, Body=file)
 
     def _put_parts(self, name: str, parts: Iterable[bytes], *, only_new: bool) -> None:
-        upload = self._begin(self._object(name))
+        target, condition = self._object(name), _condition(only_new)
+        with _answers():
+            begun = self._client.create_multipart_upload(**target, **self._encryption)
+        upload = {**target, "UploadId": begun["UploadId"]}
+        done: list[dict[str, Any]] = []
         try:
-            done = [self._send_part(upload, number, part) for number, part in enumerate(parts, 1)]
-            self._complete(upload, done, _condition(only_new))
+            for number, part in enumerate(parts, 1):
+                # Every server compares this one; it is no proof against anybody, only against a bad line.
+                md5 = base64.b64encode(hashlib.md5(part, usedforsecurity=False).digest()).decode()
+                # A file, because botocore would copy bytes once more to send them together with the headers.
+                with _answers():
+                    answer = self._client.upload_part(**upload, PartNumber=number, Body=BytesIO(part), ContentMD5=md5)
+                done.append({"PartNumber": number, "ETag": answer["ETag"]})
+            try:
+                with _answers():
+                    self._client.complete_multipart_upload(**upload, **condition, MultipartUpload={"Parts": done})
+            except Missing:
+                # Perhaps a first request was carried out and its answer lost: the caller's next try will see.
+                raise StorageUnavailable("Storage does not know the upload any longer.") from None
         except BaseException:
             # Parts of an unfinished upload are invisible and cost money; the sweep deletes what stays.
             with suppress(StorageUnavailable, Missing), _answers():
                 self._client.abort_multipart_upload(**upload)
             raise
-
-    def _begin(self, target: dict[str, str]) -> dict[str, str]:
-        with _answers():
-            begun = self._client.create_multipart_upload(**target, **self._encryption)
-        return {**target, "UploadId": begun["UploadId"]}
-
-    def _send_part(self, upload: dict[str, str], number: int, part: bytes) -> dict[str, Any]:
-        # Every server compares this one; it is no proof against anybody, only against a bad line.
-        md5 = base64.b64encode(hashlib.md5(part, usedforsecurity=False).digest()).decode()
-        # A file, because botocore would copy bytes once more to send them together with the headers.
-        with _answers():
-            answer = self._client.upload_part(**upload, PartNumber=number, Body=BytesIO(part), ContentMD5=md5)
-        return {"PartNumber": number, "ETag": answer["ETag"]}
-
-    def _complete(self, upload: dict[str, str], parts: list[dict[str, Any]], condition: dict[str, str]) -> None:
-        try:
-            with _answers():
-                self._client.complete_multipart_upload(**upload, **condition, MultipartUpload={"Parts": parts})
-        except Missing:
-            # Perhaps a first request was carried out and its answer lost: the caller's next try will see.
-            raise StorageUnavailable("Storage does not know the upload any longer.") from None
 
     def read(self, key: str, start: int, stop: int | None) -> Iterator[bytes]:
         if stop is not None and stop <= start:
@@ -141,7 +140,13 @@ class S3Backend(ObjectBackend):
             url = self._clients.generate_presigned_url(
                 "put_object", Params={**params, "ContentLength": size}, ExpiresIn=seconds
             )
-        return UploadLink(str(url), {"If-None-Match": "*"} | s3_connection.encryption_headers(self._encryption))
+        # The signed arguments again, as headers that the browser has to send.
+        names = {
+            "ServerSideEncryption": "x-amz-server-side-encryption",
+            "SSEKMSKeyId": "x-amz-server-side-encryption-aws-kms-key-id",
+        }
+        encrypted = {names[name]: value for name, value in self._encryption.items()}
+        return UploadLink(str(url), {"If-None-Match": "*"} | encrypted)
 
     def upload_origin(self) -> str:
         return self._upload_origin
@@ -156,13 +161,49 @@ class S3Backend(ObjectBackend):
     def _clients(self) -> Any:
         """Signs links for the address under which clients reach the storage: the host is part of the signature."""
         public = self._address.public_endpoint
-        return s3_connection.client_for(self._address, public) if public else self._client
+        return _client_for(self._address, public) if public else self._client
 
     def _object(self, name: str) -> dict[str, str]:
         return {"Bucket": self._bucket, "Key": name}
 
     def _answers(self) -> AbstractContextManager[None]:
         return _answers()
+
+
+def _client_for(address: S3Address, endpoint: str) -> Any:
+    """Make a client. They are thread-safe, and each costs a tenth of a second."""
+    # On compatible servers buckets rarely have host names of their own, and a wildcard certificate ends at a dot.
+    # botocore's own default signs links for a host without the region, which newer regions redirect from.
+    addressing = address.addressing or ("path" if endpoint or "." in address.bucket else "virtual")
+    storage = S3Storage(
+        bucket_name=address.bucket,
+        endpoint_url=endpoint or None,
+        region_name=address.region or None,
+        file_overwrite=False,
+        default_acl=None,
+        client_config=Config(
+            # botocore's default of a minute per read is longer than any caller waits.
+            connect_timeout=2,
+            read_timeout=10,
+            retries={"mode": "standard", "total_max_attempts": 3},
+            # Or links for clients are signed by a version that newer regions and some servers refuse.
+            signature_version="s3v4",
+            s3={"addressing_style": addressing},
+            # Compatible servers know no trailing checksums; `commit` sends the digest itself.
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+            max_pool_connections=64,
+        ),
+    )
+    return storage.connection.meta.client
+
+
+def _encryption_of(address: S3Address) -> dict[str, str]:
+    """The arguments that ask the server to encrypt a new object; none leave it to the bucket."""
+    if not address.encryption:
+        return {}
+    key = {"SSEKMSKeyId": address.kms_key} if address.kms_key else {}
+    return {"ServerSideEncryption": address.encryption, **key}
 
 
 def _condition(only_new: bool) -> dict[str, str]:  # noqa: FBT001

@@ -4,23 +4,26 @@ A finding stays on the blob's row until its bytes are right again; an outage is 
 point, and two may run at once: each blob is recorded as soon as it is read, and the next run continues.
 """
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain, islice
 from math import inf
 from typing import Any, cast
 
 import structlog
+from django.db import transaction
 from django.db.models import QuerySet
 
-from apps.blobs import store
-from apps.blobs.care import orphans
+from apps.blobs import backends, store
 from apps.blobs.models import Blob, Problem, State
 from apps.lib.digests import Tally
 
 BATCH_SIZE = 50
+LISTING_BATCH = 500
 # The last blob may take as long again; both together fit into the time limit of a task.
 MAX_DURATION = timedelta(seconds=100)
 # The share of it for listing, so that there is time to read.
@@ -29,6 +32,9 @@ LISTING_SHARE = 0.25
 MAX_UNREAD = 3
 # The log names so many of each kind: an unmounted disk misses every blob.
 MAX_NAMED = 100
+_DIGITS = "0123456789abcdef"
+# Anything else below `sha256/` somebody put there: it is ignored.
+_BLOB = re.compile(r"sha256/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 
 log = structlog.get_logger("larder.blobs")
 
@@ -98,12 +104,12 @@ def recheck(*, now: datetime, most: timedelta | None = MAX_DURATION) -> Report:
 def _list(run: _Run, *, remove_orphans: bool) -> None:
     report = run.report
     try:
-        for listed, found in orphans.batches_without_row(now=run.now):
+        for listed, found in batches_without_row(now=run.now):
             report.listed += listed
             report.orphans += len(found)
             report.first_orphans += found[: MAX_NAMED - len(report.first_orphans)]
             if remove_orphans:
-                report.removed += sum(orphans.remove(digest) for digest in found)
+                report.removed += sum(remove_orphan(digest) for digest in found)
             if not run.has_time(LISTING_SHARE):
                 break
     finally:
@@ -135,11 +141,16 @@ def _earlier(now: datetime) -> QuerySet[Blob]:
 
 def _check(run: _Run, blob: Blob) -> None:
     try:
-        problem = _problem_of(blob, until=time.monotonic() + run.seconds)
+        found = read_again(blob.digest, until=time.monotonic() + run.seconds)
     except (store.StorageUnavailable, _TooSlow) as why:
         _pass_over(run, blob, why)
         return
     run.unread_in_a_row = 0
+    problem = Problem.NONE
+    if found is None:
+        problem = Problem.MISSING
+    elif (found.hexdigest, found.size) != (blob.digest, blob.size):
+        problem = Problem.DAMAGED
     # A removal marks the row before it deletes the bytes: then this finding means nothing.
     if not _ready(blob).update(checked_at=run.now, problem=problem):
         return
@@ -171,13 +182,6 @@ def read_again(digest: str, *, until: float = inf) -> Tally | None:
     return tally
 
 
-def _problem_of(blob: Blob, *, until: float) -> Problem:
-    found = read_again(blob.digest, until=until)
-    if found is None:
-        return Problem.MISSING
-    return Problem.NONE if (found.hexdigest, found.size) == (blob.digest, blob.size) else Problem.DAMAGED
-
-
 def _pass_over(run: _Run, blob: Blob, why: Exception) -> None:
     """Skip this blob if it alone fails; raise StorageUnavailable if storage does.
 
@@ -195,3 +199,39 @@ def _pass_over(run: _Run, blob: Blob, why: Exception) -> None:
 
 def _ready(blob: Blob) -> QuerySet[Blob]:
     return Blob.objects.filter(pk=blob.pk, state=State.READY)
+
+
+# --- Orphans: objects without a row, for example after an older database was restored -------------------------------
+# A row is written before its bytes (`store.store_staged`), so an orphan is never an upload in progress.
+
+
+def batches_without_row(*, now: datetime) -> Iterator[tuple[int, list[str]]]:
+    """Go through storage; yield for each batch its number of objects and the digests without a row."""
+    # Each day starts elsewhere, so that what one run has no time for has its turn on another day.
+    first = now.toordinal() * 7 % len(_DIGITS)
+    backend, before = backends.current(), now - store.STAGING_LIFETIME
+    keys = chain.from_iterable(backend.older(f"sha256/{digit}", before) for digit in _DIGITS[first:] + _DIGITS[:first])
+    digests = (found[2] for key in keys if (found := _BLOB.fullmatch(key)))
+    while batch := list(islice(digests, LISTING_BATCH)):
+        known = set(Blob.objects.filter(digest__in=batch).values_list("digest", flat=True))
+        stored = [digest for digest in batch if digest not in known and store.size_of(digest) is not None]
+        # Removal deletes the bytes, then the row, so a blob may have been listed before it and looked up after.
+        yield len(batch), [digest for digest in stored if not Blob.objects.filter(digest=digest).exists()]
+
+
+def remove_orphan(digest: str) -> bool:
+    """Delete an orphan's bytes; return False if an upload has claimed them meanwhile.
+
+    An upload of the same bytes could create the row, find the object in place, rely on it, and lose it. So the orphan
+    gets a row first, in the state DELETING, and only one side can create the row of a digest. If the upload was first,
+    its row is found here and nothing is touched. If this was first, the upload reads DELETING and is told to try again,
+    while `store.remove` deletes the bytes and the row, or keeps them as an ordinary blob if they are referenced.
+
+    If this process dies half-way, the row stays: uploads wait, and the hourly garbage collection finishes the removal.
+    """
+    size = store.size_of(digest)
+    if size is None:
+        return True
+    with transaction.atomic(durable=True):
+        _, is_mine = Blob.objects.get_or_create(digest=digest, defaults={"size": size, "state": State.DELETING})
+    return is_mine and store.remove(digest)

@@ -1,7 +1,8 @@
-"""POST to an address that somebody else chose (SSRF): the name is resolved once, all its addresses are checked, and the
-connection goes to one of those.
+"""One bounded HTTP exchange with an address that somebody else chose (SSRF): the name is resolved once, all its
+addresses are checked, and the connection goes to one of those.
 
-No redirects, no proxy, no `.netrc`, no decompression; one deadline for everything after the name is resolved.
+No redirects, no proxy, no `.netrc`, no decompression; one deadline for everything after the name is resolved. `post` is
+for webhooks; identity providers (accounts/identity/sign_on/fetching.py) have limits and addresses of their own.
 
 Which addresses are public is decided by the tables below, not by `is_global`, whose answers differ between Python 3.11
 and 3.14. Sources: IANA's special-purpose address registries for IPv4
@@ -16,6 +17,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from email.message import Message
 from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from threading import Event, Timer
@@ -74,20 +76,36 @@ _SPECIAL_IPV6 = tuple(
 )
 # IPv6 addresses that stand for an IPv4 address: mapped, and translated by a gateway (with DNS64 all of IPv4).
 _FOR_IPV4 = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
+# For addresses that an operator chose.
+ANYWHERE: Networks = (IPv4Network("0.0.0.0/0"), IPv6Network("::/0"))
 
 
 class NotAnswered(Exception):
     """No answer came. The text is for the owner of the URL, and names no address of the network."""
 
 
+class NotTrusted(NotAnswered):
+    pass
+
+
+class TooSlow(NotAnswered):
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     status: int
-    text: str  # its beginning
+    headers: Message
+    body: bytes  # or its beginning, unless it is whole
+    is_whole: bool
 
     @property
     def is_success(self) -> bool:
         return self.status // 100 == 2  # noqa: PLR2004
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8", "replace").replace("\0", "")
 
 
 def check_url(url: str, allowed: Networks = ()) -> str:
@@ -112,29 +130,68 @@ def check_url(url: str, allowed: Networks = ()) -> str:
 
 
 def post(url: str, *, body: bytes, headers: Mapping[str, str], allowed: Networks = ()) -> Answer:
-    """Send it once, and return the status and the beginning of the answer. Raises NotAnswered."""
+    """Send it once, and return the status and the beginning of the answer. Raises NotAnswered.
+
+    Once the status has come, it decides. What follows is for the log, as far as it comes in time.
+    """
     try:
         parts = _parts(url)
     except Invalid as error:
         raise NotAnswered(str(error)) from None
+    return exchange(
+        "POST", parts, body=body, headers=headers, allowed=allowed, seconds=MAX_SECONDS, max_bytes=MAX_ANSWER_BYTES
+    )
+
+
+def exchange(
+    method: str,
+    parts: SplitResult,
+    *,
+    body: bytes | None,
+    headers: Mapping[str, str | bytes],
+    allowed: Networks,
+    seconds: float,
+    max_bytes: int,
+    trusted: ssl.SSLContext | None = None,
+) -> Answer:
+    """Send a request once, and return the answer with at most `max_bytes` of its body. Raises NotAnswered."""
     addresses = _resolved(parts, allowed)
-    deadline = time.monotonic() + MAX_SECONDS
-    connection = _connected(parts, addresses, deadline)
+    deadline = time.monotonic() + seconds
+    connection = _connected(parts, addresses, deadline, trusted or _context())
     cut = Event()
     timer = Timer(max(0.0, deadline - time.monotonic()), _cut, [connection.sock, cut])
     timer.daemon = True
     timer.start()
     try:
-        return _exchange(connection, parts, body, headers, cut)
+        if isinstance(connection.sock, ssl.SSLSocket):
+            connection.sock.do_handshake()
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        connection.request(method, target, body=body, headers={**headers, "Accept-Encoding": "identity"})
+        with connection.getresponse() as answer:
+            if cut.is_set():  # http.client takes the end of the connection for that of the headers
+                raise TimeoutError
+            return Answer(answer.status, answer.headers, *_body_of(answer, max_bytes, cut))
     except ssl.SSLCertVerificationError as error:
-        raise NotAnswered(f"its certificate is not trusted: {error.verify_message}") from None
+        raise NotTrusted(f"its certificate is not trusted: {error.verify_message}") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         if cut.is_set() or isinstance(error, TimeoutError):
-            raise NotAnswered(f"no answer within {MAX_SECONDS:.0f} s") from None
+            raise TooSlow(f"no answer within {seconds:.0f} s") from None
         raise NotAnswered(f"the connection failed: {type(error).__name__}") from None
     finally:
         timer.cancel()
         connection.close()
+
+
+def _body_of(answer: http.client.HTTPResponse, max_bytes: int, cut: Event) -> tuple[bytes, bool]:
+    """Return as much of the body as comes in time, and whether that is all of it."""
+    body, ended = bytearray(), False
+    with suppress(OSError, http.client.HTTPException, ValueError):
+        while len(body) <= max_bytes and not ended:
+            piece = answer.read1(max_bytes + 1 - len(body))
+            body += piece
+            ended = not piece
+    # A body of known length that breaks off ends like any other, and so does one of unknown length that was cut.
+    return bytes(body[:max_bytes]), ended and not answer.length and not cut.is_set()
 
 
 def _parts(url: str) -> SplitResult:
@@ -183,13 +240,11 @@ def _may_connect(address: Address, parts: SplitResult, allowed: Networks) -> boo
         address = IPv4Address(int(address) & 0xFFFFFFFF)
     if any(address in network for network in allowed):
         return True
-    return _is_public(address) and _is_https(parts)
-
-
-def _is_public(address: Address) -> bool:
     if isinstance(address, IPv6Address):
-        return address in _GLOBAL_IPV6 and not any(address in network for network in _SPECIAL_IPV6)
-    return not any(address in network for network in _SPECIAL_IPV4)
+        is_public = address in _GLOBAL_IPV6 and not any(address in network for network in _SPECIAL_IPV6)
+    else:
+        is_public = not any(address in network for network in _SPECIAL_IPV4)
+    return is_public and _is_https(parts)
 
 
 def _resolved(parts: SplitResult, allowed: Networks) -> list[tuple[socket.AddressFamily, Any]]:
@@ -205,7 +260,10 @@ def _resolved(parts: SplitResult, allowed: Networks) -> list[tuple[socket.Addres
 
 
 def _connected(
-    parts: SplitResult, addresses: list[tuple[socket.AddressFamily, Any]], deadline: float
+    parts: SplitResult,
+    addresses: list[tuple[socket.AddressFamily, Any]],
+    deadline: float,
+    trusted: ssl.SSLContext,
 ) -> http.client.HTTPConnection:
     """Connect to the first address that answers. TLS still waits for its handshake."""
     host = parts.hostname or ""
@@ -217,12 +275,12 @@ def _connected(
         try:
             sock.settimeout(min(CONNECT_SECONDS, left))
             sock.connect(where)
-            sock.settimeout(MAX_SECONDS)
+            sock.settimeout(left)
             connection = http.client.HTTPConnection(host, _port(parts))
             connection.sock = sock
             if parts.scheme == "https":
                 connection.default_port = HTTPS_PORT  # else Host names the port
-                connection.sock = _context().wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
+                connection.sock = trusted.wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
         except OSError:
             sock.close()
         else:
@@ -234,24 +292,6 @@ def _connected(
 def _context() -> ssl.SSLContext:
     """Trusts what Python trusts: SSL_CERT_FILE and the system's authorities. Reading them takes 10 ms."""
     return ssl.create_default_context()
-
-
-def _exchange(
-    connection: http.client.HTTPConnection, parts: SplitResult, body: bytes, headers: Mapping[str, str], cut: Event
-) -> Answer:
-    if isinstance(connection.sock, ssl.SSLSocket):
-        connection.sock.do_handshake()
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    connection.request("POST", target, body=body, headers={"Accept-Encoding": "identity", **headers})
-    text = bytearray()
-    # Once the status has come, it decides. What follows is for the log, as far as it comes in time.
-    with connection.getresponse() as answer, suppress(OSError, http.client.HTTPException, ValueError):
-        is_late = cut.is_set()  # http.client takes the end of the connection for that of the headers
-        while not is_late and len(text) < MAX_ANSWER_BYTES and (piece := answer.read1(MAX_ANSWER_BYTES - len(text))):
-            text += piece
-    if is_late:
-        raise TimeoutError
-    return Answer(answer.status, text.decode("utf-8", "replace").replace("\0", ""))
 
 
 def _cut(sock: socket.socket, cut: Event) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from apps.accounts.access import reauthorising
 from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import reauthorising
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.jobs import queue

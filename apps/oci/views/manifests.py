@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 
 from django.conf import settings
@@ -14,25 +15,35 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.access import throttling
+from apps.artifacts import manifests as manifest_rows
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.lib import digests
 from apps.lib.net.bodies import streamed
-from apps.oci import manifests, mirrors, repositories
+from apps.oci import manifests, mirrors, publishing, pushing, repositories
 from apps.oci.base import OciView, ReadyInRepository, warning
-from apps.oci.manifests import Push
-from apps.oci.publishing import Undecided
-from apps.oci.served import Served
+from apps.oci.pushing import Push
 from apps.releases.publishing import waiting
+from apps.releases.publishing.quotas import require_bytes
 
 
 # Large for a body that is gathered.
 @streamed("PUT")
 class Manifest(ReadyInRepository, OciView):
     def get(self, request: Request, name: str, reference: str) -> HttpResponseBase:
-        """Also serves HEAD."""
-        served = self._served(name, reference, bytes_wanted=request.method == "GET")
-        response = manifest_response(request, served)
-        is_sent = request.method == "GET" and response.status_code == HTTPStatus.OK
+        """200, 304 or 412, with the warning of a deprecated release. Also serves HEAD."""
+        address, is_get = parse_name(name), request.method == "GET"
+        if isinstance(address, ProviderMirror):
+            served = mirrors.served(self.caller, address, reference)
+        else:
+            served = manifests.read(repositories.find(self.caller, address), reference, bytes_wanted=is_get)
+        etag = f'"{served.digest}"'
+        headers = {"Content-Type": served.media_type, "Content-Length": str(served.length), "ETag": etag}
+        whole = HttpResponse(served.raw, headers=headers)
+        response: HttpResponseBase = get_conditional_response(request, etag=etag, response=whole) or whole
+        response.headers["Docker-Content-Digest"] = served.digest
+        if served.warning:
+            response.headers["Warning"] = warning(served.warning)
+        is_sent = is_get and response.status_code == HTTPStatus.OK
         if is_sent and served.is_download and served.release is not None:
             self.count_download(served.release.pk)
         return response
@@ -40,22 +51,35 @@ class Manifest(ReadyInRepository, OciView):
     def put(self, request: Request, name: str, reference: str) -> Response:
         """201 once it is published. Where the server can wait for that, it calls this again with what was asked."""
         waited = request.META.pop(waiting.ASKED, None)
-        push: Push = waited.resume if waited else self._stored(request, name, reference)
+        push: Push = waited.resume if waited else self._resolved(request, name, reference)
+        if push.manifest is not None:
+            manifest_rows.store(push.caller.viewer, push.repository, push.manifest, require_room=require_bytes)
         try:
-            return created(name, manifests.publish(push))
-        except Undecided as undecided:
+            authorise = partial(repositories.authorise_again, push.caller, push.repository)
+            publishing.publish(push, authorise=authorise)
+        except publishing.Undecided as undecided:
             if request.META.get(waiting.OFFERED) and time.monotonic() < push.until:
                 release = undecided.release
                 states = waiting.quiet_states(release)
-                again = replace(push, release=release.pk)
+                again = replace(push, manifest=None, release=release.pk)
                 request.META[waiting.ASKED] = waiting.Waiting(release.pk, states, push.until, again)
             raise
+        response = Response(status=HTTPStatus.CREATED)
+        response.headers["Location"] = f"/v2/{name}/manifests/{push.digest}"  # relative: right behind any proxy
+        response.headers["Docker-Content-Digest"] = str(push.digest)
+        if push.subject:  # without it, clients write the fallback tag themselves
+            response.headers["OCI-Subject"] = push.subject
+        if push.tags:
+            response.headers["OCI-Tag"] = ", ".join(push.tags)
+        if push.warning:
+            response.headers["Warning"] = warning(push.warning)
+        return response
 
     def get_authenticators(self) -> list[BaseAuthentication]:
         """A push that has waited keeps its caller, whose rights are looked up where they matter."""
         return [] if waiting.ASKED in self.request.META else super().get_authenticators()
 
-    def _stored(self, request: Request, name: str, reference: str) -> Push:
+    def _resolved(self, request: Request, name: str, reference: str) -> Push:
         address = repositories.pushable(self.caller, name)
         wanted = Digest.parse(reference) if ":" in reference else reference
         repository = repositories.for_push(self.caller, address)
@@ -67,7 +91,7 @@ class Manifest(ReadyInRepository, OciView):
             what="the manifest",
             setting="LARDER_OCI_MANIFEST_MAX_BYTES",
         )
-        return manifests.store(
+        return pushing.resolve(
             self.caller,
             repository,
             wanted,
@@ -80,38 +104,6 @@ class Manifest(ReadyInRepository, OciView):
         found = repositories.for_delete(self.caller, repositories.pushable(self.caller, name))
         manifests.delete(self.caller, found, reference)
         return Response(status=202)
-
-    def _served(self, name: str, reference: str, *, bytes_wanted: bool) -> Served:
-        address = parse_name(name)
-        if isinstance(address, ProviderMirror):
-            return mirrors.served(self.caller, address, reference)
-        return manifests.read(repositories.find(self.caller, address), reference, bytes_wanted=bytes_wanted)
-
-
-def manifest_response(request: Request, served: Served) -> HttpResponseBase:
-    """200, 304 or 412, with the warning of a deprecated release."""
-    etag = f'"{served.digest}"'
-    headers = {"Content-Type": served.media_type, "Content-Length": str(served.length), "ETag": etag}
-    whole = HttpResponse(served.raw, headers=headers)
-    response: HttpResponseBase = get_conditional_response(request, etag=etag, response=whole) or whole
-    response.headers["Docker-Content-Digest"] = served.digest
-    if served.warning:
-        response.headers["Warning"] = warning(served.warning)
-    return response
-
-
-def created(name: str, put: manifests.Put) -> Response:
-    """With a relative Location, which is right behind any proxy."""
-    response = Response(status=201)
-    response.headers["Location"] = f"/v2/{name}/manifests/{put.digest}"
-    response.headers["Docker-Content-Digest"] = str(put.digest)
-    if put.subject:  # without it, clients write the fallback tag themselves
-        response.headers["OCI-Subject"] = put.subject
-    if put.tags:
-        response.headers["OCI-Tag"] = ", ".join(put.tags)
-    if put.warning:
-        response.headers["Warning"] = warning(put.warning)
-    return response
 
 
 urlpatterns = [

@@ -16,7 +16,7 @@ from apps.artifacts.errors import OutOfOrder, UploadInvalid
 from apps.artifacts.models import UploadSession
 from apps.artifacts.names import Digest
 from apps.lib.net.bodies import streamed
-from apps.oci import mounting, repositories
+from apps.oci import blobs, repositories
 from apps.oci.base import PUSH, OciView, is_bare
 from apps.releases.publishing.quotas import require_bytes
 
@@ -34,13 +34,13 @@ class Uploads(OciView):
         repository = repositories.for_push(self.caller, repositories.pushable(self.caller, name))
         if "mount" in request.GET:
             digest = Digest.parse(request.GET["mount"])
-            if mounting.mount(self.caller, repository, digest, request.GET.get("from")):
+            if blobs.mount(self.caller, repository, digest, request.GET.get("from")):
                 return created(name, digest)
         elif "digest" in request.GET:
             digest = Digest.parse(request.GET["digest"])
             uploads.whole(repository, digest, self.body_for(repository), require_room=require_bytes)
             return created(name, digest)
-        return progress(name, uploads.begin(self.viewer, repository), HTTPStatus.ACCEPTED)
+        return progress(name, uploads.begin_session(self.viewer, repository), HTTPStatus.ACCEPTED)
 
 
 @streamed("PATCH", "PUT")

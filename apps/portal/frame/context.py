@@ -10,10 +10,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
+from apps.lib.net.hostnames import as_written
 from apps.portal.frame.errors import LACKS_SECOND_FACTOR
 from apps.portal.frame.theme import theme_of
-from apps.portal.snippets import client_setup
 from apps.releases.catalogue import own_releases
 
 
@@ -27,7 +27,7 @@ class Frame:
 
     @property
     def public_host(self) -> str:
-        return client_setup.host()
+        return as_written(settings.PUBLIC_HOST)
 
     @property
     def theme(self) -> str:

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import path, reverse
 from django.views.decorators.http import require_POST
 
-from apps.portal.frame.local_paths import local_path
+from apps.portal.frame.page_urls import local_path
 
 THEMES = ("system", "light", "dark")
 COOKIE = "larder-theme"

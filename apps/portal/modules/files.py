@@ -15,11 +15,15 @@ from django.utils.http import content_disposition_header
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
+from apps.accounts.identity.sessions import session_viewer
+from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound, TooLarge
 from apps.lib.text.highlighting import highlighted, language_of
+from apps.modules.comparing import texts, versions
 from apps.modules.contents import files
 from apps.modules.models import ModuleVersion
 from apps.portal.modules.frame import MODULES, where
+from apps.portal.versions.compare import context_of
 from apps.portal.versions.pages import Opened
 from apps.releases.lifecycle import quarantine
 
@@ -85,6 +89,17 @@ def module_raw(request: HttpRequest, *, version: str, path: str, **names: str) -
     return HttpResponse(data, content_type=kind or "application/octet-stream", headers=headers)
 
 
+@login_not_required
+@require_safe
+def module_compare_files(request: HttpRequest, namespace: str, name: str, system: str, numbers: str) -> HttpResponse:
+    """The files of two versions line by line, apart from the comparison itself, which needs no storage."""
+    found = versions.compare(session_viewer(request), ModuleAddress(namespace, name, system), numbers)
+    for version in found.versions:
+        quarantine.refuse_blocked(version.release)
+    context = context_of(found) | {"texts": texts.differences(found), "numbers": numbers}
+    return render(request, "portal/module/compare_files.html", context)
+
+
 def _opened(request: HttpRequest, version: str, names: Mapping[str, str]) -> Opened:
     opened = MODULES.open(request, version, names)
     quarantine.refuse_blocked(opened.shown.release)
@@ -142,6 +157,7 @@ def _numbered(lines: tuple[str, ...]) -> SafeString:
 _VERSION = f"{MODULES.path}/<str:version>"
 
 urlpatterns = [
+    path(f"{MODULES.path}/compare/<str:numbers>/files", module_compare_files, name="module-compare-files"),
     path(f"{_VERSION}/files", module_files, name="module-files"),
     path(f"{_VERSION}/files/<path:path>", module_file, name="module-file"),
     path(f"{_VERSION}/raw/<path:path>", module_raw, name="module-raw"),

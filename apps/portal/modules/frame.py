@@ -8,13 +8,15 @@ from django.urls import reverse
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
 from apps.lib.addresses import ModuleAddress
-from apps.modules.catalogue import reading
+from apps.modules import lifecycle
+from apps.modules.catalogue import describing, reading
 from apps.modules.catalogue.documents import archive_name
 from apps.modules.comparing import versions as comparing
 from apps.modules.models import Module, ModuleVersion
 from apps.portal.modules.attachments import tags_of
 from apps.portal.modules.units import Unit, Units
 from apps.portal.versions.pages import Tab, VersionPages
+from apps.portal.versions.settings import DescriptionForm
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.models import Kind
 
@@ -24,6 +26,8 @@ class ModulePages(VersionPages):
     address_type = ModuleAddress
     path = "modules/<str:namespace>/<str:name>/<str:system>"
     publish_route = "portal:publish"
+    actions = lifecycle.ACTIONS
+    settings_form = DescriptionForm
     columns = {"required": F("module_version__inspection__units__0__required_version")}
 
     def parent_and_role(
@@ -54,6 +58,9 @@ class ModulePages(VersionPages):
 
     def compare(self, viewer: Viewer, address: ModuleAddress, numbers: str) -> Comparison:
         return comparing.compare(viewer, address, numbers)
+
+    def describe(self, parent: Module, *, actor: Viewer, **fields: str) -> None:
+        describing.describe(module=parent, actor=actor, **fields)
 
     def beside_versions(self, parent: Module) -> dict[str, Any]:
         return tags_of(parent)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
 from apps.blobs import capabilities
 from apps.lib.addresses import ModuleAddress
@@ -24,16 +24,13 @@ from apps.modules.health.scoring import health_of
 from apps.modules.models import ModuleVersion
 from apps.portal.frame.page_urls import url_of
 from apps.portal.frame.paging import page_of
-from apps.portal.lifecycle import pages as lifecycle
-from apps.portal.modules import attachments, examples, files, rows, usage
-from apps.portal.modules import compare as compare_files
+from apps.portal.modules import attachments, files, rows, usage
 from apps.portal.modules.frame import MODULES, depends_on, where
 from apps.portal.modules.units import Unit, grouped
 from apps.portal.snippets import module_snippets
-from apps.portal.versions import badges, compare, downloads, feeds, graph, listing, outdated, pages
+from apps.portal.versions import urls
 from apps.portal.versions.downloads import downloads_card
-from apps.portal.versions.pages import Contents, Opened
-from apps.portal.versions.refusing import refusing
+from apps.portal.versions.pages import Contents, Opened, refusing
 from apps.providers.reading import hosted_providers
 
 USERS = 50
@@ -155,22 +152,12 @@ _TABS: dict[str, Contents] = {
 }
 
 urlpatterns = [
-    listing.route(MODULES),
-    graph.route(MODULES),
-    downloads.route(MODULES),
-    outdated.route(MODULES),
-    *compare.routes(MODULES),
-    *compare_files.urlpatterns,
-    *badges.routes(MODULES),
-    *feeds.routes(MODULES),
-    *pages.routes(MODULES, _TABS),
+    *urls.routes(MODULES, _TABS),
     path(f"{_VERSION}/submodules/<path:unit>", module_unit, {"kind": "submodule"}, name="module-submodule"),
     path(f"{_VERSION}/examples/<path:unit>", module_unit, {"kind": "example"}, name="module-example"),
     path(f"{_VERSION}/folders/<path:unit>", module_unit, {"kind": "other"}, name="module-folder"),
     path(f"{_VERSION}/archive", module_archive, name="module-archive"),
     *rows.urlpatterns,
     *usage.urlpatterns,
-    *examples.urlpatterns,
     *files.urlpatterns,
-    *lifecycle.urlpatterns,
 ]

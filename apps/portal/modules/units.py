@@ -142,9 +142,3 @@ class Units:
     def of_kind(self, kind: str) -> list[Unit]:
         """In tree order: units directly in the kind's folder first, then folder by folder."""
         return sorted((one for one in self.all if one.kind == kind), key=lambda one: (one.parent, one.name))
-
-
-def callable_folder(version: ModuleVersion) -> str:
-    """ "" for the root; the first submodule of a module without a root."""
-    units = Units.from_version(version)
-    return "" if units.has_root else units.all[0].path

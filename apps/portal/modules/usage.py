@@ -16,13 +16,13 @@ from django.views.decorators.http import require_safe
 
 from apps.lib.errors import Invalid, NotFound
 from apps.modules.comparing import types
-from apps.modules.usage import values, writing
+from apps.modules.usage import examples, values, writing
 from apps.modules.usage.values import Expression, Value
 from apps.portal.frame.paging import page_of
 from apps.portal.modules.frame import MODULES
 from apps.portal.modules.rows import matching
 from apps.portal.modules.units import Unit, Units
-from apps.portal.snippets.module_snippets import module_block
+from apps.portal.snippets.module_snippets import module_block, source_of
 from apps.portal.versions.pages import Opened
 from apps.releases.lifecycle import quarantine
 
@@ -138,4 +138,26 @@ def _shown(request: HttpRequest, fields: list[Field]) -> dict[str, Any]:
     return {"page": page, "query": query, "carried": carried, "input_count": len(fields)}
 
 
-urlpatterns = [path(f"{MODULES.path}/<str:version>/usage", module_usage, name="module-usage")]
+@login_not_required
+@require_safe
+def module_configuration(request: HttpRequest, *, version: str, unit: str, **names: str) -> HttpResponse:
+    """An example as a ready configuration: its files, calling this registry's address and version."""
+    opened = MODULES.open(request, version, names)
+    quarantine.refuse_blocked(opened.shown.release)
+    context = MODULES.frame(opened, "examples")
+    example = context["units"].named("example", unit)
+    if example is None:
+        raise NotFound(f"{context['address']} {version} has no example {unit!r}.")
+    called = [one.path for one in context["units"].all if one.kind in ("root", "submodule")]
+    sources = {folder: source_of(context["address"], folder) for folder in called}
+    row = next(one for one in opened.shown.inspection["units"] if one["path"] == example.path)
+    context |= {"unit": example, "ready": examples.ready(opened.shown, row, sources=sources)}
+    return render(request, "portal/module/configuration.html", context)
+
+
+_VERSION = f"{MODULES.path}/<str:version>"
+
+urlpatterns = [
+    path(f"{_VERSION}/usage", module_usage, name="module-usage"),
+    path(f"{_VERSION}/configurations/<path:unit>", module_configuration, name="module-configuration"),
+]

@@ -1,28 +1,26 @@
 """/namespaces/<ns>/cleanup: the rule that deprecates or yanks old versions, and what it would do; for owners."""
 
-from http import HTTPStatus
 from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
-from django.urls import path, reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace
 from apps.lib.addresses import ProviderAddress
-from apps.lib.errors import Conflict, Invalid
+from apps.lib.errors import Conflict
 from apps.modules import publishing
-from apps.portal.frame.page_urls import Address, url_of
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
+from apps.portal.frame.page_urls import Address, see_other, url_of
 from apps.portal.frame.paging import page_of
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
 from apps.releases.cleanup import applying, planning, rules
 from apps.releases.cleanup.planning import Verdict
-from apps.releases.cleanup_rows import MAX_DAYS, MAX_KEPT, CleanupAction, CleanupRule
+from apps.releases.cleanup_rows import MAX_DAYS, MAX_KEPT, CleanupAction
 from apps.releases.models import Kind, Release
 
 PAGE_SIZE = 50
@@ -72,20 +70,42 @@ class RuleForm(forms.Form):
 def cleanup(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = rules.authorised_namespace(viewer, namespace)
-    if request.method != "POST":
-        rule = rules.rule_of(row)
-        return _page(request, rule, RuleForm(initial=_initial(rule)))
-    form = RuleForm(request.POST)
-    if not form.is_valid():
-        return _page(request, rules.rule_of(row), form, HTTPStatus.UNPROCESSABLE_ENTITY)
-    reauthentication.require(request, f"Change the cleanup rule of {row}")
-    try:
-        rules.change(namespace=row, actor=viewer, **form.cleaned_data)
-    except Invalid as refusal:
-        form.add_error(None, sentence(refusal))
-        return _page(request, rules.rule_of(row), form, HTTPStatus.UNPROCESSABLE_ENTITY)
-    messages.success(request, "Rule saved. Nothing has changed yet: below is what it would do.")
-    return _redirect(row)
+    rule = rules.rule_of(row)
+    initial = {name: getattr(rule, name) for name in rules.FIELDS}
+    form = RuleForm(posted(request), initial=initial if rule.pk else initial | {"prerelease_days": SUGGESTED_DAYS})
+    if form.is_valid():
+        reauthentication.require(request, f"Change the cleanup rule of {row}")
+        with refusals_on(form):
+            rules.change(namespace=row, actor=viewer, **form.cleaned_data)
+            messages.success(request, "Rule saved. Nothing has changed yet: below is what it would do.")
+            return see_other("namespace-cleanup", row.name)
+    plan = planning.plan(rule)
+    going = plan.going
+    shown = request.GET.get("show", "")
+    shown = shown if shown in SHOWN else "going" if going else "all"
+    verdicts = {"going": going, "staying": [one for one in plan.verdicts if not one.goes], "all": list(plan.verdicts)}
+    page = page_of(verdicts[shown], request, size=PAGE_SIZE)
+    acts_from = rule.acts_from
+    context: dict[str, Any] = {
+        "namespace": row,
+        "rule": rule,
+        "plan": plan,
+        "going_count": len(going),
+        "by_hand": applying.BY_HAND,
+        "page": page,
+        "rows": [_row(row, verdict) for verdict in page.object_list],
+        "tabs": [(name, label, len(verdicts[name])) for name, label in SHOWN.items()],
+        "shown": shown,
+        "settles": acts_from if acts_from and acts_from > timezone.now() else None,
+    }
+    return form_page(request, "portal/namespaces/cleanup.html", form, **context)
+
+
+def _row(namespace: Namespace, verdict: Verdict) -> dict[str, Any]:
+    address: Address = ProviderAddress(namespace.name, verdict.row.name)
+    if verdict.row.kind == Kind.MODULE:
+        address = publishing.address_of(Release(namespace=namespace, name=verdict.row.name))
+    return {"verdict": verdict, "address": address, "url": url_of(address, "version", verdict.row.version)}
 
 
 @require_POST
@@ -99,56 +119,12 @@ def cleanup_apply(request: HttpRequest, namespace: str) -> HttpResponse:
         outcome = applying.apply_by_hand(rule=rule, actor=viewer, seen=request.POST.get("plan", ""))
     except Conflict as refusal:
         messages.error(request, sentence(refusal))
-        return _redirect(row)
-    done = "yanked" if rule.action == CleanupAction.YANK else "deprecated"
-    count = len(outcome.done)
-    left = f" {outcome.left} more would go: apply it again." if outcome.left else ""
-    messages.success(request, f"{count} version{'' if count == 1 else 's'} {done}.{left}")
-    return _redirect(row)
-
-
-def _page(request: HttpRequest, rule: CleanupRule, form: RuleForm, status: int = HTTPStatus.OK) -> HttpResponse:
-    plan = planning.plan(rule)
-    going = plan.going
-    shown = request.GET.get("show", "")
-    shown = shown if shown in SHOWN else "going" if going else "all"
-    verdicts = {"going": going, "staying": [one for one in plan.verdicts if not one.goes], "all": list(plan.verdicts)}
-    page = page_of(verdicts[shown], request, size=PAGE_SIZE)
-    acts_from = rule.acts_from
-    context: dict[str, Any] = {
-        "namespace": rule.namespace,
-        "rule": rule,
-        "form": form,
-        "plan": plan,
-        "going_count": len(going),
-        "by_hand": applying.BY_HAND,
-        "page": page,
-        "rows": [_row(rule.namespace, verdict) for verdict in page.object_list],
-        "tabs": [(name, label, len(verdicts[name])) for name, label in SHOWN.items()],
-        "shown": shown,
-        "settles": acts_from if acts_from and acts_from > timezone.now() else None,
-    }
-    return render(request, "portal/namespaces/cleanup.html", context, status=status)
-
-
-def _row(namespace: Namespace, verdict: Verdict) -> dict[str, Any]:
-    address = _address(namespace, verdict)
-    return {"verdict": verdict, "address": address, "url": url_of(address, "version", verdict.row.version)}
-
-
-def _address(namespace: Namespace, verdict: Verdict) -> Address:
-    if verdict.row.kind == Kind.PROVIDER:
-        return ProviderAddress(namespace.name, verdict.row.name)
-    return publishing.address_of(Release(namespace=namespace, name=verdict.row.name))
-
-
-def _initial(rule: CleanupRule) -> dict[str, Any]:
-    initial = {name: getattr(rule, name) for name in rules.FIELDS}
-    return initial if rule.pk else initial | {"prerelease_days": SUGGESTED_DAYS}
-
-
-def _redirect(namespace: Namespace) -> HttpResponseRedirect:
-    return HttpResponseRedirect(reverse("portal:namespace-cleanup", args=[namespace.name]), status=HTTPStatus.SEE_OTHER)
+    else:
+        done = "yanked" if rule.action == CleanupAction.YANK else "deprecated"
+        count = len(outcome.done)
+        left = f" {outcome.left} more would go: apply it again." if outcome.left else ""
+        messages.success(request, f"{count} version{'' if count == 1 else 's'} {done}.{left}")
+    return see_other("namespace-cleanup", row.name)
 
 
 urlpatterns = [

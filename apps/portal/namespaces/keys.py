@@ -1,29 +1,138 @@
-"""/namespaces/<ns>/keys: its signing keys, and each key's page. Adding: keys_adding.py; ending: keys_ending.py."""
+"""/namespaces/<ns>/keys: its signing keys, each key's page, adding and ending them, and which expire soon."""
 
 import hashlib
 import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
+from django import forms
+from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.access import gate
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.access.gate import namespace_for
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, Role
-from apps.lib.errors import CredentialsRequired
+from apps.lib.errors import CredentialsRequired, Invalid
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
+from apps.portal.frame.page_urls import see_other
 from apps.portal.frame.paging import page_of
-from apps.portal.namespaces import keys_adding, keys_ending
-from apps.portal.namespaces.key_expiry import expiring, expiry_of
 from apps.providers.signatures.keys import key_of, keys_of, signed_by
-from apps.signing.models import State
+from apps.signing import keys
+from apps.signing.armor import ParsedKey, parse
+from apps.signing.keys import WARN_DAYS
+from apps.signing.models import SigningKey, State
 
 PAGE = 50
+# Versions that a key signed, on the page that ends it.
+SHOWN = 20
+# Clients warn about expired keys, and will refuse them one day. Days ahead -> tone.
+STEPS = tuple(zip(sorted(WARN_DAYS), ("bad", "warn", "info"), strict=True))
+DONE = {
+    "retire": "The key {} is retired: it signs nothing new, but what it signed stays valid.",
+    "revoke": "The key {} is revoked: nothing it signed is trusted.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    key: SigningKey
+    days: int  # whole days; negative after expiry
+    tone: str
+
+    @property
+    def is_over(self) -> bool:
+        return self.key.is_expired
+
+
+def expiring(namespace: Namespace) -> list[Expiry]:
+    """Active keys that expire within 60 days, or have expired; the earliest first."""
+    return expiring_in([namespace])
+
+
+def expiring_in(namespaces: Iterable[Namespace]) -> list[Expiry]:
+    """As `expiring`, of several, in one query. A queryset of namespaces is not evaluated."""
+    now = timezone.now()
+    soon = SigningKey.objects.filter(
+        namespace__in=namespaces, state=State.ACTIVE, expires_at__lte=now + timedelta(days=STEPS[-1][0])
+    )
+    expiries = (expiry_of(key, now) for key in soon.select_related("namespace").order_by("expires_at", "pk"))
+    return [expiry for expiry in expiries if expiry is not None]
+
+
+def expiry_of(key: SigningKey, now: datetime) -> Expiry | None:
+    """None unless the key expires within 60 days or has expired."""
+    if key.state != State.ACTIVE or key.expires_at is None:
+        return None
+    left = key.expires_at - now
+    tone = next((tone for days, tone in STEPS if left <= timedelta(days=days)), "")
+    return Expiry(key, left.days, tone) if tone else None
+
+
+class KeyForm(forms.Form):
+    """`parsed` is the parsed armor, of a valid form only."""
+
+    armor = forms.CharField(
+        label="Public key",
+        widget=forms.Textarea(PLAIN | {"rows": 12, "class": "mono"}),
+        help_text="The whole block, from -----BEGIN PGP PUBLIC KEY BLOCK----- on.",
+    )
+    source = forms.CharField(
+        max_length=keys.MAX_SOURCE_CHARACTERS,
+        required=False,
+        label="Whose key it is",
+        help_text="A readable name, such as Network team.",
+    )
+    source_url = forms.CharField(
+        max_length=keys.MAX_URL_CHARACTERS,
+        required=False,
+        label="Where they say so",
+        help_text="A page that shows its fingerprint.",
+        widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
+    )
+    parsed: ParsedKey
+
+    def clean_armor(self) -> str:
+        text: str = self.cleaned_data["armor"]
+        try:
+            self.parsed = parse(text)
+        except Invalid as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
+        return text
+
+
+class AlgorithmForm(forms.Form):
+    algorithm = forms.ChoiceField(
+        choices=[
+            ("ed25519", "Ed25519: small and fast. Every OpenTofu, and Terraform from 1.0 on, verifies it."),
+            ("rsa4096", "RSA with 4096 bits: for a policy or an old tool that requires RSA."),
+        ],
+        initial="ed25519",
+        widget=forms.RadioSelect,
+    )
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        max_length=keys.MAX_REASON_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="One or two sentences, shown beside the key to everyone who reads the namespace.",
+    )
+
+    def clean_reason(self) -> str:
+        """One line, as `signing.keys` requires: a text field may have several."""
+        return " ".join(str(self.cleaned_data["reason"]).split())
 
 
 @login_not_required
@@ -78,12 +187,77 @@ def _listed(namespace: Namespace, role: Role) -> dict[str, Any]:
     }
 
 
+@sensitive_post_parameters("armor")  # somebody may paste a private key
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def key_add(request: HttpRequest, namespace: str) -> HttpResponse:
+    """Two steps: parse and show the pasted key, then save it by a second POST (`step=save`)."""
+    viewer = session_viewer(request)
+    row = namespace_for(viewer, namespace, need=Role.OWNER)
+    form, step = KeyForm(posted(request)), request.POST.get("step")
+    if not form.is_bound and not reauthentication.confirmed_recently(request):
+        return reauthentication.ask(request)
+    if form.is_valid():
+        if step == "change":
+            return form_page(request, "portal/keys/add.html", KeyForm(initial=form.cleaned_data), namespace=row)
+        if step != "save":
+            return render(request, "portal/keys/review.html", {"namespace": row, "form": form, "parsed": form.parsed})
+        reauthentication.require(request, f"Register the key {form.parsed.key_id} in {row}")
+        with refusals_on(form):
+            added = keys.register_or_renew(namespace=row, actor=viewer, **form.cleaned_data)
+            done = "registered: it can sign new versions" if added.created else "updated to the newer version"
+            messages.success(request, f"The key {added.key.key_id} is {done}.")
+            return see_other("key", row.name, added.key.fingerprint)
+    elif "PRIVATE KEY" in request.POST.get("armor", ""):  # it must not go back into the page
+        form.data = request.POST.copy()
+        form.data["armor"] = ""
+    return form_page(request, "portal/keys/add.html", form, namespace=row)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def key_create(request: HttpRequest, namespace: str) -> HttpResponse:
+    viewer = session_viewer(request)
+    row = namespace_for(viewer, namespace, need=Role.OWNER)
+    form = AlgorithmForm(posted(request))
+    if not form.is_bound and not reauthentication.confirmed_recently(request):
+        return reauthentication.ask(request)
+    if form.is_valid():
+        reauthentication.require(request, f"Generate a signing key for {row}")
+        with refusals_on(form):
+            keys.request(namespace=row, actor=viewer, **form.cleaned_data)
+            return see_other("keys", row.name)
+    return form_page(request, "portal/keys/create.html", form, namespace=row)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def key_end(request: HttpRequest, namespace: str, fingerprint: str, *, act: str) -> HttpResponse:
+    """Retire or revoke it, with a reason. The page shows the effect on signed versions."""
+    viewer = session_viewer(request)
+    row = namespace_for(viewer, namespace, need=Role.OWNER)
+    key, form = key_of(row, fingerprint), ReasonForm(posted(request))
+    if form.is_valid():
+        if act == "revoke":
+            reauthentication.require(request, f"Revoke the key {key.key_id} of {row}")
+        verb = keys.revoke if act == "revoke" else keys.retire
+        with refusals_on(form):
+            verb(key=key, actor=viewer, **form.cleaned_data)
+            messages.success(request, DONE[act].format(key.key_id))
+            return see_other("key", row.name, key.fingerprint)
+    versions = signed_by(key)
+    context = {"namespace": row, "key": key, "versions": versions[:SHOWN], "count": versions.count()}
+    return form_page(request, f"portal/keys/{act}.html", form, **context)
+
+
 _KEYS = "namespaces/<str:namespace>/keys"
 
 urlpatterns = [
     path(_KEYS, key_list, name="keys"),
     path(f"{_KEYS}/status", key_list_status, name="keys-status"),
-    *keys_adding.urlpatterns,  # before <fingerprint>
-    path(f"{_KEYS}/<str:fingerprint>", key_page, name="key"),
-    *keys_ending.urlpatterns,
+    path(f"{_KEYS}/add", key_add, name="key-add"),
+    path(f"{_KEYS}/create", key_create, name="key-create"),
+    path(f"{_KEYS}/<str:fingerprint>", key_page, name="key"),  # after the words
+    path(f"{_KEYS}/<str:fingerprint>/retire", key_end, {"act": "retire"}, name="key-retire"),
+    path(f"{_KEYS}/<str:fingerprint>/revoke", key_end, {"act": "revoke"}, name="key-revoke"),
 ]

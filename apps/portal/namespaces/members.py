@@ -1,27 +1,25 @@
 """/namespaces/<ns>/members and /transfer: the roles of people and teams, for owners."""
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import path, reverse
+from django.urls import path
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts import namespaces
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer, namespace_for
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Grant, Namespace, Role, Team, User
 from apps.accounts.people import accounts, teams
 from apps.lib.errors import Conflict, Invalid, NotFound
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
-
-PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
+from apps.portal.frame.page_urls import see_other
 
 
 class RoleForm(forms.Form):
@@ -110,22 +108,18 @@ def members(request: HttpRequest, namespace: str) -> HttpResponse:
     """The list; a POST gives or changes a role."""
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
-    if request.method != "POST":
-        return _members_page(request, viewer, row, status=200)
-    form: MemberForm | TeamForm = TeamForm(request.POST) if "team" in request.POST else MemberForm(request.POST)
-    status = 422
+    is_team = "team" in request.POST
+    person, team = MemberForm(None if is_team else posted(request)), TeamForm(request.POST if is_team else None)
+    form: RoleForm = team if is_team else person
     if form.is_valid():
         role = form.cleaned_data["role"]
         reauthentication.require(request, f"Make {form.grantee} {role.label.lower()} of {row}")
-        try:
+        with refusals_on(form, "role"):
             grant = namespaces.grant(namespace=row, grantee=form.grantee, role=role, actor=viewer)
-        except Conflict as refusal:
-            form.add_error("role", sentence(refusal))
-            status = 409
-        else:
             messages.success(request, f"{form.grantee} is {grant.get_role_display().lower()} of {row} now.")
             return _after(viewer, row)
-    return _members_page(request, viewer, row, form, status=status)
+    context = {"namespace": row, "grants": namespaces.grants_in(row), "roles": Role.choices, "viewer": viewer}
+    return form_page(request, "portal/namespaces/members.html", form, person_form=person, team_form=team, **context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -152,48 +146,24 @@ def transfer(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
     own = namespaces.own_grant(row, viewer)
-    form = TransferForm(row, own, request.POST if request.method == "POST" else None)
-    status = 200
-    if request.method == "POST":
-        status = 422
-        if form.is_valid():
-            reauthentication.require(request, f"Hand {row} over to {form.cleaned_data['to']}")
-            chosen = {name: form.cleaned_data[name] for name in ("to", "giver", "keep_publisher")}
-            try:
-                namespaces.transfer(namespace=row, actor=viewer, **chosen)
-            except (Conflict, Invalid) as refusal:
-                form.add_error("to", sentence(refusal))
-                status = 409
-            else:
-                messages.success(request, f"{row} belongs to {chosen['to']} now.")
-                return _after(viewer, row)
-    return render(request, "portal/namespaces/transfer.html", {"namespace": row, "form": form}, status=status)
-
-
-def _members_page(
-    request: HttpRequest,
-    viewer: Viewer,
-    namespace: Namespace,
-    bound: MemberForm | TeamForm | None = None,
-    *,
-    status: int,
-) -> HttpResponse:
-    context = {
-        "namespace": namespace,
-        "grants": namespaces.grants_in(namespace),
-        "form": bound if isinstance(bound, MemberForm) else MemberForm(),
-        "team_form": bound if isinstance(bound, TeamForm) else TeamForm(),
-        "roles": Role.choices,
-        "viewer": viewer,
-    }
-    return render(request, "portal/namespaces/members.html", context, status=status)
+    form = TransferForm(row, own, posted(request))
+    if form.is_valid():
+        reauthentication.require(request, f"Hand {row} over to {form.cleaned_data['to']}")
+        chosen = {name: form.cleaned_data[name] for name in ("to", "giver", "keep_publisher")}
+        try:
+            namespaces.transfer(namespace=row, actor=viewer, **chosen)
+        except (Conflict, Invalid) as refusal:  # both say who cannot be an owner by now
+            form.add_error("to", forms.ValidationError(sentence(refusal), code="conflict"))
+        else:
+            messages.success(request, f"{row} belongs to {chosen['to']} now.")
+            return _after(viewer, row)
+    return form_page(request, "portal/namespaces/transfer.html", form, namespace=row)
 
 
 def _after(viewer: Viewer, namespace: Namespace) -> HttpResponseRedirect:
     """Back to the list; home for owners who gave up their own role, or their team's."""
     owns = gate.role_on(viewer, namespace) == Role.OWNER
-    url = reverse("portal:namespace-members", args=[namespace.name]) if owns else reverse("portal:home")
-    return HttpResponseRedirect(url, status=HTTPStatus.SEE_OTHER)
+    return see_other("namespace-members", namespace.name) if owns else see_other("home")
 
 
 urlpatterns = [

@@ -1,23 +1,24 @@
 """/account/: a person's own name, a link to their password, and the browsers in which they are signed in."""
 
 import re
-from http import HTTPStatus
 from typing import Any
 
 from allauth.socialaccount.models import SocialAccount
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
-from django.urls import path, reverse
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from apps.accounts.access.gate import Viewer
-from apps.accounts.identity import passwords, second_factor, sessions
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity import second_factor, sessions, sign_ins
+from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.identity.sign_on import providers
 from apps.accounts.models import User
-from apps.accounts.people import accounts, sign_on
+from apps.accounts.people import accounts
+from apps.portal.frame.forms import form_page, posted
+from apps.portal.frame.page_urls import see_other
+from apps.portal.frame.reauthentication import person_of
 
 OTHERS = "others"
 # The first match: Edge and Opera also claim to be Chrome, Chrome claims to be Safari.
@@ -48,33 +49,32 @@ class NameForm(forms.Form):
 def account(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     user = person_of(viewer)
-    form = NameForm(request.POST if request.method == "POST" else None, initial={"full_name": user.get_full_name()})
+    form = NameForm(posted(request), initial={"full_name": user.get_full_name()})
     if form.is_valid():
         accounts.rename(user=user, actor=viewer, full_name=form.cleaned_data["full_name"])
         messages.success(request, "Name saved.")
-        return _back()
+        return see_other("account")
     here = sessions.digest_of_request(request)
     rows = [(one, browser_name(one.agent), one.digest == here) for one in sessions.sessions_of(user)]
     context = {
-        "form": form,
         "sessions": sorted(rows, key=lambda row: not row[2]),  # this browser first
         "has_others": any(not is_here for *_, is_here in rows),
-        "has_password": passwords.has_one(user),
+        "has_password": sign_ins.has_password(user),
         "has_second_factor": second_factor.is_on(user),
         **identities_of(user),
     }
-    return render(request, "portal/account/page.html", context, status=422 if form.is_bound else 200)
+    return form_page(request, "portal/account/page.html", form, **context)
 
 
 def identities_of(user: User) -> dict[str, Any]:
     """The identities with which the person signs in, and the providers to which the account could be connected."""
-    names = {provider.issuer: provider.name for provider in sign_on.providers()}
+    names = {provider.issuer: provider.name for provider in providers.configured()}
     if not names:
         return {}
     rows = SocialAccount.objects.filter(user=user).order_by("pk")
     identities = [(row, names.get(row.provider, row.provider)) for row in rows]
     connected = {row.provider for row, _ in identities}
-    others = [provider for provider in sign_on.providers() if provider.issuer not in connected]
+    others = [provider for provider in providers.configured() if provider.issuer not in connected]
     return {"identities": identities, "other_providers": others, "has_providers": True}
 
 
@@ -89,7 +89,7 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
         messages.success(request, f"Signed out in {count} other browser{'' if count == 1 else 's'}.")
     else:
         messages.info(request, "That session had already ended.")
-    return _back()
+    return see_other("account")
 
 
 def browser_name(agent: str) -> str:
@@ -101,15 +101,6 @@ def browser_name(agent: str) -> str:
 
 def system_name(agent: str) -> str:
     return next((name for mark, name in SYSTEMS.items() if mark in agent), "")
-
-
-def person_of(viewer: Viewer) -> User:
-    assert viewer.user is not None  # noqa: S101  # LoginRequiredMiddleware lets nobody else in
-    return viewer.user
-
-
-def _back() -> HttpResponseRedirect:
-    return HttpResponseRedirect(reverse("portal:account"), status=HTTPStatus.SEE_OTHER)
 
 
 urlpatterns = [

@@ -18,14 +18,14 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.identity import cli_login
-from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.identity.cli_login import LoginRequest
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
 from apps.lib.errors import Invalid
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import sentence
 from apps.portal.frame.security_policy import let_forms_lead_to
-from apps.portal.people import reauthentication
 from apps.portal.people.account import system_name
-from apps.portal.publish.form import sentence
 
 COOKIE = "__Host-larder-computer" if settings.SESSION_COOKIE_SECURE else "larder-computer"
 COOKIE_AGE = 365 * 24 * 60 * 60

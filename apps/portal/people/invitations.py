@@ -1,7 +1,6 @@
 """/invitations: one-time links for new people, created by staff and owners; and the page that a link opens."""
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import cast
 
 from django import forms
@@ -10,7 +9,7 @@ from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.password_validation import password_validators_help_text_html, validate_password
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils import timezone
@@ -18,17 +17,17 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.access import throttling
-from apps.accounts.access.gate import Viewer, operates
+from apps.accounts.access.gate import operates
 from apps.accounts.identity import sessions
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import Invitation, Namespace, NamespaceQuerySet, Role, User
 from apps.accounts.people import invitations
-from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.lib.errors import Invalid, NotFound
 from apps.notify.mail import invited, letters, preferences
-from apps.portal.frame import one_time_secret
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
+from apps.portal.frame import one_time_secret, reauthentication
+from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
+from apps.portal.frame.page_urls import see_other
 
 
 class InvitationForm(forms.Form):
@@ -93,29 +92,22 @@ class AccountForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_variables("secret")
 def invitation_list(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    owned = invitations.inviting(viewer)
-    posted = request.POST if request.method == "POST" else None
-    form = InvitationForm(owned, staff=operates(viewer), data=posted)
-    if posted is not None and form.is_valid():
-        throttling.count(throttling.by_account("invitations", viewer.user_id, address_of(request)))
-        return _invite(request, viewer, form)
-    context = {"invitations": invitations.managed(viewer)[:200], "form": form, "now": timezone.now()}
-    return render(request, "portal/invitations/list.html", context, status=200 if posted is None else 422)
-
-
-@sensitive_variables("secret")
-def _invite(request: HttpRequest, viewer: Viewer, form: InvitationForm) -> HttpResponse:
-    namespace = form.cleaned_data["namespace"]
-    role = form.cleaned_data["role"] if namespace else None
-    note = form.cleaned_data["note"]
-    reauthentication.require(request, f"Create the invitation for {note}")
-    invitation, secret = invitations.invite(actor=viewer, note=note, namespace=namespace, role=role)
-    if address := form.cleaned_data["email"]:
+    form = InvitationForm(invitations.inviting(viewer), staff=operates(viewer), data=posted(request))
+    if not form.is_valid():
+        rows = invitations.managed(viewer)[:200]
+        return form_page(request, "portal/invitations/list.html", form, invitations=rows, now=timezone.now())
+    throttling.count(throttling.by_account("invitations", viewer.user_id, address_of(request)))
+    chosen = form.cleaned_data
+    role = chosen["role"] if chosen["namespace"] else None
+    reauthentication.require(request, f"Create the invitation for {chosen['note']}")
+    row, secret = invitations.invite(actor=viewer, note=chosen["note"], namespace=chosen["namespace"], role=role)
+    if address := chosen["email"]:
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
-        letters.invite(invitation=invitation, address=address, link=link)
-    return one_time_secret.redirect_to(request, reverse("portal:invitation-created", args=[invitation.pk]), secret)
+        letters.invite(invitation=row, address=address, link=link)
+    return one_time_secret.redirect_to(request, reverse("portal:invitation-created", args=[row.pk]), secret)
 
 
 @sensitive_variables("secret", "link")
@@ -137,7 +129,7 @@ def invitation_revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
         return render(request, "portal/invitations/revoke.html", {"invitation": row})
     invitations.revoke(invitation=row, actor=viewer)
     messages.success(request, f"Invitation for {row} revoked.")
-    return HttpResponseRedirect(reverse("portal:invitations"), status=HTTPStatus.SEE_OTHER)
+    return see_other("invitations")
 
 
 @login_not_required
@@ -152,17 +144,12 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
         throttling.count(throttling.by_address("invitations", address_of(request)))
         raise
     address = invited.address_of(row, proof)
-    form = AccountForm(request.POST if request.method == "POST" else None, address=address)
-    status = 200
-    if request.method == "POST" and not session_viewer(request).is_identified:
-        status = 422
-        if form.is_valid():
-            try:
-                return _join(request, row, form, address)
-            except Conflict as refusal:
-                form.add_error("username", sentence(refusal))
-                status = 409
-    response = render(request, "portal/invitations/accept.html", {"invitation": row, "form": form}, status=status)
+    # The page tells people who are signed in that the link is for somebody new.
+    form = AccountForm(None if session_viewer(request).is_identified else posted(request), address=address)
+    if form.is_valid():
+        with refusals_on(form, "username"):
+            return _join(request, row, form, address)
+    response = form_page(request, "portal/invitations/accept.html", form, invitation=row)
     response.headers["Cache-Control"] = "no-store"
     return response
 
@@ -176,12 +163,7 @@ def _join(request: HttpRequest, invitation: Invitation, form: AccountForm, addre
     login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
     sessions.confirm(request, at=timezone.now().timestamp())  # who has just chosen a password need not repeat it
     messages.success(request, f"Welcome, {user}. You are signed in.")
-    page = (
-        reverse("portal:namespace", args=[invitation.namespace.name])
-        if invitation.namespace
-        else reverse("portal:home")
-    )
-    return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)
+    return see_other("namespace", invitation.namespace.name) if invitation.namespace else see_other("home")
 
 
 urlpatterns = [

@@ -8,7 +8,7 @@ from allauth.mfa.webauthn.forms import AuthenticateWebAuthnForm
 from django import forms
 
 from apps.accounts.access import throttling
-from apps.accounts.identity import passkeys, passwords, sign_ins
+from apps.accounts.identity import passkeys, sign_ins
 
 _REFUSED = "This passkey was not accepted. Try again, or use another way."
 
@@ -53,6 +53,6 @@ class PasskeySignInForm(PasskeyForm):
         # The challenge of another page does not require it.
         is_verified = passkeys.is_user_verified(self.cleaned_data["credential"])
         authenticator = super().checked()
-        if not (is_verified and authenticator.user.is_active and passwords.count_for(authenticator.user)):
+        if not (is_verified and authenticator.user.is_active and sign_ins.password_counts(authenticator.user)):
             raise forms.ValidationError(_REFUSED)
         return authenticator

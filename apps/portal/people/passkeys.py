@@ -12,11 +12,11 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.identity import passkeys, second_factor
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import User
 from apps.lib.errors import Invalid, NotFound
-from apps.portal.people import reauthentication
-from apps.portal.people.account import person_of
+from apps.portal.frame import reauthentication
+from apps.portal.frame.reauthentication import person_of
 from apps.portal.people.second_factor import OTHERS_ENDED, after_set_up, show_codes_once
 
 

@@ -17,7 +17,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.identity import sign_ins
 from apps.accounts.identity.hashed_sessions import SessionStore
-from apps.accounts.identity.openid import adapter
+from apps.accounts.identity.sign_on import providers
+from apps.accounts.people import sign_on
 from apps.lib.errors import Invalid
 from apps.portal.people.sign_on import explained
 
@@ -31,11 +32,11 @@ _CLAIMS = "saml_claims"
 @require_POST
 def acs(request: HttpRequest, provider: str) -> HttpResponse:
     """Check the answer, which strangers may send as well; the library keeps nothing of a wrong one."""
-    ours = adapter.saml_named(provider)
-    from apps.accounts.identity.saml import responses
+    ours = providers.saml_named(provider)
+    from apps.accounts.identity.sign_on import saml
 
     sign_ins.count_sign_on(request, "saml")
-    claims = explained(request, ours, lambda: responses.claims_of(ours, request.POST.get("SAMLResponse", "")))
+    claims = explained(request, ours, lambda: saml.claims_of(ours, request.POST.get("SAMLResponse", "")))
     if isinstance(claims, HttpResponse):
         return claims
     kept = SessionStore()
@@ -50,7 +51,7 @@ def acs(request: HttpRequest, provider: str) -> HttpResponse:
 @never_cache
 @require_GET
 def finish(request: HttpRequest, provider: str) -> HttpResponse:
-    ours = adapter.saml_named(provider)
+    ours = providers.saml_named(provider)
     kept = SessionStore(request.GET.get("answer", ""))
     said = kept.get(_CLAIMS)
 
@@ -59,7 +60,7 @@ def finish(request: HttpRequest, provider: str) -> HttpResponse:
             raise Invalid("This sign-in was used already, or took too long.", hint="Start again on the sign-in page.")
         kept.delete()
         view: HttpResponse = (
-            adapter.SignOnAdapter(request).get_provider(request, ours.id).finish(request, said["claims"])
+            sign_on.SignOnAdapter(request).get_provider(request, ours.id).finish(request, said["claims"])
         )
         return view
 
@@ -70,10 +71,10 @@ def finish(request: HttpRequest, provider: str) -> HttpResponse:
 @require_GET
 def metadata(_request: HttpRequest, provider: str) -> HttpResponse:
     """Say to an identity provider who Larder is and where answers go."""
-    ours = adapter.saml_named(provider)
-    from apps.accounts.identity.saml import metadata
+    ours = providers.saml_named(provider)
+    from apps.accounts.identity.sign_on import saml
 
-    return HttpResponse(metadata.ours(ours), content_type="application/samlmetadata+xml")
+    return HttpResponse(saml.own_metadata(ours), content_type="application/samlmetadata+xml")
 
 
 urlpatterns = [

@@ -22,13 +22,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts.access import throttling
 from apps.accounts.identity import passkeys, second_factor
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.errors import Invalid
-from apps.portal.frame import one_time_secret
-from apps.portal.frame.local_paths import local_path
-from apps.portal.people import reauthentication
-from apps.portal.people.account import person_of
-from apps.portal.publish.form import sentence
+from apps.portal.frame import one_time_secret, reauthentication
+from apps.portal.frame.forms import sentence
+from apps.portal.frame.page_urls import local_path
+from apps.portal.frame.reauthentication import person_of
 
 # Longer than any code of an app is valid, both neighbours included.
 REPLAY_SECONDS = 120
@@ -106,7 +105,7 @@ def set_up(request: HttpRequest) -> HttpResponse:
             done = "Authenticator app added." if is_on else f"Second factor turned on. {OTHERS_ENDED}"
             messages.success(request, done)
             return show_codes_once(request, codes) if codes else _back(request)
-    secret = second_factor.begin(request)
+    secret = second_factor.start_app_setup(request)
     request.session[_AFTER] = local_path(request.GET.get("next", ""))
     context = {
         "form": form,

@@ -1,12 +1,11 @@
 """/teams/<team>/service-accounts: machines of a team and their tokens, for its managers."""
 
-from http import HTTPStatus
 from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils import timezone
@@ -16,15 +15,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Scope, Team, User
 from apps.accounts.people import service_accounts
-from apps.lib.errors import Conflict, Invalid
-from apps.portal.frame import one_time_secret
-from apps.portal.namespaces.members import PLAIN
-from apps.portal.people import reauthentication
-from apps.portal.people.tokens import TokenForm, lifetime_of, revocation, revoke, token_rows, ways_to_use
-from apps.portal.publish.form import sentence
+from apps.portal.frame import one_time_secret, reauthentication
+from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
+from apps.portal.frame.page_urls import see_other
+from apps.portal.people.tokens import TokenForm, issue, revocation, revoke, token_rows
+from apps.portal.snippets.client_setup import ways_to_use
 
 
 class NewAccountForm(forms.Form):
@@ -39,54 +37,30 @@ class NewAccountForm(forms.Form):
 def service_account_new(request: HttpRequest, team: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = gate.team_for(viewer, team, manage=True)
-    form, status = NewAccountForm(request.POST if request.method == "POST" else None), 200
-    if request.method == "POST":
-        status = 422
-        if form.is_valid():
-            reauthentication.require(request, f"Create the service account {form.cleaned_data['name']} of {row}")
-            try:
-                account = service_accounts.create(team=row, name=form.cleaned_data["name"], actor=viewer)
-            except (Conflict, Invalid) as refusal:
-                form.add_error("name", sentence(refusal))
-                status = 409 if isinstance(refusal, Conflict) else 422
-            else:
-                messages.success(request, f"{account} created. Create its first token.")
-                return _redirect(row, account)
-    return render(request, "portal/service_accounts/new.html", {"team": row, "form": form}, status=status)
+    form = NewAccountForm(posted(request))
+    if form.is_valid():
+        reauthentication.require(request, f"Create the service account {form.cleaned_data['name']} of {row}")
+        with refusals_on(form, "name"):
+            account = service_accounts.create(team=row, name=form.cleaned_data["name"], actor=viewer)
+            messages.success(request, f"{account} created. Create its first token.")
+            return see_other("service-account", row.name, account.pk)
+    return form_page(request, "portal/service_accounts/new.html", form, team=row)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def service_account(request: HttpRequest, team: str, account_id: int) -> HttpResponse:
     """Its tokens; a POST creates one."""
-    viewer, row, account = _asked(request, team, account_id)
-    theirs = Viewer(account)  # what it may be limited to is what it sees
-    if request.method != "POST":
-        return _page(request, row, account, TokenForm(theirs), status=200)
-    form, status = TokenForm(theirs, request.POST), 422
+    _, row, account = _asked(request, team, account_id)
+    form = TokenForm(Viewer(account), posted(request))  # what it may be limited to is what it sees
+
+    def page_of(token: ApiToken) -> str:
+        return reverse("portal:service-token-created", args=[row.name, account.pk, token.pk])
+
     if form.is_valid():
-        try:
-            return _issue(request, viewer, row, account, form)
-        except (Conflict, Invalid) as refusal:
-            form.add_error(None, sentence(refusal))
-            status = 409 if isinstance(refusal, Conflict) else 422
-    return _page(request, row, account, form, status=status)
-
-
-@sensitive_variables("secret")
-def _issue(request: HttpRequest, viewer: Viewer, team: Team, account: User, form: TokenForm) -> HttpResponse:
-    fields = form.cleaned_data
-    reauthentication.require(request, f"Create the token {fields['label']} of {account}")
-    token, secret = tokens.issue(
-        user=account,
-        label=fields["label"],
-        scope=fields["scope"],
-        namespaces=fields["namespaces"],
-        only_name=fields["only_name"],
-        lifetime=lifetime_of(fields),
-        actor=viewer,
-    )
-    page = reverse("portal:service-token-created", args=[team.name, account.pk, token.pk])
-    return one_time_secret.redirect_to(request, page, secret)
+        with refusals_on(form):
+            return issue(request, form, account, page_of)
+    context = {"team": row, "account": account, "most": tokens.SERVICE_TOKENS, **token_rows(account)}
+    return form_page(request, "portal/service_accounts/page.html", form, **context)
 
 
 @sensitive_variables("secret")
@@ -109,7 +83,7 @@ def token_revoke(request: HttpRequest, team: str, account_id: int, service_token
         context = {"team": row, "account": account, **revocation(token)}
         return render(request, "portal/service_accounts/revoke.html", context)
     revoke(request, viewer, token)
-    return _redirect(row, account)
+    return see_other("service-account", row.name, account.pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -126,7 +100,7 @@ def service_account_manage(request: HttpRequest, team: str, account_id: int) -> 
     service_accounts.allow_manage(account=account, allowed=allowed, actor=viewer)
     can = "may have" if allowed else "may no longer have"
     messages.success(request, f"{account} {can} tokens of scope manage.")
-    return _redirect(row, account)
+    return see_other("service-account", row.name, account.pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -137,23 +111,13 @@ def service_account_delete(request: HttpRequest, team: str, account_id: int) -> 
     reauthentication.require(request, f"Delete the service account {account}")
     service_accounts.delete(account=account, actor=viewer)
     messages.success(request, f"{account} deleted.")
-    return HttpResponseRedirect(reverse("portal:team", args=[row.name]), status=HTTPStatus.SEE_OTHER)
+    return see_other("team", row.name)
 
 
 def _asked(request: HttpRequest, team: str, account_id: int) -> tuple[Viewer, Team, User]:
     viewer = session_viewer(request)
     row = gate.team_for(viewer, team, manage=True)
     return viewer, row, service_accounts.account_of(row, account_id)
-
-
-def _page(request: HttpRequest, team: Team, account: User, form: TokenForm, *, status: int) -> HttpResponse:
-    context = {"team": team, "account": account, "form": form, "most": tokens.SERVICE_TOKENS, **token_rows(account)}
-    return render(request, "portal/service_accounts/page.html", context, status=status)
-
-
-def _redirect(team: Team, account: User) -> HttpResponseRedirect:
-    url = reverse("portal:service-account", args=[team.name, account.pk])
-    return HttpResponseRedirect(url, status=HTTPStatus.SEE_OTHER)
 
 
 _ONE = "teams/<str:team>/service-accounts/<int:account_id>"

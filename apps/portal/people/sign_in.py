@@ -13,10 +13,10 @@ from django.http.response import HttpResponseBase
 from django.urls import path
 from django.views.decorators.cache import never_cache
 
-from apps.accounts.identity import passkeys, passwords, sign_ins
+from apps.accounts.identity import passkeys, sign_ins
 from apps.accounts.identity import second_factor as factors
+from apps.accounts.identity.sign_on import providers
 from apps.accounts.models import User
-from apps.accounts.people import sign_on
 from apps.lib.settings_values.saml import AnyProvider
 from apps.portal.people import second_factor
 
@@ -47,7 +47,7 @@ class PasswordChangeForm(forms.ChangePasswordForm):  # type: ignore[misc]  # all
 class LoginView(views.LoginView):  # type: ignore[misc]  # allauth ships no types
     def get_context_data(self, **more: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**more)
-        return context | {"providers": sign_on.providers(), "passwords": settings.LOCAL_SIGN_IN}
+        return context | {"providers": providers.configured(), "passwords": settings.LOCAL_SIGN_IN}
 
 
 class ReauthenticateView(views.ReauthenticateView):  # type: ignore[misc]  # allauth ships no types
@@ -60,7 +60,7 @@ class ReauthenticateView(views.ReauthenticateView):  # type: ignore[misc]  # all
         self.only_factors = factors.is_on(user) and (
             request.GET.get("by") == "factor" or factors.is_missing(request, user)
         )
-        self.by_password = passwords.has_one(user) and not self.only_factors
+        self.by_password = sign_ins.has_password(user) and not self.only_factors
         self.providers = [one for one in providers_of(request) if one.second_factors or not self.only_factors]
         self.by_passkey = passkeys.of(user).exists()
         self.by_code = factors.has_app(user) or factors.codes_left(user) > 0
@@ -107,10 +107,10 @@ class ReauthenticateView(views.ReauthenticateView):  # type: ignore[misc]  # all
 
 def providers_of(request: HttpRequest) -> list[AnyProvider]:
     """Return the providers that the person's account is connected to."""
-    if not sign_on.providers():
+    if not providers.configured():
         return []
     issuers = set(SocialAccount.objects.filter(user=request.user.pk).values_list("provider", flat=True))
-    return [provider for provider in sign_on.providers() if provider.issuer in issuers]
+    return [provider for provider in providers.configured() if provider.issuer in issuers]
 
 
 def passkey_sign_in(request: HttpRequest) -> HttpResponseBase:
@@ -139,7 +139,7 @@ def passkey_sign_in(request: HttpRequest) -> HttpResponseBase:
 class PasswordChangeView(views.PasswordChangeView):  # type: ignore[misc]  # allauth ships no types
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         # allauth would redirect to its page for a first password, which has no route.
-        if isinstance(request.user, User) and not passwords.has_one(request.user):
+        if isinstance(request.user, User) and not sign_ins.has_password(request.user):
             raise PermissionDenied
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
         return response

@@ -19,15 +19,15 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.identity import break_glass, sessions, sign_ins
-from apps.accounts.identity.authentication import session_viewer
-from apps.accounts.identity.openid import adapter
+from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.identity.sign_on import providers
 from apps.accounts.people import sign_on
 from apps.lib.errors import Conflict, Invalid, RegistryError, RoleRequired, Unavailable
 from apps.lib.settings_values.saml import AnyProvider
+from apps.portal.frame import reauthentication
 from apps.portal.frame.errors import refused
-from apps.portal.frame.local_paths import local_path
-from apps.portal.people import reauthentication
-from apps.portal.people.account import person_of
+from apps.portal.frame.page_urls import local_path
+from apps.portal.frame.reauthentication import person_of
 
 PROCESSES = ("login", "connect", "confirm")
 Result = TypeVar("Result")
@@ -41,7 +41,7 @@ def start(request: HttpRequest, provider: str) -> HttpResponse:
     """Answer with a page that leads to the provider: with a redirect, Chromium would hold the provider, and each host
     that it redirects to, against `form-action` of the Content-Security-Policy.
     """
-    ours = adapter.provider_named(provider)
+    ours = providers.provider_named(provider)
     process = request.POST.get("process", "login")
     if process not in PROCESSES:
         raise Invalid("This form is not one of Larder's.", hint="Start again on the sign-in page.")
@@ -55,8 +55,8 @@ def start(request: HttpRequest, provider: str) -> HttpResponse:
         return reauthentication.ask(request, after=reverse("portal:account"), by_factor=True)
     sign_ins.count_sign_on(request)
     after = local_path(request.POST.get("next", ""))
-    at_theirs = adapter.SignOnAdapter(request).get_provider(request, ours.id)
-    url = explained(request, ours, lambda: at_theirs.begin(request, process=process, after=after))
+    at_theirs = sign_on.SignOnAdapter(request).get_provider(request, ours.id)
+    url = explained(request, ours, lambda: at_theirs.start_sign_on(request, process=process, after=after))
     if isinstance(url, HttpResponse):
         return url
     return render(request, "portal/account/continue.html", {"url": url, "provider": ours})
@@ -66,9 +66,9 @@ def start(request: HttpRequest, provider: str) -> HttpResponse:
 @never_cache
 @require_GET
 def callback(request: HttpRequest, provider: str) -> HttpResponse:
-    from apps.accounts.identity.openid.provider import Adapter, Callback
+    from apps.accounts.identity.sign_on.openid import Adapter, Callback
 
-    ours = adapter.openid_named(provider)
+    ours = providers.openid_named(provider)
     view = Callback.adapter_view(Adapter(request, ours.id))
     answer = explained(request, ours, lambda: view(request))
     assert isinstance(answer, HttpResponse)  # noqa: S101  # allauth's views return nothing else
@@ -80,18 +80,16 @@ def explained(request: HttpRequest, ours: AnyProvider, act: Callable[[], Result]
     import requests
     from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 
-    from apps.accounts.identity.openid.signed import TokenRefused
-
     try:
         return act()
-    except adapter.Cancelled:
+    except providers.Cancelled:
         messages.info(request, f"Sign-in at {ours.name} cancelled.")
         return HttpResponseRedirect(reverse("account_login"))
     except requests.RequestException as error:
         reason, refusal = f"provider_{type(error).__name__.lower()}", _unavailable(ours)
     except OAuth2Error:
         reason, refusal = "token_endpoint", _not_accepted(ours)
-    except TokenRefused as error:
+    except providers.TokenRefused as error:
         reason, refusal = str(error), _not_accepted(ours)
     except (RoleRequired, Invalid, Conflict) as error:
         reason, refusal = error.code, error
@@ -119,12 +117,12 @@ def provider_logout(request: HttpRequest, provider: str) -> HttpResponse:
     """OpenID Connect Back-Channel Logout: the provider says that its session has ended."""
     import requests
 
-    from apps.accounts.identity.openid import signed
+    from apps.accounts.identity.sign_on import openid
 
-    ours = adapter.openid_named(provider)
+    ours = providers.openid_named(provider)
     try:
-        claims = signed.logout_claims(ours, request.POST.get("logout_token"))
-    except signed.TokenRefused as error:
+        claims = openid.logout_claims(ours, request.POST.get("logout_token"))
+    except providers.TokenRefused as error:
         log.warning("logout_token_refused", provider=ours.id, reason=str(error))
         return JsonResponse({"error": "invalid_request"}, status=HTTPStatus.BAD_REQUEST)
     except requests.RequestException as error:

@@ -2,26 +2,24 @@
 in.
 """
 
-from collections.abc import Mapping
-from http import HTTPStatus
-
 from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path, reverse
+from django.urls import path
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.access.operators import creation_refused
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Membership, Team, User
 from apps.accounts.people import accounts, service_accounts, teams
-from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
+from apps.lib.errors import Conflict, NotFound, RoleRequired
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
+from apps.portal.frame.page_urls import see_other
 from apps.portal.frame.paging import page_of
-from apps.portal.namespaces.members import PLAIN
-from apps.portal.people import reauthentication
-from apps.portal.publish.form import sentence
 
 PAGE = 30
 
@@ -55,28 +53,21 @@ class PersonForm(forms.Form):
 def team_list(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     context = {"page": page_of(teams.listed(viewer).order_by("-is_mine", "name"), request, size=PAGE)}
-    return render(request, "portal/teams/list.html", {**context, "may_create": not teams.creation_refused(viewer)})
+    return render(request, "portal/teams/list.html", {**context, "may_create": not creation_refused(viewer, "a team")})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def team_new(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    if refused := teams.creation_refused(viewer):
+    if refused := creation_refused(viewer, "a team"):
         raise RoleRequired(refused, hint="Ask an operator to create it for you.")
-    form = NewTeamForm(request.POST if request.method == "POST" else None)
-    status = 200
-    if request.method == "POST":
-        status = 422
-        if form.is_valid():
-            try:
-                team = teams.create(**form.cleaned_data, actor=viewer)
-            except (Conflict, Invalid) as refusal:
-                form.add_error("name", sentence(refusal))
-                status = 409 if isinstance(refusal, Conflict) else 422
-            else:
-                messages.success(request, f"Team {team} created. Add its people.")
-                return _redirect(team)
-    return render(request, "portal/teams/new.html", {"form": form}, status=status)
+    form = NewTeamForm(posted(request))
+    if form.is_valid():
+        with refusals_on(form, "name"):
+            team = teams.create(**form.cleaned_data, actor=viewer)
+            messages.success(request, f"Team {team} created. Add its people.")
+            return see_other("team", team.name)
+    return form_page(request, "portal/teams/new.html", form)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -84,28 +75,25 @@ def team(request: HttpRequest, team: str) -> HttpResponse:
     """Members and roles; a POST by a manager adds a member."""
     viewer = session_viewer(request)
     row = gate.team_for(viewer, team, manage=request.method == "POST")
-    form, status = PersonForm(), 200
-    if request.method == "POST":
-        form, status = PersonForm(request.POST), 422
-        if form.is_valid():
-            reauthentication.require(request, f"Add {form.user} to the team {row}")
-            teams.add(team=row, user=form.user, actor=viewer)
-            messages.success(request, f"{form.user} belongs to {row} now.")
-            return _redirect(row)
-    return _page(request, viewer, row, form, status=status)
+    form = PersonForm(posted(request))
+    if form.is_valid():
+        reauthentication.require(request, f"Add {form.user} to the team {row}")
+        teams.add(team=row, user=form.user, actor=viewer)
+        messages.success(request, f"{form.user} belongs to {row} now.")
+        return see_other("team", row.name)
+    return _page(request, viewer, row, form, status=422 if form.is_bound else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def team_change(request: HttpRequest, team: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = gate.team_for(viewer, team, manage=True)
-    form = _described(request.POST if request.method == "POST" else None, row)
-    if request.method != "POST" or not form.is_valid():
-        context = {"team": row, "form": form}
-        return render(request, "portal/teams/change.html", context, status=422 if form.is_bound else 200)
+    form = TeamForm(posted(request), initial={"description": row.description})
+    if not form.is_valid():
+        return form_page(request, "portal/teams/change.html", form, team=row)
     teams.describe(team=row, description=form.cleaned_data["description"], actor=viewer)
     messages.success(request, f"Description of {row} saved.")
-    return _redirect(row)
+    return see_other("team", row.name)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -121,7 +109,7 @@ def team_delete(request: HttpRequest, team: str) -> HttpResponse:
     except Conflict as refusal:
         return render(request, "portal/teams/delete.html", {**context, "refusal": refusal}, status=409)
     messages.success(request, f"Team {row} deleted.")
-    return HttpResponseRedirect(reverse("portal:teams"), status=HTTPStatus.SEE_OTHER)
+    return see_other("teams")
 
 
 @require_POST
@@ -138,7 +126,7 @@ def member_manager(request: HttpRequest, team: str, membership_id: int) -> HttpR
     except Conflict as refusal:
         return _page(request, viewer, row, PersonForm(), refusal=refusal, status=409)
     messages.success(request, f"{membership.user} {'manages' if is_manager else 'is a plain member of'} {row} now.")
-    return _redirect(row)
+    return see_other("team", row.name)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -159,8 +147,8 @@ def member_remove(request: HttpRequest, team: str, membership_id: int) -> HttpRe
         return render(request, "portal/teams/remove.html", {**context, "refusal": refusal}, status=409)
     messages.success(request, f"{membership.user} is no longer in the team {row}.")
     if gate.visible_teams(viewer).filter(pk=row.pk).exists():
-        return _redirect(row)
-    return HttpResponseRedirect(reverse("portal:teams"), status=HTTPStatus.SEE_OTHER)
+        return see_other("team", row.name)
+    return see_other("teams")
 
 
 def _page(
@@ -179,19 +167,11 @@ def _page(
     return render(request, "portal/teams/page.html", context, status=status)
 
 
-def _described(data: Mapping[str, str] | None, team: Team) -> TeamForm:
-    return TeamForm(data, initial={"description": team.description})
-
-
 def _membership(team: Team, membership_id: int) -> Membership:
     membership = teams.members_of(team).filter(pk=membership_id).first()
     if membership is None:
         raise NotFound(f"There is no such member of {team}.", hint="The team's page has the list.")
     return membership
-
-
-def _redirect(team: Team) -> HttpResponseRedirect:
-    return HttpResponseRedirect(reverse("portal:team", args=[team.name]), status=HTTPStatus.SEE_OTHER)
 
 
 urlpatterns = [

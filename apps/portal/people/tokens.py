@@ -1,14 +1,14 @@
 """/tokens: a person's API tokens: list, creation, the one-time page of a new one, revocation."""
 
+from collections.abc import Callable
 from datetime import timedelta
-from http import HTTPStatus
 from typing import Any, cast
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import Exists, OuterRef
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils import timezone
@@ -18,14 +18,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from apps.accounts import creations
 from apps.accounts.access.gate import Viewer, visible_namespaces
 from apps.accounts.identity import tokens
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, User
-from apps.lib.errors import Invalid
-from apps.lib.net.hostnames import as_written
-from apps.portal.frame import one_time_secret
-from apps.portal.people import reauthentication
-from apps.portal.people.account import person_of
-from apps.portal.publish.form import sentence
+from apps.portal.frame import one_time_secret, reauthentication
+from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
+from apps.portal.frame.page_urls import see_other
+from apps.portal.frame.reauthentication import person_of
+from apps.portal.snippets.client_setup import ways_to_use
 
 LEAK_SHOWN = timedelta(days=30)
 
@@ -62,74 +61,56 @@ class TokenForm(forms.Form):
             usual, most = tokens.default_lifetime(account, Scope.MANAGE), settings.MANAGE_TOKEN_MAX_LIFETIME
             limits += f" With the scope manage at most {most.days}; empty means {usual.days}."
         self.fields["days"].help_text = limits
-        self.fields["only_name"].widget.attrs |= {
-            "autocomplete": "off",
-            "autocapitalize": "none",
-            "spellcheck": "false",
-        }
+        self.fields["only_name"].widget.attrs |= PLAIN
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def token_list(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    if request.method != "POST":
-        return _list_page(request, viewer, TokenForm(viewer), status=200)
-    form = TokenForm(viewer, request.POST)
+    user = person_of(viewer)
+    form = TokenForm(viewer, posted(request))
     if form.is_valid():
-        try:
-            return _issue(request, viewer, form)
-        except Invalid as refusal:
-            form.add_error(None, sentence(refusal))
-    return _list_page(request, viewer, form, status=422)
+        with refusals_on(form):
+            return issue(request, form, user, lambda token: reverse("portal:token-created", args=[token.pk]))
+    return form_page(request, "portal/tokens/list.html", form, **token_rows(user))
 
 
 @sensitive_variables("secret")
-def _issue(request: HttpRequest, viewer: Viewer, form: TokenForm) -> HttpResponse:
-    fields = form.cleaned_data
-    reauthentication.require(request, f"Create the token {fields['label']}")
+def issue(request: HttpRequest, form: TokenForm, user: User, page_of: Callable[[ApiToken], str]) -> HttpResponse:
+    """Create the token of a person or a service account, and lead to the page that shows it once."""
+    viewer, fields = session_viewer(request), form.cleaned_data
+    whose = "" if user == viewer.user else f" of {user}"
+    reauthentication.require(request, f"Create the token {fields['label']}{whose}")
     token, secret = tokens.issue(
-        user=person_of(viewer),
+        user=user,
         label=fields["label"],
         scope=fields["scope"],
         namespaces=fields["namespaces"],
         only_name=fields["only_name"],
-        lifetime=lifetime_of(fields),
+        lifetime=None if fields["days"] is None else timedelta(days=fields["days"]),
         actor=viewer,
     )
-    return one_time_secret.redirect_to(request, reverse("portal:token-created", args=[token.pk]), secret)
+    return one_time_secret.redirect_to(request, page_of(token), secret)
 
 
 @sensitive_variables("secret")
 @require_safe
 def token_created(request: HttpRequest, token_id: int) -> HttpResponse:
     """Show a new token once."""
-    token = _own_token(session_viewer(request), token_id)
+    token = tokens.token_of(person_of(session_viewer(request)), token_id)
     secret = one_time_secret.reveal(request)
     shown = ways_to_use(secret, settings.PUBLIC_HOST) if secret else {}
     return one_time_secret.clear(request, render(request, "portal/tokens/reveal.html", {"token": token, **shown}))
 
 
-def ways_to_use(secret: str, host: str) -> dict[str, str]:
-    """The token for clients' files and variables, for this host (`name` or `name:port`, in ASCII)."""
-    name = host.rsplit(":", 1)[0] if ":" in host else host
-    ways = {
-        "secret": secret,
-        "credentials": f'credentials "{as_written(host)}" {{\n  token = "{secret}"\n}}',
-        "netrc": f"machine {name} login larder password {secret}",
-    }
-    if ":" not in host:  # variable names cannot have a port, and spell "-" as "__"
-        ways["variable"] = f"TF_TOKEN_{host.replace('-', '__').replace('.', '_')}={secret}"
-    return ways
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     viewer = session_viewer(request)
-    token = _own_token(viewer, token_id)
+    token = tokens.token_of(person_of(viewer), token_id)
     if request.method != "POST":
         return render(request, "portal/tokens/revoke.html", revocation(token))
     revoke(request, viewer, token)
-    return HttpResponseRedirect(reverse("portal:tokens"), status=HTTPStatus.SEE_OTHER)
+    return see_other("tokens")
 
 
 def revocation(token: ApiToken) -> dict[str, Any]:
@@ -151,19 +132,6 @@ def revoke(request: HttpRequest, viewer: Viewer, token: ApiToken) -> None:
         messages.success(request, f"Ended: {', '.join(str(one) for one in found.ended)}.")
     for one, why in found.kept:
         messages.warning(request, f"Not ended: {one}. {why} {why.hint}")
-
-
-def lifetime_of(fields: dict[str, Any]) -> timedelta | None:
-    return None if fields["days"] is None else timedelta(days=fields["days"])
-
-
-def _own_token(viewer: Viewer, token_id: int) -> ApiToken:
-    return tokens.token_of(person_of(viewer), token_id)
-
-
-def _list_page(request: HttpRequest, viewer: Viewer, form: TokenForm, *, status: int) -> HttpResponse:
-    context = {**token_rows(person_of(viewer)), "form": form}
-    return render(request, "portal/tokens/list.html", context, status=status)
 
 
 def token_rows(user: User) -> dict[str, Any]:

@@ -1,28 +1,19 @@
-"""The docs of a provider version: its pages beside their list, and for publishers the uploaded archives."""
+"""The docs of a provider version: its pages beside their list."""
 
-from collections.abc import Iterator
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
-from apps.accounts.identity.authentication import session_viewer
 from apps.accounts.models import Role
-from apps.lib.addresses import ProviderAddress
-from apps.lib.errors import NotFound, RegistryError
-from apps.lib.net import bodies
+from apps.lib.errors import NotFound
 from apps.portal.frame.page_urls import url_of
-from apps.portal.providers.frame import PROVIDERS
-from apps.portal.publish import multipart_body, uploads
-from apps.portal.publish.form import sentence
-from apps.providers.docs import browsing, replacing
+from apps.portal.providers.pages import PROVIDERS
+from apps.providers.docs import browsing
 from apps.providers.docs.layouts import INDEX
-from apps.providers.drafting import drafts
 from apps.providers.models import DocsKind, ProviderVersion
 
 OPEN_UP_TO = 60
@@ -78,46 +69,9 @@ def _page(shown: ProviderVersion, kind: str, slug: str) -> dict[str, Any]:
     return {"page": page, "kind_label": label}
 
 
-@bodies.streamed("POST")
-@csrf_exempt  # Django's check would read the body; uploads check the origin instead (D2)
-@require_http_methods(["GET", "HEAD", "POST"])
-def provider_docs_archive(request: HttpRequest, namespace: str, type: str, version: str) -> HttpResponse:  # noqa: A002
-    """The archive of the shown docs, and a form to upload another."""
-    viewer, address = session_viewer(request), ProviderAddress(namespace, type)
-    status, error = 200, ""
-    if request.method == "POST":
-        try:
-            uploads.check_origin(request)
-            shown = replacing.version_of(viewer, address, version)
-            received = replacing.receive(viewer=viewer, version=shown, open_body=lambda: _file_of(request))
-        except RegistryError as refusal:
-            if refusal.code in ("not_found", "forbidden", "unauthenticated"):
-                raise
-            is_foreign = isinstance(refusal, uploads.ForeignOrigin)
-            status, error = 403 if is_foreign else uploads.STATUS.get(refusal.code, 422), sentence(refusal)
-        else:
-            message = (
-                "Archive received; a worker is reading it." if received.created else "The same bytes are already here."
-            )
-            messages.success(request, message)
-            return HttpResponseRedirect(request.path, status=303)
-    shown = replacing.version_of(viewer, address, version)
-    archives = browsing.archives_of(shown)
-    context = {"address": address, "release": shown.release, "archives": archives, "error": error}
-    context |= {"is_waiting": browsing.is_waiting(archives), "page_count": len(browsing.index_of(shown))}
-    context |= {"limit": drafts.limit_of("docs")[0], "file_name": f"terraform-provider-{type}_<version>_docs.zip"}
-    return render(request, "portal/provider/docs_archive.html", context, status=status)
-
-
-def _file_of(request: HttpRequest) -> Iterator[bytes]:
-    chunks = bodies.chunks(request.environ)  # type: ignore[attr-defined]  # WSGIRequest has it
-    return multipart_body.file_part(request.META.get("CONTENT_TYPE", ""), chunks).chunks
-
-
 _DOCS = f"{PROVIDERS.path}/<str:version>/docs"
 
 urlpatterns = [
     path(_DOCS, provider_docs, name="provider-docs"),
-    path(f"{_DOCS}/archive", provider_docs_archive, name="provider-docs-archive"),
     path(f"{_DOCS}/<str:kind>/<str:slug>", provider_docs, name="provider-docs-page"),
 ]

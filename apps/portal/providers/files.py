@@ -6,7 +6,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
 from apps.blobs import capabilities, store
 from apps.lib.addresses import ProviderAddress

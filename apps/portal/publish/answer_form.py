@@ -15,7 +15,7 @@ from apps.modules.checking import checks
 from apps.modules.checking.answers import Part
 from apps.modules.checking.loading import UNLOADABLE
 from apps.modules.comparing import guard
-from apps.portal.publish.form import sentence
+from apps.portal.frame.forms import PLAIN, sentence
 from apps.releases.models import Release, State
 
 TOP = "."  # a choice must not be empty; checks.clean_folder accepts this
@@ -28,7 +28,6 @@ YES = {
 }
 # Of terraform-<system>-<name>, the usual repository name, take the name.
 _REPOSITORY = re.compile(r"^(?:terraform|opentofu|tofu)-[a-z0-9]+-(?=[a-z0-9])")
-_PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 
 
 class AnswerForm(forms.Form):
@@ -122,7 +121,7 @@ class PartForm(forms.Form):
         self.folder = folder
         self.fields["chosen"].label = folder or "The root of the archive"
         for name in initial:
-            self.fields[name].widget.attrs |= _PLAIN
+            self.fields[name].widget.attrs |= PLAIN
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data

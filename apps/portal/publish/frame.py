@@ -1,24 +1,93 @@
-"""Shared by both publish pages: a small form starts a release, and shows its errors."""
+"""Shared by both publish pages: a small form starts a release and shows its errors; limits, and upload tickets."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from django import forms
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 
-from apps.accounts.access import throttling
+from apps.accounts.access import gate, throttling
 from apps.accounts.access.gate import Viewer
-from apps.lib.errors import Conflict, Invalid, TooLarge, TooManyAttempts
+from apps.accounts.access.operators import creation_refused
+from apps.accounts.models import Role
+from apps.lib import versions
+from apps.lib.errors import Conflict, Invalid, RegistryError, TooLarge, TooManyAttempts
+from apps.lib.packages import sandboxed
+from apps.modules.checking import examining
+from apps.portal.frame.forms import PLAIN, sentence
 from apps.portal.frame.negotiation import wants_json
-from apps.portal.publish.form import sentence
+from apps.portal.frame.page_urls import see_other
+from apps.providers.drafting import drafts
 from apps.releases.models import Release
+from apps.releases.publishing import drafting, reserving
 
+NEW = "new"  # cannot be an address: those have slashes
+MAX_TICKETS = 8
+_KEY = "upload-tickets"
 Started = TypeVar("Started")
+
+
+class StartForm(forms.Form):
+    """Chooses a module or provider, or names a new one, and its version. Attaches errors to fields; the verb decides.
+
+    `chosen` is the field with the addresses that exist, NEW_PARTS are those of a new address, and HELP is by field.
+    """
+
+    chosen: ClassVar[str]
+    NEW_PARTS: ClassVar[tuple[str, ...]]
+    HELP: ClassVar[Mapping[str, str]]
+    addresses: list[str]
+
+    version = forms.CharField(
+        max_length=128, error_messages={"required": "Give the version of this release, such as 1.0.0."}
+    )
+
+    def __init__(self, viewer: Viewer, data: QueryDict | None = None) -> None:
+        super().__init__(data)
+        self.viewer = viewer
+        self.offered = gate.namespaces_with_role(viewer, Role.PUBLISHER)
+        self.may_create = not creation_refused(viewer)
+
+    def arrange(self, *, namespaces: list[str], initial: dict[str, str]) -> None:
+        self.namespaces, self.initial = namespaces, initial
+        self.is_new = (self.data or initial).get(self.chosen, NEW) in (NEW, "")
+        self.fields[self.chosen].required = bool(self.addresses)
+        for name in self.NEW_PARTS:
+            self.fields[name].required = self.is_new
+        self.offer("namespace", [(one, one) for one in namespaces])
+        for name, text in self.HELP.items():
+            self.fields[name].help_text = text
+            self.fields[name].widget.attrs |= PLAIN
+
+    def offer(self, name: str, choices: list[tuple[str, str]]) -> None:
+        cast("forms.ChoiceField", self.fields[name]).choices = choices
+
+    def clean_version(self) -> str:
+        text: str = self.checked("version", lambda text: versions.parse(text.strip()).text)
+        return text
+
+    def checked(self, name: str, rule: Callable[[str], Any]) -> Any:
+        """What the rule makes of the field. Raises ValidationError with its refusal."""
+        try:
+            return rule(str(self.cleaned_data[name]))
+        except Invalid as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
+
+    def checked_if_new(self, name: str, rule: Callable[[str], Any]) -> str:
+        if self.is_new:
+            self.checked(name, rule)
+        return str(self.cleaned_data[name])
+
+    @property
+    def parts(self) -> list[str]:
+        """Of the chosen or new address; of a valid form only."""
+        cleaned = self.cleaned_data
+        return [cleaned[name] for name in self.NEW_PARTS] if self.is_new else cleaned[self.chosen].split("/")
 
 
 class Refused(Exception):
@@ -52,7 +121,7 @@ class PageFrame:
         return response
 
 
-def begin(form: forms.Form, viewer: Viewer, verb: Callable[[], Started]) -> Started:
+def start_release(form: forms.Form, viewer: Viewer, verb: Callable[[], Started]) -> Started:
     """The result of the verb, for a valid form. Raises Refused."""
     if not form.is_valid():
         raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -78,4 +147,60 @@ def started(request: HttpRequest, release: Release, document: Mapping[str, Any],
     page = reverse("portal:release", args=[release.public_id])
     if wants_json(request):
         return JsonResponse({"release": page, **document}, status=status)
-    return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)  # a reload does not post again
+    return see_other("release", release.public_id)
+
+
+# --- Upload limits for our scripts, which refuse before they read or send a byte (D23) ---
+
+
+def limits_of_modules() -> dict[str, int | str]:
+    """For portal/publish/limits.html: each number with the setting named beside it."""
+    limits = examining.limits()
+    return {
+        "max_bytes": limits.packed_bytes,
+        "limit_setting": limits.packed_setting,
+        "max_unpacked": limits.unpacked_bytes,
+        "unpacked_setting": limits.unpacked_setting,
+        "max_entries": limits.entries,
+        "entries_setting": limits.entries_setting,
+    }
+
+
+def limits_of_providers() -> dict[str, int | str]:
+    """For portal/publish/provider_limits.html: limits of one file, and the platform names that clients know."""
+    package, package_setting = drafts.limit_of("package")
+    small, small_setting = drafts.limit_of("sums")
+    docs, docs_setting = drafts.limit_of("docs")
+    return {
+        "docs": docs,
+        "docs_setting": docs_setting,
+        "package": package,
+        "package_setting": package_setting,
+        "small": small,
+        "small_setting": small_setting,
+        "files": drafting.MAX_FILES,
+        "systems": " ".join(sandboxed.SYSTEMS),
+        "architectures": " ".join(sandboxed.ARCHITECTURES),
+    }
+
+
+# --- Upload tickets in this browser's session, so that a reload or a second tab shows the file form again (D2). A
+# --- ticket is for one upload of one reserved release and lapses within an hour; the session keeps the newest few ---
+
+
+def remember_ticket(request: HttpRequest, release: Release, ticket: str) -> None:
+    tickets = dict(request.session.get(_KEY, {}))
+    tickets[str(release.public_id)] = ticket
+    request.session[_KEY] = dict(list(tickets.items())[-MAX_TICKETS:])
+
+
+def ticket_for(request: HttpRequest, release: Release) -> str:
+    """The unused ticket of this browser for the release, or ""."""
+    ticket = str(request.session.get(_KEY, {}).get(str(release.public_id), ""))
+    if not ticket:
+        return ""
+    try:
+        owner = reserving.release_of_ticket(ticket)
+    except RegistryError:
+        return ""
+    return ticket if owner.pk == release.pk else ""

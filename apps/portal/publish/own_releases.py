@@ -9,7 +9,7 @@ from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.addresses import ProviderAddress
 from apps.modules import publishing
 from apps.portal.frame.page_urls import Address, url_of

@@ -1,15 +1,20 @@
 """/publish/provider: open the draft of a provider version; provider_draft.py adds its files."""
 
-from django.http import HttpRequest, HttpResponse
+from django import forms
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import path
 from django.views.decorators.http import require_http_methods
 
-from apps.accounts.identity.authentication import session_viewer
-from apps.lib.errors import Conflict
-from apps.portal.publish import frame, upload_limits
-from apps.portal.publish.frame import PageFrame
-from apps.portal.publish.provider_form import ProviderForm
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.sessions import session_viewer
+from apps.lib.addresses import ProviderAddress, check_provider_type
+from apps.lib.errors import Conflict, Invalid
+from apps.portal.frame.forms import sentence
+from apps.portal.publish import frame
+from apps.portal.publish.frame import NEW, PageFrame, StartForm
 from apps.providers import publishing, reading
+from apps.providers.drafting import drafts, protocols
 from apps.providers.drafting.documents import draft_document
 from apps.releases.models import State
 from apps.releases.publishing.drafting import Opened
@@ -19,16 +24,82 @@ PORTAL = PageFrame("portal/publish/provider_page.html")
 DRAFTS = 10
 
 
+class ProtocolsField(forms.MultipleChoiceField):
+    """The usual ones as boxes; `protocols.cleaned` decides, and accepts a manifest's 5.1 too."""
+
+    widget = forms.CheckboxSelectMultiple
+
+    def __init__(self) -> None:
+        usual = [f"{major}.0" for major in protocols.SPOKEN]
+        super().__init__(
+            required=False,
+            label="Plugin protocols",
+            help_text="SDKv2 speaks 5.0, the plugin framework 6.0, unless its main.go says otherwise.",
+            choices=[(one, one) for one in usual],
+        )
+
+    def valid_value(self, value: str) -> bool:  # noqa: ARG002  # clean() asks the rule
+        return True
+
+    def clean(self, value: list[str]) -> list[str]:
+        try:
+            return protocols.cleaned(super().clean(value))
+        except Invalid as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
+
+
+class ProtocolsForm(forms.Form):
+    """Asked on submitting a draft without a manifest."""
+
+    protocols = ProtocolsField()
+
+
+class ProviderForm(StartForm):
+    """Checks names and versions; `publishing.open_draft` decides."""
+
+    chosen = "provider"
+    NEW_PARTS = ("namespace", "type")
+    HELP = {
+        "type": "The prefix of its resources: dns, cloud-init. Lower-case letters, digits, single - between them.",
+        "version": "As in the names of the files, without a v: 1.2.0, or 2.0.0-rc.1 for a pre-release.",
+    }
+    provider = forms.ChoiceField()
+    namespace = forms.ChoiceField(error_messages={"required": "A new provider needs a namespace."})
+    type = forms.CharField(max_length=63, error_messages={"required": "A new provider needs a type."})
+    protocols = ProtocolsField()
+    field_order = ("provider", *NEW_PARTS, "version")
+
+    def __init__(self, viewer: Viewer, data: QueryDict | None = None, *, query: QueryDict | None = None) -> None:
+        super().__init__(viewer, data)
+        rows = reading.visible_providers(viewer).filter(namespace__in=self.offered).select_related("namespace")
+        self.addresses = [str(row.address) for row in rows.order_by("namespace__name", "type", "pk")]
+        self.signers = drafts.signers(self.offered)
+        # Initial values from a link such as /publish/provider?namespace=acme&type=dns.
+        query = query or QueryDict()
+        sent = {name: query.get(name, "")[:128] for name in (*self.NEW_PARTS, "version")}
+        address = "/".join(sent[name] for name in self.NEW_PARTS)
+        self.offer("provider", [(NEW, "A new provider"), *((one, one) for one in self.addresses)])
+        initial = sent | {"provider": address if address in self.addresses else NEW}
+        self.arrange(namespaces=list(self.signers), initial=initial)
+
+    def clean_type(self) -> str:
+        return self.checked_if_new("type", lambda text: check_provider_type(text, reserved=settings.RESERVED_NAMES))
+
+    @property
+    def address(self) -> ProviderAddress:
+        return ProviderAddress(*self.parts)
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 def provider_publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
     viewer = session_viewer(request)
     own = reading.open_drafts(viewer).filter(created_by=viewer.user)[:DRAFTS]
-    shown = {"limits": upload_limits.for_providers(), "drafts": own}
+    shown = {"limits": frame.limits_of_providers(), "drafts": own}
     if request.method != "POST":
         return around.show(request, ProviderForm(viewer, query=request.GET), shown)
     form = ProviderForm(viewer, request.POST)
 
-    def begin() -> Opened:
+    def open_draft() -> Opened:
         version, protocols = form.cleaned_data["version"], form.cleaned_data["protocols"]
         opened = publishing.open_draft(viewer=viewer, address=form.address, version=version, protocols=protocols)
         if opened.release.state == State.PUBLISHED:
@@ -36,7 +107,7 @@ def provider_publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpRe
         return opened
 
     try:
-        opened = frame.begin(form, viewer, begin)
+        opened = frame.start_release(form, viewer, open_draft)
     except frame.Refused as refused:
         return around.again(request, form, refused, shown)
     document = draft_document(opened.release)

@@ -12,26 +12,28 @@ from http import HTTPStatus
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.urls import path, reverse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound, RegistryError
 from apps.lib.net import bodies
 from apps.lib.packages import sandboxed
+from apps.portal.frame import form_files
+from apps.portal.frame.form_files import ForeignOrigin, check_origin, status_of
+from apps.portal.frame.forms import sentence
 from apps.portal.frame.negotiation import wants_json
-from apps.portal.publish import multipart_body, releases, resumable, uploads
-from apps.portal.publish.form import sentence
-from apps.portal.publish.provider_form import ProtocolsForm
-from apps.portal.publish.uploads import ForeignOrigin, check_origin, status_of
+from apps.portal.frame.page_urls import see_other
+from apps.portal.publish import releases, resumable, uploads
+from apps.portal.publish.provider import ProtocolsForm
 from apps.providers import publishing
-from apps.providers import uploads as provider_uploads
 from apps.providers.drafting import assembling, drafts
 from apps.providers.drafting.documents import file_document
+from apps.providers.uploads import Uploads
 from apps.releases.catalogue import reading
 from apps.releases.models import Kind, Release
 from apps.releases.publishing.drafting import MAX_FILES
@@ -84,7 +86,7 @@ def release_files(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     received: list[str] = []
     ignored: list[str] = []
     try:
-        for part in multipart_body.file_parts(kind, chunks, most=MAX_PARTS):
+        for part in form_files.file_parts(kind, chunks, most=MAX_PARTS):
             name = _as_sent(release, part.file_name.replace("\\", "/").rpartition("/")[2], received)
             if _is_wanted(request, release, name, ignored):
                 open_body = _opener(part.chunks)
@@ -129,11 +131,12 @@ def release_hand_in(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 
 def _resume(request: HttpRequest, viewer: Viewer, release: Release, name: str) -> HttpResponse:
+    uploads = Uploads(viewer)
     return resumable.answer(
         request,
-        provider_uploads.of_file(viewer=viewer, release=release, name=name),
-        begin=lambda announced: provider_uploads.begin(viewer=viewer, release=release, name=name, announced=announced),
-        send=lambda upload, start, chunks: provider_uploads.send(upload, viewer, chunks, start=start),
+        uploads.of_file(release=release, name=name),
+        begin=lambda announced: uploads.start(release=release, name=name, announced=announced),
+        send=uploads.send,
     )
 
 
@@ -179,7 +182,7 @@ def _refused(request: HttpRequest, release: Release, refusal: RegistryError) -> 
 
 
 def _to_page(release: Release) -> HttpResponse:
-    return HttpResponseRedirect(reverse("portal:release", args=[release.public_id]), status=HTTPStatus.SEE_OTHER)
+    return see_other("release", release.public_id)
 
 
 _RELEASE = "releases/<uuid:public_id>"

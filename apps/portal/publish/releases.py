@@ -8,24 +8,24 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
 from apps.modules import publishing
 from apps.modules.checking import answers
 from apps.modules.comparing.rules import SENTENCES
-from apps.portal.modules.units import Rows, Units, callable_folder
-from apps.portal.providers import release as provider_release
-from apps.portal.publish import tickets, upload_limits
+from apps.portal.frame.forms import sentence
+from apps.portal.frame.page_urls import see_other
+from apps.portal.publish import provider_release
 from apps.portal.publish.answer_form import AnswerForm
-from apps.portal.publish.form import sentence
+from apps.portal.publish.frame import limits_of_modules, ticket_for
 from apps.portal.snippets import module_snippets
 from apps.providers import publishing as drafting
 from apps.providers.drafting.documents import draft_document
@@ -71,7 +71,7 @@ def release_cancel(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
         end(release=release, viewer=viewer)
     except Conflict as refusal:
         return page(request, release, refusal=sentence(refusal), status=HTTPStatus.CONFLICT)
-    return HttpResponseRedirect(reverse("portal:release", args=[public_id]), status=HTTPStatus.SEE_OTHER)
+    return see_other("release", public_id)
 
 
 @never_cache
@@ -91,7 +91,7 @@ def release_answer(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     except Invalid as refusal:
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         return page(request, release, refusal=sentence(refusal), answer=form, status=status)
-    return HttpResponseRedirect(reverse("portal:release", args=[public_id]), status=HTTPStatus.SEE_OTHER)
+    return see_other("release", public_id)
 
 
 def page(
@@ -111,7 +111,7 @@ def page(
 def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
     is_provider = release.kind == Kind.PROVIDER
     document = draft_document(release) if is_provider else release_document(release)
-    ticket = "" if is_provider or release.state != State.RECEIVING else tickets.ticket_for(request, release)
+    ticket = "" if is_provider or release.state != State.RECEIVING else ticket_for(request, release)
     common = {
         "release": release,
         "document": document,
@@ -144,7 +144,7 @@ def _module_context(release: Release, document: dict[str, Any]) -> dict[str, Any
         "usage": module_snippets.module_block(address, release.version, folder=_first_folder(release)),
         "warnings": _warnings(release),
         "files_path": reverse("portal:module-files", args=where),
-        "limits": upload_limits.for_modules(),
+        "limits": limits_of_modules(),
         "answer": AnswerForm(release),
         "guard": guard_of(release),
         "siblings": _siblings(release),
@@ -172,13 +172,15 @@ def _comparison(release: Release, against: str) -> str:
 def _first_folder(release: Release) -> str:
     """The folder that the shown block calls: the root, or a submodule of a module without one."""
     is_published = release.state == State.PUBLISHED
-    return callable_folder(release.module_version) if is_published and release.notes.get("no_root") else ""
+    is_without = is_published and release.notes.get("no_root")
+    return module_snippets.callable_folder(release.module_version) if is_without else ""
 
 
-def _warnings(release: Release) -> Rows:
+def _warnings(release: Release) -> list[dict[str, Any]]:
     """Files that the inspection could not parse. Empty in quarantine, where nothing of the archive is shown."""
     is_shown = release.state == State.PUBLISHED and release.quarantined_at is None
-    return Units.from_version(release.module_version).warnings if is_shown else []
+    units = release.module_version.inspection.get("units", []) if is_shown else []
+    return [warning for unit in units for warning in unit.get("warnings", [])]
 
 
 def _taken_by(release: Release) -> Release | None:

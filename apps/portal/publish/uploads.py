@@ -7,9 +7,7 @@ cookie, but it ends with the session, the account and the role of the person who
 """
 
 from collections.abc import Iterable
-from functools import partial
 from http import HTTPStatus
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -19,34 +17,16 @@ from django.urls import path, reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from apps.lib.errors import Conflict, RegistryError, TooLarge
+from apps.lib.errors import RegistryError, TooLarge
 from apps.lib.net import bodies
 from apps.modules import publishing
-from apps.modules import uploads as module_uploads
+from apps.modules.uploads import Uploads
+from apps.portal.frame.form_files import OVERHEAD_BYTES, check_origin, file_of, status_of
+from apps.portal.frame.forms import sentence
 from apps.portal.frame.negotiation import wants_json
-from apps.portal.publish import multipart_body, resumable
-from apps.portal.publish.form import sentence
-from apps.portal.publish.multipart_body import MalformedForm
+from apps.portal.publish import resumable
 from apps.releases.models import Release
 from apps.releases.publishing import reserving, resuming
-
-STATUS = {
-    "unauthenticated": HTTPStatus.UNAUTHORIZED,
-    "forbidden": HTTPStatus.FORBIDDEN,
-    "not_found": HTTPStatus.NOT_FOUND,
-    "conflict": HTTPStatus.CONFLICT,
-    "too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    "too_slow": HTTPStatus.REQUEST_TIMEOUT,
-    "unsupported_media_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-    "invalid": HTTPStatus.UNPROCESSABLE_ENTITY,
-    "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
-}
-
-
-class ForeignOrigin(RegistryError):
-    """Another site, or a program other than a browser, tries to use a ticket."""
-
-    code = "foreign_origin"
 
 
 @bodies.streamed("PUT", "POST", "PATCH")
@@ -84,37 +64,22 @@ def _resume(request: HttpRequest, ticket: str) -> HttpResponse:
                 release = reserving.authorise_ticket(ticket)
         else:
             release = row.release
-        maker = reserving.maker_of(release)
-        begin = partial(module_uploads.begin_with_ticket, release=release, viewer=maker, ticket=ticket)
+        uploads = Uploads(reserving.maker_of(release))
         return resumable.answer(
             request,
             row,
-            begin=lambda announced: begin(announced=announced),
-            send=lambda one, start, chunks: module_uploads.send(one, maker, chunks, start=start),
+            begin=lambda announced: uploads.start_with_ticket(release=release, announced=announced, ticket=ticket),
+            send=uploads.send,
         )
     except RegistryError as refusal:
         return refused(request, refusal, release)
-
-
-def check_origin(request: HttpRequest) -> None:
-    """Browsers send an Origin with every PUT and POST; one that hides it sends Sec-Fetch-Site."""
-    origin = request.headers.get("Origin")
-    if origin in {settings.PUBLIC_URL, *settings.CSRF_TRUSTED_ORIGINS}:
-        return
-    if origin is None and request.headers.get("Sec-Fetch-Site") == "same-origin":
-        return
-    shown = urlsplit(settings.PUBLIC_URL).netloc
-    raise ForeignOrigin(
-        f"This upload comes from {origin or 'an unknown origin'}, but only pages of {shown} can use a ticket.",
-        hint=f"Open {settings.PUBLIC_URL} and publish from there; scripts use the API with a token.",
-    )
 
 
 def check_length(request: HttpRequest) -> None:
     """Refuse a declared length over the limit, leaving the ticket unused. Other bodies stop at the limit."""
     length = bodies.declared_length(request.environ)  # type: ignore[attr-defined]  # WSGIRequest has it
     limit = settings.MODULE_ARCHIVE_MAX_BYTES
-    overhead = multipart_body.OVERHEAD_BYTES if request.method == "POST" else 0
+    overhead = OVERHEAD_BYTES if request.method == "POST" else 0
     if length is not None and length > limit + overhead:
         raise TooLarge(
             f"The upload has {length:,} bytes; {publishing.LIMIT_SETTING} allows {limit:,}.",
@@ -124,10 +89,9 @@ def check_length(request: HttpRequest) -> None:
 
 def _body(request: HttpRequest) -> tuple[str, Iterable[bytes]]:
     """The file's name, if the request has one, and its bytes as they arrive."""
-    chunks = bodies.chunks(request.environ)  # type: ignore[attr-defined]  # as above
     if request.method == "PUT":
-        return "", chunks
-    part = multipart_body.file_part(request.META.get("CONTENT_TYPE", ""), chunks)
+        return "", bodies.chunks(request.environ)  # type: ignore[attr-defined]  # as above
+    part = file_of(request)
     return part.file_name, part.chunks
 
 
@@ -145,16 +109,6 @@ def with_offset(answer: JsonResponse, refusal: RegistryError) -> JsonResponse:
     if isinstance(refusal, resuming.WrongOffset):
         answer.headers["Upload-Offset"] = str(refusal.offset)
     return answer
-
-
-def status_of(refusal: RegistryError) -> HTTPStatus:
-    if isinstance(refusal, ForeignOrigin):
-        return HTTPStatus.FORBIDDEN
-    if isinstance(refusal, MalformedForm):
-        return HTTPStatus.BAD_REQUEST
-    if isinstance(refusal, Conflict):
-        return HTTPStatus.CONFLICT
-    return STATUS.get(refusal.code, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 urlpatterns = [path("uploads/<str:ticket>", upload, name="upload")]

@@ -8,8 +8,8 @@ from django.urls import reverse
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
+from apps.accounts.access.operators import creation_refused
 from apps.accounts.models import Role
-from apps.accounts.namespaces import creation_refused
 from apps.lib.text.search_terms import begins_a_part, words_of
 
 SHOWN = 6

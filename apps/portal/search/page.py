@@ -10,8 +10,9 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access import throttling
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
+from apps.portal.frame.negotiation import is_htmx
 from apps.portal.search.actions import actions_for
 from apps.portal.search.rows import sections_of
 from apps.releases.catalogue import everything
@@ -28,7 +29,7 @@ def search(request: HttpRequest) -> HttpResponse:
         only = ""
     if query:
         throttling.count(throttling.by_account("search", viewer.user_id, address_of(request)))
-    is_fragment = request.headers.get("HX-Request") == "true"
+    is_fragment = is_htmx(request)
     is_palette = is_fragment and "palette" in request.GET
     limit = SHOWN_IN_PALETTE if is_palette else everything.MAX_SHOWN if only else everything.SHOWN
     answer = everything.everything(viewer, query, only=only, limit=limit)

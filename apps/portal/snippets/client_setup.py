@@ -8,7 +8,6 @@ from django.urls import reverse
 
 from apps.lib.addresses import ModuleAddress
 from apps.lib.net.hostnames import as_written
-from apps.portal.people.tokens import ways_to_use
 
 TOKEN = "lrd_…"  # noqa: S105  # what stands for one
 
@@ -38,6 +37,19 @@ def serves_modules() -> bool:
 
 def is_plain_http() -> bool:
     return bool(settings.PUBLIC_URL.startswith("http:"))
+
+
+def ways_to_use(secret: str, host: str) -> dict[str, str]:
+    """The token for clients' files and variables, for this host (`name` or `name:port`, in ASCII)."""
+    name = host.rsplit(":", 1)[0] if ":" in host else host
+    ways = {
+        "secret": secret,
+        "credentials": f'credentials "{as_written(host)}" {{\n  token = "{secret}"\n}}',
+        "netrc": f"machine {name} login larder password {secret}",
+    }
+    if ":" not in host:  # variable names cannot have a port, and spell "-" as "__"
+        ways["variable"] = f"TF_TOKEN_{host.replace('-', '__').replace('.', '_')}={secret}"
+    return ways
 
 
 def credentials() -> Snippet:

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
+from apps.modules.models import ModuleVersion
 from apps.portal.snippets import client_setup, oci_snippets
 
 _LABEL = re.compile(r"[A-Za-z_][\w-]*")
@@ -69,6 +70,12 @@ def module_block(address: ModuleAddress, version: str, *, folder: str = "", line
 
 def source_of(address: ModuleAddress, folder: str = "") -> str:
     return f"{client_setup.host()}/{address}" + (f"//{folder}" if folder else "")
+
+
+def callable_folder(version: ModuleVersion) -> str:
+    """ "" for the root; the first submodule of a module without a root."""
+    units = version.inspection.get("units", [])
+    return "" if not units or any(unit.get("kind", "root") == "root" for unit in units) else units[0].get("path", "")
 
 
 def label_of(address: ModuleAddress, folder: str = "") -> str:

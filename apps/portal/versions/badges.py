@@ -8,7 +8,6 @@ from html import escape
 from typing import Any
 
 from django.http import HttpResponse
-from django.urls import URLPattern, path
 from rest_framework.request import Request
 
 from apps.accounts.access.gate import NOBODY
@@ -92,8 +91,3 @@ def short(number: int) -> str:
 
 
 BADGES: Mapping[str, Callable[[Any, VersionPages], str]] = {"version": _version, "downloads": _downloads}
-
-
-def routes(pages: VersionPages) -> list[URLPattern]:
-    """List them before those of one version."""
-    return [path(f"{pages.path}/badge/<str:badge>.svg", Badge.as_view(), {"pages": pages}, name=f"{pages.kind}-badge")]

@@ -5,10 +5,9 @@ from typing import Any
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.errors import NotFound
 from apps.portal.frame.page_urls import url_of
 from apps.portal.versions.pages import VersionPages
@@ -52,12 +51,3 @@ def version_compare_form(request: HttpRequest, *, pages: VersionPages, **names: 
     if not all(numbers) or "/" in "".join(numbers):
         raise NotFound("Two versions are compared.", hint="Choose both.")
     return HttpResponseRedirect(url_of(pages.address_type(**names), "compare", SEPARATOR.join(numbers)))
-
-
-def routes(pages: VersionPages) -> list[URLPattern]:
-    """List them before those of one version."""
-    kind, given = pages.kind, {"pages": pages}
-    return [
-        path(f"{pages.path}/compare", version_compare_form, given, name=f"{kind}-compare-form"),
-        path(f"{pages.path}/compare/<str:numbers>", version_compare, given, name=f"{kind}-compare"),
-    ]

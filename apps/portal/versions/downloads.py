@@ -1,4 +1,7 @@
-"""/modules/<address>/downloads and /providers/<address>/downloads: by day, version, client, team, service account."""
+"""/modules/<address>/downloads and /providers/<address>/downloads: by day, version, client, team, service account.
+
+`outdated` beside it: who is still on deprecated or yanked versions.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,22 +11,24 @@ from typing import Any
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access.gate import visible_teams
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
+from apps.modules.dependents import outdated, users
 from apps.modules.models import Module
-from apps.portal.frame import charts
-from apps.portal.frame.charts import Series
+from apps.portal.frame.paging import page_of
+from apps.portal.versions import charts
+from apps.portal.versions.charts import Series
 from apps.portal.versions.pages import VersionPages
 from apps.providers.models import Provider
 from apps.releases.catalogue import download_figures as figures
 from apps.releases.catalogue.reading import require_published
-from apps.releases.models import Kind, Release
+from apps.releases.models import Kind, Lifecycle, Release
 
 PERIODS = (30, 90)
 CARD_DAYS = 30
@@ -31,6 +36,7 @@ COLOURS = 5  # the others share one
 VERSIONS = 10
 CLIENTS = 20
 TEAMS = 50
+OUTDATED_PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,26 @@ def version_downloads(request: HttpRequest, *, pages: VersionPages, **names: str
     context["by"] = by if by in dict(context["splits"]) else ""
     context["chart"] = _chart(counts, team_counts, days, context)
     return render(request, "portal/version/downloads.html", context | _shortened(context))
+
+
+@login_not_required
+@require_safe
+def outdated_users(request: HttpRequest, *, pages: VersionPages, **names: str) -> HttpResponse:
+    """Who is still on deprecated or yanked versions. For owners: it names teams and service accounts."""
+    viewer = session_viewer(request)
+    parent, _ = pages.parent_and_role(viewer, pages.address_type(**names), need=Role.OWNER)
+    address, days = parent.address, days_in(request)
+    offered = outdated.offered(pages.kind, parent.namespace_id, address.path_name)
+    all_counts, all_teams = counts_of(parent, None)
+    counts, team_counts = figures.discouraged(all_counts), figures.discouraged(all_teams)
+    found = outdated.among(users.of(viewer, address), offered)
+    context: dict[str, Any] = {"address": address, "periods": PERIODS, "period": len(days)}
+    context["discouraged"] = sum(one.lifecycle != Lifecycle.MAINTAINED for one in offered)
+    context["page"] = page_of(found, request, size=OUTDATED_PAGE)
+    context["versions"] = figures.by_version(counts, days)
+    context["clients"] = figures.by_client(counts, days)[:CLIENTS]
+    context["teams"] = figures.by_team(team_counts, days, visible_teams(viewer))[:TEAMS]
+    return render(request, "portal/version/outdated.html", context)
 
 
 def counts_of(parent: Module | Provider, release: Release | None) -> tuple[figures.Counts, figures.TeamCounts]:
@@ -169,8 +195,3 @@ def _shortened(context: dict[str, Any]) -> dict[str, Any]:
     shown["more_versions"] = in_period - sum(one.count for one in versions[:VERSIONS]) if versions else 0
     shown["more_clients"] = sum(count for _, count in clients[CLIENTS:])
     return shown | {"teams": teams[:TEAMS], "more_teams": sum(one.count for one in teams[TEAMS:])}
-
-
-def route(pages: VersionPages) -> URLPattern:
-    """List it before those of one version."""
-    return path(f"{pages.path}/downloads", version_downloads, {"pages": pages}, name=f"{pages.kind}-downloads")

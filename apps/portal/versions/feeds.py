@@ -11,14 +11,14 @@ from datetime import datetime
 from django.conf import settings
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.urls import URLPattern, path, reverse
+from django.urls import path, reverse
 from django.utils.cache import get_conditional_response
 from django.utils.feedgenerator import Atom1Feed
 from rest_framework.request import Request
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, User
 from apps.http.authentication import TokenAuthentication
 from apps.http.errors import registry_dialect
@@ -127,11 +127,6 @@ def summary_of(release: Release) -> str:
 def _page_of(release: Release) -> str:
     names = [release.namespace.name, *release.name.split("/")]
     return reverse(f"portal:{release.kind}-version", args=[*names, release.version])
-
-
-def routes(pages: VersionPages) -> list[URLPattern]:
-    """List them before those of one version."""
-    return [path(f"{pages.path}/feed.atom", VersionFeed.as_view(), {"pages": pages}, name=f"{pages.kind}-feed")]
 
 
 urlpatterns = [path("namespaces/<str:namespace>/feed.atom", NamespaceFeed.as_view(), name="namespace-feed")]

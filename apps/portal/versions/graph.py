@@ -7,19 +7,18 @@ from typing import Any
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules.dependents import graph
 from apps.modules.dependents.graph import Graph, Node
-from apps.portal.frame import diagrams
-from apps.portal.frame.diagrams import Arrow, Box
 from apps.portal.frame.page_urls import Address, url_of
 from apps.portal.frame.paging import page_of
+from apps.portal.versions import diagrams
+from apps.portal.versions.diagrams import Arrow, Box
 from apps.portal.versions.pages import VersionPages
 from apps.providers.reading import visible_among
 from apps.releases.catalogue.reading import require_published
@@ -132,8 +131,3 @@ def _box(address: Address, *, version: str = "", tone: str = "") -> Box:
     kind = "module" if isinstance(address, ModuleAddress) else "provider"
     title = f"{kind.capitalize()} {address}{f' {version}' if version else ''}"
     return Box(address, f"{address.namespace}/", address.path_name, title, url_of(address, "graph"), tone or kind)
-
-
-def route(pages: VersionPages) -> URLPattern:
-    """List it before those of one version."""
-    return path(f"{pages.path}/graph", dependency_graph, {"pages": pages}, name=f"{pages.kind}-graph")

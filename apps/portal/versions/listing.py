@@ -6,12 +6,11 @@ from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, F, OuterRef, Q, Subquery, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.lib.errors import NotFound
 from apps.portal.frame.paging import page_of
 from apps.portal.versions.pages import VersionPages
@@ -67,8 +66,3 @@ def _described(rows: ReleaseQuerySet, pages: VersionPages) -> ReleaseQuerySet:
 
 def _key(show: str) -> str:
     return show.replace("-", "_")
-
-
-def route(pages: VersionPages) -> URLPattern:
-    """List it before those of one version."""
-    return path(f"{pages.path}/versions", version_list, {"pages": pages}, name=f"{pages.kind}-versions")

@@ -9,21 +9,26 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from django import forms
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import URLPattern, path, reverse
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.authentication import session_viewer
+from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role, Visibility
-from apps.portal.frame import damage
+from apps.blobs.care.integrity import known
+from apps.lib import versions
+from apps.modules.dependents import users
+from apps.modules.dependents.users import Use
 from apps.portal.frame.page_urls import Address, url_of
 from apps.portal.snippets import module_snippets
-from apps.portal.snippets.badges import badges_markdown
 from apps.releases.catalogue.comparing import Comparison
+from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Kind, Lifecycle
 
 SWITCHER = 20
@@ -56,6 +61,8 @@ class VersionPages(ABC):
     address_type: type[Address]
     path: str  # of a module or provider, as a pattern
     publish_route: str
+    actions: VersionActions[Any]
+    settings_form: type[forms.Form]
     # More columns in the list of versions.
     columns: Mapping[str, Any]
 
@@ -83,6 +90,10 @@ class VersionPages(ABC):
     def compare(self, viewer: Viewer, address: Any, numbers: str) -> Comparison:
         """`numbers` is `1.0.0...1.1.0`. Raises as the gate does."""
 
+    @abstractmethod
+    def describe(self, parent: Any, *, actor: Viewer, **fields: str) -> None:
+        """Change the `fields` of the settings form. Raises Invalid."""
+
     def beside_versions(self, parent: Any) -> dict[str, Any]:  # noqa: ARG002
         """More context for the list of versions."""
         return {}
@@ -98,7 +109,10 @@ class VersionPages(ABC):
         parent = getattr(shown, self.kind)
         address = parent.address
         context = {"address": address, "parent": parent, "shown": shown, "release": release, "role": role, "tab": tab}
-        context |= {"namespace": parent.namespace, "damage": damage.warnings_for(role, self.files_of(shown))}
+        context["namespace"] = parent.namespace
+        # Owners and staff are told of stored bytes that a check or a download found missing or damaged.
+        files = self.files_of(shown) if role == Role.OWNER else []
+        context["damage"] = [(name, problem) for name, digest in files if (problem := known.problem_of(digest))]
         context |= self._others(shown, parent, url_in or (lambda number: url_of(address, tab, number)))
         context["repository"] = repository(parent.source_url)
         # No block to copy for versions that should not be used.
@@ -140,12 +154,28 @@ class VersionPages(ABC):
         }
 
 
+def badges_markdown(address: Address) -> str:
+    """It shows the badges of a module or provider elsewhere."""
+    site, page = settings.PUBLIC_URL, url_of(address)
+    return "\n".join(
+        f"[![{label} of {address}]({site}{url_of(address, 'badge', label)})]({site}{page})"
+        for label in ("version", "downloads")
+    )
+
+
 def repository(url: str) -> dict[str, str] | None:
     """A link to the repository, labelled host/path; only for web URLs."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return None
     return {"url": url, "label": f"{parts.hostname}{parts.path}".rstrip("/").removesuffix(".git")}
+
+
+def refusing(opened: Opened) -> list[Use]:
+    """Modules of this registry whose constraint excludes the version: one query, of those that the viewer sees."""
+    release = opened.shown.release
+    uses = users.of(opened.viewer, getattr(opened.shown, release.kind).address)
+    return users.refusing(uses, versions.parse(release.version))
 
 
 @login_not_required
@@ -172,14 +202,3 @@ def _tab(request: HttpRequest, pages: VersionPages, opened: Opened, tab: str, co
     context = pages.frame(opened, tab)
     contents(request, opened, context)
     return render(request, f"portal/{pages.kind}/{tab}.html", context)
-
-
-def routes(pages: VersionPages, tabs: Mapping[str, Contents]) -> list[URLPattern]:
-    """The default version, and each version with its tabs; the tab `version` comes first and has no name in its URL."""
-    kind, address = pages.kind, pages.path
-    found = [path(address, default_version, {"pages": pages, "contents": tabs["version"]}, name=kind)]
-    for tab, contents in tabs.items():
-        url = f"{address}/<str:version>" + ("" if tab == "version" else f"/{tab}")
-        given = {"pages": pages, "tab": tab, "contents": contents}
-        found.append(path(url, version_tab, given, name=f"{kind}-{tab}"))
-    return found

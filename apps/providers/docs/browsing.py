@@ -2,12 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from apps.lib.errors import NotFound
 from apps.providers.docs.layouts import INDEX
 from apps.providers.models import DocsArchive, DocsKind, DocsPage, DocsState, ProviderVersion
-from apps.releases.catalogue.documents import moment
 
 _KEPT_IN_VIEW = 10
 
@@ -85,26 +83,6 @@ def versions_with(version: ProviderVersion, page: DocsPage | None) -> set[str]:
 def archives_of(version: ProviderVersion) -> list[DocsArchive]:
     """Docs archives uploaded for the version, newest first."""
     return list(version.docs_archives.select_related("created_by").order_by("-pk")[:_KEPT_IN_VIEW])
-
-
-def docs_document(version: ProviderVersion, *, with_archives: bool) -> dict[str, Any]:
-    """`pages`, and for publishers the uploaded archives and their states."""
-    pages = [
-        {"kind": page.kind, "slug": page.slug, "name": page.name, "subcategory": page.subcategory}
-        for page in index_of(version)
-    ]
-    archives = [archive_document(one) for one in archives_of(version)] if with_archives else None
-    return {"pages": pages} | ({} if archives is None else {"archives": archives})
-
-
-def archive_document(archive: DocsArchive) -> dict[str, Any]:
-    return {
-        "state": archive.state,
-        "digest": f"sha256:{archive.digest}",
-        "size": archive.size,
-        "received_at": moment(archive.created_at),
-        "reasons": [{**reason.as_dict(), "sentence": reason.sentence} for reason in archive.refusals()],
-    }
 
 
 def is_waiting(archives: Iterable[DocsArchive]) -> bool:

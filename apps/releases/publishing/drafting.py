@@ -15,8 +15,8 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 
-from apps.accounts.access import reauthorising
 from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import reauthorising
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.access.reauthorising import REFUSALS
+from apps.accounts.identity.reauthorising import REFUSALS
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store

@@ -17,8 +17,8 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.accounts.access import reauthorising
 from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import reauthorising
 from apps.artifacts import chunked
 from apps.artifacts.errors import OutOfOrder, UploadUnknown
 from apps.blobs import ingest, store

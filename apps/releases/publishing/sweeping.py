@@ -5,8 +5,8 @@ from collections.abc import Callable
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from apps.accounts.access import reauthorising
 from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import reauthorising
 from apps.jobs.models import WORKING as JOB_WORKING
 from apps.jobs.models import Job
 from apps.lib.errors import Reason

@@ -1,12 +1,7 @@
 """Operator and Auditor: what each may do at the gate, and that neither makes more of itself."""
 
-from importlib import import_module
-from types import SimpleNamespace
-
 import pytest
-from django.apps import apps
 from django.contrib.auth.models import Group, Permission
-from django.db import connection
 from django.urls import reverse
 
 from apps.accounts.access import gate, staff_roles
@@ -82,19 +77,6 @@ def test_what_an_auditor_was_given_as_a_member_stays_theirs(acme, staff):
     assert gate.role_on(Viewer(auditor), acme) == Role.PUBLISHER
 
 
-def test_staff_from_before_the_roles_keep_what_they_may(acme, olga):
-    """As the migration finds them: nobody has the permission, and perhaps it is not there yet."""
-    sam = person("sam", is_staff=True)
-    Permission.objects.filter(codename="operate_namespace").delete()
-    assert gate.role_on(Viewer(sam), acme) == Role.READER
-
-    migration = import_module("apps.accounts.migrations.0007_staff_roles")
-    migration.keep_what_staff_may(apps, SimpleNamespace(connection=connection))
-
-    assert gate.role_on(Viewer(User.objects.get(pk=sam.pk)), acme) == Role.OWNER
-    assert not olga.user_permissions.exists()
-
-
 @pytest.mark.parametrize("what", ["namespaces", "teams"])
 def test_an_auditor_creates_nothing(staff, tofu, what):
     answer = tofu(staff("Auditor")).put(
@@ -105,14 +87,6 @@ def test_an_auditor_creates_nothing(staff, tofu, what):
 
     assert answer.status_code == 403
     assert "can read everything but cannot create" in answer.json()["error"]["message"]
-
-
-def test_an_auditor_invites_nobody(staff, browser_of):
-    browser = browser_of(staff("Auditor"))
-
-    assert browser.get(reverse("portal:invitations")).status_code == 403
-    assert browser.post(reverse("portal:invitations"), {"note": "me"}).status_code == 403
-    assert not Invitation.objects.exists()
 
 
 @pytest.mark.parametrize("role", ["Operator", "Auditor"])

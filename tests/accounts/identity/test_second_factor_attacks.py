@@ -10,7 +10,7 @@ from django.contrib import admin
 from django.contrib.sessions.models import Session
 
 from apps.audit.models import AuditEvent
-from apps.portal.people import reauthentication
+from apps.portal.frame import reauthentication
 from tests.accounts.identity.test_passkeys import KEYS, register
 from tests.accounts.identity.test_second_factor import (
     PAGE,
@@ -30,10 +30,6 @@ pytestmark = pytest.mark.both
 CONFIRM = "/account/reauthenticate/"
 
 
-def row_of(user, kind):
-    return Authenticator.objects.get(user=user, type=kind)
-
-
 def renew(client, _):
     return client.post(f"{PAGE}/codes/renew")
 
@@ -50,7 +46,7 @@ def remove_app(client, _):
 
 
 def remove_passkey(client, user):
-    return client.post(f"{KEYS}/{row_of(user, Authenticator.Type.WEBAUTHN).pk}/remove")
+    return client.post(f"{KEYS}/{Authenticator.objects.get(user=user, type=Authenticator.Type.WEBAUTHN).pk}/remove")
 
 
 def see(client, _):
@@ -89,11 +85,6 @@ def stored():
     return list(Authenticator.objects.order_by("pk").values_list("pk", "type", "data"))
 
 
-def resurrect(rows):
-    """Sessions that were open while the factor was enabled, in a release that did not end them."""
-    Session.objects.bulk_create(rows, ignore_conflicts=True)
-
-
 def leads_to(answer):
     return answer.json()["confirm"] if answer.status_code == 403 else answer.headers.get("Location", "")
 
@@ -129,7 +120,8 @@ def test_a_browser_without_the_factor_changes_none_of_it(bob, browser_of, attack
     victim = browser_of(bob)
     set_up(victim)
     register(victim, Passkey())
-    resurrect(rows)
+    # Sessions that were open while the factor was enabled, in a release that did not end them.
+    Session.objects.bulk_create(rows, ignore_conflicts=True)
     client, before = early or make(), stored()
     assert signed_in(client)
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from allauth.socialaccount.models import SocialAccount
 
-from apps.accounts.identity.openid import metadata as openid_metadata
-from apps.accounts.identity.saml import metadata as saml_metadata
+from apps.accounts.identity.sign_on.openid import clear as clear_openid
+from apps.accounts.identity.sign_on.saml import clear as clear_saml
 from apps.accounts.models import GroupMapping, Membership, Team, User
 from apps.audit.models import AuditEvent
 from tests.accounts.identity.openid.conftest import begin, browser, viewer_of
@@ -59,16 +59,16 @@ def keys():
 @pytest.fixture(params=["openid", "saml"])
 def corp(request, db, keys, settings, tmp_path) -> Iterator[OpenId]:
     if request.param == "openid":
-        openid_metadata.clear()
+        clear_openid()
         with openid.running(keys["openid"]) as scripted:
             yield OpenId(scripted, settings, scripted.issuer)
-        openid_metadata.clear()
+        clear_openid()
         return
-    saml_metadata.clear()
+    clear_saml()
     asserting = saml.Scripted(keys["saml"], str(tmp_path / "corp.xml"))
     (tmp_path / "corp.xml").write_text(asserting.metadata())
     yield Saml(asserting, settings, saml.ISSUER)
-    saml_metadata.clear()
+    clear_saml()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from django.contrib.sessions.models import Session
 from apps.accounts import namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Invitation, Namespace, Role, Team
-from apps.accounts.people import accounts, deactivation, invitations, teams
+from apps.accounts.people import accounts, invitations, teams
 from apps.lib.errors import NotFound
 
 pytestmark = pytest.mark.both
@@ -70,16 +70,16 @@ def test_it_knows_what_only_they_decide_about(acme, hall, dora, charlie, bob):
     namespaces.grant(namespace=hall, grantee=alone, role=Role.OWNER, actor=NOBODY)
     Grant.objects.filter(user=bob).delete()
 
-    behind = deactivation.left_behind(dora)
+    behind = accounts.left_behind(dora)
     assert [namespace.name for namespace in behind.namespaces] == ["acme", "hall"]
     assert [team.name for team in behind.teams] == ["alone", "mixed"]
     assert str(behind) == "the only owner of acme, hall and the only manager of the team alone, the team mixed"
 
     namespaces.grant(namespace=acme, grantee=mixed, role=Role.OWNER, actor=NOBODY)
     teams.set_manager(membership=mixed.memberships.get(user=bob), is_manager=True, actor=NOBODY)
-    behind = deactivation.left_behind(dora)
+    behind = accounts.left_behind(dora)
     assert ([n.name for n in behind.namespaces], [t.name for t in behind.teams]) == (["hall"], ["alone"])
-    assert not deactivation.left_behind(charlie)
+    assert not accounts.left_behind(charlie)
 
 
 def test_what_is_left_without_anybody_can_be_found(acme, hall, dora, olga):

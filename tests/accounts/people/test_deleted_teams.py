@@ -1,16 +1,10 @@
 """The name of a deleted team stays taken: its service accounts and the audit log are known by it."""
 
-from importlib import import_module
-
 import pytest
-from django.apps import apps
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Team
 from apps.accounts.people import teams
-from apps.accounts.team_rows import DeletedTeam
-from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import Conflict
 from tests.threads import at_once
 
@@ -57,17 +51,3 @@ def test_a_name_is_not_free_while_its_team_is_deleted(cooks, dora, bob):
 
     assert [type(result) for result in results] == [type(None), Conflict, Conflict, Conflict]
     assert not Team.objects.filter(name="cooks").exists()
-
-
-def test_the_migration_reserves_the_names_of_teams_that_were_deleted_before(cooks, dora):
-    migration = import_module("apps.accounts.migrations.0017_fill_names_that_stay_taken")
-    for number in range(2):
-        event = record(Kind.TEAM_DELETED, actor_id=dora.pk, subject="team/bakers", members=[], roles={}, again=number)
-    DeletedTeam.objects.create(name="waiters", deleted_at=event.at)
-    record(Kind.TEAM_DELETED, actor_id=dora.pk, subject="team/waiters", members=[], roles={})
-
-    for _ in range(2):
-        migration.fill_deleted_teams(apps, None)
-
-    assert dict(DeletedTeam.objects.filter(name="bakers").values_list("name", "deleted_at")) == {"bakers": event.at}
-    assert DeletedTeam.objects.count() == 2, "the team cooks is there"

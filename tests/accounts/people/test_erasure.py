@@ -12,11 +12,11 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts import namespaces
+from apps.accounts import erasure, namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Invitation, Membership, Role, User
-from apps.accounts.people import accounts, erasure, invitations, teams
+from apps.accounts.people import accounts, invitations, teams
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, Invalid
 from apps.releases.models import Fetch, Release

@@ -5,9 +5,9 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 
+from apps.accounts import erasure
 from apps.accounts.access.gate import NOBODY
 from apps.accounts.models import User
-from apps.accounts.people import erasure
 from apps.audit.models import AuditEvent
 
 PASSWORD = "ripe plums in august"

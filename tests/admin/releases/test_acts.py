@@ -88,26 +88,6 @@ def test_several_versions_are_deprecated_with_a_replacement(operator_client, ver
     assert AuditEvent.objects.filter(kind__endswith=":deprecated", actor_id=olga.pk).count() == 2
 
 
-def test_a_yank_reaches_clients_and_what_lists_say(operator_client, versions, tofu, bob):
-    do(operator_client, "yank", versions[2], reason=REASON)
-
-    assert standing("1.2.0") == "yanked"
-    assert SearchDoc.objects.get().version == "1.1.0"
-    listed = tofu(bob).get("/v1/modules/acme/vpc/aws/versions").json()["modules"][0]["versions"]
-    assert "1.2.0" not in [one["version"] for one in listed]
-    assert 'larder-badge-yanked">yanked' in operator_client.get(list_of(ModuleVersion)).text
-
-
-def test_a_quarantine_stops_downloads_until_it_is_taken_back(operator_client, versions, tofu, bob):
-    where = "/v1/modules/acme/vpc/aws/1.0.0/download"
-    do(operator_client, "quarantine", versions[0], reason=REASON)
-    assert tofu(bob).get(where).status_code == 404
-
-    do(operator_client, "restore", versions[0], reason="It was a false alarm.")
-    assert tofu(bob).get(where).status_code == 200
-    assert kinds()[-2:] == ["quarantined", "restored"]
-
-
 def test_a_refusal_is_shown_at_its_row_and_the_others_go_on(operator_client, versions):
     do(operator_client, "yank", versions[0], reason=REASON)
     before = shown(operator_client, "yank", *versions[:2])

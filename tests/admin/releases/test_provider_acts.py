@@ -4,10 +4,9 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.providers.models import ProviderVersion
-from apps.releases.models import DownloadCount, Fetch, Release, ReleaseBlob, SearchDoc
+from apps.releases.models import Release
 from apps.signing.models import PrivateKey
 from tests import pages
 from tests.admin.lists import list_of, page_of
@@ -33,73 +32,9 @@ def do(client, act, *chosen, **told):
     return client.post(ask(client, act, *chosen).headers["Location"], told, follow=True)
 
 
-def shown(client, act, *chosen):
-    """The portal's page, to which the action of the admin leads."""
-    return client.get(ask(client, act, *chosen).headers["Location"])
-
-
 def standing(version):
     release = Release.objects.get(version=version)
     return "quarantined" if release.quarantined_at else release.lifecycle
-
-
-@pytest.mark.parametrize("act", ACTS)
-def test_each_act_asks_first_and_goes_not_without_a_reason(operator_client, versions, act):
-    if act == "restore":
-        Release.objects.update(lifecycle="deprecated", lifecycle_at=timezone.now())
-    before = standing("1.0.0")
-    page = shown(operator_client, act, versions[0])
-    assert page.status_code == 200
-    assert 'name="reason"' in page.text
-    assert "acme/dns 1.0.0" in page.text
-    assert "Modules that call it" not in page.text
-
-    page = do(operator_client, act, versions[0], reason=" ", confirm="acme/dns 1.0.0")
-    assert page.context["form"].errors["reason"]
-    assert standing("1.0.0") == before
-
-
-def test_several_are_deprecated_and_restored(operator_client, versions, olga):
-    assert "Deprecated: 2." in do(operator_client, "deprecate", *versions, reason=REASON, replacement="2.0.0").text
-    assert [standing(one) for one in ("1.0.0", "1.1.0")] == ["deprecated"] * 2
-    assert AuditEvent.objects.filter(kind="namespace:release:deprecated", actor_id=olga.pk).count() == 2
-    do(operator_client, "restore", *versions, reason="Mended.")
-    assert [standing(one) for one in ("1.0.0", "1.1.0")] == ["maintained"] * 2
-
-
-def test_a_yank_and_a_quarantine_reach_clients(operator_client, versions, tofu, bob):
-    do(operator_client, "yank", versions[1], reason=REASON)
-    listed = tofu(bob).get("/v1/providers/acme/dns/versions").json()["versions"]
-    assert [one["version"] for one in listed] == ["1.0.0"]
-    assert SearchDoc.objects.get().version == "1.0.0"
-    assert 'larder-badge-yanked">yanked' in operator_client.get(list_of(ProviderVersion)).text
-    do(operator_client, "quarantine", versions[0], reason=REASON)
-    assert tofu(bob).get("/v1/providers/acme/dns/versions").json()["versions"] == []
-
-
-def test_the_page_says_whom_it_hits_and_where_else_the_bytes_are(operator_client, versions, bob, pantry):
-    release, today = versions[0].release, timezone.now().date()
-    DownloadCount.objects.create(release=release, day=today, client="OpenTofu 1.12.6", count=7)
-    Fetch.objects.create(release=release, user=bob, last_on=today, count=7)
-    twin = provider_version(pantry, "copy", "3.0.0", key=row_of_key(pantry, 2))
-    shared = ReleaseBlob.objects.filter(release=release, name__endswith=".zip").earliest("pk")
-    ReleaseBlob.objects.create(release=twin.release, digest=shared.digest, name="copy.zip")
-    page = pages.markup_of(shown(operator_client, "quarantine", versions[0]))
-
-    assert ">7</td>" in page
-    assert ">bob</td>" in page
-    assert "pantry/copy 3.0.0" in page
-
-
-def test_a_purge_takes_exactly_one_and_its_typed_name(operator_client, versions):
-    assert ask(operator_client, "purge", *versions).headers["Location"], "back to the list, which says why"
-    page = do(operator_client, "purge", versions[0], reason=REASON, confirm="acme/dns 1.1.0")
-    assert "expected" in page.context["form"].errors["confirm"][0]
-    page = do(operator_client, "purge", versions[0], reason=REASON, confirm="acme/dns 1.0.0")
-
-    assert "Purged: acme/dns 1.0.0." in page.text
-    assert Release.objects.get(version="1.0.0").state == "purged"
-    assert Job.objects.filter(kind="purge-blob", target=versions[0].release_id).exists()
 
 
 def test_stored_bytes_are_verified_and_damage_is_loud(operator_client, versions, olga):

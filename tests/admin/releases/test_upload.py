@@ -91,10 +91,3 @@ def test_a_refused_provider_stays_in_the_admin(operator_client, acme):
     assert page.status_code == 422
     assert 'id="user-tools"' in page.text
     assert page.context["form"].errors["version"]
-
-
-def test_only_staff_upload_there(browser_of, acme, bob):
-    for user in (bob, None):
-        for where, form in ((WHERE, FORM), (PROVIDER, PROVIDER_FORM)):
-            assert browser_of(user).post(where, form).status_code in (302, 403), where
-    assert not Release.objects.exists()

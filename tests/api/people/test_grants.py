@@ -6,7 +6,7 @@ import pytest
 
 from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Grant, Namespace, Role, Scope, Team
+from apps.accounts.models import Namespace, Role, Team
 from apps.accounts.people import teams
 
 pytestmark = pytest.mark.both
@@ -46,16 +46,10 @@ def test_people_and_teams_are_given_roles_and_lose_them(tofu, dora, bob, cooks):
     assert roles() == {"dora": Role.OWNER, "bob": Role.READER}
 
 
-def test_the_roles_are_listed_in_pages(tofu, dora, bob, monkeypatch, django_assert_max_num_queries):
-    monkeypatch.setattr("apps.api.frame.paging.PAGE_SIZE", 1)
-    client, url, seen = tofu(dora), f"{URL}/grants", []
-    while url:
-        with django_assert_max_num_queries(3):
-            answer = client.get(url).json()
-        seen += [grant["user"] for grant in answer["grants"]]
-        url = answer["next"]
+def test_the_roles_are_listed_in_pages(tofu, dora, bob, in_pages):
+    rows = in_pages(tofu(dora), f"{URL}/grants", queries=3, size=1)
 
-    assert seen == ["dora", "bob"]
+    assert [grant["user"] for grant in rows] == ["dora", "bob"]
 
 
 @pytest.mark.parametrize(
@@ -123,13 +117,6 @@ def test_a_transfer_says_what_is_wrong(tofu, dora, bob, charlie, body, status, s
     assert roles() == {"dora": Role.OWNER, "bob": Role.READER}
 
 
-@pytest.mark.parametrize("scope", [Scope.READ, Scope.PUBLISH])
-def test_a_lesser_token_gives_nothing_away(tofu, dora, charlie, scope):
-    for method, path in (("PUT", "/grants/users/charlie"), ("DELETE", "/grants/users/dora"), ("POST", "/transfer")):
-        assert send(tofu(dora, scope), method, path, {"role": "owner"}).status_code == 403
-    assert not Grant.objects.filter(user=charlie).exists()
-
-
 # --- Quotas --------------------------------------------------------------------------------------------------------
 
 
@@ -145,12 +132,3 @@ def test_staff_set_quotas_and_readers_see_them(tofu, acme, bob, olga):
 @pytest.mark.parametrize("body", [{}, {"quota_bytes": -1}, {"quota_versions": "many"}, {"quota_versions": 2**40}])
 def test_bad_quotas_are_refused(tofu, olga, acme, body):
     assert send(tofu(olga), "PATCH", "", body).status_code == 422
-
-
-@pytest.mark.parametrize(("who", "status"), [("charlie", 404), ("bob", 403), ("dora", 403), ("olga", 200)])
-def test_nobody_else_sets_them(request, tofu, acme, who, status):
-    answer = send(tofu(request.getfixturevalue(who)), "PATCH", "", {"quota_versions": 9})
-
-    assert answer.status_code == status
-    acme.refresh_from_db()
-    assert acme.quota_versions == (9 if status == 200 else None)

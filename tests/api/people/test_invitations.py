@@ -119,15 +119,9 @@ def test_without_passwords_nobody_is_invited(tofu, dora, acme, settings):
     assert not User.objects.filter(username="erin").exists()
 
 
-def test_the_list_has_pages_and_few_queries(tofu, dora, acme, monkeypatch, django_assert_max_num_queries):
-    monkeypatch.setattr("apps.api.frame.paging.PAGE_SIZE", 2)
+def test_the_list_has_pages_and_few_queries(tofu, dora, acme, in_pages):
     for number in range(3):
         invitations.invite(actor=Viewer(dora), note=f"n{number}", namespace=acme, role=Role.READER)
-    client, url, seen = tofu(dora), URL, []
-    while url:
-        with django_assert_max_num_queries(4):
-            answer = client.get(url).json()
-        seen += [row["note"] for row in answer["invitations"]]
-        url = answer["next"]
+    rows = in_pages(tofu(dora), URL, queries=4)
 
-    assert seen == ["n2", "n1", "n0"]
+    assert [row["note"] for row in rows] == ["n2", "n1", "n0"]

@@ -8,7 +8,7 @@ from django.test import Client
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Membership, Role, Scope, User
-from apps.accounts.people import service_accounts, teams
+from apps.accounts.people import teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 
@@ -125,18 +125,6 @@ def test_it_says_what_is_wrong(manager, body, says):
     assert answer.status_code == 422
     assert says in answer.json()["error"]["message"]
     assert not ApiToken.objects.filter(user__is_service=True).exists()
-
-
-def test_members_and_the_machine_itself_make_no_tokens(manager, charlie, dora, tofu):
-    account = User.objects.get(is_service=True)
-    service_accounts.allow_manage(account=account, allowed=True, actor=Viewer(dora))
-    _, secret = tokens.issue(user=account, label="x", scope=Scope.MANAGE, actor=Viewer(dora))
-    machine = Client(headers={"Authorization": f"Bearer {secret}"})
-
-    for client in (tofu(charlie), machine):
-        assert post(client, f"{CI}/tokens", NEW).status_code == 403
-        assert client.get(f"{CI}/tokens").status_code == 403
-        assert client.put(f"{TEAM}/more").status_code == client.delete(CI).status_code == 403
 
 
 def test_a_manager_without_the_scope_makes_none(cooks, manager, dora, tofu, client, bearer, acme):

@@ -5,9 +5,8 @@ import pytest
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from apps.providers.models import Package
-from apps.releases.models import Release
 from tests.providers.conftest import draft_client, registered
-from tests.providers.draft_client import LINUX, URL, DraftClient, body, codes, dist, signed, work
+from tests.providers.draft_client import LINUX, URL, body, codes, dist, signed, work
 
 __all__ = ["draft_client", "registered"]
 
@@ -50,15 +49,6 @@ def refused(draft_client):
     response = draft_client.client.delete(draft_client.url)
     assert response.status_code == 409
     return response
-
-
-@pytest.mark.parametrize(("who", "status"), [("dora", 204), ("bob", 403), ("charlie", 404), (None, 401)])
-def test_whoever_publishes_there_cancels_it_as_on_its_page(request, draft_client, tofu, who, status):
-    draft_client.open()
-    other = DraftClient(tofu(request.getfixturevalue(who) if who else None))
-
-    assert other.client.delete(URL).status_code == status
-    assert Release.objects.get().state == ("rejected" if status == 204 else "receiving")
 
 
 @pytest.mark.parametrize(("only_name", "status"), [("dns", 204), ("net", 403)])

@@ -1,16 +1,14 @@
 """POST …/deprecate, yank, quarantine, restore, purge, verify of a provider's version; PATCH of what is said of it."""
 
 import json
-from datetime import timedelta
 
 import pytest
-from django.utils import timezone
 
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
-from apps.providers.models import Provider, ProviderVersion
-from apps.releases.models import Release, SearchDoc
+from apps.providers.models import Provider
+from apps.releases.models import SearchDoc
 from tests.portal.providers.rows import provider_version, row_of_key
 
 PROVIDER = "/api/v1/providers/acme/dns"
@@ -36,50 +34,6 @@ def post(tofu):
 def listed(tofu, bob):
     document = tofu(bob).get(VERSIONS).json()
     return [one["version"] for one in document["versions"]], document["warnings"]
-
-
-def test_a_deprecation_is_a_warning_at_every_init(out, post, tofu, alice, bob):
-    response = post(alice, "deprecate", replacement="1.1.0")
-    assert response.status_code == 200
-    assert response.json()["lifecycle"]["replacement"] == "1.1.0"
-    versions, warnings = listed(tofu, bob)
-
-    assert versions == ["1.2.0", "1.1.0"]
-    assert warnings == ["version 1.2.0 is deprecated: It loses records. Use 1.1.0 instead."]
-
-
-def test_a_yank_takes_it_out_of_the_list_and_can_be_taken_back(out, post, tofu, alice, dora, bob):
-    assert post(alice, "yank").status_code == 200, "it is her own, and new"
-    assert post(alice, "restore").status_code == 200
-    Release.objects.update(published_at=timezone.now() - timedelta(hours=72))
-    assert post(alice, "yank").status_code == 403
-    assert post(dora, "yank").status_code == 200
-    assert listed(tofu, bob)[0] == ["1.1.0"]
-    assert SearchDoc.objects.get().version == "1.1.0"
-    assert tofu(bob).get("/v1/providers/acme/dns/1.2.0/download/linux/amd64").status_code == 200
-    assert post(dora, "yank").status_code == 409
-    assert post(dora, "restore").status_code == 200
-    assert listed(tofu, bob)[0] == ["1.2.0", "1.1.0"]
-
-
-def test_a_quarantine_stops_everything_until_it_is_lifted(out, post, tofu, olga, dora, bob):
-    where = "/v1/providers/acme/dns/1.2.0/download/linux/amd64"
-    assert post(dora, "quarantine").status_code == 403
-    assert post(olga, "quarantine").json()["quarantined"] is True
-    assert listed(tofu, bob)[0] == ["1.1.0"]
-    assert tofu(bob).get(where).status_code == 404
-    assert post(olga, "restore").json()["quarantined"] is False
-    assert tofu(bob).get(where).status_code == 200
-
-
-def test_a_purge_is_for_staff_and_needs_the_typed_name(out, post, dora, olga):
-    assert post(dora, "purge", confirm="acme/dns 1.2.0").status_code == 403
-    wrong = post(olga, "purge", confirm="acme/dns")
-    assert wrong.status_code == 422
-    assert "expected 'acme/dns 1.2.0'" in wrong.json()["error"]["message"]
-    assert post(olga, "purge", confirm="acme/dns 1.2.0").json()["state"] == "purged"
-    assert [row.release.version for row in ProviderVersion.objects.all()] == ["1.1.0"]
-    assert Job.objects.get(kind="purge-blob").target == out[1].release_id
 
 
 def test_verifying_is_for_staff_and_audited(out, post, dora, olga):

@@ -71,16 +71,6 @@ def test_a_registry_signed_version_has_canonical_sums_and_a_signature_that_verif
     assert f"sha256/{version.signature_digest[:2]}/{version.signature_digest}" in stored_files()
 
 
-@pytest.mark.parametrize(
-    ("who", "status"), [("alice", 201), ("dora", 201), ("bob", 403), ("charlie", 404), ("olga", 201), (None, 401)]
-)
-def test_the_role_decides_who_opens_a_draft(request, tofu, acme, who, status):
-    response = DraftClient(tofu(request.getfixturevalue(who) if who else None)).open()
-
-    assert response.status_code == status
-    assert Release.objects.exists() == (status == 201)
-
-
 def test_a_draft_is_answered_with_its_document(draft_client):
     response = draft_client.open(protocols=["5.0"])
     document = body(response)

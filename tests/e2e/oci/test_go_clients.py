@@ -5,24 +5,26 @@ import json
 import pytest
 
 from tests.builders.archives import module_zip
-from tests.conftest import need
 from tests.e2e.oci.programs import ARTIFACT_TYPE, Program, layout
+from tests.needs import needs
 
 pytestmark = pytest.mark.live
 
 
 @pytest.fixture
 def program(live, tmp_path):
-    return lambda name: Program(need(name), tmp_path, live)
+    return lambda name: Program(name, tmp_path, live)
 
 
 @pytest.fixture
+@needs("oras")
 def oras(live, shelf, program):
     one = program("oras")
     one.done("login", "--username", "ci", "--password-stdin", live.host, stdin=shelf.manage)
     return one
 
 
+@pytest.mark.smoke
 def test_oras_publishes_a_version_once(live, shelf, oras, tmp_path):
     (tmp_path / "vpc.zip").write_bytes(module_zip(comment=b"oras"))
     target = f"{live.host}/acme/by-oras/aws:1.0.0"
@@ -74,6 +76,8 @@ def test_oras_logs_in_by_an_identity_token_and_not_by_a_wrong_one(live, shelf, p
     assert "1.2.0" in oras.done("repo", "tags", f"{live.host}/acme/vpc/aws").split()
 
 
+@pytest.mark.needs("crane")
+@pytest.mark.smoke
 def test_crane_pushes_copies_lists_and_deletes(live, shelf, program, tmp_path):
     crane, image = program("crane"), layout(tmp_path / "layout", "crane")
     crane.done("auth", "login", live.host, "--username", "ci", "--password-stdin", stdin=shelf.manage)
@@ -88,6 +92,7 @@ def test_crane_pushes_copies_lists_and_deletes(live, shelf, program, tmp_path):
     assert "MANIFEST_UNKNOWN" in crane.refused("manifest", f"{repository}:one")
 
 
+@pytest.mark.needs("crane")
 def test_crane_reads_what_is_public_without_credentials(live, shelf, program):
     crane = program("crane")
 
@@ -96,6 +101,8 @@ def test_crane_reads_what_is_public_without_credentials(live, shelf, program):
     crane.refused("ls", f"{live.host}/acme/vpc/aws")
 
 
+@pytest.mark.needs("regctl")
+@pytest.mark.smoke
 def test_regctl_pushes_copies_lists_and_deletes(live, shelf, program, tmp_path):
     regctl, image = program("regctl"), layout(tmp_path / "layout", "regctl")
     regctl.done("registry", "login", live.host, "--user", "ci", "--pass-stdin", stdin=shelf.manage)

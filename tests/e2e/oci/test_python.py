@@ -2,7 +2,6 @@
 
 import random
 from pathlib import Path
-from types import SimpleNamespace
 
 import oras.client
 import pytest
@@ -37,6 +36,7 @@ def file(tmp_path):
 
 
 @pytest.mark.parametrize("chunk", [0, 100_000, 65_536])
+@pytest.mark.smoke
 def test_a_file_comes_back_as_it_was_pushed(live, shelf, client, file, tmp_path, chunk):
     target = f"{live.host}/acme/oras-{chunk}/python:pushed"
     more = {"do_chunked": True, "chunk_size": chunk} if chunk else {}
@@ -55,15 +55,6 @@ def test_nobody_pulls_from_a_public_namespace(live, shelf, client, file, tmp_pat
     pulled = client().pull(target, outdir=str(tmp_path / "out"))
 
     assert [Path(path).read_bytes() for path in pulled] == [file.read_bytes()]
-
-
-def test_a_reader_is_refused(live, shelf, client, file, monkeypatch):
-    # It tries five times, with two minutes of waiting in all.
-    monkeypatch.setattr("oras.decorator.time", SimpleNamespace(sleep=lambda _seconds: None))
-    target = f"{live.host}/acme/oras-refused/python:pushed"
-
-    with pytest.raises(ValueError, match=r".+"):
-        client(shelf.read).push(target, files=[str(file)], disable_path_validation=True, quiet=True)
 
 
 def test_tags_are_listed_and_deleted(live, shelf, client, file):

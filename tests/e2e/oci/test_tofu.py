@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.conftest import need
 from tests.e2e.conftest import archive
 from tests.e2e.oci.clients import NotHere, Pusher, Tofu, digest_of
 from tests.e2e.providers import configure, lock_of, require, said_by
 from tests.e2e.workspace import Workspace, access_lines, said
+from tests.needs import needs
 
 pytestmark = pytest.mark.live
 
@@ -19,9 +19,10 @@ MIRROR = "providers/127.0.0.1"
 
 
 @pytest.fixture
+@needs("tofu")
 def tofu(live, tmp_path):
-    program, made = need("tofu"), iter(range(10))
-    return lambda: Workspace(tmp_path / f"tofu-{next(made)}", program, live)
+    made = iter(range(10))
+    return lambda: Workspace(tmp_path / f"tofu-{next(made)}", "tofu", live)
 
 
 def sign_in(workspace: Workspace, token: str) -> None:
@@ -135,6 +136,7 @@ def test_two_jobs_that_push_the_same_at_once_both_hear_that_it_is_there(live, sh
 
 
 @pytest.mark.parametrize("way", ["tag", "digest", "none"])
+@pytest.mark.smoke
 def test_tofu_installs_a_public_module(live, shelf, tofu, way):
     workspace, name = tofu(), "open/vpc/aws"
     with live.client(shelf.read) as reader:
@@ -192,6 +194,7 @@ def mirrored(workspace: Workspace, more: str = "") -> None:
 
 
 @pytest.mark.parametrize("address", ["yard/dns", "shed/names"])
+@pytest.mark.smoke
 def test_tofu_installs_a_provider_from_the_mirror(live, depot, tofu, address):
     workspace = tofu()
     mirrored(workspace)

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tests.conftest import need
+from tests.needs import needs
 
 pytestmark = pytest.mark.live
 
@@ -24,15 +24,14 @@ PATHS = {
 
 
 @pytest.fixture
+@needs("curl")
 def head(live, shelf, tmp_path):
-    program = need("curl")
-
     def ask(path: str, *flags: str) -> tuple[int, str, str]:
         """curl's exit code, the status, and the Content-Length."""
         token = f"Authorization: Bearer {shelf.manage}"
         done = subprocess.run(
             [
-                program,
+                "curl",
                 *("--silent", "--show-error", "--cacert", str(live.ca_bundle), "-H", token, *flags),
                 *("-o", str(tmp_path / "answer"), "-w", "%{http_code} %header{content-length}", live.url + path),
             ],

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from bench.trees import Peak, pss
-from tests.conftest import need
 from tests.live import Live
 
 pytestmark = pytest.mark.live
@@ -43,13 +42,13 @@ def token(live: Live) -> str:
 
 
 @pytest.mark.parametrize("framing", FRAMINGS)
+@pytest.mark.needs("curl")
 def test_a_form_of_300_mb_is_refused_and_takes_no_memory(live: Live, form: Path, token: str, framing: str) -> None:
-    curl = need("curl")
     before = pss(live.process.pid)
     with Peak(live.process.pid) as memory:
         for method, path in ROUTES:
             flags = [flag.format(form) for flag in FRAMINGS[framing]]
-            command = [curl, "--silent", "--insecure", *("-X", method), *("-H", "Expect:"), *flags]
+            command = ["curl", "--silent", "--insecure", *("-X", method), *("-H", "Expect:"), *flags]
             command += ["-H", "Content-Type: multipart/form-data; boundary=x", "-o", "/dev/null", "-w", "%{http_code}"]
             if path.startswith(("/api", "/v2")):
                 command += ["-H", f"Authorization: Bearer {token}"]

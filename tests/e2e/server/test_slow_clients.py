@@ -17,7 +17,7 @@ from tests.e2e.server.slow_clients import Client, hang
 from tests.live import Live, start_live
 from tests.site.processes import eventually
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.nightly]
 
 THREADS = 4
 SLOW = 10  # of each kind, and there are several at once

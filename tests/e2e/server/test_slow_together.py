@@ -12,7 +12,7 @@ from tests.e2e.server.slow_clients import hang
 from tests.live import Live, start_live
 from tests.site.processes import child, descendants, eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.embedded("counts the threads of its one web process")]
+pytestmark = [pytest.mark.live, pytest.mark.nightly, pytest.mark.embedded("counts the threads of its one web process")]
 
 SLOW = 6  # of each kind
 TIMEOUT = 3

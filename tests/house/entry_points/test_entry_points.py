@@ -19,6 +19,8 @@ from tests.house.entry_points import table, visible
 from tests.house.policy.table import COLUMNS, ROUTES, TABLES, cells_of, kind_of
 from tests.signing.test_armor import armored, packet
 
+pytestmark = pytest.mark.matrix
+
 SUCCESS = (200, 201, 202, 204, 303)
 ROWS = {"providers.providerversion": ProviderVersion.objects, "signing.signingkey": SigningKey.objects}
 # Fields of requests whose text clients may be told.

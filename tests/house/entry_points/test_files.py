@@ -15,6 +15,8 @@ from tests.house.entry_points import table, upload_channels, visible
 from tests.house.entry_points.upload_channels import UploadChannel
 from tests.providers.draft_client import LINUX, MANIFEST, SIGNATURE, SUMS, hold, register, signed
 
+pytestmark = pytest.mark.matrix
+
 KINDS = sorted(table.group("files"))
 GOOD = providers.dist("dns", "1.2.0", ["linux_amd64"])
 DIGEST = GOOD[SUMS][:64]

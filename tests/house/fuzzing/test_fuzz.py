@@ -13,7 +13,7 @@ from tests.house.fuzzing import requests
 from tests.house.policy.table import TABLES, cells_of
 from tests.house.routes import all_routes
 
-pytestmark = pytest.mark.both
+pytestmark = [pytest.mark.both, pytest.mark.matrix]
 
 # Twenty rounds of some seeds were run by hand: raise ROUNDS to look for more. Each database has attacks of its own.
 SEED, ROUNDS = {"sqlite": 11, "postgres": 12}[settings.TEST_DATABASE], 1
@@ -82,20 +82,16 @@ def test_no_input_is_answered_with_a_server_error(scene, clients):
     assert broken == {}
 
 
-def opens_to(route, method):
-    """A user who passes the gate: an owner, or staff where owners do not."""
-    listed = cells_of(route.name)
-    named = [who for who in who_asks(route)[2:] if listed.get((method, "private", who)) not in (401, 403, 404)]
-    return named[0] if named else who_asks(route)[-1]
-
-
 def test_no_field_is_answered_with_a_server_error(scene, clients):
     """Each field of each form and JSON document that the policy sends, with each of the worst values."""
     fuzzer = requests.Fuzzer(scene, SEED)
     broken: dict[tuple[str, str], requests.Attack] = {}
     for route in all_routes():
         for method in methods_of(route) if route.name in TABLES else ():
-            who = opens_to(route, method)
+            # A user who passes the gate: an owner, or staff where owners do not.
+            listed = cells_of(route.name)
+            named = [who for who in who_asks(route)[2:] if listed.get((method, "private", who)) not in (401, 403, 404)]
+            who = named[0] if named else who_asks(route)[-1]
             for attack in fuzzer.each_field(route, who, method):
                 status, raised = send(clients[who], attack)
                 if status >= 500:

@@ -9,6 +9,8 @@ from tests.conftest import person
 from tests.house.policy.table import TABLES, cells_of, columns_of
 from tests.house.policy.test_policy import ask
 
+pytestmark = pytest.mark.matrix
+
 THEIRS = {
     *("api:audit", "api:jobs", "api:job", "api:users", "api:user", "api:user-tokens", "api:user-token"),
     *("api:service-account", "api:service-accounts"),

@@ -6,7 +6,7 @@ from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, cells_of, columns_of, kind_of
 from tests.site.front.asking import Answer, Process
 
-pytestmark = pytest.mark.both
+pytestmark = [pytest.mark.both, pytest.mark.matrix]
 
 READY = sorted(name for name in TABLES if kind_of(name) == "token" and "GET" in TABLES[name] and "archive" not in name)
 READY_IN_THE_API = {"api:modules", "api:providers", "api:module-versions", "api:provider-versions"}

@@ -9,7 +9,7 @@ from django.db import transaction
 from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, cells_of
 
-pytestmark = pytest.mark.both
+pytestmark = [pytest.mark.both, pytest.mark.matrix]
 
 # Nobody succeeds with these in the scene; their own tests repeat them.
 ELSEWHERE = {

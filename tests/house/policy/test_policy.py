@@ -29,6 +29,8 @@ from tests.house.policy.table import (
 )
 from tests.house.routes import METHODS, all_routes
 
+pytestmark = pytest.mark.matrix
+
 
 def ask(scene, client, name, method, row):
     """The answer, the numbers of new audit rows and of questions to the gate; all changes are rolled back."""

@@ -17,7 +17,7 @@ from tests.builders.zips import Member, build, zeros_bomb
 ROOT = Path(sandboxed.__file__).parents[3]
 MIB = 1 << 20
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own means: Linux only")
+linux = pytest.mark.needs("linux")  # the kernel's own means
 
 
 @pytest.fixture

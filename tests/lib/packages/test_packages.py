@@ -17,7 +17,6 @@ from apps.lib.packages import sandboxed
 from tests.builders.archives import corpus
 from tests.builders.providers import PROGRAM, dist, manifest, package, program
 from tests.builders.zips import Member, build, streamed
-from tests.conftest import need
 
 ROOT = Path(sandboxed.__file__).parents[3]
 MIB = 1 << 20
@@ -78,6 +77,7 @@ def test_the_hash_is_what_terraform_put_into_a_lock_file(inspect):
     assert inspect(data).h1 == "h1:rYSgNoMqzV8y1WD2DVdyTSzPcRXuxxRR/5swWUVi/rE="
 
 
+@pytest.mark.needs("terraform")
 def test_terraform_locks_the_same_hash(inspect, tmp_path: Path):
     platforms = ("linux_amd64", "windows_amd64", "freebsd_arm")
     mirror, work = tmp_path / "mirror/registry.example.test/acme/dns", tmp_path / "work"
@@ -91,7 +91,7 @@ def test_terraform_locks_the_same_hash(inspect, tmp_path: Path):
         (mirror / f"{NAME}_1.2.0_{platform}.zip").write_bytes(data)
         hashes.add(inspect(data, None, *platform.split("_")).h1)
     subprocess.run(
-        [need("terraform"), "providers", "lock", f"-fs-mirror={tmp_path / 'mirror'}"]
+        ["terraform", "providers", "lock", f"-fs-mirror={tmp_path / 'mirror'}"]
         + [f"-platform={platform}" for platform in platforms],
         cwd=work,
         check=True,

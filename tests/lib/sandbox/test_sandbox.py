@@ -19,7 +19,7 @@ ROOT = Path(confined.__file__).parents[3]
 PROGRAM = "tests.lib.sandbox.programs"
 MIB = 1 << 20
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own means: Linux only")
+linux = pytest.mark.needs("linux")  # the kernel's own means
 
 
 @pytest.fixture

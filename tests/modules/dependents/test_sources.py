@@ -1,11 +1,6 @@
 """Which module or provider of this registry a source names, in any spelling of the host"""
 
-import importlib
-from types import SimpleNamespace
-
 import pytest
-from django.apps import apps
-from django.db import connection
 
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules.dependents.sources import provider_of, target_of
@@ -94,15 +89,9 @@ def rows_of():
 
 
 @pytest.mark.both
-def test_a_publish_stores_required_providers_and_the_migration_finds_the_same(host_with_port, published):
+def test_a_publish_stores_required_providers(host_with_port, published):
     files = {"main.tf": MAIN, "modules/inner/main.tf": INNER, "examples/full/main.tf": EXAMPLE}
     published(data=module_zip(files))
-    stored = rows_of()
-    ProviderRequirement.objects.all().delete()
-    fill = importlib.import_module("apps.modules.migrations.0016_fill_provider_requirements").fill
 
-    for _ in range(2):  # a run that ended half-way is repeated
-        fill(apps, SimpleNamespace(connection=connection))
-
-    assert stored == ROWS == rows_of()
+    assert rows_of() == ROWS
     assert not ModuleCall.objects.exists()

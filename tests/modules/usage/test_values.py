@@ -10,7 +10,6 @@ from apps.modules.comparing.types import parse
 from apps.modules.inspection.inspecting import inspect
 from apps.modules.usage import writing
 from apps.modules.usage.values import Expression, as_json, literal, read
-from tests.conftest import need
 
 OBJECT = "object({ name = string, size = optional(number), tags = optional(map(string)) })"
 GOOD = [
@@ -90,11 +89,7 @@ def test_a_value_is_written_as_it_was_meant(kind, entered, written):
     (found,) = inspect({"main.tf": block.encode()}, {})["units"][0]["variables"]
     assert not inspect({"main.tf": block.encode()}, {})["units"][0]["warnings"], block
     if not isinstance(value, Expression):
-        assert numbers_as_floats(found["value"]) == as_json(value), block
-
-
-def numbers_as_floats(value):
-    return json.loads(json.dumps(value), parse_int=float)
+        assert json.loads(json.dumps(found["value"]), parse_int=float) == as_json(value), block
 
 
 @pytest.mark.parametrize(("kind", "entered", "problem"), WRONG)
@@ -104,12 +99,12 @@ def test_what_clients_would_refuse_is_refused_with_the_reason(kind, entered, pro
     assert problem in f"{refusal.value} {refusal.value.hint}"
 
 
+@pytest.mark.needs("terraform")
 def test_terraform_formats_it_in_no_other_way():
-    terraform = need("terraform")
     pairs = [(f"{'x' * number}_{number}", read(entered, parse(kind))) for number, (kind, entered, _) in enumerate(GOOD)]
     lines = ['module "a" {', *(f"  {line}" if line else "" for line in writing.attributes(pairs)), "}", ""]
     done = subprocess.run(
-        [terraform, "fmt", "-"], input="\n".join(lines), capture_output=True, text=True, check=False, timeout=60
+        ["terraform", "fmt", "-"], input="\n".join(lines), capture_output=True, text=True, check=False, timeout=60
     )
 
     assert done.returncode == 0, done.stderr

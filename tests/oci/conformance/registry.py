@@ -96,13 +96,6 @@ class Registry:
             **parameters,
         )
 
-    def tags(self, **parameters: Any) -> list[str]:
-        answer = self.ask("GET", "tags/list", params=parameters)
-        assert answer.status_code == 200, answer.text
-        assert answer.json()["name"] == self.name
-        tags: list[str] = answer.json()["tags"]
-        return tags
-
     def referrers(self, digest: str, **parameters: str) -> httpx.Response:
         return self.ask("GET", f"referrers/{digest}", params=parameters)
 

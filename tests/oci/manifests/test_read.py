@@ -89,21 +89,6 @@ def test_a_manifest_is_read_in_its_own_repository_alone(repo):
     assert code_of(repo("hall/vpc/aws").get(digest)) == (404, "NAME_UNKNOWN")
 
 
-def test_the_hidden_is_as_the_missing(repo, charlie, tofu):
-    """Case 13: no token is a challenge; any token is NAME_UNKNOWN, and the same bytes."""
-    repo("acme/vpc/aws").push(image(), "main")
-    stranger = repo("acme/vpc/aws", charlie, scope=Scope.READ)
-
-    hidden = stranger.get("main")
-    missing = stranger.client.get(stranger.url("main").replace("acme", "emca"))
-    assert code_of(hidden) == code_of(missing) == (404, "NAME_UNKNOWN")
-    assert hidden.content.replace(b"acme", b"") == missing.content.replace(b"emca", b"")
-
-    bare = tofu(None).get(stranger.url("main"))
-    assert code_of(bare) == (401, "UNAUTHORIZED")
-    assert 'scope="repository:acme/vpc/aws:pull"' in bare.headers["WWW-Authenticate"]
-
-
 @pytest.mark.parametrize(
     ("name", "status"),
     [

@@ -4,7 +4,7 @@ import pytest
 
 from apps.accounts.models import Scope
 from apps.artifacts.models import Manifest, Repository, Tag
-from apps.oci.tokens import registry_tokens
+from apps.oci import registry_tokens
 from tests.oci.manifests.documents import attached, code_of, digest_of, image, package
 
 MIXED = [f"{'vV_'[number % 3]}{number:03}{'aZ.-'[number % 4]}" for number in range(250)]

@@ -124,22 +124,6 @@ def test_what_is_not_here_is_an_unknown_name_so_that_init_goes_on(shelf, tofu, a
             assert code_of(answer) == (404, "NAME_UNKNOWN")
 
 
-@pytest.mark.parametrize(
-    ("who", "expected"),
-    [("nobody", (401, "UNAUTHORIZED")), ("charlie", (404, "NAME_UNKNOWN")), ("bob", None)],
-    ids=["nobody", "charlie", "bob"],
-)
-def test_a_private_provider_is_there_for_its_readers_alone(request, acme, tofu, alice, who, expected):
-    add_version(frozen_key(acme), None, "dns", "1.2.0")
-    one = Repo(tofu(None if who == "nobody" else request.getfixturevalue(who)), f"providers/{HOST}/acme/dns")
-
-    for answer in (one.tags(), one.get("1.2.0")):
-        if expected is None:
-            assert answer.status_code == 200
-        else:
-            assert code_of(answer) == expected
-
-
 def test_nobody_pushes_there(shelf, tofu, alice):
     shelf("1.2.0")
     one = Repo(tofu(alice), NAME)

@@ -59,15 +59,6 @@ def test_a_version_of_another_door_takes_its_own_manifest_and_no_other(push, pus
     assert pusher(NAME).get("1.2.0").content == own
 
 
-def test_build_metadata_alone_makes_no_other_version(push):
-    assert push(tag="1.2.0_a").status_code == 201
-
-    answer = push(LATER, tag="1.2.0_b")
-
-    assert code_of(answer) == (409, "DENIED")
-    assert "1.2.0+a" in said(answer)
-
-
 def _in_a_folder() -> bytes:
     return module_zip({"vpc-1.2.0/main.tf": "", "vpc-1.2.0/README.md": "# vpc\n"})
 
@@ -190,17 +181,6 @@ def test_a_full_namespace_takes_no_package(push, pantry):
 
     assert code_of(answer) == (413, "SIZE_INVALID")
     assert push().status_code == 201  # what is there costs no more
-
-
-@pytest.mark.parametrize(
-    ("who", "expected"),
-    [("bob", (403, "DENIED")), ("charlie", (404, "NAME_UNKNOWN"))],
-    ids=["bob", "charlie"],
-)
-def test_only_publishers_push(request, pusher, tofu, who, expected):
-    one = pusher("acme/vpc/aws", user=request.getfixturevalue(who))
-
-    assert code_of(one.put(RAW, "1.2.0")) == expected
 
 
 def test_a_token_for_another_name_pushes_nothing_here(pusher, alice, bearer, client):

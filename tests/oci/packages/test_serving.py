@@ -134,21 +134,6 @@ def test_what_is_in_quarantine_or_removed_answers_nothing(published, anybody, ol
     assert tags_of(anybody) == ["1.3.0", "latest"]
 
 
-@pytest.mark.parametrize(
-    ("who", "expected"),
-    [("nobody", (401, "UNAUTHORIZED")), ("charlie", (404, "NAME_UNKNOWN")), ("bob", (200, ""))],
-    ids=["nobody", "charlie", "bob"],
-)
-def test_a_private_module_is_there_for_its_readers_alone(request, published, pusher, tofu, alice, who, expected):
-    published("acme/vpc/aws", "1.2.0")
-    one = pusher("acme/vpc/aws")
-    one.client = tofu(None if who == "nobody" else request.getfixturevalue(who))
-
-    for answer in (one.get("1.2.0"), one.get("latest"), one.tags()):
-        assert answer.status_code == expected[0]
-        assert expected[1] == "" or code_of(answer) == expected
-
-
 def test_a_manifest_get_is_a_download_and_a_head_is_none(published, anybody, bob, tofu):
     downloads.flush()  # what other tests' requests left behind
     release = published(PUBLIC, "1.2.0")

@@ -73,6 +73,7 @@ def test_a_stream_of_unknown_length_arrives_whole(client):
 
 
 @each_version
+@pytest.mark.smoke
 def test_a_blob_comes_in_one_request(client):
     for method, url in (("POST", f"{REPOSITORY}/uploads/"), ("PUT", begin(client))):
         answer = client.request(method, url, params={"digest": DIGEST}, content=DATA)

@@ -1,4 +1,4 @@
-"""apps/portal/frame/charts.py: pictures of numbers, as SVG that a strict policy lets through."""
+"""apps/portal/versions/charts.py: pictures of numbers, as SVG that a strict policy lets through."""
 
 import re
 from xml.etree import ElementTree as ET
@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.conf import settings
 
-from apps.portal.frame.charts import Series, bars, ceiling, highest, sparkline
+from apps.portal.versions.charts import Series, bars, ceiling, highest, sparkline
 from tests.portal.frame.test_contrast import COLOURS, contrast
 
 CSS = (settings.BASE_DIR / "static" / "css" / "components" / "charts.css").read_text()

@@ -106,10 +106,3 @@ def test_many_lines_end_the_page(publish_two, browser_of, bob, monkeypatch):
 
     assert [bool(one.hunks) for one in shown] == [True, False, False, False]
     assert "long enough" in shown[-1].problem
-
-
-def test_strangers_and_nobody_see_none(publish_two, browser_of, charlie):
-    publish_two(BEFORE, AFTER)
-
-    assert browser_of(charlie).get(PAGE).status_code == 404
-    assert browser_of(None).get(PAGE).status_code == 302

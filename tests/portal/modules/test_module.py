@@ -20,24 +20,6 @@ def text_of(response):
     return html.unescape(response.content.decode())
 
 
-@pytest.mark.parametrize(
-    "path", ["/modules/acme/vpc/aws", "/modules/acme/vpc/aws/1.0.0", "/modules/acme/vpc/aws/versions"]
-)
-@pytest.mark.parametrize(("who", "status"), [("alice", 200), ("bob", 200), ("olga", 200), ("charlie", 404)])
-def test_only_people_who_see_the_namespace_see_the_module(request, browser_of, vpc, path, who, status):
-    assert browser_of(request.getfixturevalue(who)).get(path).status_code == status
-
-
-@pytest.mark.parametrize(
-    "path", ["acme/vpc/aws", "acme/vpc/aws/1.0.0", "nobody/has/this", "acme/vpc/aws/1.0.0/archive"]
-)
-def test_nobody_is_asked_to_sign_in_for_hidden_and_missing_ones_alike(client, vpc, path):
-    response = client.get(f"/modules/{path}")
-
-    assert response.status_code == 302
-    assert response["Location"].startswith("/account/login/?next=%2Fmodules%2F")
-
-
 def test_the_module_page_shows_the_highest_stable_version(browser_of, bob, vpc):
     page = text_of(browser_of(bob).get("/modules/acme/vpc/aws"))
 

@@ -9,7 +9,6 @@ import pytest
 from apps.portal.modules import usage
 from tests import pages
 from tests.builders.archives import MODULE, module_zip
-from tests.conftest import need
 
 INPUTS = """
 variable "cidr" {
@@ -127,9 +126,9 @@ def test_many_inputs_are_paged_and_what_was_entered_goes_along(browser, monkeypa
     assert '  cidr = "10.0.0.0/8"' in found.context["written"]
 
 
+@pytest.mark.needs("terraform")
 def test_terraform_takes_the_block(browser, tmp_path):
     """As a local module, since nothing here may be fetched."""
-    terraform = need("terraform")
     answer = asked(browser, cidr='${x} "y"', zones='["a", "b"]', size="3", odd="= { a = [1] }", password="on")
     shown = re.search(r"<code data-copy-text>(.*?)</code>", answer.content.decode(), re.DOTALL)
     assert shown is not None
@@ -140,5 +139,5 @@ def test_terraform_takes_the_block(browser, tmp_path):
     )
     (tmp_path / "main.tf").write_text(f'variable "password" {{\n  type = string\n}}\n\n{block}\n')
     for command in (["fmt", "-check"], ["init", "-backend=false"], ["validate"]):
-        done = subprocess.run([terraform, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = subprocess.run(["terraform", *command], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (command, done.stdout, done.stderr, block)

@@ -8,10 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.accounts.identity import sessions
-from apps.accounts.models import Grant, Role
 from apps.audit.models import AuditEvent
 from apps.signing.models import SigningKey
-from tests.builders.keys import signing_key
+from tests.builders.keys import extended, signing_key
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.sessions import confirm, fields_of, resumed
 
@@ -285,10 +284,12 @@ def test_a_revocation_waits_for_the_password_with_its_reason(dora, browser_of, a
     assert (key.state, key.reason) == ("revoked", "It leaked.")
 
 
-def test_publishers_change_no_key(alice, browser_of, acme):
-    key, client = row_of_key(acme, 1), browser_of(alice)
-    confirm(client, alice)
-    for path in ("add", "create", f"{key.fingerprint}/retire", f"{key.fingerprint}/revoke"):
-        assert client.post(f"{KEYS}/{path}", {"reason": "No.", "algorithm": "ed25519"}).status_code == 403
-    Grant.objects.filter(user=alice, namespace=acme).update(role=Role.OWNER)
-    assert client.post(f"{KEYS}/{key.fingerprint}/retire", {"reason": "Yes."}).status_code == 303
+def test_a_key_that_its_owner_has_extended_is_renewed(browser):
+    key = signing_key("expiring")
+    browser.post(ADD, {"armor": key.armor, "source": "Cooks", "step": "save"})
+    assert 'data-expiry="warn"' in browser.get(KEYS).text
+    saved = browser.post(ADD, {"armor": extended(key).armor, "step": "save"}, follow=True)
+
+    assert "is updated to the newer version" in text_of(saved)
+    assert "data-expiry" not in browser.get(KEYS).text
+    assert SigningKey.objects.get().source == "Cooks"

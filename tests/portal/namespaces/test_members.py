@@ -90,31 +90,6 @@ def test_it_goes_to_a_person_and_the_giver_loses_the_role(owner, acme, dora, cha
     assert owner.get(MEMBERS).status_code == 404, "at once"
 
 
-def test_the_giver_may_stay_as_publisher(owner, acme, dora, charlie):
-    own = Grant.objects.get(user=dora)
-    owner.post(TRANSFER, form(giver=own.pk, keep_publisher="on"))
-
-    assert roles(acme) == {"charlie": Role.OWNER, "dora": Role.PUBLISHER}
-
-
-def test_it_goes_to_a_team(owner, acme, dora, cooks):
-    own = Grant.objects.get(user=dora)
-    owner.post(TRANSFER, form(kind="team", to="cooks", giver=own.pk))
-
-    assert roles(acme) == {"cooks": Role.OWNER}
-
-
-def test_staff_hand_on_what_a_leaver_has_left(acme, dora, charlie, olga, browser_of):
-    own = Grant.objects.get(user=dora)
-    dora.is_active = False
-    dora.save()
-
-    answer = browser_of(olga).post(TRANSFER, form(giver=own.pk))
-
-    assert answer.url == MEMBERS
-    assert roles(acme) == {"charlie": Role.OWNER}
-
-
 @pytest.mark.parametrize(
     ("changes", "status", "field", "says"),
     [
@@ -134,8 +109,3 @@ def test_it_says_what_is_wrong_and_changes_nothing(owner, acme, dora, charlie, c
     assert page.status_code == status
     assert says in str(page.context["form"].errors[field])
     assert roles(acme) == {"dora": Role.OWNER}
-
-
-def test_without_a_giver_everybody_stays(owner, acme, charlie):
-    assert owner.post(TRANSFER, form(giver="")).url == MEMBERS
-    assert roles(acme) == {"charlie": Role.OWNER, "dora": Role.OWNER}

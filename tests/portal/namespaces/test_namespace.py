@@ -8,20 +8,6 @@ from tests import pages
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
-SIGN_IN = "/account/login/?next=%2Fnamespaces%2F"
-
-
-@pytest.mark.parametrize(("who", "status"), [("alice", 200), ("bob", 200), ("olga", 200), ("charlie", 404)])
-def test_only_members_and_staff_see_a_private_one(request, browser_of, acme, who, status):
-    assert browser_of(request.getfixturevalue(who)).get("/namespaces/acme").status_code == status
-
-
-@pytest.mark.parametrize("name", ["acme", "not-there"])
-def test_nobody_is_asked_to_sign_in_for_hidden_and_missing_ones_alike(client, acme, name):
-    response = client.get(f"/namespaces/{name}")
-
-    assert (response.status_code, response["Location"]) == (302, SIGN_IN + name)
-
 
 def test_visitors_see_public_modules_and_not_who_works_on_them(client, pantry, alice):
     add_module(pantry, "label/null", "1.0.0")

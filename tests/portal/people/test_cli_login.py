@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
-from apps.accounts.login_rows import LoginCode
+from apps.accounts.rows import LoginCode
 from tests.accounts.identity.test_cli_login import ASKED, allowed, exchange
 from tests.sessions import sign_in
 

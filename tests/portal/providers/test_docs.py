@@ -242,8 +242,3 @@ def test_only_pages_of_this_site_may_send_one(publisher, bare):
     answer = send(publisher, docs.archive(), Origin="https://evil.example")
     assert answer.status_code == 403
     assert not bare.docs_archives.exists()
-
-
-def test_readers_may_not(browser, bare):
-    assert browser.get(f"{D}/archive").status_code == 403
-    assert send(browser, docs.archive()).status_code == 403

@@ -1,7 +1,5 @@
 """The pages on which a provider's version is managed, and what is said of the provider."""
 
-from datetime import timedelta
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -9,7 +7,7 @@ from django.utils import timezone
 
 from apps.jobs.models import Job
 from apps.providers.signatures import resigning
-from apps.releases.models import DownloadCount, Fetch, Release, ReleaseBlob
+from apps.releases.models import Fetch, Release, ReleaseBlob
 from apps.signing.models import PrivateKey
 from tests.portal.providers.rows import provider_version, row_of_key
 
@@ -43,15 +41,6 @@ def send(browser, act, reason="It loses records.", **more):
     return browser.post(URL, {"act": act, "reason": reason, **more})
 
 
-def test_the_safe_act_stands_first(out, browser_of, dora):
-    page = text_of(browser_of(dora).get(URL))
-
-    assert page.index('id="deprecate"') < page.index('id="yank"')
-    assert "Breaks no one" in page
-    assert 'id="quarantine"' not in page, "that is for staff"
-    assert "Modules here that call it" not in page, "modules do not call providers"
-
-
 @pytest.mark.parametrize(
     ("act", "words"), [("deprecate", "This version is deprecated"), ("yank", "This version is yanked")]
 )
@@ -64,37 +53,6 @@ def test_an_act_leads_to_the_versions_page_and_can_be_undone(out, browser_of, do
     assert "It loses records." in page
     assert send(browser, "restore", reason="Mended.").url == PAGE
     assert words not in text_of(browser.get(PAGE))
-
-
-def test_a_replacement_leads_to_another_version_or_provider(acme, out, key, browser_of, alice):
-    browser = browser_of(alice)
-    send(browser, "deprecate", replacement="acme/names 2.0.0")
-
-    assert '<a class="mono" href="/providers/acme/names/2.0.0">acme/names 2.0.0</a>' in text_of(browser.get(PAGE))
-
-
-def test_it_names_who_fetched_it_lately(out, browser_of, dora, bob, charlie):
-    today = timezone.now().date()
-    Fetch.objects.create(release=out.release, user=bob, last_on=today, count=7)
-    Fetch.objects.create(release=out.release, user=charlie, last_on=today - timedelta(days=40), count=2)
-    DownloadCount.objects.create(release=out.release, day=today, client="OpenTofu 1.12.6", count=12)
-    page = text_of(browser_of(dora).get(URL))
-    people = page.partition("data-people")[2].partition("</section>")[0]
-
-    assert "bob" in people
-    assert "7 times" in people
-    assert "charlie" not in people
-    assert "3 downloads came without a token" in people
-    assert "OpenTofu 1.12.6" in page.partition("data-clients")[2].partition("</section>")[0]
-
-
-def test_a_publisher_may_deprecate_and_is_told_who_yanks(out, browser_of, alice, bob):
-    Release.objects.update(published_at=timezone.now() - timedelta(hours=72))
-    assert "Only owners of acme can yank it" in text_of(browser_of(alice).get(URL))
-    assert send(browser_of(alice), "yank").status_code == 403
-    assert browser_of(bob).get(URL).status_code == 403
-    assert f'href="{URL}#deprecate"' in text_of(browser_of(alice).get(PAGE))
-    assert "Manage this version" not in text_of(browser_of(bob).get(PAGE))
 
 
 def test_a_quarantine_is_for_staff_who_see_what_else_stops(acme, pantry, out, key, browser_of, olga, dora):
@@ -114,19 +72,6 @@ def test_a_quarantine_is_for_staff_who_see_what_else_stops(acme, pantry, out, ke
         assert words not in page
     assert send(browser_of(olga), "restore").url == PAGE
     assert browser_of(dora).get(PAGE).status_code == 200
-
-
-def test_purging_asks_for_the_whole_name_and_leads_to_the_tombstone(out, browser_of, olga, dora):
-    browser = browser_of(olga)
-    assert browser_of(dora).get(f"{URL}/purge").status_code == 403
-    wrong = browser.post(f"{URL}/purge", {"reason": "A key.", "confirm": "acme/dns"})
-    assert wrong.status_code == 422
-    assert "expected &#x27;acme/dns 1.2.0&#x27;" in text_of(wrong)
-    right = browser.post(f"{URL}/purge", {"reason": "A key.", "confirm": "acme/dns 1.2.0"})
-
-    assert (right.status_code, right.url) == (303, "/providers/acme/dns/versions")
-    assert "A key." in text_of(browser.get(right.url))
-    assert "acme/dns 1.2.0 was removed on" in text_of(browser.get(URL))
 
 
 def test_an_owner_has_it_signed_anew(out, newer, browser_of, dora, alice):

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from apps.lib.formats import sums
-from apps.portal.providers.listing import SHOWN
+from apps.portal.namespaces.pages import PROVIDERS as SHOWN
 from apps.providers import catalogue
 from apps.providers.models import Package, Provider
 from apps.releases.models import Release

@@ -198,18 +198,6 @@ def test_a_folder_outside_the_archive_is_refused_beside_its_field(browser):
     assert list(response.json()["errors"]) == ["folder"]
 
 
-@pytest.mark.parametrize(("name", "status"), [("dora", 303), ("bob", 403), ("charlie", 404)])
-def test_publishers_of_the_namespace_may_answer(upload, name, status, request, browser_of):
-    release = upload(SECRETS)
-    response = answer(browser_of(request.getfixturevalue(name)), release, state_file="on", private_key="on")
-    assert response.status_code == status
-
-
-def test_nobody_is_sent_to_sign_in(upload, client):
-    response = answer(client, upload(SECRETS))
-    assert (response.status_code, response.url.split("?")[0]) == (302, "/account/login/")
-
-
 def test_a_removed_release_says_so(published, browser):
     release = published("acme/vpc/aws", "1.2.0")
     Release.objects.update(state=State.PURGED)

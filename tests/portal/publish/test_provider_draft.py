@@ -12,6 +12,7 @@ from django.test import Client
 from apps.blobs import store
 from apps.blobs.backends import Missing
 from apps.releases.models import Release, ReleaseFile, State
+from tests.builders import providers
 from tests.providers import draft_client as bench
 from tests.providers.draft_client import DARWIN, LINUX, MANIFEST, SIGNATURE, SUMS
 
@@ -20,6 +21,7 @@ ORIGIN = {"Origin": settings.PUBLIC_URL}
 JSON = {"Accept": "application/json"}
 OPENING = {"provider": "new", "namespace": "acme", "type": "dns", "version": "1.2.0"}
 CUT = "a-boundary"
+GENERAL = "terraform-registry-manifest.json"  # GoReleaser lists it by another name, and does not copy it
 
 
 @pytest.fixture
@@ -99,15 +101,6 @@ def test_it_refuses_before_the_first_byte(browser, page, headers, name, status):
 def test_a_form_from_another_site_is_refused(browser, page):
     answer = post_form(browser, page, form_of({LINUX: b"zip"}), Origin="https://evil.example")
     assert answer.status_code == 403
-    assert names() == []
-
-
-@pytest.mark.parametrize(("who", "status"), [("nobody", 401), ("charlie", 404), ("bob", 403), ("dora", 409)])
-def test_only_whoever_opened_it_sends(request, browser_of, page, who, status):
-    user = None if who == "nobody" else request.getfixturevalue(who)
-    answer = browser_of(user).generic("PUT", f"{page}/files/{LINUX}", b"zip", headers={**ORIGIN, **JSON})
-    assert answer.status_code == status
-    assert answer.json()["error"]
     assert names() == []
 
 
@@ -272,3 +265,33 @@ def test_the_reason_of_a_protocol_that_differs_is_kept_as_json(browser, page, pu
     browser.post(f"{page}/hand-in")  # the form asks for none where a manifest is there
     bench.work()
     assert Release.objects.get().provider_version.protocols == ["6.0"]
+
+
+def test_a_form_takes_the_manifest_of_the_repository_under_the_name_that_the_sums_list(browser, page, registered):
+    files = bench.signed(bench.dist())
+    files[GENERAL] = files.pop(MANIFEST)
+    answer = post_form(browser, page, form_of(files))
+    assert MANIFEST in answer.text
+    assert "not kept" not in answer.text
+    assert browser.post(f"{page}/hand-in").status_code == 303
+    bench.work()
+    assert Release.objects.get().state == State.PUBLISHED
+    answer = post_form(browser, page, form_of({GENERAL: files[GENERAL]}))
+    assert f"Received: {MANIFEST}." in answer.text  # it is what came before
+
+
+@pytest.mark.parametrize("first", [GENERAL, MANIFEST])
+def test_a_manifest_of_the_build_folder_comes_before_that_of_the_repository(browser, page, first):
+    other = {GENERAL: MANIFEST, MANIFEST: GENERAL}[first]
+    bodies = {MANIFEST: b"of the build", GENERAL: b"of the repository"}
+    post_form(browser, page, form_of({first: bodies[first], other: bodies[other]}))
+    assert ReleaseFile.objects.get().digest == hashlib.sha256(b"of the build").hexdigest()
+
+
+def test_a_manifest_that_the_sums_do_not_list_is_left(browser, page, registered):
+    files = bench.signed(bench.dist(protocols=()))
+    answer = post_form(browser, page, form_of({**files, GENERAL: providers.manifest("5.0")}))
+    assert f"Not needed, and not stored: {GENERAL}." in answer.text
+    assert browser.post(f"{page}/hand-in", {"protocols": ["5.0"]}).status_code == 303
+    bench.work()
+    assert Release.objects.get().state == State.PUBLISHED

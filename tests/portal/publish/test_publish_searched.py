@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.portal.publish import form
+from apps.portal.publish import module
 from apps.releases.models import Release
 from tests import pages
 
@@ -12,8 +12,8 @@ JSON = {"Accept": "application/json"}
 
 @pytest.fixture
 def browser(alice, browser_of, published, monkeypatch):
-    monkeypatch.setattr(form, "LISTED", 2)
-    monkeypatch.setattr(form, "SUGGESTED", 2)
+    monkeypatch.setattr(module, "LISTED", 2)
+    monkeypatch.setattr(module, "SUGGESTED", 2)
     for address in ("acme/vpc/aws", "acme/vpc-peering/aws", "acme/network/google"):
         published(address, "1.0.0")
     return browser_of(alice)

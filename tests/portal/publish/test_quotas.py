@@ -11,15 +11,6 @@ pytestmark = pytest.mark.both
 USAGE = "/namespaces/acme/usage"
 
 
-@pytest.mark.parametrize(
-    ("who", "status"), [("nobody", 302), ("charlie", 404), ("bob", 200), ("alice", 200), ("dora", 200), ("olga", 200)]
-)
-def test_readers_see_it(request, acme, browser_of, who, status):
-    browser = browser_of(None if who == "nobody" else request.getfixturevalue(who))
-
-    assert browser.get(USAGE).status_code == status
-
-
 def test_an_empty_one_says_so(bob, browser_of):
     page = browser_of(bob).get(USAGE).text
 

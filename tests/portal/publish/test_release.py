@@ -118,40 +118,15 @@ def test_what_has_arrived_cannot_be_cancelled(published, browser):
     assert 'role="alert"' in response.content.decode()
 
 
-@pytest.mark.parametrize(
-    ("name", "status"), [("alice", 200), ("dora", 200), ("olga", 200), ("bob", 403), ("charlie", 404)]
-)
-def test_publishers_of_the_namespace_see_it(release, name, status, request, browser_of):
-    browser = browser_of(request.getfixturevalue(name))
-    for path in ("", "/status"):
-        assert browser.get(f"/releases/{release.public_id}{path}").status_code == status
-
-
-@pytest.mark.parametrize(("name", "status"), [("dora", 303), ("bob", 403), ("charlie", 404)])
-def test_publishers_of_the_namespace_may_cancel_it(release, name, status, request, browser_of):
-    browser = browser_of(request.getfixturevalue(name))
-    assert browser.post(f"/releases/{release.public_id}/cancel").status_code == status
-
-
-def test_nobody_is_sent_to_sign_in(release, client):
-    response = client.get(f"/releases/{release.public_id}")
-    assert response.status_code == 302
-    assert f"next=/releases/{release.public_id}" in response.url
-
-
 def test_a_release_that_is_not_there_is_not_found(browser, release):
     assert browser.get("/releases/00000000-0000-4000-8000-000000000000").status_code == 404
 
 
 def test_two_people_read_the_same_of_a_refused_archive(browser, dora, browser_of, work):
-    release = begin_with(browser, b"no zip at all")
+    answer = browser.post("/publish", NEW, headers=JSON).json()
+    browser.generic("PUT", answer["upload"], b"no zip at all", headers={**JSON, "Sec-Fetch-Site": "same-origin"})
+    release = str(answer["release"])
     work()
     pages = [who.get(release).content.decode() for who in (browser, browser_of(dora))]
     assert steps(pages[0]) == steps(pages[1]) == ["done", "failed", "waiting"]
     assert "data-reason=" in pages[1]
-
-
-def begin_with(browser, data: bytes) -> str:
-    answer = browser.post("/publish", NEW, headers=JSON).json()
-    browser.generic("PUT", answer["upload"], data, headers={**JSON, "Sec-Fetch-Site": "same-origin"})
-    return str(answer["release"])

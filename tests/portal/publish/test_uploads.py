@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from apps.portal.publish.multipart_body import MalformedForm, file_part
+from apps.portal.frame.form_files import MalformedForm, file_part
 from apps.releases.models import Release, State
 from apps.releases.publishing import reserving
 from apps.releases.publishing.transitions import Moved

@@ -9,11 +9,11 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from apps.accounts import namespaces
+from apps.accounts import erasure, namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import sessions, tokens
 from apps.accounts.models import ApiToken, Grant, Namespace, Role, Scope, User
-from apps.accounts.people import accounts, erasure, teams
+from apps.accounts.people import accounts, teams
 from apps.artifacts.models import RepositoryBlob
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job

@@ -108,11 +108,6 @@ def test_a_providers_page_says_the_same(acme, pantry, browser_of, dora):
     assert found(browser_of(dora).get("/providers/acme/dns/outdated")) == {"old": ("1.0.0", False)}
 
 
-@pytest.mark.parametrize(("who", "status"), [("charlie", 404), ("bob", 403), ("alice", 403), ("dora", 200)])
-def test_only_owners_read_it(request, vpc, browser_of, who, status):
-    assert browser_of(request.getfixturevalue(who)).get(URL).status_code == status
-
-
 def test_a_version_that_should_not_be_used_leads_there(published, browser_of, dora, bob):
     published(version="1.2.0")
     address = ModuleAddress("acme", "vpc", "aws")

@@ -72,15 +72,6 @@ def test_download_leads_to_that_of_the_latest(tofu, bob, vpc):
     assert response.headers["Cache-Control"] == "private, no-cache"
 
 
-@pytest.mark.parametrize("end", ["", "/1.10.0", "/download"])
-@pytest.mark.parametrize("path", ["acme/vpc/aws", "acme/nothing/aws", "nowhere/vpc/aws"])
-def test_strangers_learn_nothing(tofu, charlie, vpc, golden, path, end):
-    nobody, stranger = tofu().get(f"/v1/modules/{path}{end}"), tofu(charlie).get(f"/v1/modules/{path}{end}")
-
-    assert (nobody.status_code, stranger.status_code) == (401, 404)
-    assert nobody.content == golden("modules_v1/error-401.json")
-
-
 @pytest.mark.parametrize("count", [2, 60])
 @pytest.mark.parametrize("end", ["", "/1.0.0"])
 def test_details_cost_the_same_at_any_length(tofu, bob, acme, django_assert_max_num_queries, count, end):

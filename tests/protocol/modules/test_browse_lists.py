@@ -110,14 +110,6 @@ def test_a_number_that_is_none_is_refused(tofu, db, query):
     assert "expected a number from 0" in json.loads(response.content)["errors"][0]
 
 
-@pytest.mark.parametrize("path", ["acme", "acme/vpc", "nowhere", "nowhere/vpc"])
-def test_strangers_learn_nothing(tofu, charlie, vpc, golden, path):
-    nobody, stranger = tofu().get(f"/v1/modules/{path}"), tofu(charlie).get(f"/v1/modules/{path}")
-
-    assert (nobody.status_code, stranger.status_code) == (401, 404)
-    assert nobody.content == golden("modules_v1/error-401.json")
-
-
 @pytest.mark.parametrize("name", ["nothing", "vp", "VPC", "gone"])
 def test_a_name_without_a_listed_version_is_404(tofu, bob, vpc, name):
     namespace = "pantry" if name == "gone" else "acme"

@@ -52,19 +52,6 @@ def test_the_setting_adds_the_word_for_direct_installation_and_the_location_serv
     assert package.getvalue() == frozen_zip
 
 
-@pytest.mark.parametrize(
-    ("who", "private", "public"),
-    [("alice", 200, 200), ("bob", 200, 200), ("charlie", 404, 200), ("olga", 200, 200), (None, 401, 200)],
-)
-def test_visibility_decides_who_is_told(request, tofu, published, who, private, public):
-    published("acme/vpc/aws", "1.2.0")
-    published("pantry/vpc/aws", "1.2.0")
-    client = tofu(request.getfixturevalue(who) if who else None)
-
-    assert client.get(URL).status_code == private
-    assert client.get(URL.replace("acme", "pantry")).status_code == public
-
-
 @pytest.mark.parametrize("asked", ["1.2.0+b1", "1.2.0", "1.2.0+other", "1.2.0%2Bb1"])
 def test_versions_are_matched_by_value(tofu, bob, published, asked):
     published("acme/vpc/aws", "1.2.0+b1")

@@ -67,12 +67,3 @@ def test_where_all_are_yanked_the_list_is_empty_and_no_404(published, tofu, bob,
     assert response.status_code == 200
     assert listed(tofu(bob)) == []
     assert (tofu(charlie).get(VERSIONS).status_code, tofu().get(VERSIONS).status_code) == (404, 401)
-
-
-def test_a_list_with_yanked_versions_costs_what_it_cost_before(published, tofu, bob, act, django_assert_num_queries):
-    published(version="1.2.0")
-    published(version="1.1.0")
-    act(lifecycle.yank)
-    client = tofu(bob)
-    with django_assert_num_queries(3):  # token, gate, versions
-        assert listed(client) == ["1.1.0"]

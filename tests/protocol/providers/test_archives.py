@@ -5,8 +5,6 @@ import json
 import pytest
 from django.test import Client
 
-from apps.accounts.models import Visibility
-from apps.releases.lifecycle.quarantine import blocked
 from apps.releases.models import Lifecycle, Release
 from tests.protocol.providers import cast
 
@@ -56,30 +54,6 @@ def test_m11_they_serve_head_get_and_ranges_many_times_and_unencoded(links, name
             assert response.headers["Content-Disposition"].endswith(f'"{url.rpartition("/")[2]}"')
 
 
-@pytest.mark.parametrize(
-    ("who", "status"), [("alice", 200), ("bob", 200), ("charlie", 404), ("olga", 200), (None, 401)]
-)
-def test_without_its_capability_a_private_one_needs_a_token_that_shows_it(request, tofu, links, who, status):
-    client = tofu(request.getfixturevalue(who) if who else None)
-
-    assert statuses(plain(links("acme")), client) == {status}
-
-
-def test_a_capability_opens_one_name_only(links):
-    for url in links("acme"):
-        head, _, name = url.rpartition("/")
-        assert Client().head(f"{head}/other-{name}").status_code == 403
-
-
-def test_the_end_of_being_public_shows_at_once(links, pantry):
-    urls = links("pantry")
-    assert statuses(urls) == {200}
-    pantry.visibility = Visibility.PRIVATE
-    pantry.save(update_fields=["visibility"])
-
-    assert statuses(urls) == {401}
-
-
 def test_a_yank_stops_none_of_them(links):
     urls = links("acme")
     Release.objects.update(lifecycle=Lifecycle.YANKED)
@@ -96,33 +70,6 @@ def test_quarantine_stops_package_sums_and_signature_by_every_link(links, tofu, 
     assert statuses(public) == {401}
     Release.objects.update(quarantined_at=None)
     assert statuses(private) == statuses(public) == {200}
-
-
-def test_quarantine_is_about_bytes_wherever_they_are(links, published, pantry):
-    """The same zip as a module's archive, and as the package of another provider."""
-    private = links("acme")
-    digest = private[0].split("/")[-2]
-    module = published("pantry/vpc/aws", "1.2.0")
-    Release.objects.filter(pk=module.pk).update(digest=digest)
-    other = cast.add_row(pantry.signing_keys.get(), "other", "1.0.0", sums="a" * 64, signature="b" * 64)
-    cast.add_package(other, "other_linux_amd64.zip", digest, 1)
-    assert statuses(plain(private[:1])) == {200}, "the bytes are public by these"
-    Release.objects.filter(namespace__name="acme").update(quarantined_at=cast.FIRST)
-
-    assert statuses(plain(private[:1])) == {401}
-    assert statuses(links("pantry")) == {200}
-
-
-def test_while_the_database_is_away_links_go_on_and_the_last_known_quarantine_holds(links, database_away):
-    stopped, free = links("acme"), links("pantry")
-    assert statuses(free) == {200}
-    with database_away():
-        assert statuses([*stopped, *free]) == {200}
-    Release.objects.filter(namespace__name="acme").update(quarantined_at=cast.FIRST)
-    blocked.renew()
-    with database_away():
-        assert statuses(stopped) == {404}
-        assert statuses(free) == {200}
 
 
 @pytest.mark.parametrize(("name", "queries"), [("acme", 1), ("pantry", 1)])

@@ -4,6 +4,7 @@ import logging
 from contextlib import closing
 from datetime import timedelta
 
+import pytest
 from celery import Celery
 from celery.schedules import schedule
 from kombu.utils.imports import symbol_by_name
@@ -16,6 +17,7 @@ from tests.mounts import filled, small_disk
 LATER = "x" * 100_000  # needs more room than the file has
 
 
+@pytest.mark.needs("mounts")
 def test_beat_goes_on_while_its_file_cannot_be_written(tmp_path, caplog):
     caplog.set_level(logging.WARNING, "larder.jobs")
     other = Celery(beat_schedule={"reap": {"task": "jobs.reap", "schedule": 10.0}}, set_as_current=False)

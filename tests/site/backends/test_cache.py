@@ -20,7 +20,6 @@ from apps.lib.settings_values.rates import Rate
 from registry_site.backends import redis_cache as ours
 from registry_site.backends.cache import MemoryCounters
 from registry_site.server import health
-from tests.conftest import need
 from tests.live import CHECKOUT
 from tests.postgres import free_port
 
@@ -122,6 +121,7 @@ def connections_to(silent: socket.socket) -> int:
     return found
 
 
+@pytest.mark.needs("redis-server")
 def test_it_counts_together_again_once_redis_is_back(settings, monkeypatch, tmp_path):
     monkeypatch.setattr(ours, "ASK_AGAIN_SECONDS", 0.1)
     port = free_port()
@@ -142,7 +142,7 @@ def test_it_counts_together_again_once_redis_is_back(settings, monkeypatch, tmp_
 
 @contextmanager
 def redis(port: int, folder: Path) -> Iterator[None]:
-    words = [need("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+    words = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     try:
         yield

@@ -9,14 +9,13 @@ import pytest
 
 from tests import pgbouncer, postgres
 from tests.builders.archives import module_zip
-from tests.conftest import need
 from tests.live import start_live
 from tests.oci.manifests.documents import IMAGE, digest_of, image
 from tests.site.processes import eventually
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.skipif(postgres.programs() is None, reason=postgres.MISSING),
+    pytest.mark.needs("postgres", "pgbouncer"),
 ]
 
 READ = "/v1/modules/demo/hello/local/versions"
@@ -45,11 +44,6 @@ def pooled(server, tmp_path_factory):
 def sql(server):
     with psycopg.connect(server.url, autocommit=True) as connection:
         yield connection
-
-
-@pytest.fixture(autouse=True)
-def clients():
-    need("pgbouncer")
 
 
 def at_once(larder, count, path=READ):

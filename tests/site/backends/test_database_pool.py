@@ -18,7 +18,7 @@ from registry_site.postgres import base
 from tests import postgres
 
 pytestmark = [
-    pytest.mark.skipif(postgres.programs() is None, reason=postgres.MISSING),
+    pytest.mark.needs("postgres"),
 ]
 
 

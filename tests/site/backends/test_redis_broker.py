@@ -15,15 +15,16 @@ from kombu import Connection, Message
 from kombu.simple import SimpleQueue
 
 from registry_site.celery import app
-from tests.conftest import need
 from tests.postgres import free_port, wait
 from tests.site.processes import eventually
+
+pytestmark = pytest.mark.needs("redis-server")
 
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
     port = free_port()
-    words = [need("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
+    words = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     wait(process, port)
     yield process, f"redis://127.0.0.1:{port}/0"
@@ -77,7 +78,7 @@ def test_a_worker_that_ends_in_order_gives_its_rings_back(broker):
 def test_a_broker_may_be_a_socket_of_this_host(tmp_path):
     """For a worker without any network. The parts of the URL reach Redis: its user and password too."""
     path = tmp_path / "redis.sock"
-    words = [need("redis-server"), "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(tmp_path)]
+    words = ["redis-server", "--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(tmp_path)]
     (tmp_path / "users.acl").write_text("user default off\nuser larder on >secret ~* &* +@all\n")
     words += ["--aclfile", str(tmp_path / "users.acl")]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)

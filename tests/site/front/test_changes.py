@@ -8,11 +8,11 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from apps.accounts import namespaces
+from apps.accounts import erasure, namespaces
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Membership, Role, Visibility
-from apps.accounts.people import accounts, erasure, teams
+from apps.accounts.people import accounts, teams
 from apps.audit import generation
 from apps.blobs import capabilities
 from apps.http.ready import LONGEST

@@ -26,6 +26,7 @@ def raw(live, request: bytes) -> bytes:
         return stream.recv(4096)
 
 
+@pytest.mark.smoke
 def test_nothing_that_was_sent_as_a_secret_stands_in_the_output(live):
     mark = len(live.output.read_bytes())
     cookies = f"__Host-larder-session={canaries.SESSION}; __Host-larder-csrf={canaries.CSRF}"

@@ -53,12 +53,6 @@ def raised(text):
         return error
 
 
-def in_a_thread(work):
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-
-
 def in_context(text):
     with structlog.contextvars.bound_contextvars(asked=text):
         structlog.get_logger("larder").info("x")
@@ -122,7 +116,9 @@ def test_what_ends_a_process_or_a_thread_is_logged_without_secrets(written, hook
     def crash():
         raise ValueError(text)
 
-    in_a_thread(crash)
+    thread = threading.Thread(target=crash)
+    thread.start()
+    thread.join()
 
     assert ["thread_crashed" in line for line in written] == [False, True]
     assert all("ValueError" in line and "Traceback" in line for line in written)

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.live
 ROUTE = "protocol:module-versions"
 
 
+@pytest.mark.smoke
 def test_this_machine_reads_the_counts_of_web_process_and_worker(live):
     token = live.token()
     with live.client(token) as client:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from django.db.migrations.loader import MigrationLoader
 
+from registry_site.startup import schema
 from tests import postgres
 from tests.builders.archives import module_zip
 from tests.live import CHECKOUT, environment_of
@@ -182,9 +183,8 @@ def test_a_larder_in_use_is_not_overwritten(saved, restored):
     assert (status, "is in use. Restore into an empty one." in errors) == (1, True)
 
 
+@pytest.mark.needs("postgres")
 def test_a_larder_moves_to_postgres_and_back_without_losing_a_row(restored, stopped, tmp_path):
-    if postgres.programs() is None:
-        pytest.skip(postgres.MISSING)
     server = postgres.Server()
     secret = (restored.data_dir / "secret_key").read_text()
     scaled = stopped(tmp_path / "scaled", secret, LARDER_DATABASE_URL=server.url)
@@ -241,21 +241,24 @@ def without_later_columns(table, model):
 
 
 def test_a_backup_of_an_earlier_version_is_brought_up_to_date(saved, stopped, tmp_path):
-    """As before the table of signature requests was there, and the columns that its room has had since."""
+    """Of the last version before the migrations were squashed, with an authenticator app that had no dates yet."""
     copy, target = tmp_path / "copy", stopped(tmp_path / "target", "x" * 50)
     shutil.copytree(saved / "backup", copy)
     manifest = json.loads((copy / "manifest.json").read_text())
-    manifest["migrations"]["signing"] = "0003_plain_words"
-    del manifest["rows"]["signing_signaturerequest"]
-    del manifest["checksums"]["tables/signing_signaturerequest.jsonl.gz"]
-    (copy / "tables" / "signing_signaturerequest.jsonl.gz").unlink()
-    for model in MigrationLoader(None).project_state(("signing", "0003_plain_words")).apps.get_models():
-        if model._meta.app_label == "signing":
-            name = f"tables/{model._meta.db_table}.jsonl.gz"
-            manifest["checksums"][name] = without_later_columns(copy / name, model)
+    manifest["migrations"] |= dict(replaced[-1] for _, _, replaced in schema.squashed())
+    manifest["migrations"]["mfa"] = "0001_initial"
+    model = MigrationLoader(None).project_state(("mfa", "0001_initial")).apps.get_model("mfa", "Authenticator")
+    name = "tables/mfa_authenticator.jsonl.gz"
+    manifest["checksums"][name] = without_later_columns(copy / name, model)
     (copy / "manifest.json").write_text(json.dumps(manifest))
 
     assert ": 0 wrong." in target.manage("restore", str(copy))
+
+    manifest["migrations"]["signing"] = "0003_plain_words"
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    earlier = stopped(tmp_path / "earlier", "x" * 50).run("restore", str(copy))[2]
+    assert "ends with signing.0003_plain_words" in earlier
+    assert f"Restore it with commit {schema.UNSQUASHED}" in earlier
 
     manifest["migrations"]["signing"] = "9999_of_the_future"
     (copy / "manifest.json").write_text(json.dumps(manifest))

@@ -68,9 +68,8 @@ def send(client: httpx.Client, upload: str, start: int, end: int) -> httpx.Respo
     return client.patch(upload, content=HALF[start:end], headers={**PATCH, "Upload-Offset": str(start)})
 
 
+@pytest.mark.needs("postgres")
 def test_what_was_received_before_the_backup_ends_as_published(tmp_path):
-    if postgres.programs() is None:
-        pytest.skip(postgres.MISSING)
     first, second = postgres.Server(), postgres.Server()
     with start_live(tmp_path / "first", LARDER_DATABASE_URL=first.url, LARDER_RATE_PUBLISH="off") as larder:
         token = larder.token()

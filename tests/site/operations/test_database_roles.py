@@ -6,10 +6,9 @@ Each attack is written as its SQL: whoever has the role's password needs no Djan
 from datetime import timedelta
 
 import pytest
-from django.conf import settings
 from django.utils import timezone
 
-from apps.audit import chain, pruning
+from apps.audit import chain
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, Link
 from apps.audit.recorder import record
@@ -25,7 +24,7 @@ from tests.site.operations.database_roles import SIGNING, WEB, assert_refused, e
 
 pytestmark = [
     pytest.mark.both,
-    pytest.mark.skipif(settings.TEST_DATABASE != "postgres", reason="SQLite has no roles"),
+    pytest.mark.needs("on PostgreSQL"),
 ]
 
 
@@ -130,7 +129,7 @@ def old_and_young() -> Link:
 def test_the_web_role_prunes_what_is_old(roles):
     old_and_young()
     with role(WEB):
-        assert pruning.prune() == 1
+        assert chain.prune() == 1
 
     assert [event.actor_id for event in AuditEvent.objects.order_by("pk")] == [2, None]
     assert chain.verify().problems == []

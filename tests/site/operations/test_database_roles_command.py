@@ -4,7 +4,6 @@ from io import StringIO
 
 import pytest
 from django.apps import apps
-from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
 
@@ -15,7 +14,7 @@ from tests.site.operations.database_roles import SIGNING, WEB, assert_refused, e
 
 pytestmark = [
     pytest.mark.both,
-    pytest.mark.skipif(settings.TEST_DATABASE != "postgres", reason="SQLite has no roles"),
+    pytest.mark.needs("on PostgreSQL"),
 ]
 
 

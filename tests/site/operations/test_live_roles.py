@@ -21,7 +21,7 @@ from tests.site.processes import eventually
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.skipif(bool(stack.missing_programs()), reason=f"not on this machine: {stack.missing_programs()}"),
+    pytest.mark.needs("postgres", "redis-server"),
 ]
 
 WHO_SIGNED = "SELECT count(*) FROM audit_auditevent WHERE kind = 'namespace:release:signed'"

@@ -12,11 +12,10 @@ import httpx
 import pytest
 
 from tests.builders.archives import module_zip
-from tests.conftest import need
 from tests.live import ADMIN_PASSWORD, CHECKOUT, Live, start_live
 from tests.postgres import free_port
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.needs("nginx")]
 
 # Addresses of one machine's loopback network. nginx itself connects from 127.0.0.1, the only trusted one.
 STRANGER, COLLEAGUE, EVADER = "127.0.0.2", "127.0.0.3", "127.0.0.4"
@@ -46,7 +45,6 @@ http {{
 
 @pytest.fixture(scope="module")
 def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    need("nginx")
     variables = {
         "LARDER_TLS": "off",
         "LARDER_TRUSTED_PROXIES": "127.0.0.1",
@@ -70,7 +68,7 @@ def nginx(larder: Live, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
     configuration = folder / "nginx.conf"
     stored = documented_location().replace("/data/blobs/", f"{larder.data_dir}/blobs/")
     configuration.write_text(CONFIGURATION.format(folder=folder, port=port, upstream=larder.host, stored=stored))
-    process = subprocess.Popen([need("nginx"), "-p", str(folder), "-e", f"{folder}/error.log", "-c", configuration])
+    process = subprocess.Popen(["nginx", "-p", str(folder), "-e", f"{folder}/error.log", "-c", configuration])
     url = f"http://127.0.0.1:{port}"
     try:
         wait_for(url, process)

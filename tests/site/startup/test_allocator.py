@@ -36,7 +36,7 @@ def heaps(before: str) -> int:
     return len(re.findall("<heap nr=", said))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="glibc alone has these heaps")
+@pytest.mark.needs("linux")  # glibc alone has these heaps
 def test_threads_share_two_heaps():
     assert heaps("allocator.settle_allocator()") <= 2 < heaps("")
 

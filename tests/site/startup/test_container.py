@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live import CHECKOUT, Live, start_live
+from tests.live import CHECKOUT, start_live
 from tests.site.startup.test_first_run import printed_lines
 
 DOCKERFILE = (CHECKOUT / "Dockerfile").read_text()
@@ -31,29 +31,25 @@ def is_healthy(environment: dict[str, str]) -> bool:
     return subprocess.run(asked, cwd=CHECKOUT, env=environment, timeout=60, check=False).returncode == 0
 
 
-def pasted_outside(larder: Live, folder: Path) -> str:
-    programs = folder / "bin"
-    programs.mkdir()
-    for name, script in (("docker", DOCKER), ("tofu", TOFU)):
-        (programs / name).write_text(script)
-        (programs / name).chmod(0o755)
-    return subprocess.run(
-        ["bash", "-eu"],
-        input=printed_lines(larder.output),
-        env={"PATH": f"{programs}:/usr/bin:/bin", "TMPDIR": str(folder)},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-
-
 @pytest.mark.live
 @pytest.mark.parametrize(("tls", "scheme"), [("auto", "https"), ("off", "http")])
 def test_lines_and_health_check_follow_the_scheme(tmp_path: Path, tls: str, scheme: str) -> None:
     with start_live(tmp_path, LARDER_TLS=tls, LARDER_IN_CONTAINER="on") as larder:
         assert is_healthy(larder.environment)
         assert not is_healthy({**larder.environment, "LARDER_TLS": "auto" if tls == "off" else "off"})
-        said = pasted_outside(larder, tmp_path)
+        programs = tmp_path / "bin"
+        programs.mkdir()
+        for name, script in (("docker", DOCKER), ("tofu", TOFU)):
+            (programs / name).write_text(script)
+            (programs / name).chmod(0o755)
+        said = subprocess.run(
+            ["bash", "-eu"],
+            input=printed_lines(larder.output),
+            env={"PATH": f"{programs}:/usr/bin:/bin", "TMPDIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
     assert not is_healthy(larder.environment)
     assert ("BEGIN CERTIFICATE" if tls == "auto" else f"{scheme}://{larder.host}/v1/modules/") in said
     assert "asked to apply" in said

@@ -6,7 +6,6 @@ test_production.py runs those commands.
 import json
 import re
 import subprocess
-import sys
 from functools import cache
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -16,8 +15,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from tests.conftest import need
 from tests.live import CHECKOUT
+from tests.needs import HELM
 from tests.production import COMPOSE, OURS
 
 CHART = CHECKOUT / "deploy" / "helm" / "larder"
@@ -45,7 +44,7 @@ EVERYTHING = [
     *("--set", "networkPolicy.kms.ports={443}"),
     *(word for part in PARTS for word in ("--set", f"networkPolicy.{part}.to[0].podSelector.matchLabels.part={part}")),
 ]
-HELM = Path(sys.executable).with_name("helm")
+pytestmark = pytest.mark.needs("helm")
 SIGNING = "here-larder-signing-worker"
 COMPOSE_TEXT = (CHECKOUT / "compose.production.yaml").read_text()
 HARDENED = {
@@ -56,8 +55,7 @@ HARDENED = {
 
 
 def helm(*arguments: str) -> str:
-    program = HELM if HELM.exists() else need("helm")
-    return subprocess.run([program, *arguments], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([HELM, *arguments], capture_output=True, text=True, check=True).stdout
 
 
 @cache
@@ -280,10 +278,7 @@ def test_the_page_creates_the_secrets_that_the_chart_mounts(tmp_path: Path):
 
 
 def test_the_page_installs_the_chart(tmp_path: Path):
-    program = str(HELM if HELM.exists() else need("helm"))
-    kinds = [
-        one["kind"] for one in yaml.safe_load_all(typed(blocks()[2], tmp_path, helm=HELM_INSTALL % program)) if one
-    ]
+    kinds = [one["kind"] for one in yaml.safe_load_all(typed(blocks()[2], tmp_path, helm=HELM_INSTALL % HELM)) if one]
 
     assert kinds.count("Deployment") == 5
     assert "Ingress" in kinds

@@ -1,5 +1,6 @@
 """The first run shows life: its module, and the printed lines that install it with a real client."""
 
+import shutil
 import subprocess
 import zipfile
 from io import BytesIO
@@ -13,8 +14,8 @@ from apps.accounts.models import Namespace, User
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from registry_site.startup import first_run, startup_message
-from tests.conftest import CLIENTS, need
 from tests.live import Live, start_live
+from tests.needs import CLIENTS
 from tests.site.processes import eventually
 
 
@@ -28,7 +29,7 @@ def paste(lines: str, folder: Path, *, client: str) -> str:
     """Run the lines in `bash -eu` in an environment that holds nothing but a PATH to one client."""
     programs = folder / "bin"
     programs.mkdir()
-    (programs / Path(client).name).symlink_to(client)
+    (programs / client).symlink_to(shutil.which(client) or "")
     done = subprocess.run(
         ["bash", "-eu"],
         input=lines,
@@ -44,19 +45,20 @@ def paste(lines: str, folder: Path, *, client: str) -> str:
 
 @pytest.mark.live
 @pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.smoke
 def test_the_printed_lines_install_and_apply_over_tls(live: Live, tmp_path: Path, client: str) -> None:
-    said = paste(printed_lines(live.output), tmp_path, client=need(client))
+    said = paste(printed_lines(live.output), tmp_path, client=client)
     assert "Apply complete!" in said
     assert "Hello, World!" in said
 
 
 @pytest.mark.live
+@pytest.mark.needs("terraform")
 def test_the_printed_lines_install_and_apply_without_tls(tmp_path: Path) -> None:
-    client = need("terraform")
     with start_live(tmp_path / "plain", LARDER_TLS="off") as plain:
         lines = printed_lines(plain.output)
         assert f"export TF_CLI_CONFIG_FILE={plain.data_dir}/tofu.rc" in lines
-        assert "Apply complete!" in paste(lines, tmp_path, client=client)
+        assert "Apply complete!" in paste(lines, tmp_path, client="terraform")
 
 
 def test_the_demo_archive_has_the_same_bytes_whatever_the_dates_of_the_checkout(tmp_path: Path) -> None:
@@ -87,21 +89,17 @@ def test_without_a_choice_the_password_is_random() -> None:
     assert User.objects.get(username="admin").check_password(password)
 
 
-def publish_and_purge(work) -> None:
+@pytest.mark.both
+@pytest.mark.django_db
+def test_the_demo_comes_once_and_its_removal_sticks(work) -> None:
+    first_run.create_admin("")
+    assert first_run.demo_is_due()
     release = first_run.publish_demo()
     work()
     address = ModuleAddress.parse(first_run.DEMO_ADDRESS)
     admin = Viewer(User.objects.get())
     confirm = str(release)
     lifecycle.purge(viewer=admin, address=address, version=first_run.DEMO_VERSION, reason="Ours now.", confirm=confirm)
-
-
-@pytest.mark.both
-@pytest.mark.django_db
-def test_the_demo_comes_once_and_its_removal_sticks(work) -> None:
-    first_run.create_admin("")
-    assert first_run.demo_is_due()
-    publish_and_purge(work)
 
     assert not first_run.demo_is_due(), "it was purged"
     demo = Namespace.objects.get(name="demo")

@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 
 from registry_site.startup import startup_message
-from tests.conftest import need
 from tests.live import CHECKOUT
+from tests.needs import needs
 from tests.postgres import free_port
 from tests.site.processes import descendants, eventually, parents
 from tests.site.startup.test_first_run import paste, printed_lines
 
 
 @pytest.fixture
+@needs("repository")
 def clone(tmp_path: Path) -> Path:
     """The files of a clone, with uncommitted changes."""
     listed = subprocess.run(
@@ -55,7 +56,7 @@ def look_at(text: str) -> None:
     assert after.rstrip().endswith(f"Ctrl-C stops it.\n{startup_message.RULE}"), "the message is the last on the screen"
 
 
-def type_the_readme(clone: Path, listen: str, environment: dict[str, str], *, client: str) -> None:
+def type_the_readme(clone: Path, listen: str, environment: dict[str, str]) -> None:
     """Paste the README's lines that publish a module and a provider, and install both."""
     readme = (clone / "README.md").read_text().replace("127.0.0.1:8443", listen)
     lines = "".join(re.findall(r"```sh\n(.*?)```", readme, re.DOTALL)[1:])
@@ -67,13 +68,13 @@ def type_the_readme(clone: Path, listen: str, environment: dict[str, str], *, cl
     work.mkdir()
     (work / "main.tf").write_text("\n".join(re.findall(r"```hcl\n(.*?)```", readme, re.DOTALL)))
     trust = {"SSL_CERT_FILE": str(clone / "var" / "tls" / "bundle.pem"), "CHECKPOINT_DISABLE": "1"}
-    subprocess.run([client, "init", "-input=false"], cwd=work, env=environment | trust, check=True, timeout=60)
+    subprocess.run(["terraform", "init", "-input=false"], cwd=work, env=environment | trust, check=True, timeout=60)
 
 
 @pytest.mark.live
 @pytest.mark.timeout(600)
+@pytest.mark.needs("terraform", "make")
 def test_make_run_from_a_fresh_clone_ends_in_apply_complete(clone: Path, tmp_path: Path) -> None:
-    client = need("terraform")
     home = tmp_path / "home"
     home.mkdir()
     output = tmp_path / "output.txt"
@@ -90,8 +91,8 @@ def test_make_run_from_a_fresh_clone_ends_in_apply_complete(clone: Path, tmp_pat
         eventually(lambda: "Ctrl-C stops it." in output.read_text() or make.poll() is not None, seconds=400)
         assert make.poll() is None, output.read_text()[-3000:]
         look_at(output.read_text())
-        assert "Apply complete!" in paste(printed_lines(output), tmp_path, client=client)
-        type_the_readme(clone, listen, environment, client=client)
+        assert "Apply complete!" in paste(printed_lines(output), tmp_path, client="terraform")
+        type_the_readme(clone, listen, environment)
         everyone = descendants(make.pid)
     finally:
         # Ctrl-C: the terminal sends it to the whole foreground group.

@@ -13,9 +13,10 @@ import redis
 from registry_site.startup.bootstrap import TIME_OUTS
 from tests.builders.archives import module_zip
 from tests.flows.crashing import check_signature, hand_in, make_key
+from tests.needs import PRODUCTION
 from tests.production import OURS, REDIS_ADMIN, Stack, running
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.needs(*PRODUCTION)]
 
 WHO_SIGNED = """
 from apps.jobs.models import Job

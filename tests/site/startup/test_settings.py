@@ -42,7 +42,7 @@ def pragmas():
 
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has its own ways, and this test its own below")
+@pytest.mark.needs("on SQLite")
 def test_sqlite_writes_through_to_the_disk():
     """synchronous 2 is FULL: with NORMAL a power cut takes the last commits of a WAL back, acknowledged or not."""
     assert in_a_web_thread(pragmas) == {

@@ -3,15 +3,16 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from apps.accounts import erasure
 from apps.accounts.access.gate import NOBODY
+from apps.accounts.management.base import RegistryCommand
 from apps.accounts.models import User
-from apps.accounts.people import deactivation, erasure
-from apps.lib.errors import RegistryError
+from apps.accounts.people import accounts
 
 
-class Command(BaseCommand):
+class Command(RegistryCommand):
     help = "Erase a person: their name, addresses, tokens, sessions and roles. Their publications stay."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -22,7 +23,7 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         user = _user(options["name"])
         hand_to = _user(options["hand_to"]) if options["hand_to"] else None
-        behind = deactivation.left_behind(user)
+        behind = accounts.left_behind(user)
         if behind and hand_to is None:
             raise CommandError(f"{user} is {behind}. Name a successor with --hand-to USER, or make others owner first.")
         name = user.username
@@ -34,10 +35,7 @@ class Command(BaseCommand):
                 self.stderr.write(f"{name} is {behind}: {hand_to} gets it.")
             if input(f"Type {name} to continue: ").strip() != name:
                 raise CommandError("Nothing was changed.")
-        try:
-            erasure.erase(user=user, actor=NOBODY, hand_to=hand_to)
-        except RegistryError as refused:
-            raise CommandError(f"{refused} {refused.hint}") from None
+        erasure.erase(user=user, actor=NOBODY, hand_to=hand_to)
         self.stderr.write(
             f"{name} is erased and is now called {user.username}. What others wrote about them (descriptions, "
             "notes, README files, logs, backups) is not searched."

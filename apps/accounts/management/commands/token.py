@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
 from apps.accounts.access.gate import NOBODY
 from apps.accounts.identity import tokens
+from apps.accounts.management.base import RegistryCommand
 from apps.accounts.models import Namespace, Scope, User
-from apps.lib.errors import RegistryError
 
 
-class Command(BaseCommand):
+class Command(RegistryCommand):
     help = "Print a new API token for a person. It is shown only once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -26,19 +26,30 @@ class Command(BaseCommand):
         parser.add_argument("--label", default="created by manage.py token")
 
     def handle(self, **options: Any) -> None:
+        user = User.objects.filter(username=options["user"], is_active=True).first()
+        if user is None:
+            known = User.objects.filter(is_active=True).order_by("username").values_list("username", flat=True)
+            raise CommandError(f"There is no active user {options['user']!r}. There are: {_listed(known)}.")
+        scopes = _words(options["scope"])
+        if not scopes:
+            raise CommandError(f"--scope is empty. Scopes are: {', '.join(Scope.values)}.")
+        if unknown := [word for word in scopes if word not in Scope.values]:
+            raise CommandError(f"There is no scope {unknown[0]!r}. Scopes are: {', '.join(Scope.values)}.")
+        names = _words(options["namespace"])
+        namespaces = {namespace.name: namespace for namespace in Namespace.objects.filter(name__in=names)}
+        if missing := [name for name in names if name not in namespaces]:
+            existing = Namespace.objects.alphabetical().values_list("name", flat=True)
+            raise CommandError(f"There is no namespace {missing[0]!r}. There are: {_listed(existing)}.")
         days = options["days"]
-        try:
-            token, secret = tokens.issue(
-                user=_user(options["user"]),
-                label=options["label"],
-                scope=_scope(_words(options["scope"])),
-                namespaces=_namespaces(_words(options["namespace"])),
-                only_name=options["name"],
-                lifetime=None if days is None else timedelta(days=days),
-                actor=NOBODY,
-            )
-        except RegistryError as refused:
-            raise CommandError(f"{refused} {refused.hint}") from None
+        token, secret = tokens.issue(
+            user=user,
+            label=options["label"],
+            scope=Scope.widest(scopes),
+            namespaces=namespaces.values(),
+            only_name=options["name"],
+            lifetime=None if days is None else timedelta(days=days),
+            actor=NOBODY,
+        )
         self.stderr.write(f"A {token.scope} token of {token.user}, until {token.expires_at:%Y-%m-%d %H:%M} UTC:")
         self.stdout.write(secret)
 
@@ -47,32 +58,6 @@ def _words(given: Iterable[Iterable[str]]) -> list[str]:
     """Flatten `--scope read,publish --scope manage publish` to one list without repeats."""
     words = (word for group in given for text in group for word in text.replace(",", " ").split())
     return list(dict.fromkeys(words))
-
-
-def _user(name: str) -> User:
-    user = User.objects.filter(username=name, is_active=True).first()
-    if user is None:
-        known = User.objects.filter(is_active=True).order_by("username").values_list("username", flat=True)
-        raise CommandError(f"There is no active user {name!r}. There are: {_listed(known)}.")
-    return user
-
-
-def _scope(words: list[str]) -> str:
-    if not words:
-        raise CommandError(f"--scope is empty. Scopes are: {', '.join(Scope.values)}.")
-    for word in words:
-        if word not in Scope.values:
-            raise CommandError(f"There is no scope {word!r}. Scopes are: {', '.join(Scope.values)}.")
-    return Scope.widest(words)
-
-
-def _namespaces(names: list[str]) -> list[Namespace]:
-    found = {namespace.name: namespace for namespace in Namespace.objects.filter(name__in=names)}
-    for name in names:
-        if name not in found:
-            known = Namespace.objects.alphabetical().values_list("name", flat=True)
-            raise CommandError(f"There is no namespace {name!r}. There are: {_listed(known)}.")
-    return [found[name] for name in names]
 
 
 def _listed(names: Iterable[str], most: int = 20) -> str:

@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from apps.blobs import store
 from apps.blobs.care import scrub
-from apps.blobs.care.scrub import Report
 from apps.blobs.models import Blob, Problem, State
 
 SHOWN = 20
@@ -31,16 +30,6 @@ class Command(BaseCommand):
             most=None if options["whole"] else scrub.MAX_DURATION,
             remove_orphans=options["remove_orphans"],
         )
-        self._say_figures(report)
-        wrong = Blob.objects.filter(state=State.READY).exclude(problem=Problem.NONE).order_by("pk")
-        count = wrong.count()
-        self._name("", [f"{blob.problem} {blob}" for blob in wrong[:SHOWN]], count)
-        self._name("orphan ", [f"sha256:{digest}" for digest in report.first_orphans[:SHOWN]], report.orphans)
-        complaints = _complaints(report, count)
-        if complaints:
-            raise CommandError(" ".join(complaints))
-
-    def _say_figures(self, report: Report) -> None:
         self.stdout.write(
             f"Read {report.checked} blobs with {report.bytes} bytes: {report.missing} missing, {report.damaged} "
             f"damaged, {report.healed} repaired."
@@ -48,25 +37,26 @@ class Command(BaseCommand):
         self.stdout.write(
             f"Listed {report.listed} objects older than a day: {report.orphans} orphans, {report.removed} removed."
         )
+        if not report.outage:
+            self.stdout.write(f"Objects are created only once by {store.creates_by()}.")
+            if not report.is_complete:
+                self.stdout.write("There is more: the next run continues, or --whole reads to the end.")
+        wrong = Blob.objects.filter(state=State.READY).exclude(problem=Problem.NONE).order_by("pk")
+        count = wrong.count()
+        self._name("", [f"{blob.problem} {blob}" for blob in wrong[:SHOWN]], count)
+        self._name("orphan ", [f"sha256:{digest}" for digest in report.first_orphans[:SHOWN]], report.orphans)
+        complaints = []
+        if count:
+            complaints.append(f"Blobs that are missing or damaged: {count}. docs/operations.md says what to do.")
+        if report.unread:
+            complaints.append(f"Blobs that could not be read: {report.unread}. The log says why.")
         if report.outage:
-            return
-        self.stdout.write(f"Objects are created only once by {store.creates_by()}.")
-        if not report.is_complete:
-            self.stdout.write("There is more: the next run continues, or --whole reads to the end.")
+            complaints.append(f"The check stopped early: {report.outage}")
+        if complaints:
+            raise CommandError(" ".join(complaints))
 
     def _name(self, what: str, lines: list[str], count: int) -> None:
         for line in lines:
             self.stdout.write(f"{what}{line}")
         if count > len(lines):
             self.stdout.write(f"{what}… and {count - len(lines)} more")
-
-
-def _complaints(report: Report, wrong: int) -> list[str]:
-    found = []
-    if wrong:
-        found.append(f"Blobs that are missing or damaged: {wrong}. docs/operations.md says what to do.")
-    if report.unread:
-        found.append(f"Blobs that could not be read: {report.unread}. The log says why.")
-    if report.outage:
-        found.append(f"The check stopped early: {report.outage}")
-    return found

@@ -5,7 +5,7 @@ import pytest
 from django.conf import settings as real
 from django.test import Client
 
-from apps.accounts.identity.openid import metadata
+from apps.accounts.identity.sign_on.openid import clear
 from tests.builders import openid
 
 
@@ -17,11 +17,11 @@ def key():
 @pytest.fixture
 def acme_id(db, key, settings):
     """An identity provider that the settings name `corp`."""
-    metadata.clear()
+    clear()
     with openid.running(key) as scripted:
         settings.OIDC_PROVIDERS = (scripted.provider(),)
         yield scripted
-    metadata.clear()
+    clear()
 
 
 @pytest.fixture

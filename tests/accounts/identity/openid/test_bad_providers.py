@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.utils import base64url_encode
 
-from apps.accounts.identity.openid import fetching, metadata
+from apps.accounts.identity.sign_on import fetching
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 from tests.accounts.identity.openid.conftest import begin
@@ -191,6 +191,7 @@ ILL = {
     "a_list": broken(200, b"[]", [("Content-Type", "application/json")]),
     "deep": broken(200, b"[" * 100_000, [("Content-Type", "application/json")]),
     "no_content_type": broken(200, b"{}"),
+    "broken_off": broken(200, b"{}", [("Content-Type", "application/json"), ("Content-Length", "3")]),
     "endless": endless,
 }
 
@@ -279,7 +280,7 @@ def test_new_keys_are_fetched_when_they_sign(sign_on, acme_id, monkeypatch):
     assert answer.status_code == 403  # a stranger's signature must not make Larder ask again and again
     assert acme_id.asked.count("/keys") == 1
 
-    monkeypatch.setattr(metadata, "MIN_REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr(fetching, "MIN_REFRESH_SECONDS", 0.0)
     client, _ = sign_on(client)
     assert signed_in(client)
 
@@ -288,7 +289,7 @@ def test_new_keys_are_fetched_when_they_sign(sign_on, acme_id, monkeypatch):
 def test_known_keys_outlive_an_outage(sign_on, acme_id, monkeypatch, answer):
     sign_on()
     acme_id.answers |= {"/keys": answer, PATHS[0]: answer}
-    monkeypatch.setattr(metadata, "MAX_AGE_SECONDS", -1.0)
+    monkeypatch.setattr(fetching, "MAX_AGE_SECONDS", -1.0)
     client, _ = sign_on()
     assert signed_in(client)
     assert acme_id.asked.count("/keys") == 2

@@ -14,8 +14,8 @@ from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
-from apps.accounts.identity.openid import signed
-from apps.accounts.identity.openid.signed import LOGOUT_EVENT
+from apps.accounts.identity.sign_on.openid import LOGOUT_EVENT, MAX_LOGOUT_AGE_SECONDS, logout_claims
+from apps.accounts.identity.sign_on.providers import TokenRefused
 from apps.accounts.models import GroupMapping, Team
 from apps.audit.models import AuditEvent
 from tests.accounts.identity.openid.conftest import begin
@@ -196,14 +196,14 @@ def test_a_logout_token_counts_once_until_it_is_too_old(sign_on, acme_id, logout
 
     def judged():
         try:
-            signed.logout_claims(acme_id.provider(), token)
-        except signed.TokenRefused as refused:
+            logout_claims(acme_id.provider(), token)
+        except TokenRefused as refused:
             return str(refused)
         return "accepted"
 
     with ThreadPoolExecutor(8) as pool:
         assert Counter(pool.map(lambda _: judged(), range(32))) == {"accepted": 1, "used_before": 31}
-    time_machine.move_to(timezone.now() + timedelta(seconds=signed.MAX_LOGOUT_AGE_SECONDS - 1))
+    time_machine.move_to(timezone.now() + timedelta(seconds=MAX_LOGOUT_AGE_SECONDS - 1))
     assert judged() == "used_before"
     time_machine.move_to(timezone.now() + timedelta(seconds=5))
     assert judged() == "too_old"

@@ -1,6 +1,6 @@
 import pytest
 
-from apps.accounts.identity.saml import metadata
+from apps.accounts.identity.sign_on.saml import clear
 from tests.accounts.identity.openid.conftest import begin, browser
 from tests.builders import saml
 
@@ -15,13 +15,13 @@ def key():
 @pytest.fixture
 def acme_id(db, key, settings, tmp_path):
     """An identity provider that the settings name `corp`."""
-    metadata.clear()
+    clear()
     source = tmp_path / "corp.xml"
     scripted = saml.Scripted(key, str(source))
     source.write_text(scripted.metadata())
     settings.SAML_PROVIDERS = (scripted.provider(),)
     yield scripted
-    metadata.clear()
+    clear()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from allauth.socialaccount.models import SocialAccount
 from onelogin.saml2.constants import OneLogin_Saml2_Constants as Constants
 from onelogin.saml2.utils import OneLogin_Saml2_Utils as Utils
 
-from apps.accounts.identity.saml import metadata
+from apps.accounts.identity.sign_on import fetching
 from apps.accounts.models import User
 from tests.accounts.identity.openid.conftest import begin
 from tests.accounts.identity.openid.test_bad_providers import failed, signed_in
@@ -239,7 +239,7 @@ def test_metadata_that_is_not_right_begins_no_sign_in(acme_id, browser, document
 def test_during_an_outage_the_last_metadata_counts(sign_on, acme_id, monkeypatch):
     sign_on()
     Path(acme_id.source).unlink()
-    monkeypatch.setattr(metadata, "MAX_AGE_SECONDS", -1)
+    monkeypatch.setattr(fetching, "MAX_AGE_SECONDS", -1)
     client, _ = sign_on()
     assert signed_in(client)
     assert User.objects.count() == 1

@@ -1,5 +1,6 @@
 """Signing in with SAML: what only this protocol has. For the rest see ../test_sign_on.py."""
 
+import os
 import subprocess
 import sys
 from xml.etree import ElementTree as ET
@@ -108,3 +109,18 @@ def test_nothing_of_saml_is_loaded_at_the_start():
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert printed.stdout.strip() == "[]"
+
+
+def test_a_larder_that_shall_speak_saml_without_its_packages_stops_at_the_start(acme_id):
+    code = "import sys; sys.modules['xmlsec'] = None; import registry_site.settings"
+    asked = {
+        "LARDER_SAML_PROVIDERS": f"corp={acme_id.source}",
+        "LARDER_SAML_ENTITY_IDS": f"corp={acme_id.provider().issuer}",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ | asked
+    )
+    assert done.returncode != 0
+    assert "LARDER_SAML_PROVIDERS names corp" in done.stderr
+    assert "found no xmlsec" in done.stderr
+    assert "pip install --require-hashes -r requirements-extras.txt" in done.stderr

@@ -1,0 +1,145 @@
+"""Requests to identity providers: the bounded exchange of lib/net/outgoing, behind the classes that allauth uses. What
+providers publish is remembered in each process.
+
+Operators choose the providers, which are often in a private network, so any address is allowed.
+"""
+
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from http import HTTPStatus
+from io import BytesIO
+from threading import Lock
+from typing import Any, Generic, TypeVar, cast
+from urllib.parse import urlsplit
+
+import certifi
+import requests
+import structlog
+from requests.adapters import BaseAdapter
+from requests.structures import CaseInsensitiveDict
+from requests.utils import get_encoding_from_headers
+
+from apps.lib.net import outgoing
+from apps.lib.settings_values.saml import AnyProvider
+
+MAX_SECONDS = 5.0
+MAX_BYTES = 1024 * 1024
+MAX_AGE_SECONDS = 3600.0
+# A signature by an unknown key asks for the keys again, and strangers can send such a signature.
+MIN_REFRESH_SECONDS = 60.0
+
+Asked = TypeVar("Asked", bound=AnyProvider)
+Value = TypeVar("Value")
+log = structlog.get_logger("larder.accounts")
+
+
+class AnswerRefused(requests.RequestException):
+    """The answer is too large or leads elsewhere. Callers of allauth handle its base class."""
+
+
+class _Bounded(BaseAdapter):
+    def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
+        try:
+            answer = outgoing.exchange(
+                str(request.method),
+                urlsplit(str(request.url)),
+                body=request.body.encode() if isinstance(request.body, str) else cast("bytes | None", request.body),
+                headers=request.headers,
+                allowed=outgoing.ANYWHERE,
+                seconds=MAX_SECONDS,
+                max_bytes=MAX_BYTES,
+                trusted=_trusted(),
+            )
+        except outgoing.NotTrusted as error:
+            raise requests.exceptions.SSLError(str(error)) from None
+        except outgoing.TooSlow as error:
+            raise requests.ReadTimeout(str(error)) from None
+        except outgoing.NotAnswered as error:
+            raise requests.ConnectionError(str(error)) from None
+        response = requests.Response()
+        response.request, response.url, response.status_code = request, str(request.url), answer.status
+        response.headers = CaseInsensitiveDict(answer.headers.items())
+        response.encoding = get_encoding_from_headers(response.headers)
+        response.raw = BytesIO(answer.body)
+        if response.is_redirect:
+            raise AnswerRefused("it leads elsewhere")
+        if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise AnswerRefused(f"it is {answer.status}")
+        if not answer.is_whole:
+            raise AnswerRefused(f"it broke off, or has more than {MAX_BYTES} bytes")
+        return response
+
+    def close(self) -> None:
+        """Each exchange closes its connection."""
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Trusts what Python trusts: SSL_CERT_FILE and the system's authorities, besides those that requests brings."""
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+class Session(requests.Session):
+    """Without proxies, `.netrc` and redirects; allauth uses it as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trust_env = False
+        self.adapters.clear()
+        self.mount("https://", _Bounded())
+        self.mount("http://", _Bounded())
+
+
+def json_object(url: str, *, access_token: str = "") -> dict[str, Any]:
+    """Return the JSON object at the URL. Raises requests.RequestException."""
+    headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {access_token}"} if access_token else {})
+    with Session() as session:
+        response = session.get(url, headers=headers)
+    response.raise_for_status()
+    try:
+        found = response.json()
+    except (ValueError, RecursionError):
+        found = None
+    if response.status_code != HTTPStatus.OK or not isinstance(found, dict):
+        raise AnswerRefused("it is no JSON object")
+    return found
+
+
+@dataclass
+class _Entry(Generic[Value]):
+    value: Value | None = None
+    at: float = 0.0
+    lock: Lock = field(default_factory=Lock)
+
+
+class Remembered(Generic[Asked, Value]):
+    """`fetch` raises requests.RequestException; `outage` is the log event where the last answer has to do."""
+
+    def __init__(self, fetch: Callable[[Asked], Value], *, outage: str) -> None:
+        self._fetch, self._outage = fetch, outage
+        self._entries: dict[Asked, _Entry[Value]] = {}
+        self.clear = self._entries.clear
+
+    def of(self, provider: Asked, *, suffices: Callable[[Value], bool] = lambda _: True) -> Value:
+        """Return what the provider publishes; what does not suffice is asked for again, at most once a minute.
+
+        Raises requests.RequestException if nothing is known.
+        """
+        entry = self._entries.setdefault(provider, _Entry())
+        with entry.lock:
+            age = time.monotonic() - entry.at
+            longest = MAX_AGE_SECONDS if entry.value is None or suffices(entry.value) else MIN_REFRESH_SECONDS
+            if entry.value is None or age > longest:
+                try:
+                    entry.value = self._fetch(provider)
+                except requests.RequestException as error:
+                    if entry.value is None:
+                        raise
+                    log.warning(self._outage, provider=provider.id, error=type(error).__name__)
+                entry.at = time.monotonic()
+            return entry.value

@@ -1,0 +1,128 @@
+"""The identity providers of the settings, and what they say of a person, by either protocol."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from allauth.socialaccount.models import SocialApp
+from django.conf import settings
+
+from apps.lib.errors import Invalid, NotFound
+from apps.lib.settings_values.openid import Provider
+from apps.lib.settings_values.saml import AnyProvider, SamlProvider
+
+MAX_GROUPS = 5000
+MAX_SUBJECT_LENGTH = 191  # the column of allauth's accounts
+
+Kind = TypeVar("Kind", Provider, SamlProvider, AnyProvider)
+
+
+class TokenRefused(Exception):
+    """The text is for logs and the audit: a code without values of the token or assertion."""
+
+
+class Cancelled(Exception):
+    """The person said no at the provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a provider says of a person, checked."""
+
+    provider: AnyProvider
+    subject: str
+    groups: frozenset[str]
+    wished_name: str = ""
+    full_name: str = ""
+
+
+class OfSettings:
+    """What both kinds of allauth's providers do otherwise here: nothing is stored or found by an address."""
+
+    app: SocialApp
+
+    @property
+    def ours(self) -> Any:
+        return self.app.settings["provider"]
+
+    @property
+    def sub_id(self) -> str:
+        """What allauth keys accounts and states by."""
+        return str(self.ours.issuer)
+
+    def serialize(self) -> dict[str, Any]:
+        return {"id": self.ours.issuer}
+
+    def extract_uid(self, data: dict[str, Any]) -> str:
+        return str(data["sub"])
+
+    def extract_extra_data(self, data: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  # allauth names it
+        return {}  # nothing is stored that nobody reads
+
+    def extract_common_fields(self, data: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002  # allauth names it
+        return {}
+
+    def extract_email_addresses(self, data: dict[str, Any]) -> list[Any]:  # noqa: ARG002  # allauth names it
+        return []  # no account is found by an address
+
+
+def configured() -> tuple[AnyProvider, ...]:
+    return (*settings.OIDC_PROVIDERS, *settings.SAML_PROVIDERS)
+
+
+def provider_named(name: str) -> AnyProvider:
+    """Raises NotFound."""
+    return _named(name, configured())
+
+
+def openid_named(name: str) -> Provider:
+    """Raises NotFound."""
+    return _named(name, settings.OIDC_PROVIDERS)
+
+
+def saml_named(name: str) -> SamlProvider:
+    """Raises NotFound."""
+    return _named(name, settings.SAML_PROVIDERS)
+
+
+def _named(name: str, among: Sequence[Kind]) -> Kind:
+    found = next((one for one in among if name in (one.id, one.issuer)), None)
+    if found is None:
+        raise NotFound("There is no such identity provider.", hint="The sign-in page has those that there are.")
+    return found
+
+
+def not_begun_here() -> Invalid:
+    return Invalid(
+        "This sign-in was not begun in this browser, was used already, or took longer than ten minutes.",
+        hint="Start again on the sign-in page.",
+    )
+
+
+def identity_of(provider: AnyProvider, claims: Mapping[str, Any]) -> Identity:
+    """Read the claims of an id token, or what an assertion says under the same names.
+
+    Raises Invalid if the groups are not all there or are no list.
+    """
+    claim, elsewhere = provider.groups_claim, claims.get("_claim_names")
+    if isinstance(elsewhere, Mapping) and claim in elsewhere:
+        # Entra ID, for people with more than 200 groups. Without the list their roles would end.
+        raise Invalid(
+            f"{provider.name} does not send all of your groups, because they are too many.",
+            hint="An administrator there can limit the groups claim to the groups assigned to Larder.",
+        )
+    said = claims.get(claim) or []
+    groups = [said] if isinstance(said, str) else said
+    if not isinstance(groups, list) or len(groups) > MAX_GROUPS or not all(isinstance(one, str) for one in groups):
+        raise Invalid(
+            f"The claim {claim} of {provider.name} is no list of groups.",
+            hint="LARDER_OIDC_GROUPS_CLAIMS or LARDER_SAML_GROUPS_ATTRIBUTES names it.",
+        )
+    names = [str(claims[name]) for name in ("preferred_username", "email", "nickname") if claims.get(name)]
+    return Identity(
+        provider=provider,
+        subject=str(claims["sub"]),
+        groups=frozenset(groups),
+        wished_name=names[0] if names else "",
+        full_name="".join(letter for letter in str(claims.get("name") or "") if letter.isprintable())[:150],
+    )

@@ -1,0 +1,160 @@
+"""/api/v1/modules/…/dependents, …/dependencies and …/outdated, and those of providers: who uses what here."""
+
+from typing import Any
+
+from django.urls import path
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
+
+from apps.accounts.models import Role
+from apps.api.frame.base import MODULE, PROVIDER, ApiView, ListView, listed
+from apps.api.frame.operations import operation
+from apps.api.frame.paging import CURSOR
+from apps.api.frame.shapes import NextField, Shape, With, page
+from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.lib.errors import Invalid
+from apps.modules.catalogue.reading import module_and_role, module_for
+from apps.modules.dependents import graph, outdated, users
+from apps.modules.dependents.graph import Graph, Node
+from apps.modules.dependents.outdated import Outdated
+from apps.providers.reading import provider_and_role, provider_for, visible_among
+from apps.releases.catalogue.reading import require_published
+from apps.releases.models import Kind, Lifecycle
+
+
+class Neighbour(Shape):
+    address = CharField()
+    constraints = ListField(child=CharField(), help_text="Of the version; empty for any, `tag …` for an OCI source.")
+
+
+class GraphNode(Shape):
+    kind = ChoiceField(["module", "provider"])
+    address = CharField(help_text="namespace/name/system, or namespace/type.")
+    version = CharField(allow_null=True, help_text="The default one of a module; null for a provider.")
+    steps = IntegerField(help_text="1 is direct.")
+    through = Neighbour(many=True, help_text="The neighbours that are one step nearer.")
+
+    def kind_of(self, node: Node) -> str:
+        return "module" if isinstance(node.address, ModuleAddress) else "provider"
+
+    def version_of(self, node: Node) -> str | None:
+        return node.version or None
+
+
+class DependentPage(Shape):
+    dependents = GraphNode(many=True)
+    next = NextField()
+    is_complete = BooleanField(help_text="False if there are more than Larder lists.")
+
+
+class DependencyPage(Shape):
+    dependencies = GraphNode(many=True)
+    next = NextField()
+    is_complete = BooleanField(help_text="False if there are more than Larder lists.")
+
+
+class OutdatedUse(Shape):
+    # Of an Outdated.
+    address = CharField(source="use.address")
+    version = CharField(source="use.version", help_text="The default one of the module that uses it.")
+    constraint = CharField(source="use.asked", help_text="Empty for any, `tag …` for an OCI source.")
+    gets = CharField(source="version", help_text="The version that is deprecated or yanked.")
+    lifecycle = ChoiceField(choices=Lifecycle.values)
+    fails = BooleanField(help_text="No listed version fits.")
+
+
+_STEPS = [str(number) for number in range(1, graph.MAX_STEPS + 1)]
+_QUERY: dict[str, Any] = {
+    "query": {"steps": "How far away; 1 is direct, and the default."} | CURSOR,
+    "choices": {"steps": _STEPS},
+    "public": True,
+}
+
+
+class Neighbours(ApiView):
+    """By the default version of each module; the nearest first."""
+
+    def steps(self) -> int:
+        text = self.text("steps") or _STEPS[0]
+        if text not in _STEPS:
+            raise Invalid(f"found steps={text!a}, expected {_STEPS[0]} to {_STEPS[-1]}", hint="Leave it out for 1.")
+        return int(text)
+
+    def nodes(self, found: Graph) -> Response:
+        nearer = found.nearer()
+        through = {
+            node.address: [{"address": other, "constraints": asked} for other, asked in nearer.get(node.address, [])]
+            for node in found.nodes
+        }
+        nodes = [With(node, through=through[node.address]) for node in found.nodes]
+        return self.page(nodes, is_complete=not found.is_cut)
+
+
+class ModuleDependents(Neighbours):
+    @operation("List the modules that use a module", answers={200: DependentPage}, **_QUERY)
+    def get(self, request: Request, **names: str) -> Response:  # noqa: ARG002
+        module = module_for(self.viewer, ModuleAddress(**names))
+        require_published(module)
+        return self.nodes(graph.dependents_of(self.viewer, module.address, steps=self.steps()))
+
+
+class ModuleDependencies(Neighbours):
+    @operation(
+        "List the modules and providers of this registry that a module uses", answers={200: DependencyPage}, **_QUERY
+    )
+    def get(self, request: Request, **names: str) -> Response:  # noqa: ARG002
+        module = module_for(self.viewer, ModuleAddress(**names))
+        require_published(module)
+        found, required = graph.dependencies_of(self.viewer, module.address, steps=self.steps())
+        found.require(required, visible_among(self.viewer, (one.provider for one in required)))
+        return self.nodes(found)
+
+
+class ProviderDependents(Neighbours):
+    @operation("List the modules that use a provider", answers={200: DependentPage}, **_QUERY)
+    def get(self, request: Request, **names: str) -> Response:  # noqa: ARG002
+        provider = provider_for(self.viewer, ProviderAddress(**names))
+        require_published(provider)
+        return self.nodes(graph.dependents_of(self.viewer, provider.address, steps=self.steps()))
+
+
+class OutdatedUsers(ListView):
+    """For owners: modules that the caller sees whose constraint selects a deprecated or yanked version."""
+
+    def uses(self, kind: Kind, parent: Any) -> list[Outdated]:
+        offered = outdated.offered(kind, parent.namespace_id, parent.address.path_name)
+        return outdated.among(users.of(self.viewer, parent.address), offered)
+
+
+OutdatedPage = page("OutdatedPage", modules=OutdatedUse(many=True))
+
+
+class ModuleOutdated(OutdatedUsers):
+    get = listed(
+        "List the modules that are still on deprecated or yanked versions of a module", OutdatedPage, scope="manage"
+    )
+
+    def rows(self, **names: str) -> list[Outdated]:
+        module, _ = module_and_role(self.viewer, ModuleAddress(**names), need=Role.OWNER)
+        return self.uses(Kind.MODULE, module)
+
+
+class ProviderOutdated(OutdatedUsers):
+    get = listed(
+        "List the modules that are still on deprecated or yanked versions of a provider", OutdatedPage, scope="manage"
+    )
+
+    def rows(self, **names: str) -> list[Outdated]:
+        provider, _ = provider_and_role(self.viewer, ProviderAddress(**names), need=Role.OWNER)
+        return self.uses(Kind.PROVIDER, provider)
+
+
+urlpatterns = [
+    # Before those with <version> in this place.
+    path(f"{MODULE}/dependents", ModuleDependents.as_view(), name="module-dependents"),
+    path(f"{MODULE}/dependencies", ModuleDependencies.as_view(), name="module-dependencies"),
+    path(f"{MODULE}/outdated", ModuleOutdated.as_view(), name="module-outdated"),
+    path(f"{PROVIDER}/dependents", ProviderDependents.as_view(), name="provider-dependents"),
+    path(f"{PROVIDER}/outdated", ProviderOutdated.as_view(), name="provider-outdated"),
+]

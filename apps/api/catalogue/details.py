@@ -1,0 +1,265 @@
+"""One published version of a module or provider in full, what differs between two, and a module's health."""
+
+from typing import Any
+
+from django.urls import path
+from rest_framework.serializers import (
+    BooleanField,
+    CharField,
+    ChoiceField,
+    IntegerField,
+    ListField,
+    UUIDField,
+)
+
+from apps.api.frame.base import MODULE, PROVIDER, DetailView, shown
+from apps.api.frame.shapes import (
+    DigestField,
+    ModuleChange,
+    ModuleNames,
+    MomentField,
+    PersonField,
+    ProviderNames,
+    Shape,
+    VersionChange,
+    VersionLifecycle,
+    With,
+)
+from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.modules.catalogue import reading as modules
+from apps.modules.catalogue.documents import contents_document
+from apps.modules.comparing import versions as module_versions
+from apps.modules.health.points import RULES
+from apps.modules.health.scoring import health_of
+from apps.modules.models import ModuleVersion
+from apps.providers import comparing as provider_versions
+from apps.providers import reading as providers
+from apps.providers.comparing import SENTENCES as PROVIDER_RULES
+from apps.providers.models import Signing
+from apps.releases.catalogue import download_figures
+from apps.releases.catalogue.comparing import Comparison, Severity
+from apps.releases.models import Release
+from apps.signing.models import State as KeyState
+
+
+class ModuleInput(Shape):
+    name = CharField()
+    type = CharField()
+    description = CharField()
+    default = CharField(help_text="JSON, or the expression as written; empty without a default.")
+    required = BooleanField()  # type: ignore[assignment]  # a field's name
+
+
+class ModuleOutput(Shape):
+    name = CharField()
+    description = CharField()
+
+
+class ModuleResource(Shape):
+    name = CharField()
+    type = CharField()
+
+
+class ModuleDependency(Shape):
+    name = CharField()
+    source = CharField()  # type: ignore[assignment]  # a field's name
+    version = CharField(help_text="The constraint, or empty.")
+
+
+class ProviderDependency(Shape):
+    name = CharField()
+    namespace = CharField()
+    source = CharField()  # type: ignore[assignment]  # a field's name
+    version = CharField(help_text="The constraint, or empty.")
+
+
+class ModuleUnit(Shape):
+    """A folder with configuration."""
+
+    path = CharField(help_text="Empty for the root.")
+    name = CharField()
+    readme = CharField(help_text="Markdown.")
+    empty = BooleanField()
+    inputs = ModuleInput(many=True)
+    outputs = ModuleOutput(many=True)
+    dependencies = ModuleDependency(many=True)
+    provider_dependencies = ProviderDependency(many=True)
+    resources = ModuleResource(many=True)
+
+
+class VersionDetails(Shape):
+    id = UUIDField(source="release.public_id", help_text="Of its release.")
+    namespace = CharField(source="release.namespace.name")
+    version = CharField(source="release.version")
+    digest = DigestField(source="release.digest", help_text="sha256:… of what is served.")
+    size = IntegerField(source="release.size", help_text="Bytes.")
+    published_at = MomentField(source="release.published_at")
+    published_by = PersonField(source="release.created_by.shown_name", help_text="null without a token.")
+    lifecycle = VersionLifecycle(source="release")
+    quarantined = BooleanField()
+    downloads = IntegerField(help_text="Of this version.")
+
+    def quarantined_of(self, version: Any) -> bool:
+        return version.release.quarantined_at is not None
+
+
+class ModuleVersionDetails(VersionDetails):
+    name = CharField(source="module.name")
+    system = CharField(source="module.system")
+    description = CharField()
+    source = CharField(  # type: ignore[assignment]  # a field's name
+        source="module.source_url", help_text="The address of its repository, or empty."
+    )
+    files = IntegerField(source="file_count", help_text="How many files its archive has.")
+    root = ModuleUnit()
+    submodules = ModuleUnit(many=True)
+    examples = ModuleUnit(many=True)
+
+    def description_of(self, version: ModuleVersion) -> str:
+        return version.module.description or version.summary
+
+
+class VersionKey(Shape):
+    fingerprint = CharField()
+    key_id = CharField()
+    state = ChoiceField(choices=KeyState.values)
+
+
+class ProviderPackage(Shape):
+    os = CharField()
+    arch = CharField()
+    filename = CharField()
+    digest = DigestField()
+    size = IntegerField(help_text="Bytes.")
+    h1 = CharField(help_text="The hash of the unpacked tree, as in lock files.")
+
+
+class ProviderVersionDetails(VersionDetails):
+    type = CharField(source="provider.type")
+    description = CharField(source="provider.description")
+    source = CharField(  # type: ignore[assignment]  # a field's name
+        source="provider.source_url", help_text="The address of its repository, or empty."
+    )
+    notice = CharField(source="provider.notice")
+    protocols = ListField(child=CharField())
+    signing = ChoiceField(choices=Signing.values)
+    key = VersionKey()
+    sums_digest = DigestField(help_text="sha256:… of SHA256SUMS.")
+    packages = ProviderPackage(many=True)
+
+
+class ProviderChange(VersionChange):
+    sentences = PROVIDER_RULES
+    kind = ChoiceField(["docs", "key", "platform", "protocol"])
+    rule = ChoiceField(list(sentences), help_text="docs/version-guard.md says what each means.")
+
+
+class VersionComparison(Shape):
+    before = CharField(source="before.version", help_text="The earlier version.")
+    to = CharField(source="after.version", help_text="The later version.")
+    severity = ChoiceField([str(one) for one in Severity], help_text="The highest of the changes.")
+    step = ChoiceField(["major", "minor", "patch", "pre-release"], allow_null=True, help_text="Null for an older one.")
+    is_said = BooleanField(help_text="False if something breaks and the number does not say so.")
+    changes = VersionChange(many=True)
+    markdown = CharField(help_text="The changes as a text for a changelog.")
+
+    def get_fields(self) -> dict[str, Any]:
+        """`from` is a word of Python."""
+        return {"from" if name == "before" else name: field for name, field in super().get_fields().items()}
+
+    def step_of(self, comparison: Comparison) -> str | None:
+        return comparison.step or None
+
+
+class ChangedFiles(Shape):
+    added = ListField(child=CharField())
+    removed = ListField(child=CharField())
+    changed = ListField(child=CharField(), help_text="By size and checksum; only by size of what an older Larder read.")
+
+
+class ModuleComparison(VersionComparison, ModuleNames):
+    changes = ModuleChange(many=True)
+    files = ChangedFiles()
+
+
+class ProviderComparison(VersionComparison, ProviderNames):
+    changes = ProviderChange(many=True)
+
+
+class HealthPoint(Shape):
+    code = ChoiceField(choices=list(RULES), help_text="docs/module-health.md says what each means.")
+    gained = BooleanField()
+    rule = CharField(source="sentence")
+    found = CharField(help_text="What is missing; empty if it is gained.")
+    hint = CharField(help_text="How to gain it.")
+
+
+class ModuleHealth(ModuleNames):
+    version = CharField(source="release.version")
+    score = IntegerField(allow_null=True, help_text="null: nobody has read its configuration yet.")
+    total = IntegerField()
+    points = HealthPoint(many=True)
+
+
+class ModuleVersionView(DetailView):
+    """Yanked versions included; those in quarantine for staff alone."""
+
+    get = shown("Show a module version in full", ModuleVersionDetails, public=True)
+
+    def row(self, version: str, **names: str) -> With:
+        address = ModuleAddress(**names)
+        row = modules.version_for(self.viewer, address, version, even_quarantined=True, with_markdown=True)
+        return With(row, downloads=_downloads(row.release), **contents_document(row))
+
+
+class ProviderVersionView(DetailView):
+    """Yanked versions included; those in quarantine for staff alone."""
+
+    get = shown("Show a provider version in full", ProviderVersionDetails, public=True)
+
+    def row(self, version: str, **names: str) -> With:
+        row = providers.version_for(self.viewer, ProviderAddress(**names), version, even_quarantined=True)
+        return With(row, downloads=_downloads(row.release))
+
+
+def _downloads(release: Release) -> int:
+    return download_figures.ever(download_figures.counts_of_release(release))
+
+
+class ModuleCompare(DetailView):
+    """Yanked versions included."""
+
+    get = shown("Compare two versions of a module", ModuleComparison, public=True)
+
+    def row(self, numbers: str, **names: str) -> Comparison:
+        return module_versions.compare(self.viewer, ModuleAddress(**names), numbers)
+
+
+class ProviderCompare(DetailView):
+    """Yanked versions included."""
+
+    get = shown("Compare two versions of a provider", ProviderComparison, public=True)
+
+    def row(self, numbers: str, **names: str) -> Comparison:
+        return provider_versions.compare(self.viewer, ProviderAddress(**names), numbers)
+
+
+class ModuleHealthView(DetailView):
+    """Of the default version. Advice: no score keeps anybody from anything."""
+
+    get = shown("Show the health of a module", ModuleHealth, public=True)
+
+    def row(self, **names: str) -> With:
+        version = modules.default_version_for(self.viewer, ModuleAddress(**names))
+        health = health_of(version)
+        facts = {"score": health.score if health else None, "points": health.points if health else []}
+        return With(version, address=version.module.address, total=len(RULES), **facts)
+
+
+urlpatterns = [
+    path(f"{MODULE}/health", ModuleHealthView.as_view(), name="module-health"),  # before those with <version> there
+    path(f"{MODULE}/<segment:version>/details", ModuleVersionView.as_view(), name="module-details"),
+    path(f"{PROVIDER}/<segment:version>/details", ProviderVersionView.as_view(), name="provider-details"),
+    path(f"{MODULE}/compare/<segment:numbers>", ModuleCompare.as_view(), name="module-compare"),
+    path(f"{PROVIDER}/compare/<segment:numbers>", ProviderCompare.as_view(), name="provider-compare"),
+]

@@ -1,0 +1,128 @@
+"""/api/v1/modules, /api/v1/providers and their versions: lists of those that the caller may see."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.urls import path
+from rest_framework.serializers import CharField, ChoiceField, IntegerField
+
+from apps.accounts.access import gate, throttling
+from apps.accounts.identity.sign_ins import address_of
+from apps.api.frame.base import MODULE, PROVIDER, ListView, listed
+from apps.api.frame.shapes import ModuleNames, MomentField, ProviderNames, Shape, page
+from apps.http.views import ReadyInNamespace
+from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.lib.errors import Invalid
+from apps.modules.catalogue.reading import module_for
+from apps.providers.reading import provider_for
+from apps.releases.catalogue import search
+from apps.releases.models import Kind, Lifecycle, SearchDoc
+
+
+class CatalogueRow(Shape):
+    # Of a SearchDoc with its namespace.
+    version = CharField(help_text="The default version.")
+    description = CharField()
+    lifecycle = ChoiceField(choices=Lifecycle.values)
+    published_at = MomentField()
+    downloads = IntegerField()
+
+    def namespace_of(self, doc: SearchDoc) -> str:
+        return doc.namespace.name
+
+
+class ModuleRow(CatalogueRow, ModuleNames):
+    def name_of(self, doc: SearchDoc) -> str:
+        return doc.name.partition("/")[0]
+
+    def system_of(self, doc: SearchDoc) -> str:
+        return doc.name.partition("/")[2]
+
+
+class ProviderRow(CatalogueRow, ProviderNames):
+    def type_of(self, doc: SearchDoc) -> str:
+        return doc.name
+
+
+class VersionRow(Shape):
+    version = CharField(source="release.version")
+    lifecycle = ChoiceField(source="release.lifecycle", choices=Lifecycle.values)
+    reason = CharField(source="release.lifecycle_reason", help_text="Why it is deprecated or yanked; empty otherwise.")
+    published_at = MomentField(source="release.published_at")
+
+
+class CatalogueList(ReadyInNamespace, ListView):
+    """Modules or providers with a listed version, about their default version."""
+
+    kind: Kind
+
+    def rows(self) -> QuerySet[SearchDoc]:
+        sort, query = self.text("sort") or search.RELEVANCE, self.text("q")
+        if sort not in search.SORTS:
+            raise Invalid(f"Nothing is sorted by {sort!a}.", hint=f"Sort by {', '.join(search.SORTS)}.")
+        if query:
+            throttling.count(throttling.by_account("search", self.viewer.user_id, address_of(self.request)))
+        return search.search(
+            kind=self.kind,
+            namespaces=gate.visible_namespaces(self.viewer),
+            query=query,
+            filters={facet: self.text(facet) for facet in ("namespace", "system")},
+            sort=sort,
+        ).select_related("namespace")
+
+
+_QUERY = {
+    "q": "Words, each of which begins a name or another indexed term.",
+    "namespace": "Only in this namespace.",
+    "sort": "The order; relevance without words is by name.",
+}
+_CATALOGUE: dict[str, Any] = {"choices": {"sort": list(search.SORTS)}, "public": True}
+
+
+class ModuleList(CatalogueList):
+    kind = Kind.MODULE
+    get = listed(
+        "List and search modules",
+        page("ModulePage", modules=ModuleRow(many=True)),
+        query=_QUERY | {"system": "Only for this system, such as aws."},
+        **_CATALOGUE,
+    )
+
+
+class ProviderList(CatalogueList):
+    kind = Kind.PROVIDER
+    get = listed(
+        "List and search providers", page("ProviderPage", providers=ProviderRow(many=True)), query=_QUERY, **_CATALOGUE
+    )
+
+
+VersionPage = page("VersionPage", versions=VersionRow(many=True))
+
+
+class ModuleVersions(ReadyInNamespace, ListView):
+    """The highest first, yanked ones included."""
+
+    get = listed("List the versions of a module", VersionPage, public=True)
+
+    def rows(self, **names: str) -> QuerySet[Any]:
+        versions = module_for(self.viewer, ModuleAddress(**names)).versions.all()
+        return versions.published().newest_first().select_related("release")
+
+
+class ProviderVersions(ReadyInNamespace, ListView):
+    """The highest first, yanked ones included."""
+
+    get = listed("List the versions of a provider", VersionPage, public=True)
+
+    def rows(self, **names: str) -> QuerySet[Any]:
+        versions = provider_for(self.viewer, ProviderAddress(**names)).versions.all()
+        return versions.published().newest_first().select_related("release")
+
+
+urlpatterns = [
+    path("modules", ModuleList.as_view(), name="modules"),
+    path("providers", ProviderList.as_view(), name="providers"),
+    # Before those with <version> in this place.
+    path(f"{MODULE}/versions", ModuleVersions.as_view(), name="module-versions"),
+    path(f"{PROVIDER}/versions", ProviderVersions.as_view(), name="provider-versions"),
+]

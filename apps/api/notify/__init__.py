@@ -1,1 +1,0 @@
-"""Webhooks, and what a person is told of by mail."""

@@ -1,0 +1,1 @@
+"""A version from its upload to its removal."""

@@ -1,5 +1,0 @@
-from django.apps import AppConfig
-
-
-class BlobsConfig(AppConfig):
-    name = "apps.blobs"

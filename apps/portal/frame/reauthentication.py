@@ -1,0 +1,124 @@
+"""Acts that matter require a recent proof of who asks, in this very session: a password, a second factor, a sign-on.
+
+People with a second factor confirm changes to it with a factor: a password does not count, and a sign-on only if the
+provider said that it asked for one (`by_factor`, D25).
+
+A form that is sent without one waits in the session. The person confirms who they are, sees what waits, and presses the
+button: nothing that was typed is lost, and nothing is repeated by itself.
+"""
+
+import secrets
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from allauth.account.authentication import get_authentication_records
+from allauth.core.exceptions import ImmediateHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import second_factor, sessions
+from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.models import User
+from apps.lib.errors import NotFound
+from apps.portal.frame.security_policy import let_forms_lead_to
+
+MAX_WAITING = 3  # forms of one session that wait for their person
+MAX_CHARACTERS = 100_000
+_WAITING: Final = "forms-to-confirm"
+_METHODS = ("password", "mfa")
+
+
+def person_of(viewer: Viewer) -> User:
+    assert viewer.user is not None  # noqa: S101  # LoginRequiredMiddleware lets nobody else in
+    return viewer.user
+
+
+def confirmed_recently(request: HttpRequest, *, by_factor: bool = False) -> bool:
+    """At sign-in or later; allauth's own check ignores a sign-in of a minute ago.
+
+    `by_factor`: by a second factor, if the person has one.
+    """
+    if by_factor and second_factor.must_be_shown(request, person_of(session_viewer(request))):
+        return False
+    records = get_authentication_records(request, request.user)
+    given = [record["at"] for record in records if record.get("method") in _METHODS]
+    age: float = timezone.now().timestamp() - max([sessions.confirmed_at(request), *given])
+    return age < sessions.PROOF_LIFETIME.total_seconds()
+
+
+def ask(request: HttpRequest, *, after: str = "", by_factor: bool = False) -> HttpResponseRedirect:
+    """Redirect to the page that confirms, and back to this address with its query, or to `after`.
+
+    `by_factor` only says which ways the page offers; whoever asks checks the proof.
+    """
+    query = {"next": after or request.get_full_path(), **({"by": "factor"} if by_factor else {})}
+    return HttpResponseRedirect(f"{reverse('account_reauthenticate')}?{urlencode(query)}")
+
+
+def require(request: HttpRequest, act: str, *, leads_to: str = "", by_factor: bool = False) -> None:
+    """Let a POST go on only with a recent proof. Otherwise its form waits, and the person is asked.
+
+    Call it when the gate has let the person in and the form is valid. `act` is the imperative sentence on the button;
+    `leads_to` is an origin outside of Larder to which the answer redirects. Raises ImmediateHttpResponse.
+    """
+    if confirmed_recently(request, by_factor=by_factor):
+        _drop(request)
+        return
+    fields = [(name, value) for name, values in request.POST.lists() for value in values if _may_wait(name)]
+    if request.FILES or sum(len(name) + len(str(value)) for name, value in fields) > MAX_CHARACTERS:
+        raise ImmediateHttpResponse(ask(request, by_factor=by_factor))
+    key = secrets.token_urlsafe(12)
+    form = {
+        "path": request.get_full_path(),
+        "fields": fields,
+        "act": act,
+        "leads_to": leads_to,
+        "by_factor": by_factor,
+        "back": _back(request),
+    }
+    waiting = {**request.session.get(_WAITING, {}), key: form}
+    request.session[_WAITING] = dict(list(waiting.items())[-MAX_WAITING:])
+    raise ImmediateHttpResponse(ask(request, after=reverse("portal:resume", args=[key]), by_factor=by_factor))
+
+
+@never_cache
+@require_safe
+def resume(request: HttpRequest, key: str) -> HttpResponse:
+    """Show what the person was about to do, with a button that sends the form again."""
+    form: dict[str, Any] | None = request.session.get(_WAITING, {}).get(key)
+    if form is None:
+        raise NotFound("Nothing is waiting for you here.", hint="It was done already. If not, send the form again.")
+    by_factor = form.get("by_factor", False)  # forms that wait since an older release do not say
+    if not confirmed_recently(request, by_factor=by_factor):
+        return ask(request, by_factor=by_factor)
+    response = render(request, "portal/account/resume.html", {"waiting": form})
+    return let_forms_lead_to(response, form["leads_to"]) if form["leads_to"] else response
+
+
+def _may_wait(name: str) -> bool:
+    """The database must not have a password in clear, even for a moment."""
+    return name != "csrfmiddlewaretoken" and "password" not in name
+
+
+def _drop(request: HttpRequest) -> None:
+    """Forget forms of this address: this is one of them, or has taken its place."""
+    waiting = request.session.get(_WAITING, {})
+    left = {key: form for key, form in waiting.items() if form["path"] != request.get_full_path()}
+    if len(left) != len(waiting):
+        request.session[_WAITING] = left
+
+
+def _back(request: HttpRequest) -> str:
+    """The page that has the form: not every address of a form answers a GET."""
+    page = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
+    return page if is_ours else reverse("portal:home")
+
+
+urlpatterns = [path("account/resume/<str:key>", resume, name="resume")]

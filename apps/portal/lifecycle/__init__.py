@@ -1,1 +1,0 @@
-"""Pages that deprecate, yank, quarantine and purge."""

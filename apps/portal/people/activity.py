@@ -1,0 +1,124 @@
+"""/account/activity and /namespaces/<ns>/activity: the audit, for people about themselves and for owners."""
+
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.http import HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import path
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from apps.accounts.access import throttling
+from apps.accounts.access.gate import namespace_for
+from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.models import ApiToken, Role
+from apps.audit import reading
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent, AuditEventQuerySet
+from apps.lib.errors import Invalid
+from apps.portal.frame.forms import PLAIN, sentence
+from apps.portal.frame.reauthentication import person_of
+
+PAGE_SIZE = 50
+DAY = {"type": "date"}
+
+
+class FilterForm(forms.Form):
+    """Its fields are those of `reading.Filter`, which validates them for the API as well."""
+
+    kind = forms.ChoiceField(required=False, label="Event")
+    person = forms.CharField(required=False, label="Person", widget=forms.TextInput(PLAIN))
+    since = forms.CharField(required=False, label="From", widget=forms.DateInput(DAY))
+    until = forms.CharField(required=False, label="To", widget=forms.DateInput(DAY))
+
+    def __init__(self, data: Any, sources: tuple[str, ...]) -> None:
+        super().__init__(data, auto_id="filter-%s")
+        kinds = [(kind.value, words_of(kind)) for kind in Kind if kind.startswith(sources)]
+        field = self.fields["kind"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101  # says the class
+        field.choices = [("", "All"), *sorted(kinds, key=lambda kind: kind[1])]
+        if len(sources) > 1:
+            del self.fields["person"]
+
+
+@never_cache
+@require_safe
+def own_activity(request: HttpRequest) -> HttpResponseBase:
+    viewer = session_viewer(request)
+    user = person_of(viewer)
+    tokens = list(ApiToken.objects.filter(user=user).values_list("pk", flat=True))
+    events = reading.of_person(user.pk, tokens=tokens)
+    return _answer(
+        request, events, FilterForm(request.GET, ("account:", "namespace:", "team:")), {"own": f"user/{user.pk}"}
+    )
+
+
+@never_cache
+@require_safe
+def namespace_activity(request: HttpRequest, namespace: str) -> HttpResponseBase:
+    row = namespace_for(session_viewer(request), namespace, need=Role.OWNER)
+    events = reading.of_namespace(row.canonical, since=row.created_at)
+    return _answer(request, events, FilterForm(request.GET, ("namespace:",)), {"namespace": row})
+
+
+def _answer(
+    request: HttpRequest, events: AuditEventQuerySet, form: FilterForm, context: dict[str, Any]
+) -> HttpResponseBase:
+    """A page of events, or with `?format=csv` or `jsonl` all that match, as a file."""
+    context |= {"form": form, "events": [], "asked": urlencode(_asked(request, form))}
+    try:
+        events = reading.Filter.from_query(request.GET).of(events)
+    except Invalid as refused:
+        context["refusal"] = sentence(refused)
+        return render(request, "portal/activity/page.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    if (form_of_file := request.GET.get("format", "")) in reading.CONTENT_TYPES:
+        throttling.count(throttling.by_account("export", session_viewer(request).user_id, ""))
+        return _file(events, form_of_file)
+    rows, context["before"] = reading.page(events, cursor=request.GET.get("before", ""), size=PAGE_SIZE)
+    context["events"] = [(event, words_of(Kind(event.kind)), _details(event)) for event in rows]
+    return render(request, "portal/activity/page.html", context)
+
+
+def words_of(kind: Kind) -> str:
+    return str(kind.label).capitalize()
+
+
+def _asked(request: HttpRequest, form: FilterForm) -> dict[str, str]:
+    return {name: value for name in form.fields if (value := request.GET.get(name, ""))}
+
+
+def _details(event: AuditEvent) -> list[tuple[str, str]]:
+    """Whatever the event has to say besides its subject, without numbers of rows that mean nothing to a reader."""
+    said = {key: value for key, value in event.detail.items() if value not in ("", None, [], {})}
+    return [
+        (key.replace("_", " "), _text(value))
+        for key, value in said.items()
+        if key not in ("release", "client", "looks_like")
+    ]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(one) for one in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {one}" for key, one in value.items())
+    return str(value)
+
+
+def _file(events: AuditEventQuerySet, form: str) -> HttpResponseBase:
+    name = f"larder-activity-{timezone.now():%Y-%m-%d}.{form}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingHttpResponse(
+        reading.export(events, form), content_type=reading.CONTENT_TYPES[form], headers=headers
+    )
+
+
+urlpatterns = [
+    path("account/activity", own_activity, name="own-activity"),
+    path("namespaces/<str:namespace>/activity", namespace_activity, name="namespace-activity"),
+]

@@ -1,0 +1,121 @@
+"""The lists of modules, with filters, and of providers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import path
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_safe
+
+from apps.accounts.access import gate, throttling
+from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.identity.sign_ins import address_of
+from apps.modules.catalogue import entries
+from apps.portal.frame.negotiation import is_htmx
+from apps.portal.frame.paging import page_of
+from apps.portal.frame.rows import rows_of
+from apps.releases.catalogue import search
+from apps.releases.models import Kind, SearchDoc
+
+PAGE = 30
+# "" sorts by best match for a query, else by name.
+SORTS = {"": "Name", search.UPDATED: "Last published", search.DOWNLOADS: "Downloads"}
+SORTS_OF_HITS = SORTS | {"": "Best match", search.BY_NAME: "Name"}
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """The query string; every value is valid, unknown ones are ignored."""
+
+    q: str
+    namespace: str
+    system: str
+    provider: str
+    sort: str
+    yanked: bool
+
+    @classmethod
+    def from_request(cls, sent: QueryDict) -> "ListQuery":
+        q, namespace, system, provider = (_clean(sent.get(name, "")) for name in ("q", *search.FACETS))
+        sort = sent.get("sort", "")
+        # `aws` from an old link, or another spelling of the same provider.
+        provider = entries.provider_address(provider) or provider
+        return cls(q, namespace, system, provider, sort if sort in SORTS_OF_HITS else "", bool(sent.get("yanked")))
+
+    @property
+    def filters(self) -> dict[str, str]:
+        return {facet: value for facet in search.FACETS if (value := getattr(self, facet))}
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.q or self.filters)
+
+    def docs(self, namespaces: search.Namespaces, **other: Any) -> QuerySet[SearchDoc]:
+        """The matching entries; `other` replaces fields of the query."""
+        question: dict[str, Any] = {
+            "filters": self.filters,
+            "include_unlisted": self.yanked,
+            "sort": self.sort or search.RELEVANCE,
+        }
+        return search.search(kind=Kind.MODULE, namespaces=namespaces, query=self.q, **question | other)
+
+
+@login_not_required
+@require_safe
+def modules(request: HttpRequest) -> HttpResponse:
+    """The page, or only its results for htmx."""
+    viewer, query = session_viewer(request), ListQuery.from_request(request.GET)
+    if query.is_filtered:
+        throttling.count(throttling.by_account("search", viewer.user_id, address_of(request)))
+    seen: search.Namespaces = gate.visible_namespaces(viewer)
+    seen = search.keys_of(seen) if query.q else seen
+    page = page_of(query.docs(seen).select_related("namespace"), request, size=PAGE)
+    context: dict[str, Any] = {"asked": query, "page": page, "rows": rows_of(page.object_list, query.q)}
+    context["sorts"] = SORTS_OF_HITS if query.q else SORTS
+    context["facets"] = search.facet_counts(
+        kind=Kind.MODULE,
+        namespaces=seen,
+        query=query.q,
+        filters=query.filters,
+        include_unlisted=query.yanked,
+    )
+    if not page.paginator.count:
+        context |= _ways_out(query, seen)
+    response = render(request, f"portal/modules/{'fragment' if is_htmx(request) else 'list'}.html", context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _ways_out(query: ListQuery, namespaces: search.Namespaces) -> dict[str, int]:
+    """Counts that an empty list offers: with yanked modules, and without the filters."""
+    with_yanked = query.docs(namespaces, include_unlisted=True, sort=search.BY_NAME)
+    unfiltered = query.docs(namespaces, filters={}, sort=search.BY_NAME)
+    return {
+        "yanked_count": 0 if query.yanked else with_yanked.count(),
+        "unfiltered_count": unfiltered.count() if query.filters else 0,
+    }
+
+
+def _clean(text: str) -> str:
+    """PostgreSQL refuses NUL in text, and no address is longer than 200 characters."""
+    return text.replace("\0", "").strip()[:200]
+
+
+@login_not_required
+@require_safe
+def providers(request: HttpRequest) -> HttpResponse:
+    viewer = session_viewer(request)
+    query = _clean(request.GET.get("q", ""))
+    if query:
+        throttling.count(throttling.by_account("search", viewer.user_id, address_of(request)))
+    docs = search.search(kind=Kind.PROVIDER, namespaces=gate.visible_namespaces(viewer), query=query)
+    page = page_of(docs.select_related("namespace"), request, size=PAGE)
+    context: dict[str, Any] = {"page": page, "rows": rows_of(page.object_list, query), "query": query}
+    return render(request, "portal/providers/list.html", context)
+
+
+urlpatterns = [path("modules", modules, name="modules"), path("providers", providers, name="providers")]

@@ -1,0 +1,35 @@
+"""Routes of the pages that modules and providers share."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path
+
+from apps.portal.versions import badges, compare, downloads, feeds, graph, lifecycle, listing, settings
+from apps.portal.versions.pages import Contents, VersionPages, default_version, version_tab
+
+
+def routes(pages: VersionPages, tabs: Mapping[str, Contents]) -> list[URLPattern]:
+    """First those of the name: a version has any word in its place. The tab `version` has no name in its URL."""
+
+    def page(url: str, view: Callable[..., HttpResponseBase], name: str, **given: Any) -> URLPattern:
+        return path(f"{pages.path}{url}", view, {"pages": pages, **given}, name=f"{pages.kind}{name}")
+
+    more = {tab: contents for tab, contents in tabs.items() if tab != "version"}
+    return [
+        page("", default_version, "", contents=tabs["version"]),
+        page("/settings", settings.version_settings, "-settings"),
+        page("/versions", listing.version_list, "-versions"),
+        page("/graph", graph.dependency_graph, "-graph"),
+        page("/downloads", downloads.version_downloads, "-downloads"),
+        page("/outdated", downloads.outdated_users, "-outdated"),
+        page("/compare", compare.version_compare_form, "-compare-form"),
+        page("/compare/<str:numbers>", compare.version_compare, "-compare"),
+        page("/badge/<str:badge>.svg", badges.Badge.as_view(), "-badge"),
+        page("/feed.atom", feeds.VersionFeed.as_view(), "-feed"),
+        page("/<str:version>", version_tab, "-version", tab="version", contents=tabs["version"]),
+        *(page(f"/<str:version>/{tab}", version_tab, f"-{tab}", tab=tab, contents=more[tab]) for tab in more),
+        page("/<str:version>/lifecycle", lifecycle.version_lifecycle, "-lifecycle"),
+        page("/<str:version>/lifecycle/purge", lifecycle.version_purge, "-purge"),
+    ]

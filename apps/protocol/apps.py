@@ -1,5 +1,0 @@
-from django.apps import AppConfig
-
-
-class ProtocolConfig(AppConfig):
-    name = "apps.protocol"
