@@ -62,7 +62,8 @@ def judge(folder: Path, mutation: Mutation) -> tuple[str, str]:
     try:
         if mutation.database == "sqlite" and (test := failed_test(folder, mutation, quick())):
             return "make test", test
-        test = failed_test(folder, mutation, "not nightly")
+        rest = "both and not nightly" if mutation.database == "postgres" else f"not ({quick()} or nightly)"
+        test = failed_test(folder, mutation, rest)
         return ("make test-all", test) if test else ("SURVIVES", "")
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         return "DOES NOT RUN", str(error)[-600:]
