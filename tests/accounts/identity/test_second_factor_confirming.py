@@ -55,6 +55,8 @@ def test_a_factor_counts_for_ten_minutes(bob, defended, time_machine):
     assert client.get(PAGE).status_code == 200
     time_machine.move_to(timezone.now() + timedelta(minutes=10, seconds=1))
     assert client.get(PAGE).url.startswith(CONFIRM)
+    assert confirm(client, bob, "/tokens").url == "/tokens"
+    assert client.get(PAGE).url.startswith(CONFIRM), "a password renews no proof of a factor"
 
 
 def test_a_password_is_still_enough_for_the_rest(bob, defended, browser_of):

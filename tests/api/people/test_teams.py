@@ -76,6 +76,18 @@ def test_a_member_leaves_with_a_manage_token_alone(tofu, cooks, charlie):
     assert tofu(charlie).delete(where).status_code == 404
 
 
+@pytest.mark.parametrize("scope", [Scope.READ, Scope.PUBLISH])
+def test_a_manager_changes_nothing_with_a_token_of_another_scope(tofu, cooks, dora, bob, scope):
+    client = tofu(dora, scope)
+    assert client.get(URL).status_code == 200, "it reads"
+
+    answers = [put(client, f"{URL}{path}") for path in ("", "/members/bob", "/service-accounts/ci")]
+    answers.append(client.delete(URL))
+    assert [answer.status_code for answer in answers] == [403] * 4
+    assert Team.objects.filter(name="cooks").exists()
+    assert not Membership.objects.filter(user=bob).exists()
+
+
 def test_it_names_only_namespaces_that_the_token_sees(tofu, acme, cooks, dora, charlie, olga):
     secret = namespaces.create(name="secret", visibility="private", actor=Viewer(olga))
     for namespace, role in ((acme, Role.READER), (secret, Role.PUBLISHER)):

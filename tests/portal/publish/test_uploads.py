@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.test import Client
+from django.utils import timezone
 
 from apps.portal.frame.form_files import MalformedForm, file_part
 from apps.releases.models import Release, State
@@ -127,6 +128,14 @@ def test_a_ticket_is_worth_one_upload(put):
     again = put()
     assert again.status_code == 404
     assert "ticket" in again.json()["error"]
+
+
+def test_a_ticket_ends_with_its_time(put, time_machine):
+    time_machine.move_to(timezone.now() + settings.UPLOAD_TICKET_LIFETIME)
+    late = put()
+    assert late.status_code == 404
+    assert "expired" in late.json()["error"]
+    assert Release.objects.get().state == State.RECEIVING
 
 
 def test_of_two_uploads_that_were_both_let_in_one_uses_the_ticket(ticket):

@@ -1,0 +1,29 @@
+"""One-line edits, each of which removes a protection that a test must notice."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """`old` occurs once in `file`, and becomes `new`; at least one of `tests` fails then."""
+
+    area: str
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: list[str]
+    database: str = "sqlite"
+
+    def apply(self, folder: Path) -> None:
+        path = folder / self.file
+        text = path.read_text()
+        assert text.count(self.old) == 1, f"{self.file}: {text.count(self.old)} times {self.old!r}, expected once"
+        path.write_text(text.replace(self.old, self.new))
+
+
+def mutations() -> list[Mutation]:
+    tables = tomllib.loads((Path(__file__).parent / "mutations.toml").read_text())
+    return [Mutation(area=area, name=name, **fields) for area, found in tables.items() for name, fields in found.items()]
