@@ -6,13 +6,14 @@ give this to both.
 
 from apps.admin_base import begins  # noqa: F401  # registers the lookup
 from apps.admin_base.autocomplete import Autocompletes, is_key
-from apps.admin_base.base import LarderAdmin, ReadOnlyAdmin
+from apps.admin_base.base import Act, LarderAdmin, ReadOnlyAdmin
 from apps.admin_base.counting import BoundedPaginator, bounded_count, bounded_counts, count_of
 from apps.admin_base.display import badge, digest_prefix, link, moment, portal_link, short, size
 from apps.admin_base.export import export_csv
 from apps.admin_base.filters import SetFilter, WordFilter
 
 __all__ = [
+    "Act",
     "Autocompletes",
     "BoundedPaginator",
     "LarderAdmin",

@@ -1,9 +1,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.options import IS_POPUP_VAR
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, Q, QuerySet
@@ -34,6 +36,18 @@ def address_condition(word: str, namespace: str, name: str) -> Q | None:
     return Q(**{namespace: owner, f"{name}__begins": start}) if slash else None
 
 
+@dataclass(frozen=True, slots=True)
+class Act:
+    """An action of a list and, if it has a `button`, of a row's own page."""
+
+    label: str
+    permission: str
+    run: Callable[[Any, HttpRequest, QuerySet[Any]], HttpResponse | None]  # the admin first
+    button: str = ""
+    # Tells whether to show the button on this row's page; the verb still decides.
+    offered: Callable[[Any], bool] = lambda _row: True
+
+
 class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
     """Fifty rows a page; searches word by word; shows a RegistryError as a message."""
 
@@ -46,8 +60,8 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
     csv_columns: Sequence[str] = ()
     # Columns by which any number of rows is sorted, because an index has that order. The default order is always one.
     indexed_orders: Sequence[str] = ()
-    # Actions that are also buttons on a row's page: name to label.
-    page_actions: Mapping[str, str] = {}
+    # What can be done with rows, by the name that a form sends.
+    acts: Mapping[str, Act] = {}
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LarderChangeList]:  # noqa: ARG002
         return LarderChangeList
@@ -66,9 +80,10 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
             str(row),
         )
 
-    def is_offered(self, action: str, row: M) -> bool:  # noqa: ARG002
-        """Tell whether to show the button on this row's page; the verb still decides."""
-        return True
+    def get_actions(self, request: HttpRequest) -> Any:
+        acts = {} if IS_POPUP_VAR in request.GET else self.acts
+        allowed = {name: act for name, act in acts.items() if request.user.has_perm(act.permission)}
+        return super().get_actions(request) | {name: (act.run, name, act.label) for name, act in allowed.items()}
 
     def search_condition(self, word: str) -> Q:
         """Return the condition for one word of the search box. Called only if `search_fields` shows the box.
@@ -128,9 +143,9 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         return super().render_change_form(request, context, *rest, **more)
 
     def _buttons(self, request: HttpRequest, row: M) -> list[tuple[str, str]]:
-        allowed = self.get_actions(request) if self.page_actions else ()
-        offered = ((name, words) for name, words in self.page_actions.items() if name in allowed)
-        return [(name, words) for name, words in offered if self.is_offered(name, row)]
+        acts = {name: act for name, act in self.acts.items() if act.button}
+        allowed = self.get_actions(request) if acts else ()
+        return [(name, act.button) for name, act in acts.items() if name in allowed and act.offered(row)]
 
     def _act_on_page(self, request: HttpRequest, row: M) -> HttpResponse:
         """Run the list's action on this row alone."""
@@ -140,9 +155,8 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         if name not in dict(self._buttons(request, row)):
             self.message_user(request, "This can no longer be done: check the state below.", messages.WARNING)
             return HttpResponseRedirect(request.get_full_path())
-        actions: Mapping[str, Any] = self.get_actions(request)
-        answer = actions[name][0](self, request, self.get_queryset(request).filter(pk=row.pk))
-        if isinstance(answer, HttpResponse):  # a page that asks for more
+        answer = self.acts[name].run(self, request, self.get_queryset(request).filter(pk=row.pk))
+        if answer is not None:  # a page that asks for more
             return answer
         is_there = self.get_queryset(request).filter(pk=row.pk).exists()
         listed = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")

@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.actors import each
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
-from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, count_of, link
+from apps.admin_base import Act, ReadOnlyAdmin, SetFilter, badge, count_of, link
 from apps.artifacts import gc, uploads
 from apps.artifacts.models import COLLECTED, Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 from apps.lib.addresses import canonical
@@ -57,6 +57,12 @@ def in_repository(word: str, prefix: str = "repository__") -> Q:
     return by_namespace | Q(**{f"{prefix}path__begins": word.lower()})
 
 
+def collect(admin: Any, request: HttpRequest, _queryset: QuerySet[Repository]) -> None:
+    figures = gc.collect(most=MAX_COLLECTING)
+    rest = "" if figures.is_complete else " There is more: the next run continues."
+    admin.message_user(request, f"Removed {figures.sentence}.{rest}", messages.SUCCESS)
+
+
 @admin.register(Repository)
 class RepositoryAdmin(ReadOnlyAdmin[Repository]):
     list_display = ("title", "manifests", "tags", "blobs", "created_by", "created_at")
@@ -67,7 +73,7 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
     search_fields = ("path",)
     search_help_text = "A namespace, an address (acme/vpc/aws), or its beginning."
     fields = ("title", ("manifests", "tags", "blobs"), ("created_by", "created_at"))
-    actions = ["collect"]
+    acts = {"collect": Act("Collect garbage now, in all repositories", "oci.delete_manifest", collect)}
     csv_columns = ("namespace__name", "path", "created_by__username", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Repository]:
@@ -84,15 +90,6 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
 
     def search_condition(self, word: str) -> Q:
         return in_repository(word, "")
-
-    def has_collect_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("oci.delete_manifest")
-
-    @admin.action(permissions=["collect"], description="Collect garbage now, in all repositories")
-    def collect(self, request: HttpRequest, _queryset: QuerySet[Repository]) -> None:
-        figures = gc.collect(most=MAX_COLLECTING)
-        rest = "" if figures.is_complete else " There is more: the next run continues."
-        self.message_user(request, f"Removed {figures.sentence}.{rest}", messages.SUCCESS)
 
     @admin.display(description="repository", ordering="path")
     def title(self, repository: Repository) -> str:
@@ -215,8 +212,14 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
     search_fields = ("user__username",)
     search_help_text = "A repository, or the exact name of a person."
     fields = ("id", "repository_page", ("user", "token"), ("size", "standing"), ("created_at", "expires_at"))
-    actions = ["end"]
-    page_actions = {"end": "End this upload"}
+    acts = {
+        "end": Act(
+            "End selected uploads",
+            "oci.delete_uploadsession",
+            each(lambda session, actor: uploads.end(session, actor=actor), "Ended"),
+            button="End this upload",
+        )
+    }
     csv_columns = (
         "id",
         "repository__namespace__name",
@@ -229,14 +232,6 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
 
     def search_condition(self, word: str) -> Q:
         return Q(user__username=word) | in_repository(word)
-
-    def has_end_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("oci.delete_uploadsession")
-
-    @admin.action(permissions=["end"], description="End selected uploads")
-    def end(self, request: HttpRequest, queryset: QuerySet[UploadSession]) -> None:
-        viewer = actor_of(request)
-        self.apply_verb(request, queryset, lambda session: uploads.end(session, actor=viewer), done="Ended")
 
     @admin.display(description="state", ordering="expires_at")
     def standing(self, session: UploadSession) -> str:

@@ -10,10 +10,18 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.timesince import timesince
 
-from apps.admin_base import ReadOnlyAdmin, badge, link
+from apps.admin_base import Act, ReadOnlyAdmin, badge, link
 from apps.admin_base.base import ACTION_ROWS
 from apps.jobs import queue, targets
 from apps.jobs.models import WORKING, Job, State
+
+
+def _each(verb: Callable[..., None], done: str) -> Callable[[Any, HttpRequest, QuerySet[Job]], None]:
+    def run(admin: Any, request: HttpRequest, queryset: QuerySet[Job]) -> None:
+        named = targets.attach(queryset[: ACTION_ROWS + 1])  # so that a refusal names its release
+        admin.apply_verb(request, named, lambda job: verb(job, request.user.pk), done=done)
+
+    return run
 
 
 @admin.register(Job)
@@ -33,8 +41,22 @@ class JobAdmin(ReadOnlyAdmin[Job]):
         ("request_id", "asked_by"),
         ("created_at", "finished_at"),
     )
-    actions = ["retry", "cancel"]
-    page_actions = {"retry": "Retry", "cancel": "Cancel"}
+    acts = {
+        "retry": Act(
+            "Retry selected jobs",
+            "jobs.retry_job",
+            _each(queue.retry, "Queued again"),
+            button="Retry",
+            offered=lambda job: job.state in (State.FAILED, State.CANCELLED),
+        ),
+        "cancel": Act(
+            "Cancel selected jobs",
+            "jobs.cancel_job",
+            _each(queue.cancel, "Cancelled"),
+            button="Cancel",
+            offered=lambda job: job.state in WORKING,
+        ),
+    }
     csv_columns = (
         "pk",
         "kind",
@@ -64,27 +86,6 @@ class JobAdmin(ReadOnlyAdmin[Job]):
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Job | None:
         job = super().get_object(request, object_id, from_field)
         return targets.attach([job])[0] if job is not None else None
-
-    def has_retry_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("jobs.retry_job")
-
-    def has_cancel_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("jobs.cancel_job")
-
-    def is_offered(self, action: str, row: Job) -> bool:
-        return row.state in (WORKING if action == "cancel" else (State.FAILED, State.CANCELLED))
-
-    @admin.action(permissions=["retry"], description="Retry selected jobs")
-    def retry(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        self._each(request, queryset, queue.retry, "Queued again")
-
-    @admin.action(permissions=["cancel"], description="Cancel selected jobs")
-    def cancel(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        self._each(request, queryset, queue.cancel, "Cancelled")
-
-    def _each(self, request: HttpRequest, queryset: QuerySet[Job], verb: Callable[..., None], done: str) -> None:
-        named = targets.attach(queryset[: ACTION_ROWS + 1])  # so that a refusal names its release
-        self.apply_verb(request, named, lambda job: verb(job, request.user.pk), done=done)
 
     @admin.display(description="job", ordering="kind")
     def title(self, job: Job) -> str:

@@ -10,12 +10,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.accounts.access import gate, staff_roles
-from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.actors import actor_of, each
 from apps.accounts.admin.entry import EntryPage
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.accounts.models import Invitation, Role, User
 from apps.accounts.people import accounts, invitations, service_accounts
-from apps.admin_base import LarderAdmin
+from apps.admin_base import Act, LarderAdmin
 
 ROLE_HELP = (
     "Operator: all admin pages, owner in every namespace, everything that can be undone. Auditor: reads everything, "
@@ -158,8 +158,15 @@ class InvitationAdmin(LarderAdmin[Invitation]):
     search_fields = ("note",)
     search_help_text = "A word of the note."
     autocomplete_fields = ("namespace",)
-    actions = ["revoke"]
-    page_actions = {"revoke": "Revoke"}
+    acts = {
+        "revoke": Act(
+            "Revoke selected invitations",
+            "accounts.change_invitation",
+            each(lambda invitation, actor: invitations.revoke(invitation=invitation, actor=actor), "Revoked"),
+            button="Revoke",
+            offered=lambda invitation: invitation.used_at is None and invitation.revoked_at is None,
+        )
+    }
     csv_columns = (
         "note",
         "namespace__name",
@@ -193,19 +200,6 @@ class InvitationAdmin(LarderAdmin[Invitation]):
         obj.pk = made.pk
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
         self.message_user(request, f"The link, shown only once: {link}", messages.WARNING)
-
-    def is_offered(self, action: str, row: Invitation) -> bool:  # noqa: ARG002
-        return row.used_at is None and row.revoked_at is None
-
-    def has_revoke_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("accounts.change_invitation")
-
-    @admin.action(permissions=["revoke"], description="Revoke selected invitations")
-    def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
-        actor = actor_of(request)
-        self.apply_verb(
-            request, queryset, lambda invitation: invitations.revoke(invitation=invitation, actor=actor), done="Revoked"
-        )
 
     @admin.display(description="for", ordering="note")
     def title(self, invitation: Invitation) -> str:

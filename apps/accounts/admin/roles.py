@@ -8,11 +8,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.accounts import namespace_deletion, namespaces
-from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.actors import actor_of, each
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter, TeamFilter
 from apps.accounts.models import Grant, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts
-from apps.admin_base import Autocompletes, LarderAdmin, count_of, link, portal_link
+from apps.admin_base import Act, Autocompletes, LarderAdmin, count_of, link, portal_link
 from apps.lib.addresses import canonical, check_namespace
 from apps.lib.errors import Invalid
 
@@ -109,7 +109,13 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     search_fields = ("name",)
     search_help_text = "The beginning of a name."
     inlines = (GrantInline,)
-    actions = ("delete_empty",)
+    acts = {
+        "delete_empty": Act(
+            "Delete selected namespaces if empty",
+            namespace_deletion.PERMISSION,
+            each(lambda row, actor: namespace_deletion.delete(namespace=row, actor=actor), "Deleted"),
+        )
+    }
     csv_columns = (
         "name",
         "visibility",
@@ -142,16 +148,6 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
 
     def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
         return False  # the action `delete_empty` does it through the verb
-
-    def has_delete_empty_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(namespace_deletion.PERMISSION)
-
-    @admin.action(permissions=["delete_empty"], description="Delete selected namespaces if empty")
-    def delete_empty(self, request: HttpRequest, queryset: QuerySet[Namespace]) -> None:
-        actor = actor_of(request)
-        self.apply_verb(
-            request, queryset, lambda row: namespace_deletion.delete(namespace=row, actor=actor), done="Deleted"
-        )
 
     def save_model(self, request: HttpRequest, obj: Namespace, _form: Any, change: bool) -> None:  # noqa: FBT001
         actor = actor_of(request)

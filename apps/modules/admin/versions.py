@@ -8,7 +8,7 @@ from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import digest_prefix, is_key, link, short, size
+from apps.admin_base import Act, digest_prefix, is_key, link, short, size
 from apps.admin_base.base import address_condition
 from apps.modules.contents import reinspection
 from apps.modules.lifecycle import ACTIONS
@@ -51,6 +51,13 @@ class CallInline(admin.TabularInline[ModuleCall, ModuleVersion]):
         return False
 
 
+def reinspect(admin: VersionAdmin, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> None:
+    chosen = ModuleVersion.objects.filter(pk__in=first_of(admin, request, queryset))
+    queued = reinspection.request(chosen, actor_id=actor_of(request).user_id)
+    jobs = reverse("admin:jobs_job_changelist", query={"q": reinspection.JOB})
+    admin.message_user(request, format_html('Queued: {}. <a href="{}">See the jobs</a>', queued, jobs))
+
+
 @admin.register(ModuleVersion)
 class ModuleVersionAdmin(VersionAdmin):
     lifecycle = ACTIONS
@@ -83,8 +90,12 @@ class ModuleVersionAdmin(VersionAdmin):
         "file_list",
     )
     inlines = (CallInline,)
-    actions = [*VersionAdmin.actions, "reinspect"]
-    page_actions = {**VersionAdmin.page_actions, "reinspect": "Inspect again"}
+    acts = {
+        **VersionAdmin.acts,
+        "reinspect": Act(
+            "Inspect selected versions again", "modules.reinspect_moduleversion", reinspect, button="Inspect again"
+        ),
+    }
     csv_columns = (
         "module__namespace__name",
         "module__name",
@@ -125,16 +136,6 @@ class ModuleVersionAdmin(VersionAdmin):
         module = row.module
         where = [module.namespace.name, module.name, module.system, row.release.version]
         return reverse("portal:module-version", args=where)
-
-    def has_reinspect_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("modules.reinspect_moduleversion")
-
-    @admin.action(permissions=["reinspect"], description="Inspect selected versions again")
-    def reinspect(self, request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> None:
-        chosen = ModuleVersion.objects.filter(pk__in=first_of(self, request, queryset))
-        queued = reinspection.request(chosen, actor_id=actor_of(request).user_id)
-        jobs = reverse("admin:jobs_job_changelist", query={"q": reinspection.JOB})
-        self.message_user(request, format_html('Queued: {}. <a href="{}">See the jobs</a>', queued, jobs))
 
     # --- Display ------------------------------------------------------------------------------------------------------
 

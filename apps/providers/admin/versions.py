@@ -6,9 +6,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.actors import each
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import count_of, digest_prefix, link, moment, short, size
+from apps.admin_base import Act, count_of, digest_prefix, link, moment, short, size
 from apps.admin_base.base import address_condition
 from apps.providers.lifecycle import ACTIONS
 from apps.providers.models import Package, Provider, ProviderVersion
@@ -54,8 +54,20 @@ class ProviderVersionAdmin(VersionAdmin):
         "verified",
         "package_list",
     )
-    actions = [*VersionAdmin.actions, "resign"]
-    page_actions = {**VersionAdmin.page_actions, "resign": "Sign again"}
+    acts = {
+        **VersionAdmin.acts,
+        "resign": Act(
+            "Sign selected versions again, with the namespace's newest key",
+            resigning.PERMISSION,
+            each(
+                lambda row, viewer: resigning.resign(
+                    viewer=viewer, address=row.provider.address, version=row.release.version
+                ),
+                "Queued",
+            ),
+            button="Sign again",
+        ),
+    }
     csv_columns = (
         "provider__namespace__name",
         "provider__type",
@@ -86,18 +98,6 @@ class ProviderVersionAdmin(VersionAdmin):
         by_digest = Q(sums_digest__begins=digest) | Q(signature_digest__begins=digest) | Q(pk__in=zips)
         by_name = Q(provider__namespace__name=word) | Q(provider__in=Provider.objects.filter(type__begins=word))
         return by_digest | by_name | Q(release__version=word) | Q(key__key_id=word.upper())
-
-    def has_resign_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("providers.resign_providerversion")
-
-    @admin.action(permissions=["resign"], description="Sign selected versions again, with the namespace's newest key")
-    def resign(self, request: HttpRequest, queryset: QuerySet[ProviderVersion]) -> None:
-        viewer = actor_of(request)
-
-        def do(row: ProviderVersion) -> None:
-            resigning.resign(viewer=viewer, address=row.provider.address, version=row.release.version)
-
-        self.apply_verb(request, queryset, do, done="Queued")
 
     def view_on_site(self, row: ProviderVersion) -> str:
         where = [row.provider.namespace.name, row.provider.type, row.release.version]

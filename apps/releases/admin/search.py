@@ -1,10 +1,10 @@
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.db.models import Q
 from django.urls import reverse
 
+from apps.accounts.admin.actors import each
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import ReadOnlyAdmin, link
+from apps.admin_base import Act, ReadOnlyAdmin, link
 from apps.admin_base.base import address_condition
 from apps.releases.catalogue import rebuilding
 from apps.releases.models import SearchDoc
@@ -30,8 +30,14 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
         ("downloads", "published_at"),
     )
     readonly_fields = ("default_release",)
-    actions = ["rebuild"]
-    page_actions = {"rebuild": "Rebuild"}
+    acts = {
+        "rebuild": Act(
+            "Rebuild selected search documents",
+            "releases.rebuild_searchdoc",
+            each(lambda doc, _actor: rebuilding.rebuild(doc), "Rebuilt"),
+            button="Rebuild",
+        )
+    }
     csv_columns = (
         "namespace__name",
         "name",
@@ -49,13 +55,6 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
         if by_address := address_condition(word, "namespace__name", "name"):
             return by_address
         return Q(namespace__name=word) | Q(name__begins=word)
-
-    def has_rebuild_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("releases.rebuild_searchdoc")
-
-    @admin.action(permissions=["rebuild"], description="Rebuild selected search documents")
-    def rebuild(self, request: HttpRequest, queryset: QuerySet[SearchDoc]) -> None:
-        self.apply_verb(request, queryset.select_related("namespace"), rebuilding.rebuild, done="Rebuilt")
 
     @admin.display(description="module or provider", ordering="namespace__name")
     def title(self, doc: SearchDoc) -> str:

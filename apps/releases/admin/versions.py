@@ -1,5 +1,6 @@
 """Shared by the admin pages of module and provider versions: lifecycle actions, and facts about the release."""
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,15 +12,12 @@ from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import PersonFilter
-from apps.admin_base import LarderAdmin, ReadOnlyAdmin, SetFilter, badge, link, moment, portal_link
+from apps.admin_base import Act, LarderAdmin, ReadOnlyAdmin, SetFilter, badge, link, moment, portal_link
 from apps.admin_base.base import ACTION_ROWS
 from apps.releases.admin.releases import standing_badge
 from apps.releases.lifecycle import actions as permissions
 from apps.releases.lifecycle import verbs
 from apps.releases.lifecycle.actions import VersionActions
-
-# Those that depend on the state of the version.
-VERBS = ("deprecate", "yank", "quarantine", "restore")
 
 
 class PublisherFilter(PersonFilter):
@@ -54,88 +52,71 @@ def first_of(admin: LarderAdmin[Any], request: HttpRequest, queryset: QuerySet[A
     return keys[:ACTION_ROWS]
 
 
-class VersionAdmin(ReadOnlyAdmin[Any]):
-    """Published versions, which nobody edits (D5). Actions that need a reason lead to the portal's pages."""
+def _ask(act: str) -> Callable[[Any, HttpRequest, QuerySet[Any]], HttpResponse | None]:
+    """Lead to the page of the portal that asks for the reason, and returns here."""
 
-    lifecycle: VersionActions[Any]
-    actions = ["deprecate", "yank", "quarantine", "restore", "purge", "verify"]
-    page_actions = {
-        "deprecate": "Deprecate…",
-        "yank": "Yank…",
-        "quarantine": "Quarantine…",
-        "restore": "Restore…",
-        "purge": "Purge…",
-        "verify": "Verify the stored bytes",
-    }
-
-    def is_offered(self, action: str, row: Any) -> bool:
-        return verbs.obstacle_to(action, row.release) is None if action in VERBS else True
-
-    def view_on_site(self, row: Any) -> str:
-        raise NotImplementedError
-
-    def has_deprecate_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(permissions.DEPRECATE)
-
-    def has_yank_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(permissions.YANK)
-
-    def has_quarantine_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(permissions.QUARANTINE)
-
-    def has_restore_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(permissions.RESTORE)
-
-    def has_purge_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(permissions.PURGE)
-
-    def has_verify_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(permissions.VERIFY)
-
-    def _at_portal(self, request: HttpRequest, queryset: QuerySet[Any], act: str) -> HttpResponse | None:
-        """The page of the portal that asks for the reason, and returns here."""
+    def run(admin: LarderAdmin[Any], request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         releases = queryset.order_by("pk").values_list("release", flat=True)
-        keys = ",".join(map(str, releases.filter(pk__in=first_of(self, request, queryset))))
+        keys = ",".join(map(str, releases.filter(pk__in=first_of(admin, request, queryset))))
         if not keys:
-            self.message_user(request, "This list no longer has the selected versions.", messages.ERROR)
+            admin.message_user(request, "This list no longer has the selected versions.", messages.ERROR)
             return None
         query = {"next": request.get_full_path()}
         return HttpResponseRedirect(reverse("portal:lifecycle-several", args=[act, keys], query=query))
 
-    @admin.action(permissions=["deprecate"], description="Deprecate selected versions…")
-    def deprecate(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        return self._at_portal(request, queryset, "deprecate")
+    return run
 
-    @admin.action(permissions=["yank"], description="Yank selected versions…")
-    def yank(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        return self._at_portal(request, queryset, "yank")
 
-    @admin.action(permissions=["quarantine"], description="Quarantine selected versions…")
-    def quarantine(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        return self._at_portal(request, queryset, "quarantine")
+def _purge(admin: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+    rows = list(queryset[:2])
+    if len(rows) != 1:
+        admin.message_user(request, "Select exactly one version to purge.", messages.ERROR)
+        return None
+    listed = reverse(f"admin:{admin.opts.app_label}_{admin.opts.model_name}_changelist")
+    return HttpResponseRedirect(f"{admin.view_on_site(rows[0])}/lifecycle/purge?{urlencode({'next': listed})}")
 
-    @admin.action(permissions=["restore"], description="Restore selected versions…")
-    def restore(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        return self._at_portal(request, queryset, "restore")
 
-    @admin.action(permissions=["purge"], description="Purge the selected version…")
-    def purge(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        rows = list(queryset[:2])
-        if len(rows) != 1:
-            self.message_user(request, "Select exactly one version to purge.", messages.ERROR)
-            return None
-        listed = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-        return HttpResponseRedirect(f"{self.view_on_site(rows[0])}/lifecycle/purge?{urlencode({'next': listed})}")
+def _verify(admin: "VersionAdmin", request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    viewer, lifecycle = actor_of(request), admin.lifecycle
 
-    @admin.action(permissions=["verify"], description="Verify the stored bytes of selected versions")
-    def verify(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        viewer = actor_of(request)
+    def do(row: Any) -> None:
+        lifecycle.verify(viewer=viewer, address=lifecycle.address_of(row.release), version=row.release.version)
 
-        def do(row: Any) -> None:
-            address = self.lifecycle.address_of(row.release)
-            self.lifecycle.verify(viewer=viewer, address=address, version=row.release.version)
+    admin.apply_verb(request, queryset, do, done="Queued")
 
-        self.apply_verb(request, queryset, do, done="Queued")
+
+def _reasoned(verb: str, permission: str) -> Act:
+    """Declare a verb that needs a reason and depends on the state of the version."""
+    label = verb.capitalize()
+    return Act(
+        f"{label} selected versions…",
+        permission,
+        _ask(verb),
+        button=f"{label}…",
+        offered=lambda row: verbs.obstacle_to(verb, row.release) is None,
+    )
+
+
+class VersionAdmin(ReadOnlyAdmin[Any]):
+    """Published versions, which nobody edits (D5). Actions that need a reason lead to the portal's pages."""
+
+    lifecycle: VersionActions[Any]
+    acts = {
+        "deprecate": _reasoned("deprecate", permissions.DEPRECATE),
+        "yank": _reasoned("yank", permissions.YANK),
+        "quarantine": _reasoned("quarantine", permissions.QUARANTINE),
+        "restore": _reasoned("restore", permissions.RESTORE),
+        "purge": Act("Purge the selected version…", permissions.PURGE, _purge, button="Purge…"),
+        "verify": Act(
+            "Verify the stored bytes of selected versions",
+            permissions.VERIFY,
+            _verify,
+            button="Verify the stored bytes",
+        ),
+    }
+
+    def view_on_site(self, row: Any) -> str:
+        raise NotImplementedError
 
     # --- What is shown ------------------------------------------------------------------------------------------------
 
