@@ -8,7 +8,7 @@ from apps.admin_base import begins  # noqa: F401  # registers the lookup
 from apps.admin_base.autocomplete import Autocompletes, is_key
 from apps.admin_base.base import Act, LarderAdmin, ReadOnlyAdmin
 from apps.admin_base.counting import BoundedPaginator, bounded_count, bounded_counts, count_of
-from apps.admin_base.display import badge, digest_prefix, link, moment, portal_link, short, size
+from apps.admin_base.display import Column, badge, digest_prefix, link, moment, row_link, short, size
 from apps.admin_base.export import export_csv
 from apps.admin_base.filters import SetFilter, WordFilter
 
@@ -16,6 +16,7 @@ __all__ = [
     "Act",
     "Autocompletes",
     "BoundedPaginator",
+    "Column",
     "LarderAdmin",
     "ReadOnlyAdmin",
     "SetFilter",
@@ -29,7 +30,7 @@ __all__ = [
     "is_key",
     "link",
     "moment",
-    "portal_link",
+    "row_link",
     "short",
     "size",
 ]

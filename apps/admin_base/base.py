@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from apps.admin_base.autocomplete import Autocompletes, is_key
 from apps.admin_base.counting import BoundedPaginator
-from apps.admin_base.display import as_column
+from apps.admin_base.display import as_column, portal_link
 from apps.admin_base.listing import LarderChangeList, searched
 from apps.lib.errors import RegistryError
 
@@ -84,6 +84,10 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         acts = {} if IS_POPUP_VAR in request.GET else self.acts
         allowed = {name: act for name, act in acts.items() if request.user.has_perm(act.permission)}
         return super().get_actions(request) | {name: (act.run, name, act.label) for name, act in allowed.items()}
+
+    @admin.display(description="page")
+    def page(self, row: M) -> SafeString:
+        return portal_link(self.get_view_on_site_url(row) or "", row)
 
     def search_condition(self, word: str) -> Q:
         """Return the condition for one word of the search box. Called only if `search_fields` shows the box.

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 
 from apps.accounts.admin.actors import each
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
-from apps.admin_base import Act, ReadOnlyAdmin, SetFilter, badge, count_of, link
+from apps.admin_base import Act, Column, ReadOnlyAdmin, SetFilter, badge, count_of, link, row_link
 from apps.artifacts import gc, uploads
 from apps.artifacts.models import COLLECTED, Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 from apps.lib.addresses import canonical
@@ -91,21 +91,14 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
     def search_condition(self, word: str) -> Q:
         return in_repository(word, "")
 
-    @admin.display(description="repository", ordering="path")
-    def title(self, repository: Repository) -> str:
-        return str(repository)
-
-    @admin.display(description="manifests", ordering="manifest_count")
-    def manifests(self, repository: Any) -> str:
-        return _counted(repository, Manifest, repository.manifest_count)
-
-    @admin.display(description="tags", ordering="tag_count")
-    def tags(self, repository: Any) -> str:
-        return _counted(repository, Tag, repository.tag_count)
-
-    @admin.display(description="blobs", ordering="blob_count")
-    def blobs(self, repository: Any) -> int:
-        return int(repository.blob_count)
+    title = Column("repository", str, order="path")
+    manifests = Column(
+        "manifests",
+        lambda repository: _counted(repository, Manifest, repository.manifest_count),
+        order="manifest_count",
+    )
+    tags = Column("tags", lambda repository: _counted(repository, Tag, repository.tag_count), order="tag_count")
+    blobs = Column("blobs", "blob_count", order="blob_count")
 
 
 @admin.register(Manifest)
@@ -146,21 +139,10 @@ class ManifestAdmin(ReadOnlyAdmin[Manifest]):
         by_digest = Q(digest__begins=digest) | Q(subject__begins=digest)
         return by_digest | Q(artifact_type=word) | in_repository(word)
 
-    @admin.display(description="digest", ordering="digest")
-    def title(self, manifest: Manifest) -> str:
-        return _short(manifest.digest)
-
-    @admin.display(description="type", ordering="artifact_type")
-    def kind(self, manifest: Manifest) -> str:
-        return manifest.artifact_type or manifest.media_type
-
-    @admin.display(description="tags", ordering="tags_found")
-    def tag_count(self, manifest: Any) -> int:
-        return int(manifest.tags_found)
-
-    @admin.display(description="repository")
-    def repository_page(self, manifest: Manifest) -> str:
-        return _repository_link(manifest.repository)
+    title = Column("digest", lambda manifest: _short(manifest.digest), order="digest")
+    kind = Column("type", lambda manifest: manifest.artifact_type or manifest.media_type, order="artifact_type")
+    tag_count = Column("tags", "tags_found", order="tags_found")
+    repository_page = Column("repository", lambda manifest: row_link(manifest.repository))
 
     @admin.display(description="document")
     def document(self, manifest: Manifest) -> str:
@@ -193,13 +175,11 @@ class TagAdmin(ReadOnlyAdmin[Tag]):
     def search_condition(self, word: str) -> Q:
         return Q(name__begins=word) | in_repository(word)
 
-    @admin.display(description="manifest")
-    def leads_to(self, tag: Tag) -> str:
-        return link(reverse("admin:oci_manifest_change", args=[tag.manifest_id]), _short(tag.manifest.digest))
-
-    @admin.display(description="repository")
-    def repository_page(self, tag: Tag) -> str:
-        return _repository_link(tag.repository)
+    leads_to = Column(
+        "manifest",
+        lambda tag: link(reverse("admin:oci_manifest_change", args=[tag.manifest_id]), _short(tag.manifest.digest)),
+    )
+    repository_page = Column("repository", lambda tag: row_link(tag.repository))
 
 
 @admin.register(UploadSession)
@@ -241,9 +221,7 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
         is_coming = session.lease_until is not None and session.lease_until > now
         return badge("coming" if is_coming else "waiting")
 
-    @admin.display(description="repository")
-    def repository_page(self, session: UploadSession) -> str:
-        return _repository_link(session.repository)
+    repository_page = Column("repository", lambda session: row_link(session.repository))
 
 
 @admin.register(Collection)
@@ -254,10 +232,6 @@ class CollectionAdmin(ReadOnlyAdmin[Collection]):
     ordering = ("-begun_at", "-pk")
     fields = (("begun_at", "seconds", "is_complete"), *COLLECTED)
     csv_columns = ("begun_at", "seconds", "is_complete", *COLLECTED)
-
-
-def _repository_link(repository: Repository) -> str:
-    return link(reverse("admin:oci_repository_change", args=[repository.pk]), repository)
 
 
 def _counted(repository: Repository, model: type[Manifest] | type[Tag], count: int) -> str:

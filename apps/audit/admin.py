@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from apps.admin_base import ReadOnlyAdmin
+from apps.admin_base import Column, ReadOnlyAdmin
 from apps.admin_base.filters import SUGGESTED, WordFilter
 from apps.audit.models import AuditEvent
 from apps.audit.reading import about, people, with_actors
@@ -78,15 +78,15 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
             return "Larder"
         return event.actor_name or f"account {event.actor_id}, erased"
 
-    @admin.display(description="subject", ordering="subject")
-    def about(self, event: Any) -> str:
-        return f"{event.subject_name} ({event.subject})" if event.subject_name else event.subject
+    about = Column(
+        "subject",
+        lambda event: f"{event.subject_name} ({event.subject})" if event.subject_name else event.subject,
+        order="subject",
+    )
 
     @admin.display(description="request id", ordering="request_id")
     def request(self, event: AuditEvent) -> str:
         shown = event.request_id[:REQUEST_ID_SHOWN]
         return format_html('<code title="{}">{}</code>', event.request_id, shown) if shown else "-"
 
-    @admin.display(description="from address")
-    def from_address(self, event: AuditEvent) -> str:
-        return event.address or "-"
+    from_address = Column("from address", lambda event: event.address or "-")

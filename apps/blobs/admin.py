@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from apps.admin_base import ReadOnlyAdmin, badge, digest_prefix, short
+from apps.admin_base import Column, ReadOnlyAdmin, badge, digest_prefix, short
 from apps.blobs.models import Blob, Problem
 
 
@@ -42,13 +42,8 @@ class BlobAdmin(ReadOnlyAdmin[Blob]):
     def search_condition(self, word: str) -> Q:
         return Q(digest__begins=digest_prefix(word))
 
-    @admin.display(description="sha256", ordering="digest")
-    def short_digest(self, blob: Blob) -> str:
-        return short(blob.digest)
-
-    @admin.display(description="state", ordering="state")
-    def state_badge(self, blob: Blob) -> str:
-        return badge(blob.state)
+    short_digest = Column("sha256", lambda blob: short(blob.digest), order="digest")
+    state_badge = Column("state", lambda blob: badge(blob.state), order="state")
 
     @admin.display(description="storage check", empty_value="-", ordering="problem")
     def problem_badge(self, blob: Blob) -> str | None:

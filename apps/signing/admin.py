@@ -16,7 +16,7 @@ from django.utils.html import format_html
 
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import Act, ReadOnlyAdmin, badge, moment, portal_link
+from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, moment
 from apps.admin_base.base import ACTION_ROWS
 from apps.signing import keys
 from apps.signing.models import SigningKey, State
@@ -180,26 +180,16 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
 
     # --- What is shown ------------------------------------------------------------------------------------------------
 
-    @admin.display(description="key", ordering="fingerprint")
-    def title(self, key: SigningKey) -> str:
-        return str(key)
-
-    @admin.display(description="state", ordering="state")
-    def state_badge(self, key: SigningKey) -> str:
-        return badge("expired" if key.state == State.ACTIVE and key.is_expired else key.state)
+    title = Column("key", str, order="fingerprint")
+    state_badge = Column(
+        "state",
+        lambda key: badge("expired" if key.state == State.ACTIVE and key.is_expired else key.state),
+        order="state",
+    )
 
     @admin.display(description="expires", ordering="expires_at")
     def ends(self, key: SigningKey) -> str:
         return moment(key.expires_at) if key.expires_at else ("-" if key.state == State.PENDING else "never")
 
-    @admin.display(description="releases signed", ordering="release_count")
-    def releases(self, key: Any) -> int:
-        return int(key.release_count)
-
-    @admin.display(description="public key")
-    def public_key(self, key: SigningKey) -> str:
-        return format_html("<pre>{}</pre>", key.armor) if key.armor else "-"
-
-    @admin.display(description="page")
-    def page(self, key: SigningKey) -> str:
-        return portal_link(self.view_on_site(key), key)
+    releases = Column("releases signed", "release_count", order="release_count")
+    public_key = Column("public key", lambda key: format_html("<pre>{}</pre>", key.armor) if key.armor else "-")

@@ -15,7 +15,7 @@ from apps.accounts.admin.entry import EntryPage
 from apps.accounts.admin.filters import NamespaceFilter
 from apps.accounts.models import Invitation, Role, User
 from apps.accounts.people import accounts, invitations, service_accounts
-from apps.admin_base import Act, LarderAdmin
+from apps.admin_base import Act, Column, LarderAdmin
 
 ROLE_HELP = (
     "Operator: all admin pages, owner in every namespace, everything that can be undone. Auditor: reads everything, "
@@ -126,13 +126,8 @@ class UserAdmin(EntryPage):
     def save_related(self, _request: HttpRequest, _form: Any, _formsets: Any, _change: bool) -> None:  # noqa: FBT001
         """Do nothing: the verb has saved the permissions."""
 
-    @admin.display(description="warning", ordering="warning")
-    def warning(self, user: Any) -> str:
-        return user.warning or "-"
-
-    @admin.display(description="role", ordering="shown_role")
-    def role(self, user: Any) -> str:
-        return user.shown_role or "-"
+    warning = Column("warning", lambda user: user.warning or "-", order="warning")
+    role = Column("role", lambda user: user.shown_role or "-", order="shown_role")
 
 
 class InvitationForm(forms.ModelForm[Invitation]):
@@ -201,9 +196,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
         self.message_user(request, f"The link, shown only once: {link}", messages.WARNING)
 
-    @admin.display(description="for", ordering="note")
-    def title(self, invitation: Invitation) -> str:
-        return str(invitation)
+    title = Column("for", str, order="note")
 
     @admin.display(description="state")
     def state(self, invitation: Invitation) -> str:

@@ -12,7 +12,7 @@ from apps.accounts.admin.actors import actor_of, each
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter, TeamFilter
 from apps.accounts.models import Grant, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts
-from apps.admin_base import Act, Autocompletes, LarderAdmin, count_of, link, portal_link
+from apps.admin_base import Act, Autocompletes, Column, LarderAdmin, count_of, link
 from apps.lib.addresses import canonical, check_namespace
 from apps.lib.errors import Invalid
 
@@ -169,17 +169,11 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         for grant in formset.deleted_objects:
             namespaces.withdraw(grant=grant, actor=actor)
 
-    @admin.display(description="people and teams", ordering="grantee_count")
-    def grantees(self, namespace: Any) -> int:
-        return int(namespace.grantee_count)
-
-    @admin.display(description="usage")
-    def usage(self, namespace: Namespace) -> str:
-        return link(reverse("portal:namespace-usage", args=[namespace.name]), "See the usage of its quota")
-
-    @admin.display(description="page")
-    def page(self, namespace: Namespace) -> str:
-        return portal_link(self.view_on_site(namespace), namespace)
+    grantees = Column("people and teams", "grantee_count", order="grantee_count")
+    usage = Column(
+        "usage",
+        lambda namespace: link(reverse("portal:namespace-usage", args=[namespace.name]), "See the usage of its quota"),
+    )
 
 
 @admin.register(Grant)

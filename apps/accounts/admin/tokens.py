@@ -9,7 +9,7 @@ from apps.accounts.admin.actors import actor_of, each
 from apps.accounts.admin.filters import PersonFilter
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken
-from apps.admin_base import Act, ReadOnlyAdmin
+from apps.admin_base import Act, Column, ReadOnlyAdmin
 
 
 class EarlierRulesFilter(admin.SimpleListFilter):
@@ -99,6 +99,6 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     def search_condition(self, word: str) -> Q:
         return Q(start__begins=word) | Q(user__username__begins=word)
 
-    @admin.display(description="created, and not ended")
-    def created(self, token: ApiToken) -> str:
-        return ", ".join(str(one) for one in creations.creations_of(token)) or "-"
+    created = Column(
+        "created, and not ended", lambda token: ", ".join(str(one) for one in creations.creations_of(token)) or "-"
+    )

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import ReadOnlyAdmin, badge, count_of, portal_link, size
+from apps.admin_base import Column, ReadOnlyAdmin, badge, count_of, size
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.admin.releases import standing_badge
 from apps.releases.models import Kind, SearchDoc
@@ -64,25 +64,10 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
     def view_on_site(self, module: Module) -> str:
         return reverse("portal:module", args=[module.namespace.name, module.name, module.system])
 
-    @admin.display(description="module", ordering="namespace__name")
-    def title(self, module: Module) -> str:
-        return str(module)
-
-    @admin.display(description="latest", ordering="latest")
-    def latest(self, module: Any) -> str:
-        return module.latest or "-"
-
-    @admin.display(description="versions", ordering="version_count")
-    def versions(self, module: Any) -> int:
-        return int(module.version_count)
-
-    @admin.display(description="downloads", ordering="downloads")
-    def downloads(self, module: Any) -> int:
-        return int(module.downloads or 0)
-
-    @admin.display(description="page")
-    def page(self, module: Module) -> str:
-        return portal_link(self.view_on_site(module), module)
+    title = Column("module", str, order="namespace__name")
+    latest = Column("latest", lambda module: module.latest or "-", order="latest")
+    versions = Column("versions", "version_count", order="version_count")
+    downloads = Column("downloads", lambda module: int(module.downloads or 0), order="downloads")
 
     @admin.display(description="versions")
     def newest(self, module: Any) -> str:

@@ -8,7 +8,7 @@ from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import Act, digest_prefix, is_key, link, short, size
+from apps.admin_base import Act, Column, digest_prefix, is_key, row_link, short, size
 from apps.admin_base.base import address_condition
 from apps.modules.contents import reinspection
 from apps.modules.lifecycle import ACTIONS
@@ -139,33 +139,13 @@ class ModuleVersionAdmin(VersionAdmin):
 
     # --- Display ------------------------------------------------------------------------------------------------------
 
-    @admin.display(description="size", ordering="release__size")
-    def size(self, row: ModuleVersion) -> str:
-        return size(row.release.size)
-
-    @admin.display(description="sha256", ordering="release__digest")
-    def sha256(self, row: ModuleVersion) -> str:
-        return short(row.release.digest)
-
-    @admin.display(description="stored sha256")
-    def digest(self, row: ModuleVersion) -> str:
-        return row.release.digest
-
-    @admin.display(description="in storage")
-    def in_storage(self, row: ModuleVersion) -> str:
-        return stored_now(row.release)
-
-    @admin.display(description="uploaded sha256")
-    def uploaded_digest(self, row: ModuleVersion) -> str:
-        return row.release.uploaded_digest
-
-    @admin.display(description="uploaded size")
-    def uploaded_size(self, row: ModuleVersion) -> str:
-        return size(row.release.uploaded_size)
-
-    @admin.display(description="module")
-    def module_page(self, row: ModuleVersion) -> str:
-        return link(reverse("admin:modules_module_change", args=[row.module_id]), row.module)
+    size = Column("size", lambda row: size(row.release.size), order="release__size")
+    sha256 = Column("sha256", lambda row: short(row.release.digest), order="release__digest")
+    digest = Column("stored sha256", "release.digest")
+    in_storage = Column("in storage", lambda row: stored_now(row.release))
+    uploaded_digest = Column("uploaded sha256", "release.uploaded_digest")
+    uploaded_size = Column("uploaded size", lambda row: size(row.release.uploaded_size))
+    module_page = Column("module", lambda row: row_link(row.module))
 
     @admin.display(description="units")
     def units(self, row: ModuleVersion) -> str:

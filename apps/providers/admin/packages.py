@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import ReadOnlyAdmin, WordFilter, digest_prefix, link, short
+from apps.admin_base import Column, ReadOnlyAdmin, WordFilter, digest_prefix, link, short
 from apps.admin_base.base import address_condition
 from apps.lib.packages.names import ARCHITECTURES, SYSTEMS
 from apps.providers.models import Package
@@ -72,19 +72,14 @@ class PackageAdmin(ReadOnlyAdmin[Package]):
         release = package.version.release
         return reverse("portal:provider-version", args=[release.namespace.name, release.name, release.version])
 
-    @admin.display(description="platform", ordering="os")
-    def platform(self, package: Package) -> str:
-        return package.platform
+    platform = Column("platform", "platform", order="os")
 
     @admin.display(description="version", ordering="version__release__version")
     def version_page(self, package: Package) -> str:
         url = reverse("admin:providers_providerversion_change", args=[package.version_id])
         return link(url, package.version.release)
 
-    @admin.display(description="sha256", ordering="digest")
-    def sha256(self, package: Package) -> str:
-        return short(package.digest)
-
-    @admin.display(description="lifecycle", ordering="version__release__lifecycle")
-    def standing(self, package: Package) -> str:
-        return standing_badge(package.version.release)
+    sha256 = Column("sha256", lambda package: short(package.digest), order="digest")
+    standing = Column(
+        "lifecycle", lambda package: standing_badge(package.version.release), order="version__release__lifecycle"
+    )

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import ReadOnlyAdmin, count_of, portal_link
+from apps.admin_base import Column, ReadOnlyAdmin, count_of
 from apps.admin_base.base import address_condition
 from apps.providers.models import Provider, ProviderVersion
 from apps.releases.admin.releases import standing_badge
@@ -44,21 +44,9 @@ class ProviderAdmin(ReadOnlyAdmin[Provider]):
     def view_on_site(self, provider: Provider) -> str:
         return reverse("portal:provider", args=[provider.namespace.name, provider.type])
 
-    @admin.display(description="provider", ordering="namespace__name")
-    def title(self, provider: Provider) -> str:
-        return str(provider)
-
-    @admin.display(description="latest", ordering="latest")
-    def latest(self, provider: Any) -> str:
-        return provider.latest or "-"
-
-    @admin.display(description="versions", ordering="version_count")
-    def versions(self, provider: Any) -> int:
-        return int(provider.version_count)
-
-    @admin.display(description="page")
-    def page(self, provider: Provider) -> str:
-        return portal_link(self.view_on_site(provider), provider)
+    title = Column("provider", str, order="namespace__name")
+    latest = Column("latest", lambda provider: provider.latest or "-", order="latest")
+    versions = Column("versions", "version_count", order="version_count")
 
     @admin.display(description="versions")
     def newest(self, provider: Any) -> str:

@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import OuterRef, Q, QuerySet
 from django.http import HttpRequest
@@ -8,7 +6,7 @@ from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.actors import each
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import Act, count_of, digest_prefix, link, moment, short, size
+from apps.admin_base import Act, Column, count_of, digest_prefix, moment, row_link, short, size
 from apps.admin_base.base import address_condition
 from apps.providers.lifecycle import ACTIONS
 from apps.providers.models import Package, Provider, ProviderVersion
@@ -103,21 +101,10 @@ class ProviderVersionAdmin(VersionAdmin):
         where = [row.provider.namespace.name, row.provider.type, row.release.version]
         return reverse("portal:provider-version", args=where)
 
-    @admin.display(description="key", ordering="key__key_id")
-    def key_page(self, row: ProviderVersion) -> str:
-        return link(reverse("admin:signing_signingkey_change", args=[row.key_id]), row.key)
-
-    @admin.display(description="packages", ordering="package_count")
-    def packages(self, row: Any) -> int:
-        return int(row.package_count)
-
-    @admin.display(description="SHA256SUMS", ordering="sums_digest")
-    def sums(self, row: ProviderVersion) -> str:
-        return short(row.sums_digest)
-
-    @admin.display(description="provider")
-    def provider_page(self, row: ProviderVersion) -> str:
-        return link(reverse("admin:providers_provider_change", args=[row.provider_id]), row.provider)
+    key_page = Column("key", lambda row: row_link(row.key), order="key__key_id")
+    packages = Column("packages", "package_count", order="package_count")
+    sums = Column("SHA256SUMS", lambda row: short(row.sums_digest), order="sums_digest")
+    provider_page = Column("provider", lambda row: row_link(row.provider))
 
     @admin.display(description="packages")
     def package_list(self, row: ProviderVersion) -> str:

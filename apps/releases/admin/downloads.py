@@ -1,9 +1,8 @@
 from django.contrib import admin
 from django.db.models import Q
-from django.urls import reverse
 
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import ReadOnlyAdmin, link
+from apps.admin_base import Column, ReadOnlyAdmin, row_link
 from apps.admin_base.base import address_condition
 from apps.releases.models import DownloadCount
 
@@ -32,10 +31,5 @@ class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
             return by_address
         return Q(release__namespace__name=word) | Q(release__name__begins=word) | Q(release__version=word)
 
-    @admin.display(description="release", ordering="release__name")
-    def title(self, row: DownloadCount) -> str:
-        return str(row.release)
-
-    @admin.display(description="release")
-    def release_page(self, row: DownloadCount) -> str:
-        return link(reverse("admin:releases_release_change", args=[row.release_id]), row.release)
+    title = Column("release", lambda row: str(row.release), order="release__name")
+    release_page = Column("release", lambda row: row_link(row.release))

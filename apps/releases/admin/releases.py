@@ -10,7 +10,7 @@ from django.utils.html import format_html, format_html_join
 from apps.accounts.access import gate
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
-from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, digest_prefix, portal_link, short
+from apps.admin_base import Column, ReadOnlyAdmin, SetFilter, badge, digest_prefix, short
 from apps.admin_base import size as shown_size
 from apps.admin_base.base import address_condition
 from apps.blobs import store
@@ -27,6 +27,31 @@ class QuarantineFilter(SetFilter):
     parameter_name = "quarantined"
     path = "quarantined_at"
     words = ("In quarantine", "Not in quarantine")
+
+
+def standing_badge(release: Release) -> str:
+    """Show a quarantine, else the lifecycle; "-" for a release that is not published."""
+    if release.quarantined_at is not None:
+        return badge("quarantined")
+    return badge(release.lifecycle) if release.state == State.PUBLISHED else "-"
+
+
+def stored_now(release: Release) -> str:
+    """Ask storage whether it has the bytes now."""
+    if release.state != State.PUBLISHED:
+        return "not published"
+    try:
+        size = store.size_of(release.digest)
+    except store.StorageUnavailable:
+        return "storage does not answer"
+    if size is None:
+        return "missing"
+    return f"yes, {shown_size(size)}" if size == release.size else f"{size:,} bytes, expected {release.size:,}"
+
+
+def _sentences(pairs: Any) -> str:
+    lines = format_html_join("", "<li><code>{}</code> {}</li>", pairs)
+    return format_html("<ul>{}</ul>", lines) if lines else "none"
 
 
 @admin.register(Release)
@@ -131,64 +156,18 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     def view_on_site(self, release: Release) -> str:
         return reverse("portal:release", args=[release.public_id])
 
-    @admin.display(description="release", ordering="namespace__name")
-    def title(self, release: Release) -> str:
-        return str(release)
+    title = Column("release", str, order="namespace__name")
+    state_badge = Column("state", lambda release: badge(release.state), order="state")
+    standing = Column("lifecycle", standing_badge, order="lifecycle")
+    stored = Column("stored sha256", lambda release: short(release.digest), order="digest")
 
-    @admin.display(description="state", ordering="state")
-    def state_badge(self, release: Release) -> str:
-        return badge(release.state)
-
-    @admin.display(description="lifecycle", ordering="lifecycle")
-    def standing(self, release: Release) -> str:
-        return standing_badge(release)
-
-    @admin.display(description="stored sha256", ordering="digest")
-    def stored(self, release: Release) -> str:
-        return short(release.digest)
-
-    @admin.display(description="page")
-    def page(self, release: Release) -> str:
-        return portal_link(self.view_on_site(release), release)
-
-    @admin.display(description="reasons")
-    def why(self, release: Release) -> str:
-        return _sentences((reason.code, reason.sentence) for reason in release.refusals())
-
-    @admin.display(description="questions")
-    def asked(self, release: Release) -> str:
-        return _sentences((question["code"], question["found"]) for question in release.questions)
-
-    @admin.display(description="in storage")
-    def in_storage(self, release: Release) -> str:
-        return stored_now(release)
+    why = Column("reasons", lambda release: _sentences((reason.code, reason.sentence) for reason in release.refusals()))
+    asked = Column(
+        "questions", lambda release: _sentences((question["code"], question["found"]) for question in release.questions)
+    )
+    in_storage = Column("in storage", stored_now)
 
 
 def _may_open(request: HttpRequest) -> bool:
     """Tell whether the viewer may open the portal's page, which is for publishers; auditors see everything here."""
     return gate.operates(actor_of(request))
-
-
-def standing_badge(release: Release) -> str:
-    """Show a quarantine, else the lifecycle; "-" for a release that is not published."""
-    if release.quarantined_at is not None:
-        return badge("quarantined")
-    return badge(release.lifecycle) if release.state == State.PUBLISHED else "-"
-
-
-def stored_now(release: Release) -> str:
-    """Ask storage whether it has the bytes now."""
-    if release.state != State.PUBLISHED:
-        return "not published"
-    try:
-        size = store.size_of(release.digest)
-    except store.StorageUnavailable:
-        return "storage does not answer"
-    if size is None:
-        return "missing"
-    return f"yes, {shown_size(size)}" if size == release.size else f"{size:,} bytes, expected {release.size:,}"
-
-
-def _sentences(pairs: Any) -> str:
-    lines = format_html_join("", "<li><code>{}</code> {}</li>", pairs)
-    return format_html("<ul>{}</ul>", lines) if lines else "none"

@@ -1,10 +1,9 @@
 from django.contrib import admin
 from django.db.models import Q
-from django.urls import reverse
 
 from apps.accounts.admin.actors import each
 from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import Act, ReadOnlyAdmin, link
+from apps.admin_base import Act, Column, ReadOnlyAdmin, row_link
 from apps.admin_base.base import address_condition
 from apps.releases.catalogue import rebuilding
 from apps.releases.models import SearchDoc
@@ -56,10 +55,5 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
             return by_address
         return Q(namespace__name=word) | Q(name__begins=word)
 
-    @admin.display(description="module or provider", ordering="namespace__name")
-    def title(self, doc: SearchDoc) -> str:
-        return str(doc)
-
-    @admin.display(description="release")
-    def default_release(self, doc: SearchDoc) -> str:
-        return link(reverse("admin:releases_release_change", args=[doc.release_id]), doc.release)
+    title = Column("module or provider", str, order="namespace__name")
+    default_release = Column("release", lambda doc: row_link(doc.release))

@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import PersonFilter
-from apps.admin_base import Act, LarderAdmin, ReadOnlyAdmin, SetFilter, badge, link, moment, portal_link
+from apps.admin_base import Act, Column, LarderAdmin, ReadOnlyAdmin, SetFilter, badge, moment, row_link
 from apps.admin_base.base import ACTION_ROWS
 from apps.releases.admin.releases import standing_badge
 from apps.releases.lifecycle import actions as permissions
@@ -120,9 +120,7 @@ class VersionAdmin(ReadOnlyAdmin[Any]):
 
     # --- What is shown ------------------------------------------------------------------------------------------------
 
-    @admin.display(description="version", ordering="release__namespace__name")
-    def title(self, row: Any) -> str:
-        return str(row.release)
+    title = Column("version", lambda row: str(row.release), order="release__namespace__name")
 
     @admin.display(description="lifecycle", ordering="release__lifecycle")
     def standing(self, row: Any) -> str:
@@ -130,29 +128,12 @@ class VersionAdmin(ReadOnlyAdmin[Any]):
         unsound = badge(row.release.verified_as) if row.release.verified_findings else ""
         return format_html("{} {}", standing_badge(row.release), unsound)
 
-    @admin.display(description="published", ordering="release__published_at")
-    def published(self, row: Any) -> Any:
-        return moment(row.release.published_at)
+    published = Column("published", lambda row: moment(row.release.published_at), order="release__published_at")
+    by = Column("by", lambda row: str(row.release.created_by or "-"), order="release__created_by__username")
 
-    @admin.display(description="by", ordering="release__created_by__username")
-    def by(self, row: Any) -> str:
-        return str(row.release.created_by or "-")
-
-    @admin.display(description="page")
-    def page(self, row: Any) -> str:
-        return portal_link(self.view_on_site(row), row.release)
-
-    @admin.display(description="release")
-    def release_page(self, row: Any) -> str:
-        return link(reverse("admin:releases_release_change", args=[row.release_id]), row.release)
-
-    @admin.display(description="reason")
-    def why(self, row: Any) -> str:
-        return row.release.quarantine_reason or row.release.lifecycle_reason or "-"
-
-    @admin.display(description="replacement")
-    def instead(self, row: Any) -> str:
-        return row.release.lifecycle_replacement or "-"
+    release_page = Column("release", lambda row: row_link(row.release))
+    why = Column("reason", lambda row: row.release.quarantine_reason or row.release.lifecycle_reason or "-")
+    instead = Column("replacement", lambda row: row.release.lifecycle_replacement or "-")
 
     @admin.display(description="verified")
     def verified(self, row: Any) -> str:
