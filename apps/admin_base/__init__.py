@@ -10,7 +10,7 @@ from apps.admin_base.base import Act, LarderAdmin, ReadOnlyAdmin
 from apps.admin_base.counting import BoundedPaginator, bounded_count, bounded_counts, count_of
 from apps.admin_base.display import Column, badge, digest_prefix, link, moment, row_link, short, size
 from apps.admin_base.export import export_csv
-from apps.admin_base.filters import SetFilter, WordFilter
+from apps.admin_base.filters import is_set, one_of, words
 
 __all__ = [
     "Act",
@@ -19,8 +19,6 @@ __all__ = [
     "Column",
     "LarderAdmin",
     "ReadOnlyAdmin",
-    "SetFilter",
-    "WordFilter",
     "badge",
     "bounded_count",
     "bounded_counts",
@@ -28,9 +26,12 @@ __all__ = [
     "digest_prefix",
     "export_csv",
     "is_key",
+    "is_set",
     "link",
     "moment",
+    "one_of",
     "row_link",
     "short",
     "size",
+    "words",
 ]

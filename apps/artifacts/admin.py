@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from apps.accounts.admin.actors import each
-from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
-from apps.admin_base import Act, Column, ReadOnlyAdmin, SetFilter, badge, count_of, link, row_link
+from apps.accounts.admin.filters import by_person, in_namespace
+from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, count_of, is_set, link, row_link
 from apps.artifacts import gc, uploads
 from apps.artifacts.models import COLLECTED, Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 from apps.lib.addresses import canonical
@@ -20,32 +20,7 @@ from apps.lib.addresses import canonical
 # A request of an operator's browser; the hourly run takes longer.
 MAX_COLLECTING = timedelta(seconds=20)
 MAX_SHOWN_BYTES = 64 * 1024
-
-
-class InRepositoryFilter(NamespaceFilter):
-    path = "repository__namespace__name"
-
-
-class CreatorFilter(PersonFilter):
-    title = "first pusher"
-    path = "created_by__username"
-
-
-class PusherFilter(PersonFilter):
-    title = "pusher"
-    path = "pushed_by__username"
-
-
-class MoverFilter(PersonFilter):
-    title = "mover"
-    path = "moved_by__username"
-
-
-class LeaseFilter(SetFilter):
-    title = "bytes coming in"
-    parameter_name = "coming"
-    path = "lease"
-    words = ("Receiving", "Idle")
+IN_REPOSITORY = in_namespace("repository__namespace__name")
 
 
 def in_repository(word: str, prefix: str = "repository__") -> Q:
@@ -66,7 +41,7 @@ def collect(admin: Any, request: HttpRequest, _queryset: QuerySet[Repository]) -
 @admin.register(Repository)
 class RepositoryAdmin(ReadOnlyAdmin[Repository]):
     list_display = ("title", "manifests", "tags", "blobs", "created_by", "created_at")
-    list_filter = ("namespace__visibility", NamespaceFilter, CreatorFilter)
+    list_filter = ("namespace__visibility", in_namespace(), by_person("created_by__username", "first pusher"))
     list_select_related = ("namespace", "created_by")
     date_hierarchy = "created_at"
     ordering = ("-pk",)
@@ -104,7 +79,7 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
 @admin.register(Manifest)
 class ManifestAdmin(ReadOnlyAdmin[Manifest]):
     list_display = ("title", "repository", "kind", "size", "tag_count", "pushed_by", "pushed_at")
-    list_filter = (InRepositoryFilter, PusherFilter, ("subject", admin.EmptyFieldListFilter))
+    list_filter = (IN_REPOSITORY, by_person("pushed_by__username", "pusher"), ("subject", admin.EmptyFieldListFilter))
     list_select_related = ("repository__namespace", "pushed_by")
     date_hierarchy = "pushed_at"
     ordering = ("-pk",)
@@ -153,7 +128,7 @@ class ManifestAdmin(ReadOnlyAdmin[Manifest]):
 @admin.register(Tag)
 class TagAdmin(ReadOnlyAdmin[Tag]):
     list_display = ("name", "repository", "leads_to", "moved_by", "moved_at")
-    list_filter = (InRepositoryFilter, MoverFilter)
+    list_filter = (IN_REPOSITORY, by_person("moved_by__username", "mover"))
     list_select_related = ("repository__namespace", "manifest", "moved_by")
     date_hierarchy = "moved_at"
     ordering = ("-pk",)
@@ -185,7 +160,7 @@ class TagAdmin(ReadOnlyAdmin[Tag]):
 @admin.register(UploadSession)
 class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
     list_display = ("id", "repository", "user", "size", "standing", "created_at", "expires_at")
-    list_filter = (LeaseFilter, InRepositoryFilter, PersonFilter)
+    list_filter = (is_set("bytes coming in", "coming", "lease", ("Receiving", "Idle")), IN_REPOSITORY, by_person())
     list_select_related = ("repository__namespace", "user")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")

@@ -9,8 +9,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from apps.admin_base import Column, ReadOnlyAdmin
-from apps.admin_base.filters import SUGGESTED, WordFilter
+from apps.admin_base import Column, ReadOnlyAdmin, words
 from apps.audit.models import AuditEvent
 from apps.audit.reading import about, people, with_actors
 
@@ -28,22 +27,18 @@ def name_subjects(events: Iterable[AuditEvent]) -> list[Any]:
     return found
 
 
-class PersonFilter(WordFilter):
-    title = "person"
-    parameter_name = "person"
-
-    def suggestions(self) -> Iterable[str]:
-        return people().order_by("username").values_list("username", flat=True)[:SUGGESTED]
-
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        name = (self.value() or "").replace("\0", "").strip()
-        return queryset.filter(about(people().filter(username=name))) if name else queryset
-
-
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
     list_display = ("at", "kind", "actor", "about", "from_address", "token_id", "request")
-    list_filter = (PersonFilter, "kind")
+    list_filter = (
+        words(
+            "person",
+            "person",
+            lambda name: about(people().filter(username=name)),
+            lambda: people().order_by("username").values_list("username", flat=True),
+        ),
+        "kind",
+    )
     date_hierarchy = "at"
     ordering = ("-at", "-pk")
     indexed_orders = ("subject",)

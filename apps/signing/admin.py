@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, moment
+from apps.accounts.admin.filters import in_namespace
+from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, moment, one_of
 from apps.admin_base.base import ACTION_ROWS
 from apps.signing import keys
 from apps.signing.models import SigningKey, State
@@ -101,34 +101,30 @@ def _asking(action: KeyAction) -> Act:
     )
 
 
-class ExpiryFilter(admin.SimpleListFilter):
-    title = "expiry"
-    parameter_name = "expiry"
-
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        due = f"Active, expired or within {keys.EXPIRY_WARNING.days} days"
-        return [
-            ("due", due),
-            ("soon", f"Within {keys.EXPIRY_WARNING.days} days"),
-            ("over", "Expired"),
-            ("never", "Never"),
-        ]
-
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[SigningKey]) -> QuerySet[SigningKey]:
-        now = timezone.now()
-        asked = {
-            "due": Q(pk__in=keys.due().values("pk")),
-            "soon": Q(expires_at__gt=now, expires_at__lte=now + keys.EXPIRY_WARNING),
-            "over": Q(expires_at__lte=now),
-            "never": Q(expires_at=None) & ~Q(state=State.PENDING),
-        }
-        return queryset.filter(asked.get(self.value() or "", Q()))
+ExpiryFilter = one_of(
+    "expiry",
+    "expiry",
+    {
+        "due": (
+            f"Active, expired or within {keys.EXPIRY_WARNING.days} days",
+            lambda rows: rows.filter(pk__in=keys.due().values("pk")),
+        ),
+        "soon": (
+            f"Within {keys.EXPIRY_WARNING.days} days",
+            lambda rows: rows.filter(
+                expires_at__gt=timezone.now(), expires_at__lte=timezone.now() + keys.EXPIRY_WARNING
+            ),
+        ),
+        "over": ("Expired", lambda rows: rows.filter(expires_at__lte=timezone.now())),
+        "never": ("Never", lambda rows: rows.filter(Q(expires_at=None) & ~Q(state=State.PENDING))),
+    },
+)
 
 
 @admin.register(SigningKey)
 class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
     list_display = ("title", "namespace", "state_badge", "custody", "algorithm", "uid", "ends", "releases", "page")
-    list_filter = ("state", "custody", NamespaceFilter, ExpiryFilter, "algorithm")
+    list_filter = ("state", "custody", in_namespace(), ExpiryFilter, "algorithm")
     list_select_related = ("namespace", "added_by", "ended_by")
     ordering = ("-added_at", "-pk")
     search_fields = ("fingerprint", "uid")

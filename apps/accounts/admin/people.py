@@ -12,10 +12,10 @@ from django.utils import timezone
 from apps.accounts.access import gate, staff_roles
 from apps.accounts.admin.actors import actor_of, each
 from apps.accounts.admin.entry import EntryPage
-from apps.accounts.admin.filters import NamespaceFilter
+from apps.accounts.admin.filters import in_namespace
 from apps.accounts.models import Invitation, Role, User
 from apps.accounts.people import accounts, invitations, service_accounts
-from apps.admin_base import Act, Column, LarderAdmin
+from apps.admin_base import Act, Column, LarderAdmin, one_of
 
 ROLE_HELP = (
     "Operator: all admin pages, owner in every namespace, everything that can be undone. Auditor: reads everything, "
@@ -31,23 +31,19 @@ class UserForm(forms.ModelForm[User]):
         return cleaned
 
 
-class RoleFilter(admin.SimpleListFilter):
-    title = "role"
-    parameter_name = "role"
-
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        roles = [(role, role) for role in (staff_roles.OPERATOR, staff_roles.AUDITOR)]
-        return [("superuser", "Superuser"), *roles, ("none", "Staff without a role")]
-
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
-        match self.value():
-            case "superuser":
-                return queryset.filter(is_superuser=True)
-            case staff_roles.OPERATOR | staff_roles.AUDITOR as role:
-                return queryset.filter(groups__name=role)
-            case "none":
-                return queryset.filter(is_staff=True, is_superuser=False, groups=None)
-        return queryset
+RoleFilter = one_of(
+    "role",
+    "role",
+    {
+        "superuser": ("Superuser", lambda people: people.filter(is_superuser=True)),
+        staff_roles.OPERATOR: (staff_roles.OPERATOR, lambda people: people.filter(groups__name=staff_roles.OPERATOR)),
+        staff_roles.AUDITOR: (staff_roles.AUDITOR, lambda people: people.filter(groups__name=staff_roles.AUDITOR)),
+        "none": (
+            "Staff without a role",
+            lambda people: people.filter(is_staff=True, is_superuser=False, groups=None),
+        ),
+    },
+)
 
 
 @admin.register(User)
@@ -143,7 +139,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
     form = InvitationForm
     list_display = ("title", "state", "namespace", "role", "created_by", "created_at", "expires_at", "used_by")
     list_filter = (
-        NamespaceFilter,
+        in_namespace(),
         ("used_at", admin.EmptyFieldListFilter),
         ("revoked_at", admin.EmptyFieldListFilter),
     )

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.roles import LeaderlessFilter, refuse_machine
+from apps.accounts.admin.roles import leaderless, refuse_machine
 from apps.accounts.models import Grant, Membership, Team, User
 from apps.accounts.people import service_accounts, teams
 from apps.admin_base import Autocompletes, Column, LarderAdmin, count_of
@@ -77,7 +77,7 @@ class GrantInline(admin.TabularInline[Grant, Team]):
 class TeamAdmin(LarderAdmin[Team]):
     form = TeamForm
     list_display = ("name", "description", "people", "managers", "created_by", "created_at", "page")
-    list_filter = (LeaderlessFilter,)
+    list_filter = (leaderless(Team.objects.without_active_manager),)
     list_select_related = ("created_by",)
     date_hierarchy = "created_at"
     ordering = ("name",)

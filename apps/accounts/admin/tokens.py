@@ -6,23 +6,21 @@ from django.http import HttpRequest
 
 from apps.accounts import creations
 from apps.accounts.admin.actors import actor_of, each
-from apps.accounts.admin.filters import PersonFilter
+from apps.accounts.admin.filters import by_person
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken
-from apps.admin_base import Act, Column, ReadOnlyAdmin
+from apps.admin_base import Act, Column, ReadOnlyAdmin, one_of
 
-
-class EarlierRulesFilter(admin.SimpleListFilter):
-    title = "rules"
-    parameter_name = "rules"
-
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        return [("earlier", "Valid, and could not be created today")]
-
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[ApiToken]) -> QuerySet[ApiToken]:
-        if self.value() != "earlier":
-            return queryset
-        return queryset.filter(pk__in=tokens.by_earlier_rules().values("pk"))
+EarlierRulesFilter = one_of(
+    "rules",
+    "rules",
+    {
+        "earlier": (
+            "Valid, and could not be created today",
+            lambda rows: rows.filter(pk__in=tokens.by_earlier_rules().values("pk")),
+        )
+    },
+)
 
 
 def revoke_with_creations(admin: Any, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
@@ -47,7 +45,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     list_filter = (
         "scope",
         EarlierRulesFilter,
-        PersonFilter,
+        by_person(),
         ("revoked_at", admin.EmptyFieldListFilter),
         ("suspended_at", admin.EmptyFieldListFilter),
         ("last_used_at", admin.EmptyFieldListFilter),

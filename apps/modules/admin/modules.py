@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from apps.accounts.admin.filters import NamespaceFilter
+from apps.accounts.admin.filters import in_namespace
 from apps.admin_base import Column, ReadOnlyAdmin, badge, count_of, size
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.admin.releases import standing_badge
@@ -20,7 +20,7 @@ VERSIONS_SHOWN = 20
 class ModuleAdmin(ReadOnlyAdmin[Module]):
     change_list_template = "admin/artefacts.html"
     list_display = ("title", "latest", "versions", "downloads", "created_at", "page")
-    list_filter = ("namespace__visibility", NamespaceFilter)
+    list_filter = ("namespace__visibility", in_namespace())
     list_select_related = ("namespace",)
     date_hierarchy = "created_at"
     ordering = ("-pk",)

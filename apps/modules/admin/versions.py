@@ -7,8 +7,8 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import Act, Column, digest_prefix, is_key, row_link, short, size
+from apps.accounts.admin.filters import in_namespace
+from apps.admin_base import Act, Column, digest_prefix, is_key, one_of, row_link, short, size
 from apps.admin_base.base import address_condition
 from apps.modules.contents import reinspection
 from apps.modules.lifecycle import ACTIONS
@@ -19,21 +19,16 @@ from apps.releases.admin.versions import PublisherFilter, QuarantineFilter, Veri
 FILES_SHOWN = 200
 
 
-class VersionNamespaceFilter(NamespaceFilter):
-    path = "module__namespace__name"
-
-
-class OutdatedFilter(admin.SimpleListFilter):
-    title = "inspection"
-    parameter_name = "inspection"
-
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        return [("outdated", "Inspected by an older version")]
-
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[ModuleVersion]) -> QuerySet[ModuleVersion]:
-        if self.value() != "outdated":
-            return queryset
-        return queryset.filter(pk__in=reinspection.outdated().values("pk"))
+OutdatedFilter = one_of(
+    "inspection",
+    "inspection",
+    {
+        "outdated": (
+            "Inspected by an older version",
+            lambda rows: rows.filter(pk__in=reinspection.outdated().values("pk")),
+        )
+    },
+)
 
 
 class CallInline(admin.TabularInline[ModuleCall, ModuleVersion]):
@@ -66,7 +61,7 @@ class ModuleVersionAdmin(VersionAdmin):
     list_filter = (
         "release__lifecycle",
         QuarantineFilter,
-        VersionNamespaceFilter,
+        in_namespace("module__namespace__name"),
         PublisherFilter,
         ("release__published_at", admin.DateFieldListFilter),
         "is_prerelease",

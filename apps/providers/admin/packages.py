@@ -1,46 +1,22 @@
-from collections.abc import Iterable
-
 from django.contrib import admin
 from django.db.models import Q
 from django.urls import reverse
 
-from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import Column, ReadOnlyAdmin, WordFilter, digest_prefix, link, short
+from apps.accounts.admin.filters import in_namespace
+from apps.admin_base import Column, ReadOnlyAdmin, digest_prefix, link, short, words
 from apps.admin_base.base import address_condition
 from apps.lib.packages.names import ARCHITECTURES, SYSTEMS
 from apps.providers.models import Package
 from apps.releases.admin.releases import standing_badge
 
 
-class PackageNamespaceFilter(NamespaceFilter):
-    path = "version__provider__namespace__name"
-
-
-class SystemFilter(WordFilter):
-    title = "os"
-    parameter_name = "os"
-    path = "os"
-
-    def suggestions(self) -> Iterable[str]:
-        return SYSTEMS
-
-
-class ArchitectureFilter(WordFilter):
-    title = "arch"
-    parameter_name = "arch"
-    path = "arch"
-
-    def suggestions(self) -> Iterable[str]:
-        return ARCHITECTURES
-
-
 @admin.register(Package)
 class PackageAdmin(ReadOnlyAdmin[Package]):
     list_display = ("filename", "version_page", "platform", "size", "sha256", "standing")
     list_filter = (
-        PackageNamespaceFilter,
-        SystemFilter,
-        ArchitectureFilter,
+        in_namespace("version__provider__namespace__name"),
+        words("os", "os", "os", lambda: SYSTEMS),
+        words("arch", "arch", "arch", lambda: ARCHITECTURES),
         ("version__release__lifecycle", admin.ChoicesFieldListFilter),
     )
     list_select_related = ("version__release__namespace",)

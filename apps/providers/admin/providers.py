@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from apps.accounts.admin.filters import NamespaceFilter
+from apps.accounts.admin.filters import in_namespace
 from apps.admin_base import Column, ReadOnlyAdmin, count_of
 from apps.admin_base.base import address_condition
 from apps.providers.models import Provider, ProviderVersion
@@ -19,7 +19,7 @@ VERSIONS_SHOWN = 20
 class ProviderAdmin(ReadOnlyAdmin[Provider]):
     change_list_template = "admin/provider_artefacts.html"
     list_display = ("title", "latest", "versions", "created_at", "page")
-    list_filter = ("namespace__visibility", NamespaceFilter)
+    list_filter = ("namespace__visibility", in_namespace())
     list_select_related = ("namespace",)
     date_hierarchy = "created_at"
     ordering = ("-pk",)

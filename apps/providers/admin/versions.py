@@ -5,17 +5,13 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.actors import each
-from apps.accounts.admin.filters import NamespaceFilter
+from apps.accounts.admin.filters import in_namespace
 from apps.admin_base import Act, Column, count_of, digest_prefix, moment, row_link, short, size
 from apps.admin_base.base import address_condition
 from apps.providers.lifecycle import ACTIONS
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.providers.signatures import resigning
 from apps.releases.admin.versions import PublisherFilter, QuarantineFilter, VerifiedFilter, VersionAdmin
-
-
-class VersionNamespaceFilter(NamespaceFilter):
-    path = "provider__namespace__name"
 
 
 @admin.register(ProviderVersion)
@@ -27,7 +23,7 @@ class ProviderVersionAdmin(VersionAdmin):
         "release__lifecycle",
         QuarantineFilter,
         "signing",
-        VersionNamespaceFilter,
+        in_namespace("provider__namespace__name"),
         PublisherFilter,
         ("release__published_at", admin.DateFieldListFilter),
         "is_prerelease",

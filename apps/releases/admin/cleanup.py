@@ -1,7 +1,7 @@
 from django.contrib import admin
 from django.db.models import Q
 
-from apps.accounts.admin.filters import NamespaceFilter
+from apps.accounts.admin.filters import in_namespace
 from apps.admin_base import ReadOnlyAdmin
 from apps.releases.cleanup_rows import CleanupRule
 
@@ -11,7 +11,7 @@ class CleanupRuleAdmin(ReadOnlyAdmin[CleanupRule]):
     """Owners change them on the page of their namespace."""
 
     list_display = ("namespace", "enabled", "action", "prerelease_days", "stable_days", "changed_at", "applied_at")
-    list_filter = ("enabled", "action", NamespaceFilter)
+    list_filter = ("enabled", "action", in_namespace())
     list_select_related = ("namespace",)
     ordering = ("-pk",)
     search_fields = ("namespace__name",)

@@ -1,14 +1,10 @@
 from django.contrib import admin
 from django.db.models import Q
 
-from apps.accounts.admin.filters import NamespaceFilter
+from apps.accounts.admin.filters import in_namespace
 from apps.admin_base import Column, ReadOnlyAdmin, row_link
 from apps.admin_base.base import address_condition
 from apps.releases.models import DownloadCount
-
-
-class DownloadNamespaceFilter(NamespaceFilter):
-    path = "release__namespace__name"
 
 
 @admin.register(DownloadCount)
@@ -16,7 +12,7 @@ class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
     """Downloads by day and client, never by person."""
 
     list_display = ("day", "title", "client", "count")
-    list_filter = (DownloadNamespaceFilter,)
+    list_filter = (in_namespace("release__namespace__name"),)
     list_select_related = ("release__namespace",)
     date_hierarchy = "day"
     ordering = ("-day", "-pk")

@@ -9,24 +9,17 @@ from django.utils.html import format_html, format_html_join
 
 from apps.accounts.access import gate
 from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
-from apps.admin_base import Column, ReadOnlyAdmin, SetFilter, badge, digest_prefix, short
+from apps.accounts.admin.filters import by_person, in_namespace
+from apps.admin_base import Column, ReadOnlyAdmin, badge, digest_prefix, is_set, short
 from apps.admin_base import size as shown_size
 from apps.admin_base.base import address_condition
+from apps.admin_base.filters import Filter
 from apps.blobs import store
 from apps.releases.models import Release, State
 
 
-class PublisherFilter(PersonFilter):
-    title = "publisher"
-    path = "created_by__username"
-
-
-class QuarantineFilter(SetFilter):
-    title = "quarantine"
-    parameter_name = "quarantined"
-    path = "quarantined_at"
-    words = ("In quarantine", "Not in quarantine")
+def in_quarantine(path: str) -> Filter:
+    return is_set("quarantine", "quarantined", path, ("In quarantine", "Not in quarantine"))
 
 
 def standing_badge(release: Release) -> str:
@@ -71,9 +64,9 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     list_filter = (
         "state",
         "lifecycle",
-        QuarantineFilter,
-        NamespaceFilter,
-        PublisherFilter,
+        in_quarantine("quarantined_at"),
+        in_namespace(),
+        by_person("created_by__username", "publisher"),
         ("published_at", admin.DateFieldListFilter),
         "kind",
     )

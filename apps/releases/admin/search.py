@@ -2,7 +2,7 @@ from django.contrib import admin
 from django.db.models import Q
 
 from apps.accounts.admin.actors import each
-from apps.accounts.admin.filters import NamespaceFilter
+from apps.accounts.admin.filters import in_namespace
 from apps.admin_base import Act, Column, ReadOnlyAdmin, row_link
 from apps.admin_base.base import address_condition
 from apps.releases.catalogue import rebuilding
@@ -14,7 +14,7 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
     """Rows behind lists and searches. Verbs update them; rebuilding repairs them."""
 
     list_display = ("title", "kind", "version", "lifecycle", "is_listed", "is_prerelease", "downloads", "published_at")
-    list_filter = ("kind", "lifecycle", "is_listed", "is_prerelease", NamespaceFilter)
+    list_filter = ("kind", "lifecycle", "is_listed", "is_prerelease", in_namespace())
     list_select_related = ("namespace", "release__namespace")
     date_hierarchy = "published_at"
     ordering = ("-pk",)

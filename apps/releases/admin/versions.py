@@ -11,37 +11,22 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.filters import PersonFilter
-from apps.admin_base import Act, Column, LarderAdmin, ReadOnlyAdmin, SetFilter, badge, moment, row_link
+from apps.accounts.admin.filters import by_person
+from apps.admin_base import Act, Column, LarderAdmin, ReadOnlyAdmin, badge, moment, one_of, row_link
 from apps.admin_base.base import ACTION_ROWS
-from apps.releases.admin.releases import standing_badge
+from apps.releases.admin.releases import in_quarantine, standing_badge
 from apps.releases.lifecycle import actions as permissions
 from apps.releases.lifecycle import verbs
 from apps.releases.lifecycle.actions import VersionActions
 
-
-class PublisherFilter(PersonFilter):
-    title = "publisher"
-    path = "release__created_by__username"
-
-
-class QuarantineFilter(SetFilter):
-    title = "quarantine"
-    parameter_name = "quarantined"
-    path = "release__quarantined_at"
-    words = ("In quarantine", "Not in quarantine")
-
-
-class VerifiedFilter(admin.SimpleListFilter):
-    title = "stored bytes"
-    parameter_name = "verified"
-
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        return [("unsound", "Not as published")]
-
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        # The condition of the partial index: few are not sound.
-        return queryset.exclude(release__verified_as__in=["", "sound"]) if self.value() == "unsound" else queryset
+PublisherFilter = by_person("release__created_by__username", "publisher")
+QuarantineFilter = in_quarantine("release__quarantined_at")
+VerifiedFilter = one_of(
+    "stored bytes",
+    "verified",
+    # The condition of the partial index: few are not sound.
+    {"unsound": ("Not as published", lambda rows: rows.exclude(release__verified_as__in=["", "sound"]))},
+)
 
 
 def first_of(admin: LarderAdmin[Any], request: HttpRequest, queryset: QuerySet[Any]) -> list[int]:
