@@ -5,8 +5,7 @@ give this to both.
 """
 
 from apps.admin_base import begins  # noqa: F401  # registers the lookup
-from apps.admin_base.autocomplete import Autocompletes, is_key
-from apps.admin_base.base import Act, LarderAdmin, ReadOnlyAdmin
+from apps.admin_base.base import Act, Autocompletes, LarderAdmin, ReadOnlyAdmin, is_key
 from apps.admin_base.counting import BoundedPaginator, bounded_count, bounded_counts, count_of
 from apps.admin_base.display import Column, badge, digest_prefix, link, moment, row_link, short, size
 from apps.admin_base.export import export_csv

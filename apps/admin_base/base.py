@@ -7,14 +7,14 @@ from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IS_POPUP_VAR
 from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied
-from django.db.models import Model, Q, QuerySet
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import ForeignKey, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.admin_base.autocomplete import Autocompletes, is_key
 from apps.admin_base.counting import BoundedPaginator
 from apps.admin_base.display import as_column, portal_link
 from apps.admin_base.listing import LarderChangeList, searched
@@ -28,6 +28,33 @@ REFUSALS_SHOWN = 10
 SEARCHED_WORDS = 8
 
 M = TypeVar("M", bound=Model)
+
+
+def is_key(column: Any, text: str) -> bool:
+    """Check that the column could hold the text; a query with any other text raises."""
+    column = getattr(column, "target_field", column)
+    try:
+        column.run_validators(column.to_python(text))
+    except ValidationError:
+        return False
+    return True
+
+
+class Autocomplete(AutocompleteSelect):
+    """Ignores values that are no keys: Django's widget queries for them, and `?namespace=a--b` raises."""
+
+    def optgroups(self, name: str, value: Sequence[str], attrs: dict[str, Any] | None = None) -> Any:
+        return super().optgroups(name, [key for key in value if is_key(self.field.target_field, key)], attrs)
+
+
+class Autocompletes:
+    """For admins and inlines with `autocomplete_fields`."""
+
+    def formfield_for_foreignkey(self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
+        admin: Any = self
+        if db_field.name in admin.get_autocomplete_fields(request):
+            kwargs["widget"] = Autocomplete(db_field, admin.admin_site)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]  # a mixin
 
 
 def address_condition(word: str, namespace: str, name: str) -> Q | None:

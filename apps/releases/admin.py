@@ -1,3 +1,5 @@
+"""Admin pages of releases, download counts, search documents and rules of cleaning up."""
+
 from typing import Any
 
 from django.contrib import admin
@@ -8,14 +10,16 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from apps.accounts.access import gate
-from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.actors import actor_of, each
 from apps.accounts.admin.filters import by_person, in_namespace
-from apps.admin_base import Column, ReadOnlyAdmin, badge, digest_prefix, is_set, short
+from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, digest_prefix, is_set, row_link, short
 from apps.admin_base import size as shown_size
 from apps.admin_base.base import address_condition
 from apps.admin_base.filters import Filter
 from apps.blobs import store
-from apps.releases.models import Release, State
+from apps.releases.catalogue import rebuilding
+from apps.releases.cleanup_rows import CleanupRule
+from apps.releases.models import DownloadCount, Release, SearchDoc, State
 
 
 def in_quarantine(path: str) -> Filter:
@@ -164,3 +168,104 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
 def _may_open(request: HttpRequest) -> bool:
     """Tell whether the viewer may open the portal's page, which is for publishers; auditors see everything here."""
     return gate.operates(actor_of(request))
+
+
+@admin.register(DownloadCount)
+class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
+    """Downloads by day and client, never by person."""
+
+    list_display = ("day", "title", "client", "count")
+    list_filter = (in_namespace("release__namespace__name"),)
+    list_select_related = ("release__namespace",)
+    date_hierarchy = "day"
+    ordering = ("-day", "-pk")
+    search_fields = ("release__name",)
+    search_help_text = "An address (acme/vpc/aws) or its beginning, or a version."
+    fields = ("day", "release_page", "client", "count")
+    readonly_fields = ("release_page",)
+    csv_columns = ("day", "release__namespace__name", "release__name", "release__version", "client", "count")
+
+    def search_condition(self, word: str) -> Q:
+        if by_address := address_condition(word, "release__namespace__name", "release__name"):
+            return by_address
+        return Q(release__namespace__name=word) | Q(release__name__begins=word) | Q(release__version=word)
+
+    title = Column("release", lambda row: str(row.release), order="release__name")
+    release_page = Column("release", lambda row: row_link(row.release))
+
+
+@admin.register(SearchDoc)
+class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
+    """Rows behind lists and searches. Verbs update them; rebuilding repairs them."""
+
+    list_display = ("title", "kind", "version", "lifecycle", "is_listed", "is_prerelease", "downloads", "published_at")
+    list_filter = ("kind", "lifecycle", "is_listed", "is_prerelease", in_namespace())
+    list_select_related = ("namespace", "release__namespace")
+    date_hierarchy = "published_at"
+    ordering = ("-pk",)
+    indexed_orders = ("published_at",)
+    search_fields = ("name",)
+    search_help_text = "An address (acme/vpc/aws, acme/cloud) or its beginning."
+    fields = (
+        ("namespace", "name", "kind"),
+        "description",
+        ("version", "default_release"),
+        ("lifecycle", "is_listed", "is_prerelease"),
+        ("downloads", "published_at"),
+    )
+    readonly_fields = ("default_release",)
+    acts = {
+        "rebuild": Act(
+            "Rebuild selected search documents",
+            "releases.rebuild_searchdoc",
+            each(lambda doc, _actor: rebuilding.rebuild(doc), "Rebuilt"),
+            button="Rebuild",
+        )
+    }
+    csv_columns = (
+        "namespace__name",
+        "name",
+        "kind",
+        "version",
+        "lifecycle",
+        "is_listed",
+        "is_prerelease",
+        "downloads",
+        "published_at",
+        "description",
+    )
+
+    def search_condition(self, word: str) -> Q:
+        if by_address := address_condition(word, "namespace__name", "name"):
+            return by_address
+        return Q(namespace__name=word) | Q(name__begins=word)
+
+    title = Column("module or provider", str, order="namespace__name")
+    default_release = Column("release", lambda doc: row_link(doc.release))
+
+
+@admin.register(CleanupRule)
+class CleanupRuleAdmin(ReadOnlyAdmin[CleanupRule]):
+    """Owners change them on the page of their namespace."""
+
+    list_display = ("namespace", "enabled", "action", "prerelease_days", "stable_days", "changed_at", "applied_at")
+    list_filter = ("enabled", "action", in_namespace())
+    list_select_related = ("namespace",)
+    ordering = ("-pk",)
+    search_fields = ("namespace__name",)
+    search_help_text = "The name of a namespace."
+    fields = (
+        ("namespace", "enabled", "action"),
+        ("prerelease_days", "stable_days"),
+        ("keep_newest", "fetched_days"),
+        ("changed_at", "changed_by"),
+        ("applied_at", "applied_count"),
+    )
+
+    csv_columns = (
+        *("namespace__name", "enabled", "action", "prerelease_days", "stable_days", "keep_newest", "fetched_days"),
+        *("changed_at", "applied_at", "applied_count"),
+    )
+
+    def search_condition(self, word: str) -> Q:
+        return Q(namespace__name=word)

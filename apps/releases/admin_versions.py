@@ -14,7 +14,7 @@ from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import by_person
 from apps.admin_base import Act, Column, LarderAdmin, ReadOnlyAdmin, badge, moment, one_of, row_link
 from apps.admin_base.base import ACTION_ROWS
-from apps.releases.admin.releases import in_quarantine, standing_badge
+from apps.releases.admin import in_quarantine, standing_badge
 from apps.releases.lifecycle import actions as permissions
 from apps.releases.lifecycle import verbs
 from apps.releases.lifecycle.actions import VersionActions
