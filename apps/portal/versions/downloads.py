@@ -116,7 +116,7 @@ def outdated_users(request: HttpRequest, *, pages: VersionPages, **names: str) -
     context["versions"] = figures.by_version(counts, days)
     context["clients"] = figures.by_client(counts, days)[:CLIENTS]
     context["teams"] = figures.by_team(team_counts, days, visible_teams(viewer))[:TEAMS]
-    return render(request, "portal/version/users.html", context)
+    return render(request, "portal/version/outdated.html", context)
 
 
 def counts_of(parent: Module | Provider, release: Release | None) -> tuple[figures.Counts, figures.TeamCounts]:
