@@ -14,6 +14,11 @@ from tests import clouds, s3
 from tests.blobs import object_server
 
 
+@pytest.fixture(autouse=True)
+def database(db: None) -> None:
+    """Putting a file aside looks at the connection, which may be open since another test."""
+
+
 @pytest.fixture(scope="session")
 def s3_url() -> Iterator[str]:
     """Address of a running S3 server, in the query of a storage URL."""

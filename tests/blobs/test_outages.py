@@ -18,8 +18,6 @@ from apps.blobs.models import Blob, State
 from tests import clouds
 from tests.postgres import free_port
 
-pytestmark = pytest.mark.django_db  # putting a file aside looks at the connection
-
 
 @pytest.fixture
 def folder(settings, tmp_path: Path) -> Path:
