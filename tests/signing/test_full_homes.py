@@ -1,6 +1,7 @@
 """Case 8 of the list of faults: the 8 MB on which gpg's homes are fill up, at every step of what gpg does there."""
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -28,9 +29,9 @@ STEP = 16 * 1024
 
 @pytest.fixture
 @needs("mounts")
-def memory(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    # A short path: that of the agent's socket has at most 108 bytes.
-    with small_disk(tmp_path_factory.mktemp("shm"), 8) as disk:
+def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    # A short path, whatever TMPDIR is: that of the agent's socket has at most 108 bytes.
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder, small_disk(Path(folder), 8) as disk:
         monkeypatch.setattr(gnupg_home, "MEMORY", disk)
         yield disk
 
