@@ -16,6 +16,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.releases.models import Release
 from apps.releases.publishing import direct
+from tests.blobs.conftest import AZURE, GCS
 from tests.builders.archives import module_zip
 
 pytestmark = pytest.mark.django_db
@@ -136,7 +137,7 @@ def test_pages_may_send_there_only_where_it_is_configured(url, backend, settings
 
 
 @pytest.mark.parametrize("is_on", [True, False])
-@pytest.mark.parametrize("backend", ["file", "plain_s3", "azure", "gcs", "s3"], indirect=True)
+@pytest.mark.parametrize("backend", ["file", "plain_s3", AZURE, GCS, "s3"], indirect=True)
 def test_storage_that_might_overwrite_gets_no_link(url, patch, settings, is_on, request):
     settings.STORAGE_DIRECT_UPLOADS = is_on
     may = is_on and "[s3-" in request.node.name

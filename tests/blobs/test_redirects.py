@@ -14,9 +14,10 @@ from apps.http.ready import ready_of
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from apps.protocol.locations import location_of
+from tests.blobs.conftest import AZURE
 from tests.builders.archives import module_zip
 
-pytestmark = pytest.mark.parametrize("backend", ["s3", "azure"], indirect=True)
+pytestmark = pytest.mark.parametrize("backend", ["s3", AZURE], indirect=True)
 DATA = module_zip(comment=b"by storage")
 
 
