@@ -26,4 +26,6 @@ class Mutation:
 
 def mutations() -> list[Mutation]:
     tables = tomllib.loads((Path(__file__).parent / "mutations.toml").read_text())
-    return [Mutation(area=area, name=name, **fields) for area, found in tables.items() for name, fields in found.items()]
+    return [
+        Mutation(area=area, name=name, **fields) for area, found in tables.items() for name, fields in found.items()
+    ]

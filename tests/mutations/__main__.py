@@ -1,8 +1,8 @@
 """Remove one protection at a time, and report which command notices: `python -m tests.mutations [WORD...]`.
 
-`mutations.toml` names the file, the line, what it becomes, and the tests that must fail then. Each mutation is applied to
-a copy of the checkout. The tests that `make test` selects run first, then the rest of those named. Exits with 1 if one
-survives, or less than 95 % are caught by `make test`. WORDs choose mutations by a part of their area or name.
+`mutations.toml` names the file, the line, what it becomes, and the tests that must fail then. Each mutation is applied
+to a copy of the checkout. The tests that `make test` selects run first, then the rest of those named. Exits with 1 if
+one survives, or less than 95 % are caught by `make test`. WORDs choose mutations by a part of their area or name.
 """
 
 import os
@@ -64,9 +64,10 @@ def judge(folder: Path, mutation: Mutation) -> tuple[str, str]:
             return "make test", test
         rest = "both and not nightly" if mutation.database == "postgres" else f"not ({quick()} or nightly)"
         test = failed_test(folder, mutation, rest)
-        return ("make test-all", test) if test else ("SURVIVES", "")
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         return "DOES NOT RUN", str(error)[-600:]
+    else:
+        return ("make test-all", test) if test else ("SURVIVES", "")
     finally:
         shutil.copy2(CHECKOUT / mutation.file, folder / mutation.file)
 
