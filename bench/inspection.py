@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 import hcl2
 
 from apps.modules.inspection import tree, units
-from apps.modules.inspection.source import File
+from apps.modules.inspection.blocks import File
 from bench.larder import Bench
 from bench.report import Figure
 from tests.builders import modules

@@ -18,7 +18,7 @@ from apps.blobs.models import Blob
 from apps.jobs import heartbeats
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
-from apps.modules.contents import reinspection
+from apps.modules import reinspection
 from apps.modules.models import Module, ModuleVersion
 from apps.providers.models import Provider, ProviderVersion
 from apps.releases.models import Release

@@ -10,17 +10,17 @@ from apps.blobs import references
 from apps.jobs import targets
 from apps.jobs.targets import Source
 from apps.modules import lifecycle as module_lifecycle
+from apps.modules import package_manifest, reinspection
 from apps.modules import publishing as module_publishing
-from apps.modules import pushed_manifests
-from apps.modules.contents import reinspection
 from apps.modules.models import ModuleVersion
 from apps.notify import outbox, webhooks
+from apps.providers import lifecycle
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers import publishing as provider_publishing
 from apps.providers.docs import replacing
 from apps.providers.models import ProviderVersion
-from apps.providers.signatures import requests, resigning, reverification
-from apps.releases.catalogue import rebuilding
+from apps.providers.signatures import requests, resigning
+from apps.releases.catalogue import indexing
 from apps.releases.lifecycle import purging, release_blobs, verification
 from apps.releases.models import Kind, Release
 from apps.releases.publishing import quotas
@@ -39,9 +39,9 @@ def connect() -> None:
     # What tokens create, beside people, roles and tokens.
     creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS)
     # Pushed manifests that versions need.
-    gc.reference_checks = (pushed_manifests.needs,)
+    gc.reference_checks = (package_manifest.needs,)
     # How each kind refreshes its search documents.
-    rebuilding.refreshers = {
+    indexing.refreshers = {
         Kind.MODULE: module_lifecycle.ACTIONS.refresh,
         Kind.PROVIDER: provider_lifecycle.ACTIONS.refresh,
     }
@@ -50,7 +50,7 @@ def connect() -> None:
         module_publishing.JOB,
         provider_publishing.JOB,
         resigning.JOB,
-        reverification.JOB,
+        lifecycle.VERIFY_JOB,
         purging.JOB,
         verification.JOB,
     )

@@ -31,7 +31,7 @@ logfile = {folder}/log
 @contextmanager
 def before(server: postgres.Server, *, size: int = 5) -> Iterator[str]:
     """Start one; yields the URL under which it is the server."""
-    folder, port = Path(tempfile.mkdtemp(prefix="larder-pgbouncer-")), postgres.free_port()
+    folder, port = Path(tempfile.mkdtemp(prefix="larder-pgbouncer-", dir="/tmp")), postgres.free_port()
     url = urlsplit(server.url)
     told = SETTINGS.format(server=url.port, port=port, folder=folder, size=size)
     (folder / "settings.ini").write_text(told)

@@ -45,7 +45,8 @@ class Server:
         found = programs()
         assert found, "a test that starts PostgreSQL is marked to need it"
         self._programs = found
-        self._folder = Path(tempfile.mkdtemp(prefix="larder-postgres-"))
+        # Not below TMPDIR, which may be private: as root PostgreSQL runs as another user.
+        self._folder = Path(tempfile.mkdtemp(prefix="larder-postgres-", dir="/tmp"))
         # PostgreSQL refuses to run as root: become Debian's postgres user then.
         self._become = ["setpriv", "--pdeathsig=TERM"]  # a killed test run leaves no server behind
         if os.geteuid() == 0:

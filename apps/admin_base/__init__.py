@@ -5,20 +5,19 @@ give this to both.
 """
 
 from apps.admin_base import begins  # noqa: F401  # registers the lookup
-from apps.admin_base.autocomplete import Autocompletes, is_key
-from apps.admin_base.base import LarderAdmin, ReadOnlyAdmin
+from apps.admin_base.base import Act, Autocompletes, LarderAdmin, ReadOnlyAdmin, is_key
 from apps.admin_base.counting import BoundedPaginator, bounded_count, bounded_counts, count_of
-from apps.admin_base.display import badge, digest_prefix, link, moment, portal_link, short, size
+from apps.admin_base.display import Column, badge, digest_prefix, link, moment, row_link, short, size
 from apps.admin_base.export import export_csv
-from apps.admin_base.filters import SetFilter, WordFilter
+from apps.admin_base.filters import is_set, one_of, words
 
 __all__ = [
+    "Act",
     "Autocompletes",
     "BoundedPaginator",
+    "Column",
     "LarderAdmin",
     "ReadOnlyAdmin",
-    "SetFilter",
-    "WordFilter",
     "badge",
     "bounded_count",
     "bounded_counts",
@@ -26,9 +25,12 @@ __all__ = [
     "digest_prefix",
     "export_csv",
     "is_key",
+    "is_set",
     "link",
     "moment",
-    "portal_link",
+    "one_of",
+    "row_link",
     "short",
     "size",
+    "words",
 ]

@@ -1,20 +1,22 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.options import IS_POPUP_VAR
 from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied
-from django.db.models import Model, Q, QuerySet
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import ForeignKey, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from apps.admin_base.autocomplete import Autocompletes, is_key
 from apps.admin_base.counting import BoundedPaginator
-from apps.admin_base.display import as_column
+from apps.admin_base.display import as_column, portal_link
 from apps.admin_base.listing import LarderChangeList, searched
 from apps.lib.errors import RegistryError
 
@@ -28,10 +30,49 @@ SEARCHED_WORDS = 8
 M = TypeVar("M", bound=Model)
 
 
+def is_key(column: Any, text: str) -> bool:
+    """Check that the column could hold the text; a query with any other text raises."""
+    column = getattr(column, "target_field", column)
+    try:
+        column.run_validators(column.to_python(text))
+    except ValidationError:
+        return False
+    return True
+
+
+class Autocomplete(AutocompleteSelect):
+    """Ignores values that are no keys: Django's widget queries for them, and `?namespace=a--b` raises."""
+
+    def optgroups(self, name: str, value: Sequence[str], attrs: dict[str, Any] | None = None) -> Any:
+        return super().optgroups(name, [key for key in value if is_key(self.field.target_field, key)], attrs)
+
+
+class Autocompletes:
+    """For admins and inlines with `autocomplete_fields`."""
+
+    def formfield_for_foreignkey(self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any) -> Any:
+        admin: Any = self
+        if db_field.name in admin.get_autocomplete_fields(request):
+            kwargs["widget"] = Autocomplete(db_field, admin.admin_site)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]  # a mixin
+
+
 def address_condition(word: str, namespace: str, name: str) -> Q | None:
     """Match `namespace/start-of-name`; return None if the word has no slash. The other two are ORM paths."""
     owner, slash, start = word.partition("/")
     return Q(**{namespace: owner, f"{name}__begins": start}) if slash else None
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """An action of a list and, if it has a `button`, of a row's own page."""
+
+    label: str
+    permission: str
+    run: Callable[[Any, HttpRequest, QuerySet[Any]], HttpResponse | None]  # the admin first
+    button: str = ""
+    # Tells whether to show the button on this row's page; the verb still decides.
+    offered: Callable[[Any], bool] = lambda _row: True
 
 
 class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
@@ -46,8 +87,8 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
     csv_columns: Sequence[str] = ()
     # Columns by which any number of rows is sorted, because an index has that order. The default order is always one.
     indexed_orders: Sequence[str] = ()
-    # Actions that are also buttons on a row's page: name to label.
-    page_actions: Mapping[str, str] = {}
+    # What can be done with rows, by the name that a form sends.
+    acts: Mapping[str, Act] = {}
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LarderChangeList]:  # noqa: ARG002
         return LarderChangeList
@@ -66,9 +107,14 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
             str(row),
         )
 
-    def is_offered(self, action: str, row: M) -> bool:  # noqa: ARG002
-        """Tell whether to show the button on this row's page; the verb still decides."""
-        return True
+    def get_actions(self, request: HttpRequest) -> Any:
+        acts = {} if IS_POPUP_VAR in request.GET else self.acts
+        allowed = {name: act for name, act in acts.items() if request.user.has_perm(act.permission)}
+        return super().get_actions(request) | {name: (act.run, name, act.label) for name, act in allowed.items()}
+
+    @admin.display(description="page")
+    def page(self, row: M) -> SafeString:
+        return portal_link(self.get_view_on_site_url(row) or "", row)
 
     def search_condition(self, word: str) -> Q:
         """Return the condition for one word of the search box. Called only if `search_fields` shows the box.
@@ -128,9 +174,9 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         return super().render_change_form(request, context, *rest, **more)
 
     def _buttons(self, request: HttpRequest, row: M) -> list[tuple[str, str]]:
-        allowed = self.get_actions(request) if self.page_actions else ()
-        offered = ((name, words) for name, words in self.page_actions.items() if name in allowed)
-        return [(name, words) for name, words in offered if self.is_offered(name, row)]
+        acts = {name: act for name, act in self.acts.items() if act.button}
+        allowed = self.get_actions(request) if acts else ()
+        return [(name, act.button) for name, act in acts.items() if name in allowed and act.offered(row)]
 
     def _act_on_page(self, request: HttpRequest, row: M) -> HttpResponse:
         """Run the list's action on this row alone."""
@@ -140,9 +186,8 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         if name not in dict(self._buttons(request, row)):
             self.message_user(request, "This can no longer be done: check the state below.", messages.WARNING)
             return HttpResponseRedirect(request.get_full_path())
-        actions: Mapping[str, Any] = self.get_actions(request)
-        answer = actions[name][0](self, request, self.get_queryset(request).filter(pk=row.pk))
-        if isinstance(answer, HttpResponse):  # a page that asks for more
+        answer = self.acts[name].run(self, request, self.get_queryset(request).filter(pk=row.pk))
+        if answer is not None:  # a page that asks for more
             return answer
         is_there = self.get_queryset(request).filter(pk=row.pk).exists()
         listed = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")

@@ -7,15 +7,28 @@ filters without its templates.
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from django.contrib import admin
 from django.db import models
 from django.template import Engine
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 SIZES = frozenset({"size", "uploaded_size", "quota_bytes", "bytes"})
+
+
+class Column:
+    """A column of a list, or a line of a row's page: its label, and a function of the row or an attribute's path."""
+
+    def __init__(self, label: str, value: Callable[[Any], object] | str, *, order: str | None = None) -> None:
+        self.short_description, self.admin_order_field = label, order  # Django's names
+        self.value = attrgetter(value) if isinstance(value, str) else value
+
+    def __call__(self, row: Any) -> Any:
+        return self.value(row)
 
 
 def digest_prefix(word: str) -> str:
@@ -69,6 +82,11 @@ def short(digest: str) -> SafeString | str:
 
 def link(url: str, text: object) -> SafeString:
     return format_html('<a href="{}">{}</a>', url, text)
+
+
+def row_link(row: models.Model) -> SafeString:
+    meta = row._meta  # noqa: SLF001  # Django's public name for it
+    return link(reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[row.pk]), row)
 
 
 def portal_link(url: str, about: object) -> SafeString:

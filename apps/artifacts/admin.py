@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.filters import NamespaceFilter, PersonFilter
-from apps.admin_base import ReadOnlyAdmin, SetFilter, badge, count_of, link
+from apps.accounts.admin.actors import each
+from apps.accounts.admin.filters import by_person, in_namespace
+from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, count_of, is_set, link, row_link
 from apps.artifacts import gc, uploads
 from apps.artifacts.models import COLLECTED, Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 from apps.lib.addresses import canonical
@@ -20,32 +20,7 @@ from apps.lib.addresses import canonical
 # A request of an operator's browser; the hourly run takes longer.
 MAX_COLLECTING = timedelta(seconds=20)
 MAX_SHOWN_BYTES = 64 * 1024
-
-
-class InRepositoryFilter(NamespaceFilter):
-    path = "repository__namespace__name"
-
-
-class CreatorFilter(PersonFilter):
-    title = "first pusher"
-    path = "created_by__username"
-
-
-class PusherFilter(PersonFilter):
-    title = "pusher"
-    path = "pushed_by__username"
-
-
-class MoverFilter(PersonFilter):
-    title = "mover"
-    path = "moved_by__username"
-
-
-class LeaseFilter(SetFilter):
-    title = "bytes coming in"
-    parameter_name = "coming"
-    path = "lease"
-    words = ("Receiving", "Idle")
+IN_REPOSITORY = in_namespace("repository__namespace__name")
 
 
 def in_repository(word: str, prefix: str = "repository__") -> Q:
@@ -57,17 +32,23 @@ def in_repository(word: str, prefix: str = "repository__") -> Q:
     return by_namespace | Q(**{f"{prefix}path__begins": word.lower()})
 
 
+def collect(admin: Any, request: HttpRequest, _queryset: QuerySet[Repository]) -> None:
+    figures = gc.collect(most=MAX_COLLECTING)
+    rest = "" if figures.is_complete else " There is more: the next run continues."
+    admin.message_user(request, f"Removed {figures.sentence}.{rest}", messages.SUCCESS)
+
+
 @admin.register(Repository)
 class RepositoryAdmin(ReadOnlyAdmin[Repository]):
     list_display = ("title", "manifests", "tags", "blobs", "created_by", "created_at")
-    list_filter = ("namespace__visibility", NamespaceFilter, CreatorFilter)
+    list_filter = ("namespace__visibility", in_namespace(), by_person("created_by__username", "first pusher"))
     list_select_related = ("namespace", "created_by")
     date_hierarchy = "created_at"
     ordering = ("-pk",)
     search_fields = ("path",)
     search_help_text = "A namespace, an address (acme/vpc/aws), or its beginning."
     fields = ("title", ("manifests", "tags", "blobs"), ("created_by", "created_at"))
-    actions = ["collect"]
+    acts = {"collect": Act("Collect garbage now, in all repositories", "oci.delete_manifest", collect)}
     csv_columns = ("namespace__name", "path", "created_by__username", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Repository]:
@@ -85,36 +66,20 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
     def search_condition(self, word: str) -> Q:
         return in_repository(word, "")
 
-    def has_collect_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("oci.delete_manifest")
-
-    @admin.action(permissions=["collect"], description="Collect garbage now, in all repositories")
-    def collect(self, request: HttpRequest, _queryset: QuerySet[Repository]) -> None:
-        figures = gc.collect(most=MAX_COLLECTING)
-        rest = "" if figures.is_complete else " There is more: the next run continues."
-        self.message_user(request, f"Removed {figures.sentence}.{rest}", messages.SUCCESS)
-
-    @admin.display(description="repository", ordering="path")
-    def title(self, repository: Repository) -> str:
-        return str(repository)
-
-    @admin.display(description="manifests", ordering="manifest_count")
-    def manifests(self, repository: Any) -> str:
-        return _counted(repository, Manifest, repository.manifest_count)
-
-    @admin.display(description="tags", ordering="tag_count")
-    def tags(self, repository: Any) -> str:
-        return _counted(repository, Tag, repository.tag_count)
-
-    @admin.display(description="blobs", ordering="blob_count")
-    def blobs(self, repository: Any) -> int:
-        return int(repository.blob_count)
+    title = Column("repository", str, order="path")
+    manifests = Column(
+        "manifests",
+        lambda repository: _counted(repository, Manifest, repository.manifest_count),
+        order="manifest_count",
+    )
+    tags = Column("tags", lambda repository: _counted(repository, Tag, repository.tag_count), order="tag_count")
+    blobs = Column("blobs", "blob_count", order="blob_count")
 
 
 @admin.register(Manifest)
 class ManifestAdmin(ReadOnlyAdmin[Manifest]):
     list_display = ("title", "repository", "kind", "size", "tag_count", "pushed_by", "pushed_at")
-    list_filter = (InRepositoryFilter, PusherFilter, ("subject", admin.EmptyFieldListFilter))
+    list_filter = (IN_REPOSITORY, by_person("pushed_by__username", "pusher"), ("subject", admin.EmptyFieldListFilter))
     list_select_related = ("repository__namespace", "pushed_by")
     date_hierarchy = "pushed_at"
     ordering = ("-pk",)
@@ -149,21 +114,10 @@ class ManifestAdmin(ReadOnlyAdmin[Manifest]):
         by_digest = Q(digest__begins=digest) | Q(subject__begins=digest)
         return by_digest | Q(artifact_type=word) | in_repository(word)
 
-    @admin.display(description="digest", ordering="digest")
-    def title(self, manifest: Manifest) -> str:
-        return _short(manifest.digest)
-
-    @admin.display(description="type", ordering="artifact_type")
-    def kind(self, manifest: Manifest) -> str:
-        return manifest.artifact_type or manifest.media_type
-
-    @admin.display(description="tags", ordering="tags_found")
-    def tag_count(self, manifest: Any) -> int:
-        return int(manifest.tags_found)
-
-    @admin.display(description="repository")
-    def repository_page(self, manifest: Manifest) -> str:
-        return _repository_link(manifest.repository)
+    title = Column("digest", lambda manifest: _short(manifest.digest), order="digest")
+    kind = Column("type", lambda manifest: manifest.artifact_type or manifest.media_type, order="artifact_type")
+    tag_count = Column("tags", "tags_found", order="tags_found")
+    repository_page = Column("repository", lambda manifest: row_link(manifest.repository))
 
     @admin.display(description="document")
     def document(self, manifest: Manifest) -> str:
@@ -174,7 +128,7 @@ class ManifestAdmin(ReadOnlyAdmin[Manifest]):
 @admin.register(Tag)
 class TagAdmin(ReadOnlyAdmin[Tag]):
     list_display = ("name", "repository", "leads_to", "moved_by", "moved_at")
-    list_filter = (InRepositoryFilter, MoverFilter)
+    list_filter = (IN_REPOSITORY, by_person("moved_by__username", "mover"))
     list_select_related = ("repository__namespace", "manifest", "moved_by")
     date_hierarchy = "moved_at"
     ordering = ("-pk",)
@@ -196,27 +150,31 @@ class TagAdmin(ReadOnlyAdmin[Tag]):
     def search_condition(self, word: str) -> Q:
         return Q(name__begins=word) | in_repository(word)
 
-    @admin.display(description="manifest")
-    def leads_to(self, tag: Tag) -> str:
-        return link(reverse("admin:oci_manifest_change", args=[tag.manifest_id]), _short(tag.manifest.digest))
-
-    @admin.display(description="repository")
-    def repository_page(self, tag: Tag) -> str:
-        return _repository_link(tag.repository)
+    leads_to = Column(
+        "manifest",
+        lambda tag: link(reverse("admin:oci_manifest_change", args=[tag.manifest_id]), _short(tag.manifest.digest)),
+    )
+    repository_page = Column("repository", lambda tag: row_link(tag.repository))
 
 
 @admin.register(UploadSession)
 class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
     list_display = ("id", "repository", "user", "size", "standing", "created_at", "expires_at")
-    list_filter = (LeaseFilter, InRepositoryFilter, PersonFilter)
+    list_filter = (is_set("bytes coming in", "coming", "lease", ("Receiving", "Idle")), IN_REPOSITORY, by_person())
     list_select_related = ("repository__namespace", "user")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
     search_fields = ("user__username",)
     search_help_text = "A repository, or the exact name of a person."
     fields = ("id", "repository_page", ("user", "token"), ("size", "standing"), ("created_at", "expires_at"))
-    actions = ["end"]
-    page_actions = {"end": "End this upload"}
+    acts = {
+        "end": Act(
+            "End selected uploads",
+            "oci.delete_uploadsession",
+            each(lambda session, actor: uploads.end(session, actor=actor), "Ended"),
+            button="End this upload",
+        )
+    }
     csv_columns = (
         "id",
         "repository__namespace__name",
@@ -230,14 +188,6 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
     def search_condition(self, word: str) -> Q:
         return Q(user__username=word) | in_repository(word)
 
-    def has_end_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("oci.delete_uploadsession")
-
-    @admin.action(permissions=["end"], description="End selected uploads")
-    def end(self, request: HttpRequest, queryset: QuerySet[UploadSession]) -> None:
-        viewer = actor_of(request)
-        self.apply_verb(request, queryset, lambda session: uploads.end(session, actor=viewer), done="Ended")
-
     @admin.display(description="state", ordering="expires_at")
     def standing(self, session: UploadSession) -> str:
         now = timezone.now()
@@ -246,9 +196,7 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
         is_coming = session.lease_until is not None and session.lease_until > now
         return badge("coming" if is_coming else "waiting")
 
-    @admin.display(description="repository")
-    def repository_page(self, session: UploadSession) -> str:
-        return _repository_link(session.repository)
+    repository_page = Column("repository", lambda session: row_link(session.repository))
 
 
 @admin.register(Collection)
@@ -259,10 +207,6 @@ class CollectionAdmin(ReadOnlyAdmin[Collection]):
     ordering = ("-begun_at", "-pk")
     fields = (("begun_at", "seconds", "is_complete"), *COLLECTED)
     csv_columns = ("begun_at", "seconds", "is_complete", *COLLECTED)
-
-
-def _repository_link(repository: Repository) -> str:
-    return link(reverse("admin:oci_repository_change", args=[repository.pk]), repository)
 
 
 def _counted(repository: Repository, model: type[Manifest] | type[Tag], count: int) -> str:

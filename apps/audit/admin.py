@@ -9,8 +9,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from apps.admin_base import ReadOnlyAdmin
-from apps.admin_base.filters import SUGGESTED, WordFilter
+from apps.admin_base import Column, ReadOnlyAdmin, words
 from apps.audit.models import AuditEvent
 from apps.audit.reading import about, people, with_actors
 
@@ -28,22 +27,18 @@ def name_subjects(events: Iterable[AuditEvent]) -> list[Any]:
     return found
 
 
-class PersonFilter(WordFilter):
-    title = "person"
-    parameter_name = "person"
-
-    def suggestions(self) -> Iterable[str]:
-        return people().order_by("username").values_list("username", flat=True)[:SUGGESTED]
-
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        name = (self.value() or "").replace("\0", "").strip()
-        return queryset.filter(about(people().filter(username=name))) if name else queryset
-
-
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
     list_display = ("at", "kind", "actor", "about", "from_address", "token_id", "request")
-    list_filter = (PersonFilter, "kind")
+    list_filter = (
+        words(
+            "person",
+            "person",
+            lambda name: about(people().filter(username=name)),
+            lambda: people().order_by("username").values_list("username", flat=True),
+        ),
+        "kind",
+    )
     date_hierarchy = "at"
     ordering = ("-at", "-pk")
     indexed_orders = ("subject",)
@@ -78,15 +73,15 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
             return "Larder"
         return event.actor_name or f"account {event.actor_id}, erased"
 
-    @admin.display(description="subject", ordering="subject")
-    def about(self, event: Any) -> str:
-        return f"{event.subject_name} ({event.subject})" if event.subject_name else event.subject
+    about = Column(
+        "subject",
+        lambda event: f"{event.subject_name} ({event.subject})" if event.subject_name else event.subject,
+        order="subject",
+    )
 
     @admin.display(description="request id", ordering="request_id")
     def request(self, event: AuditEvent) -> str:
         shown = event.request_id[:REQUEST_ID_SHOWN]
         return format_html('<code title="{}">{}</code>', event.request_id, shown) if shown else "-"
 
-    @admin.display(description="from address")
-    def from_address(self, event: AuditEvent) -> str:
-        return event.address or "-"
+    from_address = Column("from address", lambda event: event.address or "-")

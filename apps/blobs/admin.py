@@ -1,30 +1,19 @@
-from typing import Any
-
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.db.models import Q
 
-from apps.admin_base import ReadOnlyAdmin, badge, digest_prefix, short
+from apps.admin_base import Column, ReadOnlyAdmin, badge, digest_prefix, one_of, short
 from apps.blobs.models import Blob, Problem
 
-
-class ProblemFilter(admin.SimpleListFilter):
-    title = "storage check"
-    parameter_name = "problem"
-
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        found = [(problem.value, problem.value) for problem in (Problem.MISSING, Problem.DAMAGED)]
-        return [("any", "missing or damaged"), *found, ("unchecked", "not read again yet")]
-
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[Blob]) -> QuerySet[Blob]:
-        match self.value():
-            case "any":
-                return queryset.exclude(problem=Problem.NONE)
-            case "unchecked":
-                return queryset.filter(checked_at=None)
-            case Problem.MISSING | Problem.DAMAGED as problem:
-                return queryset.filter(problem=problem)
-        return queryset
+ProblemFilter = one_of(
+    "storage check",
+    "problem",
+    {
+        "any": ("missing or damaged", lambda blobs: blobs.exclude(problem=Problem.NONE)),
+        "missing": ("missing", lambda blobs: blobs.filter(problem=Problem.MISSING)),
+        "damaged": ("damaged", lambda blobs: blobs.filter(problem=Problem.DAMAGED)),
+        "unchecked": ("not read again yet", lambda blobs: blobs.filter(checked_at=None)),
+    },
+)
 
 
 @admin.register(Blob)
@@ -42,13 +31,8 @@ class BlobAdmin(ReadOnlyAdmin[Blob]):
     def search_condition(self, word: str) -> Q:
         return Q(digest__begins=digest_prefix(word))
 
-    @admin.display(description="sha256", ordering="digest")
-    def short_digest(self, blob: Blob) -> str:
-        return short(blob.digest)
-
-    @admin.display(description="state", ordering="state")
-    def state_badge(self, blob: Blob) -> str:
-        return badge(blob.state)
+    short_digest = Column("sha256", lambda blob: short(blob.digest), order="digest")
+    state_badge = Column("state", lambda blob: badge(blob.state), order="state")
 
     @admin.display(description="storage check", empty_value="-", ordering="problem")
     def problem_badge(self, blob: Blob) -> str | None:

@@ -5,15 +5,22 @@ from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.timesince import timesince
 
-from apps.admin_base import ReadOnlyAdmin, badge, link
+from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, row_link
 from apps.admin_base.base import ACTION_ROWS
 from apps.jobs import queue, targets
 from apps.jobs.models import WORKING, Job, State
+
+
+def _each(verb: Callable[..., None], done: str) -> Callable[[Any, HttpRequest, QuerySet[Job]], None]:
+    def run(admin: Any, request: HttpRequest, queryset: QuerySet[Job]) -> None:
+        named = targets.attach(queryset[: ACTION_ROWS + 1])  # so that a refusal names its release
+        admin.apply_verb(request, named, lambda job: verb(job, request.user.pk), done=done)
+
+    return run
 
 
 @admin.register(Job)
@@ -33,8 +40,22 @@ class JobAdmin(ReadOnlyAdmin[Job]):
         ("request_id", "asked_by"),
         ("created_at", "finished_at"),
     )
-    actions = ["retry", "cancel"]
-    page_actions = {"retry": "Retry", "cancel": "Cancel"}
+    acts = {
+        "retry": Act(
+            "Retry selected jobs",
+            "jobs.retry_job",
+            _each(queue.retry, "Queued again"),
+            button="Retry",
+            offered=lambda job: job.state in (State.FAILED, State.CANCELLED),
+        ),
+        "cancel": Act(
+            "Cancel selected jobs",
+            "jobs.cancel_job",
+            _each(queue.cancel, "Cancelled"),
+            button="Cancel",
+            offered=lambda job: job.state in WORKING,
+        ),
+    }
     csv_columns = (
         "pk",
         "kind",
@@ -65,37 +86,13 @@ class JobAdmin(ReadOnlyAdmin[Job]):
         job = super().get_object(request, object_id, from_field)
         return targets.attach([job])[0] if job is not None else None
 
-    def has_retry_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("jobs.retry_job")
-
-    def has_cancel_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("jobs.cancel_job")
-
-    def is_offered(self, action: str, row: Job) -> bool:
-        return row.state in (WORKING if action == "cancel" else (State.FAILED, State.CANCELLED))
-
-    @admin.action(permissions=["retry"], description="Retry selected jobs")
-    def retry(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        self._each(request, queryset, queue.retry, "Queued again")
-
-    @admin.action(permissions=["cancel"], description="Cancel selected jobs")
-    def cancel(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        self._each(request, queryset, queue.cancel, "Cancelled")
-
-    def _each(self, request: HttpRequest, queryset: QuerySet[Job], verb: Callable[..., None], done: str) -> None:
-        named = targets.attach(queryset[: ACTION_ROWS + 1])  # so that a refusal names its release
-        self.apply_verb(request, named, lambda job: verb(job, request.user.pk), done=done)
-
-    @admin.display(description="job", ordering="kind")
-    def title(self, job: Job) -> str:
-        return str(job)
+    title = Column("job", str, order="kind")
 
     @admin.display(description="works on")
     def works_on(self, job: Job) -> str:
         if job.row is None:
             return "gone"
-        meta = job.row._meta  # noqa: SLF001  # Django's public name for it
-        return link(reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[job.target]), job.row)
+        return row_link(job.row)
 
     @admin.display(description="requested by")
     def asked_by(self, job: Any) -> str:
@@ -103,15 +100,11 @@ class JobAdmin(ReadOnlyAdmin[Job]):
             return "Larder"
         return job.asker or f"account {job.created_by_id}, erased"
 
-    @admin.display(description="state", ordering="state")
-    def state_badge(self, job: Job) -> str:
-        return badge(job.state)
+    state_badge = Column("state", lambda job: badge(job.state), order="state")
 
     @admin.display(description="age", ordering="created_at")
     def age(self, job: Job) -> str:
         until = timezone.now() if job.state in WORKING else job.finished_at
         return timesince(job.created_at, until, depth=1)
 
-    @admin.display(description="log")
-    def log(self, job: Job) -> str:
-        return format_html("<pre>{}</pre>", job.error or "no error")
+    log = Column("log", lambda job: format_html("<pre>{}</pre>", job.error or "no error"))

@@ -4,7 +4,7 @@ from django.db.models import Q
 
 from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
-from apps.modules import publishing, pushed_manifests
+from apps.modules import package_manifest, publishing
 from apps.modules.catalogue import entries, reading
 from apps.modules.dependents import impact
 from apps.modules.models import Module, ModuleVersion
@@ -25,7 +25,7 @@ class ModuleActions(VersionActions[ModuleAddress]):
         entries.refresh(_module_of(release))
 
     def drop(self, release: Release) -> None:
-        pushed_manifests.drop(release)
+        package_manifest.drop(release)
         ModuleVersion.objects.filter(release=release).delete()
 
     def default_version(self, release: Release) -> ModuleVersion | None:

@@ -1,7 +1,5 @@
 """Publish a module: reserve, receive, check, inspect, store, enter, finalise (D4, D5). The worker runs STEPS."""
 
-import os
-import platform
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,9 +19,8 @@ from apps.lib.addresses import ModuleAddress, canonical, check_module_name, chec
 from apps.lib.archives import sandboxed
 from apps.lib.digests import check_size
 from apps.lib.errors import Conflict, Reason
-from apps.modules import package_manifest
+from apps.modules import checking, package_manifest
 from apps.modules.catalogue import entries
-from apps.modules.checking import checks, examining
 from apps.modules.comparing import guard
 from apps.modules.contents import extraction
 from apps.modules.models import Module, ModuleVersion
@@ -33,7 +30,7 @@ from apps.releases.publishing.fault_injection import fault_point
 from apps.releases.publishing.pipeline import Questions, Step
 
 JOB = "publish-module"
-LIMIT_SETTING = examining.LIMIT_SETTING
+LIMIT_SETTING = checking.LIMIT_SETTING
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,7 @@ Work = pipeline.Work[Findings]
 # --- The web process: reserve and receive --------------------------------------------------------------------------
 
 
-def begin(
+def reserve_release(
     *,
     viewer: Viewer,
     address: ModuleAddress,
@@ -88,14 +85,17 @@ def begin(
     `confirm` lists the codes that the page has asked about already.
     """
     coordinate = authorise_coordinate(viewer, address, version)
-    confirmed = checks.clean_confirmations(confirm)
-    folder = checks.clean_folder(folder)
+    confirmed = checking.clean_confirmations(confirm)
+    folder = checking.clean_folder(folder)
     brief = _Brief(file_name, folder, interactive=True, multiple_modules=multiple_modules, confirmed=confirmed)
     ticket = reserving.new_ticket()
     try:
         release = _reserve(coordinate, viewer, brief, ticket)
     except reserving.VersionTaken as taken:
-        raise Conflict(_taken_sentence(taken.taken_by), hint="Choose the next version number.") from None
+        found = f"{taken.taken_by} is being uploaded or checked already (it is {taken.taken_by.state})."
+        if taken.taken_by.state == State.PUBLISHED:
+            found = f"{taken.taken_by} is published already, and a published version never changes."
+        raise Conflict(found, hint="Choose the next version number.") from None
     return release, ticket
 
 
@@ -227,14 +227,14 @@ def check_address(namespace: Namespace, address: ModuleAddress) -> None:
 
 def _brief(file_name: str, folder: str, confirm: Collection[str], reason: str) -> _Brief:
     """A script's instructions. Raises Invalid."""
-    confirmed = checks.clean_confirmations(confirm)
-    return _Brief(file_name, checks.clean_folder(folder), confirmed=confirmed, reason=guard.clean_reason(reason))
+    confirmed = checking.clean_confirmations(confirm)
+    return _Brief(file_name, checking.clean_folder(folder), confirmed=confirmed, reason=guard.clean_reason(reason))
 
 
 def _reserve(
     coordinate: reserving.Coordinate, viewer: Viewer, brief: _Brief, ticket: str = "", *, stored: Blob | None = None
 ) -> Release:
-    provenance = {"received_by": f"{platform.node()}:{os.getpid()}"}
+    provenance = {"received_by": transitions.this_process()}
     if brief.manifest:
         provenance[package_manifest.PUSHED] = brief.manifest
     release = reserving.reserve(
@@ -259,12 +259,6 @@ def _receive(release: Release, chunks: Iterable[bytes]) -> Release:
     return receiving.receive(release=release, chunks=chunks, limit=limit, setting=LIMIT_SETTING, job=JOB)
 
 
-def _taken_sentence(taken_by: Release) -> str:
-    if taken_by.state == State.PUBLISHED:
-        return f"{taken_by} is published already, and a published version never changes."
-    return f"{taken_by} is being uploaded or checked already (it is {taken_by.state})."
-
-
 # --- The worker: check, store, enter, finalise ------------------------------------------------------------------------
 
 
@@ -274,7 +268,7 @@ def check(work: Work) -> None:
     # Releases from before the word was changed say `several`.
     multiple_modules = bool(release.notes.get("multiple_modules") or release.notes.get("several"))
     work.notes = {"multiple_modules": True} if multiple_modules else {}
-    upload = examining.Upload(
+    upload = checking.Upload(
         str(release),
         release.uploaded_digest,
         staging.repacked_key(release),
@@ -286,7 +280,7 @@ def check(work: Work) -> None:
         is_package=bool(package_manifest.pushed_with(release)),
     )
     with staging.open_source(release) as staged:
-        found = examining.examine(staged, upload, work.notes)
+        found = checking.examine(staged, upload, work.notes)
     questions = [*found.questions, *_breaking(work, found.inspected)]
     if questions:
         if found.archive_key:
@@ -320,9 +314,15 @@ def inspect(work: Work) -> None:
 
 def finalise(work: Work) -> None:
     try:
-        pipeline.finalise(work, _describe, _catalogue)
+        pipeline.finalise(work, _describe, lambda work: entries.refresh(work.release.module_version.module))
     except IntegrityError:
-        raise sandboxed.Refusal([_twin_reason(work.release)]) from None
+        reason = Reason(
+            code="name_taken",
+            found=f"a module whose name differs from {work.release.name} only in case, - or _ was published meanwhile",
+            expected="distinct names",
+            hint="Publish to that module, or choose another name.",
+        )
+        raise sandboxed.Refusal([reason]) from None
 
 
 STEPS: tuple[Step[Findings], ...] = (
@@ -358,16 +358,3 @@ def _describe(work: Work) -> None:
     digest = package_manifest.digest_for(release)
     row = ModuleVersion(module=module, release=release, is_prerelease=is_prerelease, manifest_digest=digest)
     extraction.write(row, work.findings.contents)
-
-
-def _catalogue(work: Work) -> None:
-    entries.refresh(work.release.module_version.module)
-
-
-def _twin_reason(release: Release) -> Reason:
-    return Reason(
-        code="name_taken",
-        found=f"a module whose name differs from {release.name} only in case, - or _ was published meanwhile",
-        expected="distinct names",
-        hint="Publish to that module, or choose another name.",
-    )

@@ -1,8 +1,7 @@
 from celery import shared_task
 
 from apps.jobs import claims
-from apps.modules import publishing
-from apps.modules.contents import reinspection
+from apps.modules import publishing, reinspection
 
 
 @shared_task(name=publishing.JOB)

@@ -46,12 +46,12 @@ class Uploads:
                 confirm=confirm,
                 reason=reason,
             )
-            return resuming.begin(release, self.viewer, announced)
+            return resuming.begin_upload(release, self.viewer, announced)
 
     def start_with_ticket(self, *, release: Release, announced: Announced, ticket: str) -> Upload:
         """For a release that a browser reserved."""
         _check_length(announced.length)
-        return resuming.begin(release, self.viewer, announced, ticket=ticket)
+        return resuming.begin_upload(release, self.viewer, announced, ticket=ticket)
 
     def send(
         self,

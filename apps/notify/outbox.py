@@ -53,17 +53,13 @@ def _dispatch(number: int) -> int:
     if row is None or not OutboxEvent.objects.filter(pk=number).delete()[0]:
         return 0
     for notice in notices_of(AuditEvent.objects.filter(pk=row.event_id)):
-        _deliver(notice)
+        hooks = Webhook.objects.filter(Q(namespace=notice.namespace) | Q(namespace=None), disabled_at=None)
+        Delivery.objects.bulk_create(
+            [delivery_of(hook, notice) for hook in hooks.order_by("pk") if notice.event in hook.events],
+            ignore_conflicts=True,
+        )
         letters.write(notice)
     return 1
-
-
-def _deliver(notice: Notice) -> None:
-    hooks = Webhook.objects.filter(Q(namespace=notice.namespace) | Q(namespace=None), disabled_at=None)
-    Delivery.objects.bulk_create(
-        [delivery_of(hook, notice) for hook in hooks.order_by("pk") if notice.event in hook.events],
-        ignore_conflicts=True,
-    )
 
 
 def delivery_of(hook: Webhook, notice: Notice) -> Delivery:

@@ -69,7 +69,12 @@ def _attempt(delivery: Delivery) -> bool:
     hook, body, now = delivery.webhook, delivery.body.encode(), timezone.now()
     status, answer, error = None, "", ""
     try:
-        headers = signatures.headers_of(delivery.message_id, int(now.timestamp()), body, _secrets(hook))
+        sealed = [hook.sealed_secret]
+        if hook.former_until is not None and hook.former_until > timezone.now():
+            sealed.append(hook.former_secret)
+        headers = signatures.headers_of(
+            delivery.message_id, int(now.timestamp()), body, [sealing.unseal(one, signatures.PURPOSE) for one in sealed]
+        )
         kind = {"Content-Type": "application/json", "User-Agent": "Larder-Webhooks"}
         said = outgoing.post(hook.url, body=body, headers=kind | headers, allowed=settings.WEBHOOK_ALLOW)
     except outgoing.NotAnswered as failure:
@@ -105,13 +110,6 @@ def _failed(delivery: Delivery, result: Mapping[str, object]) -> None:
         webhooks.disable(hook, "The receiver answered 410: it wants no more.")
     elif hook.failing_since is not None and hook.failing_since < now - GIVE_UP_AFTER:
         webhooks.disable(hook, f"Every delivery of the last {GIVE_UP_AFTER.days} days failed.")
-
-
-def _secrets(hook: Webhook) -> list[str]:
-    sealed = [hook.sealed_secret]
-    if hook.former_until is not None and hook.former_until > timezone.now():
-        sealed.append(hook.former_secret)
-    return [sealing.unseal(one, signatures.PURPOSE) for one in sealed]
 
 
 class Sender:

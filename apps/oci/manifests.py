@@ -8,7 +8,7 @@ from apps.artifacts.manifests import unknown
 from apps.artifacts.models import Manifest
 from apps.artifacts.names import Digest
 from apps.artifacts.repositories import locked
-from apps.modules import pushed_manifests
+from apps.modules import package_manifest
 from apps.oci import packages, repositories
 from apps.oci.authentication import Caller
 from apps.oci.repositories import VisibleRepository
@@ -44,7 +44,7 @@ def delete(caller: Caller, found: VisibleRepository, reference: str) -> None:
     if ":" in reference:
         digest = str(Digest.parse(reference))
         with locked(found.row.pk if found.row else 0):
-            if pushed_manifests.is_needed(found.namespace, found.registered.path_name, digest):
+            if package_manifest.is_needed(found.namespace, found.registered.path_name, digest):
                 raise Unsupported(f"{digest} is the manifest of a release.", hint=packages.NEVER_DELETED)
             if found.row is None:
                 raise unknown(found.address, digest)

@@ -23,8 +23,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import Conflict, Invalid, Reason, Unavailable
 from apps.lib.formats.oci_manifests import IMAGE_MANIFEST, MODULE_PACKAGE, TITLE, ZIP
-from apps.modules import package_manifest, publishing
-from apps.modules.checking import examining
+from apps.modules import checking, package_manifest, publishing
 from apps.modules.models import ModuleVersion
 from apps.oci import packages
 from apps.oci.pushing import Push
@@ -140,7 +139,7 @@ def check(repository: Repository, manifest: Manifest) -> None:
     package = _read(repository, manifest, "A module package is checked before it is called latest")
     try:
         with open_blob(package.archive.digest) as archive:
-            examining.check_package(archive)
+            checking.check_package(archive)
     except Refusal as refusal:
         raise _refused("This module package was refused", refusal.reasons) from None
 

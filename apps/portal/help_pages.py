@@ -61,7 +61,25 @@ class CheckForm(forms.Form):
 def how_to(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     form = CheckForm(request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {"form": form, **_setup(), **_for_reader(request, viewer)}
+    # The same for every reader.
+    context: dict[str, Any] = {
+        "form": form,
+        "host": client_setup.host(),
+        "serves_modules": client_setup.serves_modules(),
+        "is_plain_http": client_setup.is_plain_http(),
+        "login": client_setup.login(),
+        "credentials": client_setup.credentials(),
+        "variable": client_setup.variable(),
+        "netrc": client_setup.netrc(),
+        "host_block": client_setup.host_block(),
+        "pipelines": [client_setup.github_actions(), client_setup.gitlab_ci(), client_setup.any_shell()],
+        "renovate": client_setup.renovate(),
+        "proxy": client_setup.proxy(),
+        "ask_discovery": client_setup.ask_discovery(),
+        "authority": own_authority(),
+        "archive_limit": settings.MODULE_ARCHIVE_MAX_BYTES,
+        **_for_reader(request, viewer),
+    }
     if form.is_valid():
         context |= _checked(form.cleaned_data["token"])
     response = render(request, "portal/how_to/page.html", context, status=422 if form.errors else 200)
@@ -81,29 +99,11 @@ def _checked(secret: str) -> dict[str, Any]:
     return found
 
 
-def _setup() -> dict[str, Any]:
-    """The same for every reader."""
-    return {
-        "host": client_setup.host(),
-        "serves_modules": client_setup.serves_modules(),
-        "is_plain_http": client_setup.is_plain_http(),
-        "login": client_setup.login(),
-        "credentials": client_setup.credentials(),
-        "variable": client_setup.variable(),
-        "netrc": client_setup.netrc(),
-        "host_block": client_setup.host_block(),
-        "pipelines": [client_setup.github_actions(), client_setup.gitlab_ci(), client_setup.any_shell()],
-        "renovate": client_setup.renovate(),
-        "proxy": client_setup.proxy(),
-        "ask_discovery": client_setup.ask_discovery(),
-        "authority": own_authority(),
-        "archive_limit": settings.MODULE_ARCHIVE_MAX_BYTES,
-    }
-
-
 def _for_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     """The reader's tokens, a module that they can see, a namespace in which they publish."""
-    shown = _newest_module(viewer)
+    visible = ModuleVersion.objects.filter(module__in=visible_modules(viewer)).listed().without_texts()
+    rows = visible.select_related("module__namespace", "release")
+    shown = rows.order_by("is_prerelease", "-release__published_at", "-pk").first()
     address = shown.module.address if shown else ModuleAddress("acme", "vpc", "aws")
     context: dict[str, Any] = {"shown": shown, "reads_at": as_written(request.get_host())}
     version = shown.release.version if shown else "1.0.0"
@@ -127,12 +127,6 @@ def _for_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
         if settings.LISTEN_HOST in LOOPBACK:
             context["trust"] = f"export SSL_CERT_FILE={shlex.quote(str(settings.DATA_DIR / 'tls' / 'bundle.pem'))}"
     return context
-
-
-def _newest_module(viewer: Viewer) -> ModuleVersion | None:
-    visible = ModuleVersion.objects.filter(module__in=visible_modules(viewer)).listed().without_texts()
-    rows = visible.select_related("module__namespace", "release")
-    return rows.order_by("is_prerelease", "-release__published_at", "-pk").first()
 
 
 @dataclass(frozen=True, slots=True)

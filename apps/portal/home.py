@@ -20,15 +20,15 @@ from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Membership, Namespace, NamespaceQuerySet, Role, User
 from apps.lib.addresses import ModuleAddress, ProviderAddress
-from apps.modules.health.scoring import Health, health_of
+from apps.modules.health import Health, health_of
 from apps.modules.models import ModuleVersion
 from apps.portal.frame.page_urls import Address, url_of
 from apps.portal.frame.paging import page_of
 from apps.portal.frame.rows import address_of, rows_of
 from apps.portal.namespaces.keys import Expiry, expiring_in
 from apps.portal.publish import own_releases
-from apps.releases.catalogue import own_releases as own
-from apps.releases.catalogue import owned, search
+from apps.releases.catalogue import download_figures, search
+from apps.releases.catalogue import reading as own
 from apps.releases.models import Kind, SearchDoc
 
 RECENT = 8
@@ -128,10 +128,13 @@ def publishing_places(user: User, need: Role = Role.PUBLISHER) -> NamespaceQuery
 
 def home_context(viewer: gate.Viewer, user: User) -> dict[str, Any]:
     places = publishing_places(user)
-    docs = list(_with_health(owned.docs_in(places))[: SHOWN + 1])
+    docs = list(_with_health(download_figures.docs_in(places))[: SHOWN + 1])
+    keys = [_of_key(expiry) for expiry in expiring_in(publishing_places(user, Role.OWNER))]
+    tokens = [_of_token(user, token) for token in _expiring_tokens(user)]
+    used = [_of_use(one) for one in download_figures.still_used(publishing_places(user), STILL_USED)]
     return {
         "waiting": own_releases.rows_of(list(own.waiting(viewer)[:WAITING])),
-        "notices": _notices(user),
+        "notices": [*keys, *tokens, *used],
         "mine": _rows(docs[:SHOWN], recent={}),
         "more_mine": len(docs) > SHOWN,
     }
@@ -142,9 +145,9 @@ def home_context(viewer: gate.Viewer, user: User) -> dict[str, Any]:
 def mine(request: HttpRequest) -> HttpResponse:
     user = session_viewer(request).user
     assert user is not None  # noqa: S101  # the middleware lets nobody else in
-    page = page_of(_with_health(owned.docs_in(publishing_places(user))), request, size=PAGE_SIZE)
+    page = page_of(_with_health(download_figures.docs_in(publishing_places(user))), request, size=PAGE_SIZE)
     docs = list(page.object_list)
-    context = {"page": page, "rows": _rows(docs, owned.recent_downloads(docs)) if docs else []}
+    context = {"page": page, "rows": _rows(docs, download_figures.recent_downloads(docs)) if docs else []}
     return render(request, "portal/mine/page.html", context)
 
 
@@ -165,13 +168,6 @@ def _measured(docs: Iterable[SearchDoc]) -> dict[int, Health | None]:
     """Of versions that an older Larder published: from all that it has read of them, in one query."""
     versions = ModuleVersion.objects.filter(release__in=[doc.release_id for doc in docs]).for_pages()
     return {version.release_id: health_of(version) for version in versions}
-
-
-def _notices(user: User) -> list[Notice]:
-    keys = [_of_key(expiry) for expiry in expiring_in(publishing_places(user, Role.OWNER))]
-    tokens = [_of_token(user, token) for token in _expiring_tokens(user)]
-    used = [_of_use(one) for one in owned.still_used(publishing_places(user), STILL_USED)]
-    return [*keys, *tokens, *used]
 
 
 def _of_key(expiry: Expiry) -> Notice:
@@ -218,7 +214,7 @@ def _of_token(user: User, token: ApiToken) -> Notice:
     )
 
 
-def _of_use(one: owned.StillUsed) -> Notice:
+def _of_use(one: download_figures.StillUsed) -> Notice:
     address: Address = ProviderAddress(one.namespace, one.name)
     if one.kind == Kind.MODULE:
         name, _, system = one.name.partition("/")

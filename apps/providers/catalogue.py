@@ -1,9 +1,12 @@
-"""Search entries of providers, written in each transaction that changes a provider's versions."""
+"""Search entries of providers, written in each transaction that changes a provider's versions or its description."""
 
 import re
 
+from apps.accounts.access.gate import Viewer
+from apps.audit.kinds import Kind as Event
 from apps.providers.models import DocsKind, DocsPage, Provider, ProviderVersion
-from apps.releases.catalogue import indexing
+from apps.releases.catalogue import describing, indexing
+from apps.releases.catalogue.describing import checked_line, checked_url
 from apps.releases.catalogue.indexing import Entry, Item
 from apps.releases.models import Kind, Lifecycle
 
@@ -12,6 +15,9 @@ MAX_DOCUMENTED_NAMES = 3_000
 # Read-only, like data sources; everything else is called a resource in lists.
 _DATA_SOURCES = (DocsKind.DATA_SOURCE, DocsKind.EPHEMERAL, DocsKind.FUNCTION, DocsKind.LIST)
 _TAG = re.compile(r"<[^>]*>")
+MAX_NOTICE_CHARACTERS = 500
+SHORTER = "Describe the provider in one line; its documentation has the details."
+BRIEFER = "Terminals show it at every init: write the one thing that users must know, and link to the rest."
 
 
 def refresh(provider: Provider) -> None:
@@ -25,6 +31,10 @@ def refresh(provider: Provider) -> None:
     if shown is None:
         indexing.drop(kind=Kind.PROVIDER, namespace=provider.namespace, name=provider.type)
         return
+    # Names in its docs: resources, data sources, functions and the like.
+    pages = DocsPage.objects.filter(version=shown).exclude(kind__in=[DocsKind.OVERVIEW, DocsKind.GUIDE])
+    rows = pages.order_by("name", "kind").values_list("kind", "slug", "name")[:MAX_DOCUMENTED_NAMES]
+    page = DocsPage.objects.filter(version=shown, kind=DocsKind.OVERVIEW).first()
     entry = Entry(
         description=provider.description,
         words={
@@ -32,28 +42,34 @@ def refresh(provider: Provider) -> None:
             indexing.PLACE: [provider.namespace.name],
             indexing.DESCRIPTION: [provider.description],
         },
-        items=_documented(shown),
-        readme=_overview(shown),
+        items=[
+            Item(indexing.DATA_SOURCE if kind in _DATA_SOURCES else indexing.RESOURCE, name, f"{kind}/{slug}")
+            for kind, slug, name in rows
+        ],
+        readme=(_TAG.sub(" ", page.html) if page else ""),
     )
     indexing.put(release=shown.release, entry=entry, is_listed=shown.release.lifecycle != Lifecycle.YANKED)
-
-
-def _documented(shown: ProviderVersion) -> list[Item]:
-    """Names in its docs: resources, data sources, functions and the like."""
-    pages = DocsPage.objects.filter(version=shown).exclude(kind__in=[DocsKind.OVERVIEW, DocsKind.GUIDE])
-    rows = pages.order_by("name", "kind").values_list("kind", "slug", "name")[:MAX_DOCUMENTED_NAMES]
-    return [
-        Item(indexing.DATA_SOURCE if kind in _DATA_SOURCES else indexing.RESOURCE, name, f"{kind}/{slug}")
-        for kind, slug, name in rows
-    ]
-
-
-def _overview(shown: ProviderVersion) -> str:
-    page = DocsPage.objects.filter(version=shown, kind=DocsKind.OVERVIEW).first()
-    return _TAG.sub(" ", page.html) if page else ""
 
 
 def default_version(provider: Provider) -> ProviderVersion | None:
     """The highest stable listed version."""
     rows = ProviderVersion.objects.filter(provider=provider).published().default_first()
     return rows.select_related("release__namespace").first()
+
+
+def describe(
+    *,
+    provider: Provider,
+    actor: Viewer,
+    description: str | None = None,
+    source_url: str | None = None,
+    notice: str | None = None,
+) -> None:
+    """Change the given fields; None leaves a field unchanged. Raises Invalid. Clients show the notice at every init."""
+    fields = {
+        "description": None if description is None else checked_line("description", description, hint=SHORTER),
+        "source_url": None if source_url is None else checked_url(source_url),
+        "notice": None if notice is None else checked_line("notice", notice, most=MAX_NOTICE_CHARACTERS, hint=BRIEFER),
+    }
+    kind = Event.PROVIDER_DESCRIBED
+    describing.save_changes(provider, fields, actor=actor, kind=kind, address=provider.address, refresh=refresh)

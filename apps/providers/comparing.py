@@ -78,7 +78,12 @@ def _signing(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change
 
 
 def _docs(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change]:
-    old, new = _pages(before, after)
+    # The names of the pages of each version, by kind and slug.
+    pages: dict[int, dict[tuple[str, str], str]] = {before.pk: {}, after.pk: {}}
+    rows = DocsPage.objects.filter(version__in=pages)
+    for version, kind, slug, name in rows.values_list("version_id", "kind", "slug", "name"):
+        pages[version][kind, slug] = name
+    old, new = pages[before.pk], pages[after.pk]
     if old and not new:
         yield Change("docs", "Documentation", Severity.RISKY, "all_docs_removed", f"{len(old)} pages")
         return
@@ -88,28 +93,15 @@ def _docs(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change]:
         yield Change("docs", old[place], severity, rule, before=_path(place))
     for place in new.keys() - old.keys():
         yield Change("docs", new[place], Severity.COMPATIBLE, "docs_added", after=_path(place))
-    for place in _changed(before, after):
-        path = _path(place)
-        yield Change("docs", new[place], Severity.COMPATIBLE, "docs_changed", path, path)
-
-
-def _pages(*versions: ProviderVersion) -> list[dict[tuple[str, str], str]]:
-    """The names of the pages of each version, by kind and slug."""
-    found: dict[int, dict[tuple[str, str], str]] = {version.pk: {} for version in versions}
-    rows = DocsPage.objects.filter(version__in=found)
-    for version, kind, slug, name in rows.values_list("version_id", "kind", "slug", "name"):
-        found[version][kind, slug] = name
-    return [found[version.pk] for version in versions]
-
-
-def _changed(before: ProviderVersion, after: ProviderVersion) -> list[tuple[str, str]]:
-    """Compared in the database: together the texts can have many megabytes. Links name their version."""
+    # Compared in the database: together the texts can have many megabytes. Links name their version.
     paths = [Value(docs_path(one.provider.address, one.release.version)) for one in (after, before)]
     same_page = DocsPage.objects.filter(version=before, kind=OuterRef("kind"), slug=OuterRef("slug"))
     rows = DocsPage.objects.filter(Exists(same_page), version=after)
     rows = rows.annotate(comparable=Replace("html", *paths))
     equal = same_page.filter(html=OuterRef("comparable"))
-    return list(rows.filter(~Exists(equal)).values_list("kind", "slug"))
+    for place in list(rows.filter(~Exists(equal)).values_list("kind", "slug")):
+        path = _path(place)
+        yield Change("docs", new[place], Severity.COMPATIBLE, "docs_changed", path, path)
 
 
 def _path(place: tuple[str, str]) -> str:

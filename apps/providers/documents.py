@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from apps.providers.listing import Key, ListedVersion
 from apps.providers.models import Package
-from apps.providers.signatures.trust import PublicKey, is_ending
+from apps.providers.reading import Key, ListedVersion, PublicKey, is_ending
 from apps.releases.models import Lifecycle
 from apps.signing.models import State
 
@@ -28,26 +27,7 @@ def sums_name(type: str, version: str) -> str:  # noqa: A002 - the field's word
 
 def versions_document(versions: Sequence[ListedVersion], now: datetime) -> Document:
     """Complete, no paging. Clients choose by `version` alone; `protocols` serves their hint if no version fits."""
-    return {
-        "versions": [
-            {
-                "version": version.version,
-                "protocols": version.protocols,
-                "platforms": [{"os": os, "arch": arch} for os, arch in version.platforms],
-            }
-            for version in versions
-        ],
-        "warnings": warnings_of(versions, now),
-    }
-
-
-def warnings_of(versions: Sequence[ListedVersion], now: datetime) -> list[str]:
-    """Warnings that clients print after every init: the owner's notice, key problems, deprecations."""
     notice = versions[0].notice.strip() if versions else ""
-    return [*([notice] if notice else []), *_about_keys(versions, now), *_deprecations(versions)]
-
-
-def _about_keys(versions: Iterable[ListedVersion], now: datetime) -> list[str]:
     signed: dict[Key, list[str]] = defaultdict(list)
     for version in versions:
         signed[version.key].append(version.version)
@@ -59,7 +39,18 @@ def _about_keys(versions: Iterable[ListedVersion], now: datetime) -> list[str]:
         elif key.expires_at is not None and is_ending(key, now):
             ends = "expires" if key.expires_at > now else "expired"
             warnings.append(f"The {by} {ends} on {key.expires_at:%Y-%m-%d}: ask the provider's owners for another.")
-    return warnings
+    return {
+        "versions": [
+            {
+                "version": version.version,
+                "protocols": version.protocols,
+                "platforms": [{"os": os, "arch": arch} for os, arch in version.platforms],
+            }
+            for version in versions
+        ],
+        # Clients print them after every init.
+        "warnings": [*([notice] if notice else []), *warnings, *_deprecations(versions)],
+    }
 
 
 def _deprecations(versions: Iterable[ListedVersion]) -> list[str]:
@@ -105,22 +96,23 @@ def download_document(
         "shasums_url": url_of(version.sums_digest, sums),
         "shasums_signature_url": url_of(version.signature_digest, f"{sums}.sig"),
         "shasum": package.digest,
-        "signing_keys": {"gpg_public_keys": [_key_document(key) for key in keys]},
+        "signing_keys": {
+            "gpg_public_keys": [
+                {
+                    "key_id": key.key_id,
+                    "ascii_armor": key.armor,
+                    "trust_signature": "",
+                    "source": key.source,
+                    "source_url": key.source_url,
+                }
+                for key in keys
+            ]
+        },
     }
     packages = {
         one.platform: {"hashes": [one.zh, one.h1], "package_size": one.size} for one in _by_platform(all_packages)
     }
     return document | ({"packages": packages} if packages else {})
-
-
-def _key_document(key: PublicKey) -> dict[str, str]:
-    return {
-        "key_id": key.key_id,
-        "ascii_armor": key.armor,
-        "trust_signature": "",
-        "source": key.source,
-        "source_url": key.source_url,
-    }
 
 
 def mirror_index_document(versions: Iterable[ListedVersion]) -> Document:

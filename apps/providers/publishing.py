@@ -2,8 +2,6 @@
 finalise (D4, D11, D24). The worker runs STEPS.
 """
 
-import os
-import platform
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -23,7 +21,7 @@ from apps.lib.formats import sums
 from apps.lib.packages import sandboxed as package_names
 from apps.lib.packages.sandboxed import PackageListing
 from apps.providers import catalogue
-from apps.providers.docs import drafted as docs
+from apps.providers.docs import sources as docs
 from apps.providers.docs.layouts import Place
 from apps.providers.drafting import assembling, drafts, package_manifests, protocols
 from apps.providers.models import DocsPage, Package, Provider, ProviderVersion
@@ -66,7 +64,7 @@ def open_draft(*, viewer: Viewer, address: ProviderAddress, version: str, protoc
     opened = drafting.open_draft(
         coordinate=coordinate,
         viewer=viewer,
-        provenance={"received_by": f"{platform.node()}:{os.getpid()}"},
+        provenance={"received_by": transitions.this_process()},
         notes=notes,
     )
     release = opened.release
@@ -110,7 +108,10 @@ def hand_in(
     require_publisher(viewer, release)
     if release.state == State.RECEIVING:
         if protocols is not None:
-            _declare(release, viewer, protocols)
+            drafting.require_own(release, viewer)
+            notes = _notes(protocols)
+            if drafts.declared_protocols(release) != notes.get(drafts.DECLARED, []):
+                transitions.move(release, State.RECEIVING, to=State.RECEIVING, notes=notes)
         missing = drafts.missing(release, drafts.files_of(release))
         for reason in missing if lacking_nothing else drafts.blocking(missing):
             raise Invalid(f"found {reason.found}, expected {reason.expected}", hint=f"{reason.hint}.")
@@ -135,12 +136,6 @@ def authorise_coordinate(viewer: Viewer, address: ProviderAddress, version: str)
 
 def require_publisher(viewer: Viewer, release: Release) -> None:
     gate.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
-
-
-def _declare(release: Release, viewer: Viewer, protocols: Sequence[str]) -> None:
-    drafting.require_own(release, viewer)
-    if drafts.declared_protocols(release) != (notes := _notes(protocols)).get(drafts.DECLARED, []):
-        transitions.move(release, State.RECEIVING, to=State.RECEIVING, notes=notes)
 
 
 def _notes(declared: Sequence[str]) -> dict[str, list[str]]:
@@ -207,7 +202,7 @@ def sign(work: Work) -> None:
     settled = work.findings.settled
     if settled.signature is None:
         pipeline.move_on(work, State.SIGNING)
-        work.findings.settled = assembling.signed(work.release, settled, claim=work.claim)
+        work.findings.settled = requests.signed(work.release, settled, claim=work.claim)
     pipeline.record_signed(work)
 
 
@@ -227,7 +222,7 @@ def read_docs(work: Work) -> None:
 
 
 def finalise(work: Work) -> None:
-    pipeline.finalise(work, _describe, _catalogue)
+    pipeline.finalise(work, _describe, lambda work: catalogue.refresh(work.release.provider_version.provider))
 
 
 STEPS: tuple[Step[Findings], ...] = (
@@ -272,7 +267,3 @@ def _describe(work: Work) -> None:
     Package.objects.bulk_create(packages)
     release_blobs.forget_others(release, assembling.signature_name(release), [settled.signature_digest])
     docs.describe(version, work.findings.files.docs, work.findings.pages)
-
-
-def _catalogue(work: Work) -> None:
-    catalogue.refresh(work.release.provider_version.provider)

@@ -1,11 +1,13 @@
 """Read providers through the gate."""
 
 from collections.abc import Iterable
-from datetime import datetime
-from typing import NamedTuple
+from datetime import datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Prefetch, Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import gate, operators
@@ -13,13 +15,78 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.lib.addresses import ProviderAddress, canonical, hosted_provider
 from apps.lib.errors import NotFound
-from apps.providers import listing
-from apps.providers.listing import ListedVersion
-from apps.providers.models import Package, Provider, ProviderQuerySet, ProviderVersion
-from apps.providers.signatures import trust
-from apps.providers.signatures.trust import PublicKey
+from apps.providers.models import (
+    FormerSignature,
+    Package,
+    Provider,
+    ProviderQuerySet,
+    ProviderVersion,
+    ProviderVersionQuerySet,
+)
 from apps.releases.catalogue.reading import no_version, sort_key_of
 from apps.releases.models import Kind, Release, ReleaseQuerySet, State
+from apps.signing.models import SigningKey
+from apps.signing.models import State as KeyState
+
+# Warn users of a key this long before it expires.
+AHEAD = timedelta(days=60)
+
+
+class PublicKey(NamedTuple):
+    """A key as clients get it."""
+
+    key_id: str
+    armor: str
+    source: str
+    source_url: str
+
+
+class Key(NamedTuple):
+    """The key that signed a version, for lists."""
+
+    pk: int
+    key_id: str
+    state: str
+    expires_at: datetime | None
+    reason: str
+
+
+class ListedVersion(NamedTuple):
+    version: str
+    protocols: list[str]
+    lifecycle: str
+    lifecycle_reason: str
+    lifecycle_replacement: str
+    notice: str  # the provider's
+    key: Key
+    platforms: list[tuple[str, str]]
+
+
+class Download(NamedTuple):
+    """One platform's zip with its version, the keys to verify it with, and the zips of all platforms where wanted."""
+
+    package: Package
+    keys: list[PublicKey]
+    all_packages: list[Package]
+
+
+_KEYS = "version__provider__namespace__signing_keys"
+_OF_SIGNER = {f"signer_{column}": F(f"{_KEYS}__{column}") for column in ("custody", "state", "expires_at", "added_at")}
+_SERVED_KEY = {f"signer_{column}": F(f"{_KEYS}__{column}") for column in PublicKey._fields}
+_OF_KEY = ("key_id", "key__key_id", "key__state", "key__expires_at", "key__reason")
+_OF_VERSION = (
+    "release__version",
+    "protocols",
+    *(f"release__lifecycle{column}" for column in ("", "_reason", "_replacement")),
+    "provider__notice",
+)
+# Columns that a download needs: naming all columns of four tables takes Django longer than the query.
+_SERVED = (
+    *("os", "arch", "filename", "digest", "size", "h1"),
+    *(f"version__{column}" for column in ("protocols", "signing", "key", "sums_digest", "signature_digest")),
+    *("version__provider__type", "version__provider__namespace"),
+    *("version__release__version", "version__release__namespace"),
+)
 
 
 def visible_providers(viewer: Viewer) -> ProviderQuerySet:
@@ -77,7 +144,11 @@ def version_of(viewer: Viewer, provider: Provider, version: str, *, even_quarant
         rows = rows.published()
     people = ("created_by", "lifecycle_by", "quarantined_by")
     related = ("key", "provider__namespace", "release__namespace", *(f"release__{one}" for one in people))
-    version_row = rows.select_related(*related).prefetch_related(_packages()).first()
+    version_row = (
+        rows.select_related(*related)
+        .prefetch_related(Prefetch("packages", Package.objects.order_by("os", "arch")))
+        .first()
+    )
     if version_row is None:
         raise no_version(address, version, coordinate_of(address, version))
     return version_row
@@ -90,7 +161,7 @@ def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ListedVers
     """
     namespace, _ = _namespace_and_role(viewer, address)
     rows = ProviderVersion.objects.published().filter(provider__namespace=namespace, provider__type=address.type)
-    versions = listing.listed(rows)
+    versions = listed(rows)
     if not versions and not rows.exists():
         raise _no_provider(address)
     return versions
@@ -102,21 +173,13 @@ def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str,
     return _one(_in(list(rows), namespace), f"{address} {version}", (os, arch))
 
 
-class Download(NamedTuple):
-    """One platform's zip with its version, the keys to verify it with, and the zips of all platforms where wanted."""
-
-    package: Package
-    keys: list[PublicKey]
-    all_packages: list[Package]
-
-
 def download_for(
     viewer: Viewer, address: ProviderAddress, version: str, platform: tuple[str, str], *, with_all: bool, now: datetime
 ) -> Download:
     """For a client's download. Two queries."""
     namespace, rows = _packages_of(viewer, address, version)
     wanted = rows if with_all else rows.filter(os=platform[0], arch=platform[1])
-    packages, keys = trust.with_keys(wanted, now)
+    packages, keys = with_keys(wanted, now)
     package = _one(_in(packages, namespace), f"{address} {version}", platform)
     return Download(package, keys, packages if with_all else [])
 
@@ -125,15 +188,6 @@ def packages_for(viewer: Viewer, address: ProviderAddress, version: str) -> list
     """The zips of all platforms, for the mirror; empty for an unknown version. Two queries."""
     namespace, rows = _packages_of(viewer, address, version)
     return _in(list(rows), namespace)
-
-
-# Columns that a download needs: naming all columns of four tables takes Django longer than the query.
-_SERVED = (
-    *("os", "arch", "filename", "digest", "size", "h1"),
-    *(f"version__{column}" for column in ("protocols", "signing", "key", "sums_digest", "signature_digest")),
-    *("version__provider__type", "version__provider__namespace"),
-    *("version__release__version", "version__release__namespace"),
-)
 
 
 def _packages_of(viewer: Viewer, address: ProviderAddress, version: str) -> tuple[Namespace, QuerySet[Package]]:
@@ -208,9 +262,43 @@ def _namespace_and_role(viewer: Viewer, address: ProviderAddress, need: Role = R
     return gate.namespace_and_role(viewer, address.namespace, need=need, only_name=address.type, spelled=spelled)
 
 
-def _packages() -> Prefetch[str]:
-    return Prefetch("packages", Package.objects.order_by("os", "arch"))
-
-
 def _no_provider(address: ProviderAddress) -> NotFound:
     return NotFound(f"There is no provider {address.type} in {address.namespace}.")
+
+
+def with_keys(packages: QuerySet[Package], now: datetime) -> tuple[list[Package], list[PublicKey]]:
+    """Packages of one version, and the keys for it: the one that signed it first, then others, the newest first.
+
+    The others are those of earlier signatures, and good keys of the same custody. Clients try one after the other, so a
+    copy of an earlier signature still finds its key. Expired and retired keys stay: clients accept their signatures,
+    and a rotation must not break lock files. Revoked keys are left out, so that clients refuse what they signed. One
+    query for all of it, with a row for each package and key.
+    """
+    former = FormerSignature.objects.filter(version=OuterRef("version"), key=OuterRef("signer"))
+    is_good = Q(signer_expires_at=None) | Q(signer_expires_at__gt=now)
+    usable = Q(is_good, signer_state=KeyState.ACTIVE, signer_custody=F("version__signing"))
+    rows: Any = packages.annotate(signer=F(_KEYS), **_OF_SIGNER, **_SERVED_KEY)
+    rows = list(
+        rows.filter(Q(signer=F("version__key")) | usable | Exists(former)).order_by("-signer_added_at", "-signer")
+    )
+    found = {row.pk: row for row in rows}
+    first = [row for row in rows if row.pk == rows[0].pk and row.signer_state != KeyState.REVOKED]
+    signers = sorted(first, key=lambda row: row.signer != row.version.key_id)
+    keys = [PublicKey._make(getattr(row, f"signer_{column}") for column in PublicKey._fields) for row in signers]
+    return list(found.values()), keys
+
+
+def is_ending(key: SigningKey | Key, now: datetime) -> bool:
+    """The key should be replaced soon, or should have been; a retired key has been."""
+    return key.state == KeyState.ACTIVE and key.expires_at is not None and key.expires_at <= now + AHEAD
+
+
+def listed(rows: ProviderVersionQuerySet) -> list[ListedVersion]:
+    """The listed versions among `rows`, highest first, each with its platforms in order. One query for all of it."""
+    found = rows.listed().newest_first().values_list("pk", *_OF_VERSION, *_OF_KEY, "packages__os", "packages__arch")
+    versions, split = [], len(_OF_VERSION)
+    for _, packages in groupby(found, key=itemgetter(0)):
+        same = list(packages)
+        values, platforms = same[0][1:], sorted(row[-2:] for row in same)
+        versions.append(ListedVersion._make((*values[:split], Key(*values[split:-2]), platforms)))
+    return versions

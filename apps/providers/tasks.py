@@ -1,9 +1,9 @@
 from celery import shared_task
 
 from apps.jobs import claims
-from apps.providers import publishing
+from apps.providers import lifecycle, publishing
 from apps.providers.docs import replacing
-from apps.providers.signatures import requests, resigning, reverification
+from apps.providers.signatures import requests, resigning
 
 
 @shared_task(name=publishing.JOB)
@@ -32,11 +32,11 @@ def resign_provider(*, job_id: int, **_: object) -> None:
             resigning.run(claim)
 
 
-@shared_task(name=reverification.JOB)
+@shared_task(name=lifecycle.VERIFY_JOB)
 def verify_provider(*, job_id: int, **_: object) -> None:
     with claims.claim(job_id) as claim:
         if claim is not None:
-            reverification.run(claim)
+            lifecycle.verify_again(claim)
 
 
 @shared_task(name=replacing.JOB)

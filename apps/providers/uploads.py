@@ -32,7 +32,7 @@ class Uploads:
                 f"{release} is {release.state}: its files are fixed.",
                 hint="Publish other files under another version number.",
             )
-        return resuming.begin(release, self.viewer, announced, name=name)
+        return resuming.begin_upload(release, self.viewer, announced, name=name)
 
     def of_file(self, *, release: Release, name: str) -> Upload | None:
         """The newest upload of a file: unfinished, or the one that brought the file that the draft has."""

@@ -6,9 +6,10 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Exists, Q
 
-from apps.accounts.models import Namespace
+from apps.accounts.models import Namespace, Team
 from apps.lib.errors import Reason
-from apps.releases import cleanup_rows, download_rows, search_rows, upload_rows  # noqa: F401  # Django looks for models from here
+from apps.releases import search_rows, upload_rows  # noqa: F401  # Django looks for models from here
+from apps.releases.cleanup import rows  # noqa: F401  # and for the cleanup rules
 
 
 class Kind(models.TextChoices):
@@ -186,7 +187,7 @@ class Release(models.Model):
             # sort_key, not version: 1.0.0+a and 1.0.0+b are one version (D10)
             models.UniqueConstraint(
                 fields=["kind", "namespace", "name", "sort_key"],
-                condition=Q(state__in=["receiving", "received", "checking", "held", "signing", "published", "purged"]),
+                condition=Q(state__in=LIVE),
                 name="releases_version_once",
             ),
             models.CheckConstraint(
@@ -194,25 +195,8 @@ class Release(models.Model):
                 condition=~Q(state="published")
                 | Q(published_at__isnull=False, size__isnull=False, digest__regex=r"^[0-9a-f]{64}$"),
             ),
-            models.CheckConstraint(
-                name="releases_state_known",
-                condition=Q(
-                    state__in=[
-                        "receiving",
-                        "received",
-                        "checking",
-                        "held",
-                        "signing",
-                        "published",
-                        "rejected",
-                        "failed",
-                        "purged",
-                    ]
-                ),
-            ),
-            models.CheckConstraint(
-                name="releases_lifecycle_known", condition=Q(lifecycle__in=["maintained", "deprecated", "yanked"])
-            ),
+            models.CheckConstraint(name="releases_state_known", condition=Q(state__in=State.values)),
+            models.CheckConstraint(name="releases_lifecycle_known", condition=Q(lifecycle__in=Lifecycle.values)),
         ]
         indexes = [
             models.Index(fields=["kind", "namespace", "name", "-sort_key"], name="releases_newest"),
@@ -260,6 +244,13 @@ class Release(models.Model):
     @property
     def is_working(self) -> bool:
         return self.state in WORKING
+
+    @property
+    def removal(self) -> str:
+        """Say of a tombstone: `acme/vpc/aws 1.2.0 was removed on 2026-11-20: it held a key.`"""
+        when = f" on {self.lifecycle_at:%Y-%m-%d}" if self.lifecycle_at else ""
+        why = self.lifecycle_reason
+        return f"{self} was removed{when}: {why}{'' if why[-1:] in ('.', '!', '?') else '.'}"
 
     def refusals(self) -> list[Reason]:
         return [Reason.from_dict(reason) for reason in self.reasons]
@@ -371,3 +362,37 @@ class SearchDoc(models.Model):
 
     def __str__(self) -> str:
         return f"{self.namespace.name}/{self.name}"
+
+
+class TeamDownload(models.Model):
+    """The downloads of one release on one day (UTC) by the people of a team, or by one of its service accounts.
+
+    A person in two teams counts for both. People are not told apart.
+    """
+
+    release = models.ForeignKey("releases.Release", models.CASCADE, related_name="team_downloads")
+    day = models.DateField()
+    team = models.ForeignKey(Team, models.CASCADE, related_name="+")
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        null=True,
+        related_name="+",
+        help_text="A service account of the team.",
+    )
+    count = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["release", "day", "team"], condition=Q(account=None), name="releases_team_downloads_once"
+            ),
+            models.UniqueConstraint(
+                fields=["release", "day", "account"],
+                condition=Q(account__isnull=False),
+                name="releases_account_downloads_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.account or self.team}: {self.count}"

@@ -1,7 +1,7 @@
 from celery import shared_task
 
 from apps.jobs import claims
-from apps.releases.catalogue import rebuilding
+from apps.releases.catalogue import indexing
 from apps.releases.cleanup import applying
 from apps.releases.lifecycle import purging, verification
 from apps.releases.publishing import sweeping
@@ -23,7 +23,7 @@ def clean_up(**_: object) -> None:
 def index_search(**_: object) -> None:
     """Index what an older Larder published, in steps that leave time for other work."""
     for _step in range(INDEXED_AT_ONCE):
-        if not rebuilding.rebuild_outdated():
+        if not indexing.rebuild_outdated():
             return
 
 

@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.filters import NamespaceFilter
-from apps.admin_base import ReadOnlyAdmin, badge, moment, portal_link
+from apps.accounts.admin.filters import in_namespace
+from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, moment, one_of
 from apps.admin_base.base import ACTION_ROWS
 from apps.signing import keys
 from apps.signing.models import SigningKey, State
@@ -43,10 +43,16 @@ class KeyAction:
     lead: str
     done: str
     verb: Callable[..., object]
+    states: tuple[State, ...]  # in which it can be done
 
 
 RETIRE = KeyAction(
-    "retire", "Retire", "A retired key signs nothing new. Releases it has signed stay valid.", "Retired", keys.retire
+    "retire",
+    "Retire",
+    "A retired key signs nothing new. Releases it has signed stay valid.",
+    "Retired",
+    keys.retire,
+    (State.ACTIVE,),
 )
 REVOKE = KeyAction(
     "revoke",
@@ -55,37 +61,70 @@ REVOKE = KeyAction(
     "them. This cannot be undone.",
     "Revoked",
     keys.revoke,
+    (State.ACTIVE, State.RETIRED),
 )
 
 
-class ExpiryFilter(admin.SimpleListFilter):
-    title = "expiry"
-    parameter_name = "expiry"
+def _asking(action: KeyAction) -> Act:
+    """Declare an action that asks for a reason first, on a page of its own."""
 
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        due = f"Active, expired or within {keys.EXPIRY_WARNING.days} days"
-        return [
-            ("due", due),
-            ("soon", f"Within {keys.EXPIRY_WARNING.days} days"),
-            ("over", "Expired"),
-            ("never", "Never"),
-        ]
-
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[SigningKey]) -> QuerySet[SigningKey]:
-        now = timezone.now()
-        asked = {
-            "due": Q(pk__in=keys.due().values("pk")),
-            "soon": Q(expires_at__gt=now, expires_at__lte=now + keys.EXPIRY_WARNING),
-            "over": Q(expires_at__lte=now),
-            "never": Q(expires_at=None) & ~Q(state=State.PENDING),
+    def run(admin: Any, request: HttpRequest, queryset: QuerySet[SigningKey]) -> HttpResponse | None:
+        form = ReasonForm(request.POST if "apply" in request.POST else None)
+        rows = list(queryset.select_related("namespace").order_by("pk")[: ACTION_ROWS + 1])
+        if form.is_valid():
+            actor, reason = actor_of(request), form.cleaned_data["reason"]
+            admin.apply_verb(
+                request, rows, lambda key: action.verb(key=key, actor=actor, reason=reason), done=action.done
+            )
+            return None  # back to the list
+        chosen = rows[:ACTION_ROWS]
+        context: dict[str, Any] = {
+            **admin.admin_site.each_context(request),
+            "title": f"{action.title}: {rows[0]}" if len(rows) == 1 else f"{action.title}: {len(chosen)} keys",
+            "opts": admin.opts,
+            "act": action,
+            "form": form,
+            "chosen": [key.pk for key in chosen],
+            "checkbox": ACTION_CHECKBOX_NAME,
+            "shown": chosen[:ROWS_SHOWN],
+            "unshown": max(0, len(chosen) - ROWS_SHOWN),
+            "most": ACTION_ROWS if len(rows) > ACTION_ROWS else 0,
         }
-        return queryset.filter(asked.get(self.value() or "", Q()))
+        return TemplateResponse(request, "admin/key_act.html", context)
+
+    return Act(
+        f"{action.title} selected keys…",
+        "signing.change_signingkey",
+        run,
+        button=f"{action.title}…",
+        offered=lambda key: key.state in action.states,
+    )
+
+
+ExpiryFilter = one_of(
+    "expiry",
+    "expiry",
+    {
+        "due": (
+            f"Active, expired or within {keys.EXPIRY_WARNING.days} days",
+            lambda rows: rows.filter(pk__in=keys.due().values("pk")),
+        ),
+        "soon": (
+            f"Within {keys.EXPIRY_WARNING.days} days",
+            lambda rows: rows.filter(
+                expires_at__gt=timezone.now(), expires_at__lte=timezone.now() + keys.EXPIRY_WARNING
+            ),
+        ),
+        "over": ("Expired", lambda rows: rows.filter(expires_at__lte=timezone.now())),
+        "never": ("Never", lambda rows: rows.filter(Q(expires_at=None) & ~Q(state=State.PENDING))),
+    },
+)
 
 
 @admin.register(SigningKey)
 class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
     list_display = ("title", "namespace", "state_badge", "custody", "algorithm", "uid", "ends", "releases", "page")
-    list_filter = ("state", "custody", NamespaceFilter, ExpiryFilter, "algorithm")
+    list_filter = ("state", "custody", in_namespace(), ExpiryFilter, "algorithm")
     list_select_related = ("namespace", "added_by", "ended_by")
     ordering = ("-added_at", "-pk")
     search_fields = ("fingerprint", "uid")
@@ -102,8 +141,7 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
         "releases",
         "public_key",
     )
-    actions = ["retire", "revoke"]
-    page_actions = {"retire": "Retire…", "revoke": "Revoke…"}
+    acts = {action.name: _asking(action) for action in (RETIRE, REVOKE)}
     csv_columns = (
         "namespace__name",
         "fingerprint",
@@ -136,70 +174,18 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
             return reverse("portal:keys", args=[key.namespace.name])
         return reverse("portal:key", args=[key.namespace.name, key.fingerprint])
 
-    def has_end_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("signing.change_signingkey")
-
-    @admin.action(permissions=["end"], description="Retire selected keys…")
-    def retire(self, request: HttpRequest, queryset: QuerySet[SigningKey]) -> HttpResponse | None:
-        return self._carry_out(request, queryset, RETIRE)
-
-    @admin.action(permissions=["end"], description="Revoke selected keys…")
-    def revoke(self, request: HttpRequest, queryset: QuerySet[SigningKey]) -> HttpResponse | None:
-        return self._carry_out(request, queryset, REVOKE)
-
-    def _carry_out(
-        self, request: HttpRequest, queryset: QuerySet[SigningKey], action: KeyAction
-    ) -> HttpResponse | None:
-        """Show the form, or apply the verb to each row and return None, which leads back to the list."""
-        form = ReasonForm(request.POST if "apply" in request.POST else None)
-        rows = list(queryset.select_related("namespace").order_by("pk")[: ACTION_ROWS + 1])
-        if not form.is_valid():
-            return self._ask(request, rows, action, form)
-        actor, reason = actor_of(request), form.cleaned_data["reason"]
-        self.apply_verb(request, rows, lambda key: action.verb(key=key, actor=actor, reason=reason), done=action.done)
-        return None
-
-    def _ask(self, request: HttpRequest, rows: list[SigningKey], action: KeyAction, form: ReasonForm) -> HttpResponse:
-        chosen = rows[:ACTION_ROWS]
-        context: dict[str, Any] = {
-            **self.admin_site.each_context(request),
-            "title": f"{action.title}: {rows[0]}" if len(rows) == 1 else f"{action.title}: {len(chosen)} keys",
-            "opts": self.opts,
-            "act": action,
-            "form": form,
-            "chosen": [key.pk for key in chosen],
-            "checkbox": ACTION_CHECKBOX_NAME,
-            "shown": chosen[:ROWS_SHOWN],
-            "unshown": max(0, len(chosen) - ROWS_SHOWN),
-            "most": ACTION_ROWS if len(rows) > ACTION_ROWS else 0,
-        }
-        return TemplateResponse(request, "admin/key_act.html", context)
-
-    def is_offered(self, action: str, row: SigningKey) -> bool:
-        return row.state == State.ACTIVE or (action == "revoke" and row.state == State.RETIRED)
-
     # --- What is shown ------------------------------------------------------------------------------------------------
 
-    @admin.display(description="key", ordering="fingerprint")
-    def title(self, key: SigningKey) -> str:
-        return str(key)
-
-    @admin.display(description="state", ordering="state")
-    def state_badge(self, key: SigningKey) -> str:
-        return badge("expired" if key.state == State.ACTIVE and key.is_expired else key.state)
+    title = Column("key", str, order="fingerprint")
+    state_badge = Column(
+        "state",
+        lambda key: badge("expired" if key.state == State.ACTIVE and key.is_expired else key.state),
+        order="state",
+    )
 
     @admin.display(description="expires", ordering="expires_at")
     def ends(self, key: SigningKey) -> str:
         return moment(key.expires_at) if key.expires_at else ("-" if key.state == State.PENDING else "never")
 
-    @admin.display(description="releases signed", ordering="release_count")
-    def releases(self, key: Any) -> int:
-        return int(key.release_count)
-
-    @admin.display(description="public key")
-    def public_key(self, key: SigningKey) -> str:
-        return format_html("<pre>{}</pre>", key.armor) if key.armor else "-"
-
-    @admin.display(description="page")
-    def page(self, key: SigningKey) -> str:
-        return portal_link(self.view_on_site(key), key)
+    releases = Column("releases signed", "release_count", order="release_count")
+    public_key = Column("public key", lambda key: format_html("<pre>{}</pre>", key.armor) if key.armor else "-")

@@ -16,6 +16,7 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _MADE_AT, _ISSUER, _ISSUER_FINGERPRINT = 2, 16, 33
+_TIME_BYTES = 4
 # The public part of a key by algorithm: an object id with one byte of length (o), numbers with their bits (n).
 _PARTS = {1: "nn", 16: "nnn", 17: "nnnn", 18: "ono", 19: "on", 22: "on"}
 
@@ -125,25 +126,18 @@ def signature_head(packet: Packet) -> SignatureHead:
         digest = HASHES.get(body[3], f"digest {body[3]}")
         bits = int.from_bytes(body[loose_end + 2 : loose_end + 4])
         critical = tuple(part.kind for part in hashed if part.is_critical)
-        return SignatureHead(4, body[1], body[2], digest, _issuer_of(parts), bits, _made_at(hashed), critical)
+        # The latest time: programs differ in which of several they use.
+        moments = (part.body for part in hashed if part.kind == _MADE_AT)
+        made_at = max((int.from_bytes(moment) for moment in moments if len(moment) == _TIME_BYTES), default=0)
+        # The longest issuer. All must name one key, since programs differ in which they use.
+        named = [part.body[1:] for part in parts if part.kind == _ISSUER_FINGERPRINT]
+        named += [part.body for part in parts if part.kind == _ISSUER]
+        longest = max(named, key=len, default=b"")
+        if not all(longest.endswith(name) for name in named):
+            raise Malformed("a signature that names several keys")
+        return SignatureHead(4, body[1], body[2], digest, longest.hex().upper(), bits, made_at, critical)
     except IndexError:
         raise Malformed("a truncated signature packet") from None
-
-
-def _made_at(hashed: list[Subpacket]) -> int:
-    """Return the latest time: programs differ in which of several they use."""
-    moments = (part.body for part in hashed if part.kind == _MADE_AT)
-    return max((int.from_bytes(body) for body in moments if len(body) == 4), default=0)  # noqa: PLR2004  # RFC 4880, 3.5
-
-
-def _issuer_of(subpackets: list[Subpacket]) -> str:
-    """Return the longest issuer. All must name one key, since programs differ in which they use."""
-    named = [part.body[1:] for part in subpackets if part.kind == _ISSUER_FINGERPRINT]
-    named += [part.body for part in subpackets if part.kind == _ISSUER]
-    longest = max(named, key=len, default=b"")
-    if not all(longest.endswith(name) for name in named):
-        raise Malformed("a signature that names several keys")
-    return longest.hex().upper()
 
 
 def _header(data: bytes, at: int) -> tuple[int, int, int]:

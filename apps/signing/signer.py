@@ -66,20 +66,15 @@ def _sign(key: SigningKey, secret: bytes, data: bytes) -> bytes:
         imported = gpg.import_keys(secret)
         if set(imported.fingerprints) != {key.fingerprint} or imported.sec_imported != 1:
             raise SigningFailed("import", "the stored private key is a different one, or cannot be read")
-        made = gpg.sign(data, detach=True, clearsign=False, binary=True, extra_args=["--local-user", _signer_of(key)])
+        # With `!` gpg signs by this very key, else by a subkey of it; the stored armour has signing subkeys only.
+        found = packets.packets(packets.dearmored(key.armor))
+        has_subkey = any(packet.tag == packets.PUBLIC_SUBKEY for packet in found)
+        signer = ["--local-user", key.fingerprint if has_subkey else f"{key.fingerprint}!"]
+        made = gpg.sign(data, detach=True, clearsign=False, binary=True, extra_args=signer)
         signature = bytes(made.data)
         if made.returncode != 0 or not signature or signature.startswith(b"-----"):
             raise SigningFailed("sign", f"gpg made no binary signature ({made.status})")
     return signature
-
-
-def _signer_of(key: SigningKey) -> str:
-    """Return the name of the signing key for gpg: with `!` this very key, without one a subkey of it.
-
-    The stored armour has signing subkeys only.
-    """
-    found = packets.packets(packets.dearmored(key.armor))
-    return key.fingerprint if any(packet.tag == packets.PUBLIC_SUBKEY for packet in found) else f"{key.fingerprint}!"
 
 
 def _verify(key: SigningKey, signature: bytes, data: bytes) -> datetime:

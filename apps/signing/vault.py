@@ -220,7 +220,27 @@ def _keks(*, may_make: bool = False) -> list[bytes | KeyService]:
 def _listed(*, may_make: bool) -> Iterator[bytes | KeyService]:
     for address in settings.SIGNING_KEKS:
         if address is None:
-            yield from _lines(may_make=may_make)
+            path = settings.SIGNING_KEK_FILE
+            # Only the default file: hosts that each make their own could not read one another's rows.
+            if may_make and path == settings.DATA_DIR / "signing" / "kek":
+                _make(path)
+            try:
+                keks = [bytes.fromhex(line) for line in path.read_text().split()]
+            except OSError as error:
+                log.error("kek_unreadable", error=error.strerror)  # noqa: TRY400  # the traceback adds nothing
+                raise SignerUnavailable(
+                    f"The file of the key-encryption key cannot be read: {error.strerror}.",
+                    hint="Check LARDER_SIGNING_KEK_FILE on this worker, or restore the file from its backup.",
+                ) from None
+            except ValueError:
+                keks = []
+            if not keks or any(len(kek) != KEK_BYTES for kek in keks):
+                log.error("kek_malformed")
+                raise SignerUnavailable(
+                    "The file of the key-encryption key does not have 64 hex digits on each line.",
+                    hint="Create one with: openssl rand -hex 32",
+                )
+            yield from keks
         else:
             yield _service(address)
 
@@ -235,30 +255,6 @@ def _service(address: AwsAddress | VaultAddress) -> KeyService:
     from apps.signing.kms_vault import VaultService
 
     return VaultService(address)
-
-
-def _lines(*, may_make: bool) -> list[bytes]:
-    path = settings.SIGNING_KEK_FILE
-    # Only the default file: hosts that each make their own could not read one another's rows.
-    if may_make and path == settings.DATA_DIR / "signing" / "kek":
-        _make(path)
-    try:
-        keks = [bytes.fromhex(line) for line in path.read_text().split()]
-    except OSError as error:
-        log.error("kek_unreadable", error=error.strerror)  # noqa: TRY400  # the traceback adds nothing
-        raise SignerUnavailable(
-            f"The file of the key-encryption key cannot be read: {error.strerror}.",
-            hint="Check LARDER_SIGNING_KEK_FILE on this worker, or restore the file from its backup.",
-        ) from None
-    except ValueError:
-        keks = []
-    if not keks or any(len(kek) != KEK_BYTES for kek in keks):
-        log.error("kek_malformed")
-        raise SignerUnavailable(
-            "The file of the key-encryption key does not have 64 hex digits on each line.",
-            hint="Create one with: openssl rand -hex 32",
-        )
-    return keks
 
 
 def _make(path: Path) -> None:

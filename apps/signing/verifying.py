@@ -65,7 +65,13 @@ def verify(*, data: bytes, signature: bytes, keys: Sequence[SigningKey], was_acc
             "Sign with a registered key, or ask an owner to register this one.",
         )
     key = made_by[0]
-    _check_key(key, was_accepted=was_accepted)
+    wanted = "one by an active key"
+    if key.state == State.REVOKED:
+        raise BadSignature("signature_revoked_key", f"a signature by {key}, which was revoked", wanted)
+    if key.state != State.ACTIVE and not was_accepted:
+        raise BadSignature("signature_retired_key", f"a signature by {key}, which is {key.state}", wanted)
+    if key.is_expired and not was_accepted:
+        raise _expired_key(key)
     _check(key, head, _ask_gpg(key, data, signature), was_accepted=was_accepted)
     return key
 
@@ -107,13 +113,6 @@ def _check_head(head: packets.SignatureHead) -> None:
         raise BadSignature("signature_bad", found, "version 4, over a binary document")
     if head.digest not in STRONG_DIGESTS:
         raise BadSignature("signature_weak_digest", f"a signature over {head.digest}", ", ".join(STRONG_DIGESTS))
-    _check_critical(head)
-    if head.algorithm == DSA or (head.algorithm == RSA and head.bits <= WEAK_RSA_BITS):
-        found = "a DSA signature" if head.algorithm == DSA else f"a signature by an RSA key of {head.bits} bits or so"
-        raise _weak(found)
-
-
-def _check_critical(head: packets.SignatureHead) -> None:
     strange = sorted(set(head.critical) - READ_BY_CLIENTS)
     if strange:
         named = ", ".join(f"{kind} ({SUBPACKETS[kind]})" if kind in SUBPACKETS else str(kind) for kind in strange)
@@ -123,6 +122,9 @@ def _check_critical(head: packets.SignatureHead) -> None:
             "one without it: clients refuse critical subpackets that they do not know",
             f"Leave out the ! at the start of --sig-keyserver-url and --sig-notation. {SIGN}",
         )
+    if head.algorithm == DSA or (head.algorithm == RSA and head.bits <= WEAK_RSA_BITS):
+        found = "a DSA signature" if head.algorithm == DSA else f"a signature by an RSA key of {head.bits} bits or so"
+        raise _weak(found)
 
 
 def _is_by(key: SigningKey, issuer: str) -> bool:
@@ -130,16 +132,6 @@ def _is_by(key: SigningKey, issuer: str) -> bool:
     found = packets.packets(packets.dearmored(key.armor))
     own = [packets.fingerprint(one) for one in found if one.tag in (packets.PUBLIC_KEY, packets.PUBLIC_SUBKEY)]
     return any(fingerprint.endswith(issuer) for fingerprint in own)
-
-
-def _check_key(key: SigningKey, *, was_accepted: bool) -> None:
-    wanted = "one by an active key"
-    if key.state == State.REVOKED:
-        raise BadSignature("signature_revoked_key", f"a signature by {key}, which was revoked", wanted)
-    if key.state != State.ACTIVE and not was_accepted:
-        raise BadSignature("signature_retired_key", f"a signature by {key}, which is {key.state}", wanted)
-    if key.is_expired and not was_accepted:
-        raise _expired_key(key)
 
 
 def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, was_accepted: bool) -> None:
@@ -155,18 +147,6 @@ def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, was
             "one without an end: clients refuse the release after that date",
             "Sign again without --default-sig-expire.",
         )
-    _check_clock(key, head)
-    if not (found.is_valid or found.key_has_expired) or found.primary != key.fingerprint:
-        raise BadSignature(
-            "signature_bad",
-            "a signature over other bytes, or a damaged one",
-            f"one by {key.fingerprint} over exactly these bytes",
-        )
-    if not found.is_strong:
-        raise _weak("a signature by a weak subkey")
-
-
-def _check_clock(key: SigningKey, head: packets.SignatureHead) -> None:
     made_at = datetime.fromtimestamp(head.made_at, UTC)
     now: datetime = SigningKey.objects.filter(pk=key.pk).values_list(Now(), flat=True).get()
     if made_at > now + CLOCK_MAY_DIFFER:
@@ -176,6 +156,14 @@ def _check_clock(key: SigningKey, head: packets.SignatureHead) -> None:
             "one not dated in the future: clients take it for expired",
             f"Set the clock of the signing machine. {SIGN}",
         )
+    if not (found.is_valid or found.key_has_expired) or found.primary != key.fingerprint:
+        raise BadSignature(
+            "signature_bad",
+            "a signature over other bytes, or a damaged one",
+            f"one by {key.fingerprint} over exactly these bytes",
+        )
+    if not found.is_strong:
+        raise _weak("a signature by a weak subkey")
 
 
 def _ask_gpg(key: SigningKey, data: bytes, signature: bytes) -> _Finding:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from apps.blobs import store
 from apps.blobs.models import Blob, State
-from apps.providers.signatures import reverification
+from apps.providers import lifecycle
 from apps.releases.lifecycle import release_blobs, verification
 from apps.releases.lifecycle.verification import Outcome
 from apps.releases.models import Kind, Release
@@ -46,7 +46,7 @@ def _problems_of(release: Release) -> Iterator[str]:
             yield f"{name}: {size} bytes are stored, expected {sizes[digest]}"
     findings = verification.findings_of(release)
     if release.kind == Kind.PROVIDER:
-        findings += reverification.signature_of(release)
+        findings += lifecycle.signature_of(release)
     for one in findings:
         if one.outcome != Outcome.SOUND:
             yield f"{one.name}: {one.outcome}: expected sha256:{one.digest}, found {one.found}"

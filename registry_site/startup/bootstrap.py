@@ -191,11 +191,11 @@ def _new_models_rendered_alone() -> Iterator[None]:
             self.__dict__["apps"] = rendered
             rendered.render_multiple([model_state])
 
-    ProjectState.add_model = add_alone  # type: ignore[method-assign]
+    ProjectState.add_model = add_alone  # type: ignore[method-assign]  # for the time of the migration
     try:
         yield
     finally:
-        ProjectState.add_model = add_model  # type: ignore[method-assign]
+        ProjectState.add_model = add_model  # type: ignore[method-assign]  # for the time of the migration
 
 
 def _limit_time() -> None:

@@ -86,7 +86,7 @@ def test_what_holds_anything_is_not_deleted(tofu, acme, dora, alice, published, 
 
 
 def test_neither_is_what_something_is_on_its_way_to(tofu, acme, dora, alice):
-    publishing.begin(viewer=Viewer(alice), address=ModuleAddress("acme", "vpc", "aws"), version="1.0.0")
+    publishing.reserve_release(viewer=Viewer(alice), address=ModuleAddress("acme", "vpc", "aws"), version="1.0.0")
 
     assert tofu(dora).delete(URL).status_code == 409
 

@@ -25,7 +25,7 @@ def test_no_secret_is_in_any_table(acme, alice, dora, settings):
     owner = Viewer(dora)
     _, token = tokens.issue(user=dora, label="ci", scope=Scope.MANAGE, actor=owner)
     _, invitation = invitations.invite(actor=owner, note="Erin", namespace=acme, role=Role.READER)
-    _, ticket = publishing.begin(
+    _, ticket = publishing.reserve_release(
         viewer=Viewer(alice), address=ModuleAddress("acme", "vpc", "aws"), version="1.0.0", file_name=""
     )
     browser = Client()

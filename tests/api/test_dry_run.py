@@ -5,7 +5,7 @@ import pytest
 from apps.accounts.models import Namespace, Scope
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
-from apps.modules.checking import dry_run
+from apps.modules import dry_run
 from apps.releases.models import Release
 from tests.builders.archives import PRIVATE_KEY, module_zip
 from tests.builders.tars import gz, module_tar

@@ -128,7 +128,7 @@ def test_who_sends_again_after_the_web_process_died_is_told_when(tofu, alice, do
     """Its reservation is leased for another minute: that is no refusal. To others the number is taken."""
     monkeypatch.setattr(receiving, "SETTLE_SECONDS", 0)
     address = ModuleAddress("acme", "vpc", "aws")
-    release, _ = publishing.begin(viewer=Viewer(alice), address=address, version="1.2.0")
+    release, _ = publishing.reserve_release(viewer=Viewer(alice), address=address, version="1.2.0")
     dead = Release.objects.filter(pk=release.pk)
     dead.update(ticket_digest="", receiving_until=timezone.now() + timedelta(seconds=40))
 

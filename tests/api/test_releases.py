@@ -52,7 +52,7 @@ def test_an_unknown_id_is_404(tofu, alice, public_id):
 def held(alice, work):
     """Alice's upload from a browser, which has a private key in it."""
     address = ModuleAddress("acme", "vpc", "aws")
-    release, _ = publishing.begin(viewer=Viewer(alice), address=address, version="1.2.0")
+    release, _ = publishing.reserve_release(viewer=Viewer(alice), address=address, version="1.2.0")
     publishing.receive(release=release, chunks=iter([module_zip({**MODULE, "id_ed25519": PRIVATE_KEY})]))
     work()
     return f"/api/v1/releases/{release.public_id}"

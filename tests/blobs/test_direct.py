@@ -31,7 +31,7 @@ def url(backend, settings, alice) -> str:
     """A reserved version that waits for its bytes."""
     settings.STORAGE_DIRECT_UPLOADS = True
     address = ModuleAddress.parse("acme/vpc/aws")
-    _, ticket = publishing.begin(viewer=Viewer(alice), address=address, version="1.2.0", file_name="vpc.zip")
+    _, ticket = publishing.reserve_release(viewer=Viewer(alice), address=address, version="1.2.0", file_name="vpc.zip")
     return f"/uploads/{ticket}"
 
 

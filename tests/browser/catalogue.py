@@ -168,7 +168,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.providers import catalogue
 from apps.releases.models import Release
-from apps.providers.docs import drafted
+from apps.providers.docs import sources
 from tests.browser.catalogue import HOSTILE
 from tests.house import scenario_notify
 from tests.builders import docs
@@ -183,7 +183,7 @@ membership = Membership.objects.create(team=Team.objects.get(name="shelvers"), u
 machine = service_accounts.create(team=membership.team, name="ci", actor=Viewer(admin))
 machines, _ = tokens.issue(user=machine, label="nightly", scope="publish", actor=Viewer(admin))
 address = ModuleAddress("shelf", "held", "null")
-release, _ = publishing.begin(viewer=Viewer(admin), address=address, version="1.0.0", multiple_modules=True)
+release, _ = publishing.reserve_release(viewer=Viewer(admin), address=address, version="1.0.0", multiple_modules=True)
 files = {f"modules/{name}/{file}": text for name in ("one", "two") for file, text in MODULE.items()}
 data = module_zip({**files, "modules/one/terraform.tfstate": "{}", "modules/two/id_rsa": PRIVATE_KEY, ".git/HEAD": "x"})
 publishing.receive(release=release, chunks=iter([data]), file_name="monorepo.zip")
@@ -196,7 +196,7 @@ for number in ("1.0.0", "1.1.0"):
     with transaction.atomic():
         catalogue.refresh(version.provider)
     texts = docs.TODAY if number == "1.0.0" else docs.full(HOSTILE)
-    drafted.write(version, docs.pages(texts, version.provider.address, number))
+    sources.write(version, docs.pages(texts, version.provider.address, number))
 bare = add_version(key, signing_key("ed25519"), "bare", "1.0.0")
 with transaction.atomic():
     catalogue.refresh(bare.provider)

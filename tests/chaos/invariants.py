@@ -18,7 +18,7 @@ from apps.audit.models import AuditEvent
 from apps.blobs import backends, store
 from apps.jobs.models import WORKING as AT_WORK
 from apps.jobs.models import Job
-from apps.providers.signatures import reverification
+from apps.providers import lifecycle
 from apps.releases.lifecycle import verification
 from apps.releases.lifecycle.verification import Outcome
 from apps.releases.models import LIVE, Release, State
@@ -81,7 +81,7 @@ def _unsound(rows: QuerySet[Release]) -> Iterator[str]:
     for release in rows.filter(state=State.PUBLISHED):
         findings = list(verification.findings_of(release))
         if release.kind == ReleaseKind.PROVIDER:
-            findings += reverification.signature_of(release)
+            findings += lifecycle.signature_of(release)
         for one in findings:
             if one.outcome != Outcome.SOUND:
                 yield f"(ii) {release}: {one.name} is {one.outcome}"

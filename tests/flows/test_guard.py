@@ -174,7 +174,7 @@ def test_a_flood_of_changes_is_kept_short(send, published):
 def test_a_browser_begins_it_as_a_script_does(rule, alice, work):
     rule("ask")
     address = ModuleAddress("acme", "vpc", "aws")
-    release, _ = publishing.begin(viewer=Viewer(alice), address=address, version="1.3.0")
+    release, _ = publishing.reserve_release(viewer=Viewer(alice), address=address, version="1.3.0")
     publishing.receive(release=release, chunks=iter([module_zip(AFTER)]))
     work()
 

@@ -10,8 +10,7 @@ from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
-from apps.modules import publishing
-from apps.modules.checking import answers
+from apps.modules import answers, publishing
 from apps.modules.tasks import publish_module
 from apps.releases.models import Release
 from apps.releases.publishing import sweeping
@@ -27,7 +26,7 @@ SECRETS = {**MODULE, "terraform.tfstate": "{}", "id_rsa": PRIVATE_KEY}
 @pytest.fixture
 def upload(alice, work):
     def send(files, *, version: str = "1.0.0", **more) -> Release:
-        release, _ = publishing.begin(viewer=Viewer(alice), address=VPC, version=version, **more)
+        release, _ = publishing.reserve_release(viewer=Viewer(alice), address=VPC, version=version, **more)
         publishing.receive(release=release, chunks=iter([module_zip(files)]))
         work()
         release.refresh_from_db()
@@ -59,7 +58,7 @@ def test_it_waits_with_its_bytes_and_its_number(upload, stored_files, alice):
     assert release.held_until > timezone.now()
     assert len(staged(stored_files)) == 1
     with pytest.raises(Conflict, match="held"):
-        publishing.begin(viewer=Viewer(alice), address=VPC, version="1.0.0")
+        publishing.reserve_release(viewer=Viewer(alice), address=VPC, version="1.0.0")
 
 
 def test_yes_lets_it_go_on(upload, answer, stored_files):

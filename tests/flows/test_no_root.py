@@ -8,8 +8,7 @@ from apps.accounts.access.gate import Viewer
 from apps.blobs import store
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Invalid
-from apps.modules import publishing
-from apps.modules.checking import answers
+from apps.modules import answers, publishing
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.builders.tars import gz, module_tar
@@ -128,7 +127,7 @@ def test_without_submodules_it_is_refused_as_before(put, files):
 @pytest.fixture
 def held(alice, work):
     address = ModuleAddress("acme", "vpc", "aws")
-    release, _ = publishing.begin(viewer=Viewer(alice), address=address, version="1.2.0")
+    release, _ = publishing.reserve_release(viewer=Viewer(alice), address=address, version="1.2.0")
     publishing.receive(release=release, chunks=iter([module_zip(IAM)]))
     work()
     release.refresh_from_db()

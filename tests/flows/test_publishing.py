@@ -175,6 +175,6 @@ def test_the_constraint_alone_decides_between_two_reservations(alice, monkeypatc
     """Toy 9: two simultaneous publishers are decided by the constraint, not by a check beforehand."""
     monkeypatch.setattr(reserving, "_free_lapsed", lambda *_: None)
     address = ModuleAddress.parse("acme/vpc/aws")
-    publishing.begin(viewer=Viewer(alice), address=address, version="1.0.0")
+    publishing.reserve_release(viewer=Viewer(alice), address=address, version="1.0.0")
     with pytest.raises(Conflict):
-        publishing.begin(viewer=Viewer(alice), address=address, version="1.0.0+build")
+        publishing.reserve_release(viewer=Viewer(alice), address=address, version="1.0.0+build")

@@ -9,8 +9,7 @@ import pytest
 from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Reason
-from apps.modules import publishing
-from apps.modules.checking import answers
+from apps.modules import answers, publishing
 from apps.releases.models import Release
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.flows.test_ways_in import PATH
@@ -109,7 +108,7 @@ def put(alice, bearer, client, work):
 def hold(alice, work):
     def send(files) -> Release:
         address = ModuleAddress("acme", "vpc", "aws")
-        release, _ = publishing.begin(viewer=Viewer(alice), address=address, version="1.2.0")
+        release, _ = publishing.reserve_release(viewer=Viewer(alice), address=address, version="1.2.0")
         publishing.receive(release=release, chunks=iter([module_zip(files)]))
         work()
         release.refresh_from_db()

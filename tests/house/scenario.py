@@ -19,7 +19,7 @@ from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import publishing
 from apps.providers import publishing as drafting
 from apps.releases.cleanup import planning
-from apps.releases.cleanup_rows import CleanupRule
+from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
 from tests.accounts.identity.test_cli_login import ASKED
@@ -132,8 +132,10 @@ def _place(namespace, users):
     dora = Viewer(users["dora"])
     release = _published(namespace, users["alice"])
     address = ModuleAddress(namespace.name, "vpc", "aws")
-    reserved, ticket = publishing.begin(viewer=Viewer(users["alice"]), address=address, version="9.0.0", file_name="")
-    held, _ = publishing.begin(viewer=Viewer(users["alice"]), address=address, version="9.1.0")
+    reserved, ticket = publishing.reserve_release(
+        viewer=Viewer(users["alice"]), address=address, version="9.0.0", file_name=""
+    )
+    held, _ = publishing.reserve_release(viewer=Viewer(users["alice"]), address=address, version="9.1.0")
     Release.objects.filter(pk=held.pk).update(state=State.HELD, ticket_digest="", receiving_until=None)
     made, secret = invitations.invite(actor=dora, note="", namespace=namespace, role=Role.READER)
     token, _ = tokens.issue(user=users["dora"], label="hers", scope=Scope.READ, actor=dora)

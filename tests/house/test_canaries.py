@@ -31,6 +31,8 @@ from tests.house.policy.table import TABLES
 from tests.house.routes import all_routes
 from tests.sessions import sign_in
 
+pytestmark = pytest.mark.matrix
+
 ROUTES = [route for route in all_routes() if route.name]
 ROOMS = ["account", "admin", "api", "oci", "portal", "protocol"]
 QUERY = "&".join(

@@ -22,6 +22,8 @@ from tests.api import schema
 from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, cells_of, columns_of
 
+pytestmark = pytest.mark.matrix
+
 RECORD = bool(os.environ.get("LARDER_RECORD_EXAMPLES"))
 # Who is asked to send it: the least that may.
 SENDERS = ("alice-manage", "dora-manage", "olga-manage")

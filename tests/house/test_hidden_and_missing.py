@@ -3,10 +3,13 @@
 `python -m bench.timing` measures the times themselves.
 """
 
+import pytest
 from django.db import connection, transaction
 
 from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, cells_of, columns_of
+
+pytestmark = pytest.mark.matrix
 
 
 def queries_of(scene, client, name, method, row):

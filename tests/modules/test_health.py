@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from apps.modules.health.points import RULES
-from apps.modules.health.scoring import Health, health_of, measure
+from apps.modules.health import RULES, Health, health_of, measure
 from apps.modules.inspection.inspecting import inspect
 from apps.modules.models import ModuleVersion
 from tests import pages

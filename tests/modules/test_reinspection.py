@@ -9,8 +9,7 @@ from django.core.management import call_command
 
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
-from apps.modules import inspection
-from apps.modules.contents import reinspection
+from apps.modules import inspection, reinspection
 from apps.modules.models import ModuleVersion
 from apps.modules.tasks import inspect_module
 from tests.builders.archives import module_zip

@@ -1,8 +1,9 @@
 """Remove one protection at a time, and report which command notices: `python -m tests.mutations [WORD...]`.
 
-`mutations.toml` names the file, the line, what it becomes, and the tests that must fail then. Each mutation is applied
-to a copy of the checkout. The tests that `make test` selects run first, then the rest of those named. Exits with 1 if
-one survives, or less than 95 % are caught by `make test`. WORDs choose mutations by a part of their area or name.
+`mutations.toml` names the file, the line, what it becomes, and the tests that must fail then. Each mutation is
+applied to a copy of the checkout. The tests that `make test` selects run first, then the rest of those named. Exits
+with 1 if one survives, or less than 95 % are caught by `make test`. WORDs choose mutations by a part of their area or
+name.
 """
 
 import os

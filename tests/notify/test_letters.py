@@ -6,7 +6,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.modules.checking import answers
+from apps.modules import answers
 from apps.notify import outbox, payloads
 from apps.notify.models import Letter, Shape, Watch
 from apps.notify.notices import notices_of

@@ -93,7 +93,7 @@ def test_the_page_shows_the_same_and_the_list_leads_there(two, browser_of, bob):
     listed = client.get("/providers/acme/dns/versions").content.decode()
     form = client.get("/providers/acme/dns/compare", {"from": "1.0.0", "to": "1.1.0"})
 
-    assert page.context["found"]["changes"]
+    assert page.context["found"].changes
     assert "Something breaks, and the number does not say so" in page.content.decode()
     assert 'action="/providers/acme/dns/compare"' in listed
     assert (form.status_code, form.url) == (302, PAGE)

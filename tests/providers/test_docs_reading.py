@@ -8,7 +8,7 @@ import pytest
 from apps.lib.addresses import ProviderAddress
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.digests import Tally
-from apps.providers.docs import front_matter, layouts, sources
+from apps.providers.docs import layouts, rendering, sources
 from apps.providers.docs.layouts import Place
 from apps.providers.models import DocsKind
 from tests.builders import docs
@@ -130,7 +130,7 @@ def test_what_cannot_be_an_address_is_no_page(name):
     ],
 )
 def test_front_matter_is_lines_with_values(lines, field, value):
-    said, body = front_matter.split(f"---\n{lines}\n---\n# Text\n")
+    said, body = rendering.split(f"---\n{lines}\n---\n# Text\n")
     assert (getattr(said, field), body) == (value, "# Text\n")
 
 
@@ -138,7 +138,7 @@ def test_front_matter_is_lines_with_values(lines, field, value):
     "text", ["no front matter\n---\n", "---\nnever: ends\n", "---\n" + "a: b\n" * 9000 + "---\n", "", "---"]
 )
 def test_a_text_without_an_end_of_its_front_matter_is_all_text(text):
-    assert front_matter.split(text) == (front_matter.FrontMatter(), text)
+    assert rendering.split(text) == (rendering.FrontMatter(), text)
 
 
 def test_pages_are_called_as_configurations_call_them():

@@ -12,9 +12,8 @@ from apps.jobs.models import Job
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import Conflict
 from apps.providers import lifecycle
-from apps.providers.drafting import assembling
 from apps.providers.models import FormerSignature, ProviderVersion
-from apps.providers.signatures import resigning
+from apps.providers.signatures import requests, resigning
 from apps.providers.tasks import resign_provider
 from apps.signing import keys, vault
 from apps.signing.models import SigningKey
@@ -204,8 +203,8 @@ def test_a_purge_while_it_is_signed_leaves_no_signature_behind(old, new, olga, d
         lifecycle.purge(viewer=Viewer(olga), address=ADDRESS, version="1.2.0", **told)
         return signed
 
-    true_signed = assembling.signed
-    monkeypatch.setattr(assembling, "signed", purge_meanwhile)
+    true_signed = requests.signed
+    monkeypatch.setattr(requests, "signed", purge_meanwhile)
     assert run().state == "succeeded"
 
     digests = {hashlib.sha256(one).hexdigest() for one in made}
@@ -219,8 +218,8 @@ def test_a_purge_before_it_is_signed_ends_the_request(old, new, olga, dora, tofu
         return true_signed(*given, **more)
 
     resign(tofu(dora))
-    true_signed = assembling.signed
-    monkeypatch.setattr(assembling, "signed", purge_first)
+    true_signed = requests.signed
+    monkeypatch.setattr(requests, "signed", purge_first)
     assert run().state == "succeeded"
 
     assert AuditEvent.objects.get(kind="namespace:release:signing-refused").detail["reason"] == "state"

@@ -8,8 +8,8 @@ from django.conf import settings
 from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
+from apps.providers import lifecycle
 from apps.providers.models import Package, ProviderVersion
-from apps.providers.signatures import reverification
 from apps.providers.tasks import verify_provider
 from apps.releases.models import Release
 from apps.signing import keys
@@ -30,7 +30,7 @@ def verify(tofu, olga):
     def do():
         response = tofu(olga).generic("POST", f"{URL}/verify")
         assert response.status_code == 202, response.content
-        job = Job.objects.get(kind=reverification.JOB, state="queued")
+        job = Job.objects.get(kind=lifecycle.VERIFY_JOB, state="queued")
         verify_provider(job_id=job.pk)
         job.refresh_from_db()
         assert job.state == "succeeded"

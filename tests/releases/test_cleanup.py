@@ -11,9 +11,9 @@ from django.utils import timezone
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.audit.models import AuditEvent
 from apps.providers import catalogue as provider_catalogue
-from apps.releases.catalogue import rebuilding
+from apps.releases.catalogue import indexing
 from apps.releases.cleanup import applying, planning
-from apps.releases.cleanup_rows import CleanupRule
+from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.lifecycle import verbs
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from tests.conftest import person
@@ -161,7 +161,7 @@ def test_what_others_take_away_meanwhile_is_seen(owner, alice, acme, action):
     rule = CleanupRule.objects.select_related("namespace").get()
     plan = planning.plan(rule)
     getattr(verbs, action)(release=release("2.0.0"), actor=Viewer(alice), reason="It loses data.")
-    rebuilding.refreshers["module"](release("2.0.0"))
+    indexing.refreshers["module"](release("2.0.0"))
 
     assert applying._apply(rule, plan, NOBODY, 10).done == []
     assert release("1.0.0").lifecycle == "maintained"

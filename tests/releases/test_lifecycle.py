@@ -12,7 +12,6 @@ from apps.modules.catalogue import entries
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.lifecycle import purging, verbs
 from apps.releases.models import Release, SearchDoc, State
-from apps.releases.tombstones import sentence_of
 
 
 @pytest.mark.parametrize("state", sorted(set(State.values) - {"published"}))
@@ -60,7 +59,7 @@ def test_a_tombstone_says_when_and_why(published, charlie):
     release = published()
     purging.purge(release=release, actor=Viewer(charlie), reason="A key")
 
-    assert sentence_of(release) == f"acme/vpc/aws 1.2.0 was removed on {release.lifecycle_at:%Y-%m-%d}: A key."
+    assert release.removal == f"acme/vpc/aws 1.2.0 was removed on {release.lifecycle_at:%Y-%m-%d}: A key."
 
 
 @pytest.mark.both

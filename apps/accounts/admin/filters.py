@@ -1,33 +1,12 @@
 """Filters by name, for the admin lists of every room above accounts."""
 
-from collections.abc import Iterable
-
-from apps.accounts.models import Namespace, Team, User
-from apps.admin_base.filters import SUGGESTED, WordFilter
+from apps.accounts.models import Namespace, User
+from apps.admin_base.filters import Filter, words
 
 
-class NamespaceFilter(WordFilter):
-    title = "namespace"
-    parameter_name = "in"
-    path = "namespace__name"
-
-    def suggestions(self) -> Iterable[str]:
-        return Namespace.objects.order_by("name").values_list("name", flat=True)[:SUGGESTED]
+def in_namespace(path: str = "namespace__name") -> Filter:
+    return words("namespace", "in", path, lambda: Namespace.objects.order_by("name").values_list("name", flat=True))
 
 
-class PersonFilter(WordFilter):
-    title = "person"
-    parameter_name = "person"
-    path = "user__username"
-
-    def suggestions(self) -> Iterable[str]:
-        return User.objects.order_by("username").values_list("username", flat=True)[:SUGGESTED]
-
-
-class TeamFilter(WordFilter):
-    title = "team"
-    parameter_name = "team"
-    path = "team__name"
-
-    def suggestions(self) -> Iterable[str]:
-        return Team.objects.order_by("name").values_list("name", flat=True)[:SUGGESTED]
+def by_person(path: str = "user__username", title: str = "person") -> Filter:
+    return words(title, "person", path, lambda: User.objects.order_by("username").values_list("username", flat=True))

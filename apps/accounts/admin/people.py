@@ -3,24 +3,75 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import Group
+from django.core.exceptions import PermissionDenied
 from django.db.models import Case, OuterRef, Q, QuerySet, Subquery, Value, When
-from django.http import HttpRequest
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views.decorators.debug import sensitive_post_parameters
 
 from apps.accounts.access import gate, staff_roles
-from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.entry import EntryPage
-from apps.accounts.admin.filters import NamespaceFilter
+from apps.accounts.admin.actors import actor_of, each
+from apps.accounts.admin.filters import in_namespace
+from apps.accounts.identity import sessions
 from apps.accounts.models import Invitation, Role, User
 from apps.accounts.people import accounts, invitations, service_accounts
-from apps.admin_base import LarderAdmin
+from apps.admin_base import Act, Column, LarderAdmin, one_of
+from apps.lib.errors import RegistryError
 
 ROLE_HELP = (
     "Operator: all admin pages, owner in every namespace, everything that can be undone. Auditor: reads everything, "
     "including the admin, and changes nothing. Only superusers give roles."
 )
+
+
+class EntryPage(LarderAdmin[User]):
+    """Adds the page `<id>/entry/`, linked from the account's page."""
+
+    change_form_template = "admin/person.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.entry_view)
+        return [path("<path:object_id>/entry/", view, name="accounts_user_entry"), *super().get_urls()]
+
+    @method_decorator(sensitive_post_parameters("new_password1", "new_password2"))
+    def entry_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        user = self.get_object(request, unquote(object_id))
+        if user is None:
+            raise Http404
+        if not self.has_change_permission(request, user):
+            raise PermissionDenied
+        ends = "end_sessions" in request.POST
+        form: SetPasswordForm[User] = SetPasswordForm(user, request.POST if request.POST and not ends else None)
+        if ends:
+            count = sessions.end_for(user=user, actor=actor_of(request))
+            self.message_user(request, f"Sessions ended: {count}.", messages.SUCCESS)
+            return HttpResponseRedirect(request.path)
+        if form.is_valid() and self._set(request, user, form):
+            self.message_user(request, f"{user} has a new password and is signed out everywhere.", messages.SUCCESS)
+            return HttpResponseRedirect(reverse("admin:accounts_user_change", args=[user.pk]))
+        context: dict[str, Any] = {
+            **self.admin_site.each_context(request),
+            "title": f"Password and sessions: {user}",
+            "opts": self.opts,
+            "original": user,
+            "form": form,
+            "sessions": sessions.sessions_of(user),
+        }
+        return TemplateResponse(request, "admin/entry.html", context)
+
+    def _set(self, request: HttpRequest, user: User, form: forms.Form) -> bool:
+        try:
+            accounts.set_password(user=user, actor=actor_of(request), password=form.cleaned_data["new_password1"])
+        except RegistryError as refusal:
+            form.add_error(None, f"{refusal} {refusal.hint}")
+            return False
+        return True
 
 
 class UserForm(forms.ModelForm[User]):
@@ -31,23 +82,19 @@ class UserForm(forms.ModelForm[User]):
         return cleaned
 
 
-class RoleFilter(admin.SimpleListFilter):
-    title = "role"
-    parameter_name = "role"
-
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        roles = [(role, role) for role in (staff_roles.OPERATOR, staff_roles.AUDITOR)]
-        return [("superuser", "Superuser"), *roles, ("none", "Staff without a role")]
-
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
-        match self.value():
-            case "superuser":
-                return queryset.filter(is_superuser=True)
-            case staff_roles.OPERATOR | staff_roles.AUDITOR as role:
-                return queryset.filter(groups__name=role)
-            case "none":
-                return queryset.filter(is_staff=True, is_superuser=False, groups=None)
-        return queryset
+RoleFilter = one_of(
+    "role",
+    "role",
+    {
+        "superuser": ("Superuser", lambda people: people.filter(is_superuser=True)),
+        staff_roles.OPERATOR: (staff_roles.OPERATOR, lambda people: people.filter(groups__name=staff_roles.OPERATOR)),
+        staff_roles.AUDITOR: (staff_roles.AUDITOR, lambda people: people.filter(groups__name=staff_roles.AUDITOR)),
+        "none": (
+            "Staff without a role",
+            lambda people: people.filter(is_staff=True, is_superuser=False, groups=None),
+        ),
+    },
+)
 
 
 @admin.register(User)
@@ -126,13 +173,8 @@ class UserAdmin(EntryPage):
     def save_related(self, _request: HttpRequest, _form: Any, _formsets: Any, _change: bool) -> None:  # noqa: FBT001
         """Do nothing: the verb has saved the permissions."""
 
-    @admin.display(description="warning", ordering="warning")
-    def warning(self, user: Any) -> str:
-        return user.warning or "-"
-
-    @admin.display(description="role", ordering="shown_role")
-    def role(self, user: Any) -> str:
-        return user.shown_role or "-"
+    warning = Column("warning", lambda user: user.warning or "-", order="warning")
+    role = Column("role", lambda user: user.shown_role or "-", order="shown_role")
 
 
 class InvitationForm(forms.ModelForm[Invitation]):
@@ -148,7 +190,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
     form = InvitationForm
     list_display = ("title", "state", "namespace", "role", "created_by", "created_at", "expires_at", "used_by")
     list_filter = (
-        NamespaceFilter,
+        in_namespace(),
         ("used_at", admin.EmptyFieldListFilter),
         ("revoked_at", admin.EmptyFieldListFilter),
     )
@@ -158,8 +200,15 @@ class InvitationAdmin(LarderAdmin[Invitation]):
     search_fields = ("note",)
     search_help_text = "A word of the note."
     autocomplete_fields = ("namespace",)
-    actions = ["revoke"]
-    page_actions = {"revoke": "Revoke"}
+    acts = {
+        "revoke": Act(
+            "Revoke selected invitations",
+            "accounts.change_invitation",
+            each(lambda invitation, actor: invitations.revoke(invitation=invitation, actor=actor), "Revoked"),
+            button="Revoke",
+            offered=lambda invitation: invitation.used_at is None and invitation.revoked_at is None,
+        )
+    }
     csv_columns = (
         "note",
         "namespace__name",
@@ -194,22 +243,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
         self.message_user(request, f"The link, shown only once: {link}", messages.WARNING)
 
-    def is_offered(self, action: str, row: Invitation) -> bool:  # noqa: ARG002
-        return row.used_at is None and row.revoked_at is None
-
-    def has_revoke_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("accounts.change_invitation")
-
-    @admin.action(permissions=["revoke"], description="Revoke selected invitations")
-    def revoke(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> None:
-        actor = actor_of(request)
-        self.apply_verb(
-            request, queryset, lambda invitation: invitations.revoke(invitation=invitation, actor=actor), done="Revoked"
-        )
-
-    @admin.display(description="for", ordering="note")
-    def title(self, invitation: Invitation) -> str:
-        return str(invitation)
+    title = Column("for", str, order="note")
 
     @admin.display(description="state")
     def state(self, invitation: Invitation) -> str:

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -8,11 +9,12 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.accounts import namespace_deletion, namespaces
-from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.filters import NamespaceFilter, PersonFilter, TeamFilter
+from apps.accounts.admin.actors import actor_of, each
+from apps.accounts.admin.filters import by_person, in_namespace
 from apps.accounts.models import Grant, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts
-from apps.admin_base import Autocompletes, LarderAdmin, count_of, link, portal_link
+from apps.admin_base import Act, Autocompletes, Column, LarderAdmin, count_of, link, one_of, words
+from apps.admin_base.filters import Filter
 from apps.lib.addresses import canonical, check_namespace
 from apps.lib.errors import Invalid
 
@@ -72,21 +74,10 @@ class GrantInline(Autocompletes, admin.TabularInline[Grant, Namespace]):
         return rows.order_by("user__username", "team__name", "pk")
 
 
-class LeaderlessFilter(admin.SimpleListFilter):
+def leaderless(left: Callable[[], QuerySet[Any]]) -> Filter:
     """Namespaces or teams whose people have all left, so that only staff can decide."""
-
-    title = "who decides"
-    parameter_name = "leaderless"
-
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        return [("yes", "no active owner")]
-
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() != "yes":
-            return queryset
-        owned = queryset.model is Namespace
-        left = Namespace.objects.without_active_owner() if owned else Team.objects.without_active_manager()
-        return queryset.filter(pk__in=left.values("pk"))
+    options = {"yes": ("no active owner", lambda rows: rows.filter(pk__in=left().values("pk")))}
+    return one_of("who decides", "leaderless", options)
 
 
 @admin.register(Namespace)
@@ -102,14 +93,20 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         "created_at",
         "page",
     )
-    list_filter = ("visibility", "breaking_changes", LeaderlessFilter)
+    list_filter = ("visibility", "breaking_changes", leaderless(Namespace.objects.without_active_owner))
     list_select_related = ("created_by",)
     date_hierarchy = "created_at"
     ordering = ("name",)
     search_fields = ("name",)
     search_help_text = "The beginning of a name."
     inlines = (GrantInline,)
-    actions = ("delete_empty",)
+    acts = {
+        "delete_empty": Act(
+            "Delete selected namespaces if empty",
+            namespace_deletion.PERMISSION,
+            each(lambda row, actor: namespace_deletion.delete(namespace=row, actor=actor), "Deleted"),
+        )
+    }
     csv_columns = (
         "name",
         "visibility",
@@ -143,16 +140,6 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     def has_delete_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
         return False  # the action `delete_empty` does it through the verb
 
-    def has_delete_empty_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(namespace_deletion.PERMISSION)
-
-    @admin.action(permissions=["delete_empty"], description="Delete selected namespaces if empty")
-    def delete_empty(self, request: HttpRequest, queryset: QuerySet[Namespace]) -> None:
-        actor = actor_of(request)
-        self.apply_verb(
-            request, queryset, lambda row: namespace_deletion.delete(namespace=row, actor=actor), done="Deleted"
-        )
-
     def save_model(self, request: HttpRequest, obj: Namespace, _form: Any, change: bool) -> None:  # noqa: FBT001
         actor = actor_of(request)
         if change:
@@ -173,17 +160,11 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         for grant in formset.deleted_objects:
             namespaces.withdraw(grant=grant, actor=actor)
 
-    @admin.display(description="people and teams", ordering="grantee_count")
-    def grantees(self, namespace: Any) -> int:
-        return int(namespace.grantee_count)
-
-    @admin.display(description="usage")
-    def usage(self, namespace: Namespace) -> str:
-        return link(reverse("portal:namespace-usage", args=[namespace.name]), "See the usage of its quota")
-
-    @admin.display(description="page")
-    def page(self, namespace: Namespace) -> str:
-        return portal_link(self.view_on_site(namespace), namespace)
+    grantees = Column("people and teams", "grantee_count", order="grantee_count")
+    usage = Column(
+        "usage",
+        lambda namespace: link(reverse("portal:namespace-usage", args=[namespace.name]), "See the usage of its quota"),
+    )
 
 
 @admin.register(Grant)
@@ -191,7 +172,12 @@ class GrantAdmin(LarderAdmin[Grant]):
     form = GrantForm
     list_display = ("namespace", "user", "team", "role", "given_by", "given_at")
     list_display_links = ("namespace", "user", "team")
-    list_filter = ("role", NamespaceFilter, PersonFilter, TeamFilter)
+    list_filter = (
+        "role",
+        in_namespace(),
+        by_person(),
+        words("team", "team", "team__name", lambda: Team.objects.order_by("name").values_list("name", flat=True)),
+    )
     list_select_related = ("namespace", "user", "team", "given_by")
     date_hierarchy = "given_at"
     ordering = ("-pk",)

@@ -7,10 +7,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.roles import LeaderlessFilter, refuse_machine
+from apps.accounts.admin.roles import leaderless, refuse_machine
 from apps.accounts.models import Grant, Membership, Team, User
 from apps.accounts.people import service_accounts, teams
-from apps.admin_base import Autocompletes, LarderAdmin, count_of, portal_link
+from apps.admin_base import Autocompletes, Column, LarderAdmin, count_of
 from apps.lib.errors import Invalid
 
 
@@ -53,9 +53,7 @@ class MembershipInline(Autocompletes, admin.TabularInline[Membership, Team]):
         rows = super().get_queryset(request).select_related("team", "added_by").prefetch_related(people)
         return rows.order_by("-is_manager", "user__username", "pk")
 
-    @admin.display(description="warning")
-    def warning(self, membership: Any) -> str:
-        return membership.user.warning or "-"
+    warning = Column("warning", lambda membership: membership.user.warning or "-")
 
 
 class GrantInline(admin.TabularInline[Grant, Team]):
@@ -79,7 +77,7 @@ class GrantInline(admin.TabularInline[Grant, Team]):
 class TeamAdmin(LarderAdmin[Team]):
     form = TeamForm
     list_display = ("name", "description", "people", "managers", "created_by", "created_at", "page")
-    list_filter = (LeaderlessFilter,)
+    list_filter = (leaderless(Team.objects.without_active_manager),)
     list_select_related = ("created_by",)
     date_hierarchy = "created_at"
     ordering = ("name",)
@@ -128,14 +126,5 @@ class TeamAdmin(LarderAdmin[Team]):
     def delete_model(self, request: HttpRequest, obj: Team) -> None:
         teams.delete(team=obj, actor=actor_of(request))
 
-    @admin.display(description="active people", ordering="people_count")
-    def people(self, team: Any) -> int:
-        return int(team.people_count)
-
-    @admin.display(description="active managers", ordering="manager_count")
-    def managers(self, team: Any) -> int:
-        return int(team.manager_count)
-
-    @admin.display(description="page")
-    def page(self, team: Team) -> str:
-        return portal_link(self.view_on_site(team), team)
+    people = Column("active people", "people_count", order="people_count")
+    managers = Column("active managers", "manager_count", order="manager_count")

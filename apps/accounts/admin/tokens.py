@@ -5,24 +5,36 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from apps.accounts import creations
-from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.filters import PersonFilter
+from apps.accounts.admin.actors import actor_of, each
+from apps.accounts.admin.filters import by_person
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken
-from apps.admin_base import ReadOnlyAdmin
+from apps.admin_base import Act, Column, ReadOnlyAdmin, one_of
+
+EarlierRulesFilter = one_of(
+    "rules",
+    "rules",
+    {
+        "earlier": (
+            "Valid, and could not be created today",
+            lambda rows: rows.filter(pk__in=tokens.by_earlier_rules().values("pk")),
+        )
+    },
+)
 
 
-class EarlierRulesFilter(admin.SimpleListFilter):
-    title = "rules"
-    parameter_name = "rules"
+def revoke_with_creations(admin: Any, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
+    actor = actor_of(request)
 
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
-        return [("earlier", "Valid, and could not be created today")]
+    def verb(token: ApiToken) -> None:
+        found = creations.revoke_with_creations(token=token, actor=actor)
+        if found.ended:
+            ended = ", ".join(str(one) for one in found.ended)
+            admin.message_user(request, f"{token}: ended {ended}.", messages.SUCCESS)
+        for one, why in found.kept:
+            admin.message_user(request, f"{token}: not ended: {one}. {why} {why.hint}", messages.WARNING)
 
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[ApiToken]) -> QuerySet[ApiToken]:
-        if self.value() != "earlier":
-            return queryset
-        return queryset.filter(pk__in=tokens.by_earlier_rules().values("pk"))
+    admin.apply_verb(request, queryset, verb, done="Revoked")
 
 
 @admin.register(ApiToken)
@@ -33,7 +45,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     list_filter = (
         "scope",
         EarlierRulesFilter,
-        PersonFilter,
+        by_person(),
         ("revoked_at", admin.EmptyFieldListFilter),
         ("suspended_at", admin.EmptyFieldListFilter),
         ("last_used_at", admin.EmptyFieldListFilter),
@@ -52,8 +64,22 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
         ("leaked_at", "leaked_url"),
         ("created_by_token", "created"),
     )
-    actions = ["revoke", "revoke_with_creations"]
-    page_actions = {"revoke": "Revoke", "revoke_with_creations": "Revoke, and end what it created"}
+    acts = {
+        "revoke": Act(
+            "Revoke selected tokens",
+            "accounts.revoke_apitoken",
+            each(lambda token, actor: tokens.revoke(token=token, actor=actor), "Revoked"),
+            button="Revoke",
+            offered=lambda token: token.revoked_at is None,
+        ),
+        "revoke_with_creations": Act(
+            "Revoke selected tokens, and end what they created",
+            "accounts.revoke_apitoken",
+            revoke_with_creations,
+            button="Revoke, and end what it created",
+            offered=lambda token: bool(creations.creations_of(token)),
+        ),
+    }
     csv_columns = (
         "start",
         "label",
@@ -71,33 +97,6 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     def search_condition(self, word: str) -> Q:
         return Q(start__begins=word) | Q(user__username__begins=word)
 
-    def is_offered(self, action: str, row: ApiToken) -> bool:
-        if action == "revoke_with_creations":
-            return bool(creations.creations_of(row))
-        return row.revoked_at is None
-
-    @admin.display(description="created, and not ended")
-    def created(self, token: ApiToken) -> str:
-        return ", ".join(str(one) for one in creations.creations_of(token)) or "-"
-
-    def has_revoke_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("accounts.revoke_apitoken")
-
-    @admin.action(permissions=["revoke"], description="Revoke selected tokens")
-    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
-        actor = actor_of(request)
-        self.apply_verb(request, queryset, lambda token: tokens.revoke(token=token, actor=actor), done="Revoked")
-
-    @admin.action(permissions=["revoke"], description="Revoke selected tokens, and end what they created")
-    def revoke_with_creations(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
-        actor = actor_of(request)
-
-        def verb(token: ApiToken) -> None:
-            found = creations.revoke_with_creations(token=token, actor=actor)
-            if found.ended:
-                ended = ", ".join(str(one) for one in found.ended)
-                self.message_user(request, f"{token}: ended {ended}.", messages.SUCCESS)
-            for one, why in found.kept:
-                self.message_user(request, f"{token}: not ended: {one}. {why} {why.hint}", messages.WARNING)
-
-        self.apply_verb(request, queryset, verb, done="Revoked")
+    created = Column(
+        "created, and not ended", lambda token: ", ".join(str(one) for one in creations.creations_of(token)) or "-"
+    )

@@ -27,7 +27,12 @@ def apply(*, user: User, issuer: str, groups: Iterable[str]) -> None:
     wanted = {mapping.team_id: mapping.team for mapping in mappings if mapping.team is not None}
     has = {one.team_id: one for one in assigned.filter(team__isnull=False).select_related("team")}
     for team_id in sorted(has.keys() - wanted.keys(), key=str):
-        _end(row, has[team_id], issuer)
+        assignment = has[team_id]
+        membership = Membership.objects.filter(user=row, team=assignment.team_id).select_related("team").first()
+        elsewhere = GroupAssignment.objects.filter(user=row, team=assignment.team_id).exclude(pk=assignment.pk)
+        if membership is not None and not elsewhere.exists():
+            teams.end_membership(membership=membership, actor=NOBODY, by=_BY, issuer=issuer)
+        assignment.delete()
     for team_id in sorted(wanted.keys(), key=str):
         if not Membership.objects.filter(user=row, team=team_id).exists():  # by an earlier sign-in, or by hand
             teams.add(team=wanted[team_id], user=row, actor=NOBODY)
@@ -69,14 +74,6 @@ def _record(kind: Kind, mapping: GroupMapping, actor: Viewer) -> None:
         team=mapping.team.name if mapping.team else "",
         staff_role=mapping.staff_role,
     )
-
-
-def _end(user: User, assignment: GroupAssignment, issuer: str) -> None:
-    membership = Membership.objects.filter(user=user, team=assignment.team_id).select_related("team").first()
-    elsewhere = GroupAssignment.objects.filter(user=user, team=assignment.team_id).exclude(pk=assignment.pk)
-    if membership is not None and not elsewhere.exists():
-        teams.end_membership(membership=membership, actor=NOBODY, by=_BY, issuer=issuer)
-    assignment.delete()
 
 
 def _set_staff_role(user: User, assignment: GroupAssignment | None, role: StaffRole | None, issuer: str) -> None:

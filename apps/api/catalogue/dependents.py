@@ -15,9 +15,9 @@ from apps.api.frame.shapes import NextField, Shape, With, page
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 from apps.modules.catalogue.reading import module_and_role, module_for
-from apps.modules.dependents import graph, outdated, users
+from apps.modules.dependents import graph, users
 from apps.modules.dependents.graph import Graph, Node
-from apps.modules.dependents.outdated import Outdated
+from apps.modules.dependents.users import Outdated
 from apps.providers.reading import provider_and_role, provider_for, visible_among
 from apps.releases.catalogue.reading import require_published
 from apps.releases.models import Kind, Lifecycle
@@ -123,8 +123,8 @@ class OutdatedUsers(ListView):
     """For owners: modules that the caller sees whose constraint selects a deprecated or yanked version."""
 
     def uses(self, kind: Kind, parent: Any) -> list[Outdated]:
-        offered = outdated.offered(kind, parent.namespace_id, parent.address.path_name)
-        return outdated.among(users.of(self.viewer, parent.address), offered)
+        offered = users.offered(kind, parent.namespace_id, parent.address.path_name)
+        return users.outdated_among(users.of(self.viewer, parent.address), offered)
 
 
 OutdatedPage = page("OutdatedPage", modules=OutdatedUse(many=True))

@@ -16,10 +16,10 @@ from apps.api.frame.operations import operation
 from apps.api.frame.shapes import ModuleNames, ProviderNames, Shape
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
-from apps.modules.catalogue import describing as module_describing
+from apps.modules.catalogue import entries as module_describing
 from apps.modules.catalogue.reading import module_and_role, module_for
 from apps.modules.models import Module as ModuleRow
-from apps.providers import describing as provider_describing
+from apps.providers import catalogue as provider_describing
 from apps.providers.models import Provider as ProviderRow
 from apps.providers.reading import provider_and_role, provider_for
 

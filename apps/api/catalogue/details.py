@@ -29,8 +29,7 @@ from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules.catalogue import reading as modules
 from apps.modules.catalogue.documents import contents_document
 from apps.modules.comparing import versions as module_versions
-from apps.modules.health.points import RULES
-from apps.modules.health.scoring import health_of
+from apps.modules.health import RULES, health_of
 from apps.modules.models import ModuleVersion
 from apps.providers import comparing as provider_versions
 from apps.providers import reading as providers

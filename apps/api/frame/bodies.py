@@ -44,6 +44,12 @@ def refuse_form(request: Request, *, expected: str, hint: str) -> None:
         raise Unreadable(f"The body is a multipart form, expected {expected}.", hint=hint)
 
 
+def file_name_of(said: str) -> str:
+    """The file's name on the sender's machine, or ""; shown, never used as a path."""
+    last = said.replace("\\", "/").rpartition("/")[2]
+    return "".join(character for character in last if character.isprintable())[:255]
+
+
 def validated(serializer: type[Serializer[Any]], data: dict[str, Any]) -> dict[str, Any]:
     """The validated data. Raises Invalid, naming the first wrong or unknown field."""
     filled = serializer(data=data)

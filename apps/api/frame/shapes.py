@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, ClassVar
 
-from django.conf import settings
 from rest_framework.fields import SkipField
 from rest_framework.serializers import (
     BooleanField,
@@ -23,11 +22,9 @@ from rest_framework.serializers import (
 )
 
 from apps.accounts.models import Role
-from apps.jobs.models import Job
-from apps.lib.errors import Reason as Said
-from apps.modules.comparing.rules import SENTENCES as MODULE_RULES
+from apps.modules.comparing.changes import SENTENCES as MODULE_RULES
 from apps.releases.catalogue.comparing import Change, Severity
-from apps.releases.catalogue.documents import steps
+from apps.releases.catalogue.progress import progress_of
 from apps.releases.models import Kind, Lifecycle, State
 from apps.releases.models import Release as ReleaseRow
 
@@ -233,14 +230,4 @@ class Release(Shape):
 
 def of_release(release: ReleaseRow, **facts: Any) -> With:
     """A release with its steps, reasons and attempts."""
-    job = Job.objects.filter(target=release.pk, kind=f"publish-{release.kind}").order_by("-pk").first()
-    return With(
-        release,
-        steps=steps(release),
-        reasons=[Said.from_dict(one) for one in release.reasons],
-        questions=[Said.from_dict(one) for one in release.questions],
-        attempt=job.attempts if job else 0,
-        attempts=settings.JOB_ATTEMPTS,
-        quarantined=release.quarantined_at is not None,
-        **facts,
-    )
+    return With(release, **progress_of(release), quarantined=release.quarantined_at is not None, **facts)

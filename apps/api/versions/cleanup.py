@@ -13,8 +13,8 @@ from apps.api.frame.operations import operation
 from apps.api.frame.paging import CURSOR
 from apps.api.frame.shapes import NextField, OffsetField, Shape
 from apps.releases.cleanup import applying, planning, rules
-from apps.releases.cleanup_rows import CleanupAction
-from apps.releases.cleanup_rows import CleanupRule as Rule
+from apps.releases.cleanup.rows import CleanupAction
+from apps.releases.cleanup.rows import CleanupRule as Rule
 from apps.releases.models import Kind
 
 

@@ -12,7 +12,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dic
 
 from apps.api.frame import shapes
 from apps.api.frame.base import MODULE, DetailView, shown
-from apps.api.frame.bodies import refuse_form
+from apps.api.frame.bodies import file_name_of, refuse_form
 from apps.api.frame.operations import operation
 from apps.api.frame.shapes import ModuleChange, Reason, Shape, With, of_release
 from apps.http import tus
@@ -20,10 +20,9 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.digests import verified
 from apps.lib.errors import Invalid, TooLarge
 from apps.lib.net.bodies import chunks, declared_length, streamed
-from apps.modules import publishing
+from apps.modules import answers as questions
+from apps.modules import dry_run, publishing
 from apps.modules.catalogue import reading
-from apps.modules.checking import answers as questions
-from apps.modules.checking import dry_run
 from apps.modules.comparing.changes import severity_of
 from apps.releases.catalogue.comparing import Severity
 from apps.releases.models import State
@@ -84,6 +83,9 @@ class ModuleRelease(DetailView):
         _check_head(request)
         digest = tus.announced_digest(request.headers)
 
+        disposition = Message()
+        disposition["Content-Disposition"] = request.headers.get("Content-Disposition", "").replace("\n", " ")
+        name_there = disposition.get_filename("") or request.headers.get("X-File-Name", "")
         said: dict[str, Any] = {
             "confirm": ",".join(request.query_params.getlist("confirm")).split(","),
             "reason": request.query_params.get("reason", ""),
@@ -92,7 +94,7 @@ class ModuleRelease(DetailView):
             "viewer": self.viewer,
             "address": ModuleAddress(namespace, name, system),
             "version": version,
-            "file_name": file_name_of(request),
+            "file_name": file_name_of(name_there),
             "folder": request.query_params.get("folder", ""),
             "open_body": lambda: verified(chunks(request.META), digest),
         }
@@ -130,15 +132,6 @@ def _check_head(request: Request) -> None:
         expected="the archive itself",
         hint="With curl use `--upload-file module.zip` (or --data-binary @module.zip with -X PUT), not --form.",
     )
-
-
-def file_name_of(request: Request) -> str:
-    """The archive's name on the publisher's machine, or ""; shown, never used as a path."""
-    disposition = Message()
-    disposition["Content-Disposition"] = request.headers.get("Content-Disposition", "").replace("\n", " ")
-    name = disposition.get_filename("") or request.headers.get("X-File-Name", "")
-    last = name.replace("\\", "/").rpartition("/")[2]
-    return "".join(character for character in last if character.isprintable())[:255]
 
 
 urlpatterns = [path(f"{MODULE}/<segment:version>", ModuleRelease.as_view(), name="module-release")]

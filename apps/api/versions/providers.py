@@ -33,11 +33,6 @@ from apps.providers.signatures import resigning
 from apps.releases.models import Release as Row
 from apps.releases.models import ReleaseFile, State
 
-_WHY = {
-    Signing.PUBLISHER: "SHA256SUMS and its signature are here: they are verified, and served unchanged.",
-    Signing.REGISTRY: "The publisher sent no signature: the registry writes SHA256SUMS and signs them.",
-}
-
 
 class DraftInput(serializers.Serializer[Any]):
     """`publishing` validates protocols, with the same error on every way in."""
@@ -98,7 +93,7 @@ class DraftView(DetailView):
 
     def opened(self, release: Row, status: HTTPStatus) -> Response:
         location = reverse("api:release", args=[str(release.public_id)])
-        return self.answer(_of_draft(release), status, headers={"Location": location})
+        return self.answer(of_release(release, **drafts.draft_facts(release)), status, headers={"Location": location})
 
 
 class ProviderRelease(DraftView):
@@ -106,7 +101,8 @@ class ProviderRelease(DraftView):
 
     def row(self, version: str, **names: str) -> With:
         """The state of the newest upload of this version; readers see it once it is published."""
-        return _of_draft(reading.latest_release(self.viewer, ProviderAddress(**names), version))
+        release = reading.latest_release(self.viewer, ProviderAddress(**names), version)
+        return of_release(release, **drafts.draft_facts(release))
 
     @operation(
         "Open a draft of a provider version",
@@ -244,20 +240,6 @@ class ProviderDocs(DetailView):
 
         received = replacing.receive(viewer=self.viewer, version=row, open_body=partial(chunks, request.META))
         return self.answer(received.archive, HTTPStatus.ACCEPTED if received.created else HTTPStatus.OK)
-
-
-def _of_draft(release: Row) -> With:
-    """With its files, what they amount to, and what is missing while it is a draft."""
-    files = drafts.files_of(release)
-    return of_release(
-        release,
-        files=list(release.files.order_by("name")),
-        platforms=[f"{name.os}_{name.arch}" for _, name in files.packages],
-        protocols=release.notes.get("protocols") or drafts.declared_protocols(release),
-        signing=files.signing,
-        signing_why=_WHY[files.signing],
-        missing=drafts.missing(release, files) if release.state == State.RECEIVING else [],
-    )
 
 
 _VERSION = f"{PROVIDER}/<segment:version>"

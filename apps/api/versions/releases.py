@@ -18,13 +18,13 @@ from apps.api.frame.base import DetailView, ListView, listed, shown
 from apps.api.frame.operations import operation
 from apps.api.frame.shapes import MomentField, Shape, With, of_release, page
 from apps.lib.errors import Invalid, NotFound
+from apps.modules import answers as questions
 from apps.modules import publishing as modules
-from apps.modules.checking import answers as questions
 from apps.providers import publishing as providers
-from apps.releases.catalogue import own_releases, reading
+from apps.releases.catalogue import reading
 from apps.releases.models import Kind, Release, State
 
-_STATES: dict[str, Any] = {"query": {"state": "Only these."}, "choices": {"state": list(own_releases.GROUPS)}}
+_STATES: dict[str, Any] = {"query": {"state": "Only these."}, "choices": {"state": list(reading.GROUPS)}}
 
 
 class ReleaseRow(Shape):
@@ -111,8 +111,8 @@ class ReleaseListView(ListView):
     def group(self) -> str:
         """The state that the list is limited to, or ""."""
         group = self.text("state")
-        if group and group not in own_releases.GROUPS:
-            raise Invalid(f"There is no state {group!a}.", hint=f"Ask for {', '.join(own_releases.GROUPS)}.")
+        if group and group not in reading.GROUPS:
+            raise Invalid(f"There is no state {group!a}.", hint=f"Ask for {', '.join(reading.GROUPS)}.")
         return group
 
 
@@ -122,7 +122,7 @@ class ReleaseList(ReleaseListView):
     get = listed("List one's own releases", page("ReleasePage", releases=ReleaseRow(many=True)), **_STATES)
 
     def rows(self) -> QuerySet[Release]:
-        return own_releases.releases_of(self.viewer, self.group())
+        return reading.releases_of(self.viewer, self.group())
 
 
 class NamespaceReleases(ReleaseListView):
@@ -137,7 +137,7 @@ class NamespaceReleases(ReleaseListView):
 
     def rows(self, namespace: str) -> QuerySet[Release]:
         row = gate.namespace_for(self.viewer, namespace, need=Role.PUBLISHER)
-        return own_releases.releases_in(row, self.group())
+        return reading.releases_in(row, self.group())
 
 
 urlpatterns = [

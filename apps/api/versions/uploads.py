@@ -13,6 +13,7 @@ from rest_framework.serializers import BooleanField, CharField, IntegerField, UU
 from apps.accounts.access import gate
 from apps.accounts.models import Role
 from apps.api.frame.base import MODULE, PROVIDER, ApiView
+from apps.api.frame.bodies import file_name_of
 from apps.api.frame.operations import operation
 from apps.api.frame.shapes import MomentField, Shape
 from apps.http import tus
@@ -34,7 +35,6 @@ CONTINUING = _VERSION | {
     415: f"The body is not {tus.MEDIA_TYPE}.",
     460: "The body differs from its Upload-Checksum.",
 }
-
 
 Uploads = modules.Uploads | providers.Uploads
 _UPLOADS: dict[Kind, type[Uploads]] = {Kind.MODULE: modules.Uploads, Kind.PROVIDER: providers.Uploads}
@@ -99,12 +99,11 @@ class ModuleUploads(TusView):
     def post(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
         self.count_upload()
         announced = tus.announced(request.headers)
-        file_name = tus.metadata(request.headers).get("filename", "").replace("\\", "/").rpartition("/")[2]
         upload = modules.Uploads(self.viewer).start(
             address=ModuleAddress(namespace, name, system),
             version=version,
             announced=announced,
-            file_name="".join(character for character in file_name if character.isprintable())[:255],
+            file_name=file_name_of(tus.metadata(request.headers).get("filename", "")),
             folder=request.query_params.get("folder", ""),
             confirm=",".join(request.query_params.getlist("confirm")).split(","),
             reason=request.query_params.get("reason", ""),

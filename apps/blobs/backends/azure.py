@@ -38,7 +38,28 @@ class AzureBackend(ObjectBackend):
         super().__init__(address.prefix)
         self._address = address
         self._account_key = account_key
-        self._client: Any = _client_for(address, account_key, self.largest_put)
+        # Make a client, which is safe for threads.
+        options = {
+            "connection_timeout": 2,
+            "read_timeout": 10,
+            "retry_total": 2,
+            "initial_backoff": 0.2,
+            "increment_base": 1,
+            "random_jitter_range": 0.2,
+            "max_single_put_size": self.largest_put,
+            "max_single_get_size": DOWNLOAD_BYTES,
+            "max_chunk_get_size": DOWNLOAD_BYTES,
+        }
+        storage = AzureStorage(
+            account_name=address.account,
+            account_key=account_key,
+            azure_container=address.container,
+            client_options=options,
+        )
+        if address.endpoint:  # django-storages knows the hosts of Microsoft's clouds alone
+            credential = {"account_name": address.account, "account_key": account_key}
+            storage._service_client = BlobServiceClient(address.endpoint, credential=credential, **options)  # noqa: SLF001
+        self._client: Any = storage.client
 
     def _put(self, name: str, file: IO[bytes], *, only_new: bool, sha256: str = "") -> None:  # noqa: ARG002  # it knows md5
         length = file.seek(0, 2)
@@ -109,31 +130,6 @@ class AzureBackend(ObjectBackend):
 
     def _answers(self) -> AbstractContextManager[None]:
         return _answers()
-
-
-def _client_for(address: AzureAddress, account_key: str, largest_put: int) -> Any:
-    """Make a client, which is safe for threads."""
-    options = {
-        "connection_timeout": 2,
-        "read_timeout": 10,
-        "retry_total": 2,
-        "initial_backoff": 0.2,
-        "increment_base": 1,
-        "random_jitter_range": 0.2,
-        "max_single_put_size": largest_put,
-        "max_single_get_size": DOWNLOAD_BYTES,
-        "max_chunk_get_size": DOWNLOAD_BYTES,
-    }
-    storage = AzureStorage(
-        account_name=address.account,
-        account_key=account_key,
-        azure_container=address.container,
-        client_options=options,
-    )
-    if address.endpoint:  # django-storages knows the hosts of Microsoft's clouds alone
-        credential = {"account_name": address.account, "account_key": account_key}
-        storage._service_client = BlobServiceClient(address.endpoint, credential=credential, **options)  # noqa: SLF001
-    return storage.client
 
 
 @contextmanager

@@ -82,7 +82,19 @@ def scrub(*, now: datetime, most: timedelta | None = MAX_DURATION, remove_orphan
     """
     run = _Run(most, now)
     try:
-        _list(run, remove_orphans=remove_orphans)
+        report = run.report
+        try:
+            for listed, found in batches_without_row(now=run.now):
+                report.listed += listed
+                report.orphans += len(found)
+                report.first_orphans += found[: MAX_NAMED - len(report.first_orphans)]
+                if remove_orphans:
+                    report.removed += sum(remove_orphan(digest) for digest in found)
+                if not run.has_time(LISTING_SHARE):
+                    break
+        finally:
+            if report.orphans:
+                log.warning("orphans_found", orphans=report.orphans, removed=report.removed, first=report.first_orphans)
         _read(run, _next)
     except store.StorageUnavailable as outage:
         run.report.is_complete, run.report.outage = False, str(outage)
@@ -99,22 +111,6 @@ def recheck(*, now: datetime, most: timedelta | None = MAX_DURATION) -> Report:
     except store.StorageUnavailable as outage:
         run.report.is_complete, run.report.outage = False, str(outage)
     return run.report
-
-
-def _list(run: _Run, *, remove_orphans: bool) -> None:
-    report = run.report
-    try:
-        for listed, found in batches_without_row(now=run.now):
-            report.listed += listed
-            report.orphans += len(found)
-            report.first_orphans += found[: MAX_NAMED - len(report.first_orphans)]
-            if remove_orphans:
-                report.removed += sum(remove_orphan(digest) for digest in found)
-            if not run.has_time(LISTING_SHARE):
-                break
-    finally:
-        if report.orphans:
-            log.warning("orphans_found", orphans=report.orphans, removed=report.removed, first=report.first_orphans)
 
 
 def _read(run: _Run, next_of: Callable[[datetime], list[Blob]]) -> None:

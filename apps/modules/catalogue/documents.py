@@ -95,7 +95,10 @@ def _unit_document(unit: Mapping[str, Any], markdown: Mapping[str, str]) -> dict
                 "name": one["name"],
                 "type": one["type"],
                 "description": one["description"],
-                "default": _default(one),
+                # JSON, as the public registries write it; an expression as written; empty if there is no default.
+                "default": json.dumps(one["value"], ensure_ascii=False, separators=(",", ":"))
+                if "value" in one
+                else one["default"] or "",
                 "required": one["required"],
             }
             for one in unit.get("variables", [])
@@ -104,25 +107,16 @@ def _unit_document(unit: Mapping[str, Any], markdown: Mapping[str, str]) -> dict
         "dependencies": [
             {"name": one["name"], "source": one["source"], "version": one["version"]} for one in unit.get("calls", [])
         ],
-        "provider_dependencies": [_provider_document(one) for one in unit.get("providers", [])],
+        "provider_dependencies": [
+            {
+                "name": one["name"],
+                "namespace": one["source"].split("/")[-2] if "/" in one["source"] else "",
+                "source": one["source"],
+                "version": one["version"],
+            }
+            for one in unit.get("providers", [])
+        ],
         "resources": [
             {"name": one["name"], "type": one["type"]} for one in unit.get("resources", []) if one["mode"] == "managed"
         ],
-    }
-
-
-def _default(variable: Mapping[str, Any]) -> str:
-    """JSON, as the public registries write it; an expression as written; empty if there is no default."""
-    if "value" in variable:
-        return json.dumps(variable["value"], ensure_ascii=False, separators=(",", ":"))
-    return variable["default"] or ""
-
-
-def _provider_document(provider: Mapping[str, Any]) -> dict[str, str]:
-    source = provider["source"]
-    return {
-        "name": provider["name"],
-        "namespace": source.split("/")[-2] if "/" in source else "",
-        "source": source,
-        "version": provider["version"],
     }

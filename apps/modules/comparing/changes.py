@@ -1,13 +1,68 @@
-"""The rules: each difference between two inspections as a change with a severity. docs/version-guard.md lists them."""
+"""The rules: each difference between two inspections as a change with a severity.
+
+docs/version-guard.md has the table of SENTENCES: a test compares them.
+"""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from apps.lib import versions
+from apps.lib.constraints import Constraint
 from apps.lib.errors import Invalid
-from apps.modules.comparing import bounds, types
+from apps.modules.comparing import types
 from apps.releases.catalogue.comparing import Change, Severity, severity_of, sorted_by_severity
 
+SENTENCES = {
+    "input_removed": "the input is gone",
+    "input_renamed": "the input has another name",
+    "input_added_required": "a new input must be set",
+    "input_made_required": "the input has no default any more",
+    "input_type_narrowed": "the type refuses values that it took before",
+    "input_not_nullable": "the input refuses null, and has no default",
+    "input_default_changed": "the default is another",
+    "input_type_unreadable": "the type has changed, and Larder cannot read it",
+    "input_attribute_removed": "the type has lost an attribute: what is given for it is ignored",
+    "input_type_specified": "the type says what was left open before: values of another shape fail",
+    "input_null_is_default": "null means the default now",
+    "input_validated": "a new validation may refuse values",
+    "input_sensitive": "the input is sensitive now",
+    "input_no_longer_sensitive": "the input is not sensitive any more",
+    "input_added": "a new input with a default",
+    "input_made_optional": "the input has a default now",
+    "input_type_widened": "the type takes more values",
+    "input_deprecated": "the input is deprecated",
+    "output_removed": "the output is gone",
+    "output_sensitive": "the output is sensitive now: who passes it on must say so",
+    "output_no_longer_sensitive": "the output is shown now",
+    "output_added": "a new output",
+    "output_deprecated": "the output is deprecated",
+    "resource_removed": "the address is gone without a moved block: what it made is destroyed",
+    "placeholder_removed": "the address is gone, and nothing real is destroyed",
+    "resource_moved": "a moved block says where it went",
+    "resource_added": "a new address",
+    "call_changed": "the module that it calls is another, or another version",
+    "provider_added": "a new provider must be configured",
+    "provider_replaced": "the provider comes from another source",
+    "provider_alias_added": "a further configuration of the provider must be passed",
+    "provider_alias_removed": "a configuration of the provider that had to be passed must not be passed any more",
+    "provider_removed": "the provider is not needed any more",
+    "provider_constraint_raised": "a major version of the provider is not allowed any more",
+    "provider_constraint_narrowed": "some versions of the provider are not allowed any more",
+    "provider_constraint_widened": "more versions of the provider are allowed",
+    "provider_constraint_changed": "the constraint has changed, and Larder cannot read it",
+    "client_constraint_raised": "a major version of OpenTofu or Terraform is not allowed any more",
+    "client_constraint_narrowed": "some versions of OpenTofu or Terraform are not allowed any more",
+    "client_constraint_widened": "more versions of OpenTofu or Terraform are allowed",
+    "client_constraint_changed": "the constraint has changed, and Larder cannot read it",
+    "submodule_removed": "the submodule is gone",
+    "submodule_added": "a new submodule",
+}
+WIDER, NARROWER, ANOTHER_MAJOR, UNKNOWN = "widened", "narrowed", "raised", "changed"
+_MOST_TERMS = 50  # the work grows with the square
+# Near each bound: just below, at, and above it in each place.
+_STEPS = ((0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0))
 __all__ = ["Change", "Severity", "between", "severity_of"]
 
 Document = Mapping[str, Any]
@@ -17,6 +72,10 @@ _SHAPES = {"{": ("map", "object"), "[": ("list", "set", "tuple"), '"': ("string"
 # Booleans and numbers as they were written before version 0.12.
 _QUOTED = {"bool": re.compile(r'"(?:true|false)"'), "number": re.compile(r'"-?\d+(?:\.\d+)?"', re.ASCII)}
 _ADDRESS = re.compile(r"^([\w-]+\.[\w-]+).*", re.DOTALL)  # of a managed resource or a module call
+
+
+def sentence_of(rule: str) -> str:
+    return SENTENCES[rule]
 
 
 def between(old: Document, new: Document) -> list[Change]:
@@ -45,7 +104,8 @@ def _unit(old: Document, new: Document, path: str) -> Iterator[Change]:
     yield from _addresses(old, new, path)
     yield from _calls(_named(old["calls"]), _named(new["calls"]), path)
     yield from _providers(_named(old["providers"]), _named(new["providers"]), path)
-    yield from _clients(old["required_version"], new["required_version"], path)
+    before, after = (", ".join(one["text"] for one in unit["required_version"]) for unit in (old, new))
+    yield from _constraint("client", "required_version", before, after, path)
 
 
 def _named(entries: Iterable[Document]) -> dict[str, Document]:
@@ -57,7 +117,7 @@ def _named(entries: Iterable[Document]) -> dict[str, Document]:
 
 def _inputs(old: Mapping[str, Document], new: Mapping[str, Document], unit: str) -> Iterator[Change]:
     removed, added = old.keys() - new.keys(), new.keys() - old.keys()
-    renamed = _renamed({name: old[name] for name in removed}, {name: new[name] for name in added}, _form)
+    renamed = _renamed([old[name] for name in removed], [new[name] for name in added])
     for before, after in renamed.items():
         yield Change("input", before, Severity.BREAKING, "input_renamed", before, after, unit)
     for name in removed - renamed.keys():
@@ -132,25 +192,17 @@ def _declared(entry: Document) -> str:
     return str(entry["type"] or "any")
 
 
-def _form(entry: Document) -> tuple[Any, ...]:
-    return entry["type"], entry["default"], entry["description"]
-
-
-def _renamed(removed: Mapping[str, Document], added: Mapping[str, Document], form: Any) -> dict[str, str]:
+def _renamed(removed: Iterable[Document], added: Iterable[Document]) -> dict[str, str]:
     """What looks alike under another name, if nothing else does. A hint for people: a renamed one was removed."""
-    before, after = (_by_form(entries, form) for entries in (removed, added))
+    before, after = defaultdict[Any, list[Document]](list), defaultdict[Any, list[Document]](list)
+    for forms, entries in ((before, removed), (after, added)):
+        for entry in entries:
+            forms[entry["type"], entry["default"], entry["description"]].append(entry)
     return {
-        names[0]: after[key][0]
-        for key, names in before.items()
-        if len(names) == len(after.get(key, ())) == 1 and removed[names[0]]["description"]
+        alike[0]["name"]: after[form][0]["name"]
+        for form, alike in before.items()
+        if len(alike) == len(after.get(form, ())) == 1 and alike[0]["description"]
     }
-
-
-def _by_form(entries: Mapping[str, Document], form: Any) -> dict[Any, list[str]]:
-    found: dict[Any, list[str]] = {}
-    for name, entry in entries.items():
-        found.setdefault(form(entry), []).append(name)
-    return found
 
 
 # --- Outputs ----------------------------------------------------------------------------------------------------------
@@ -177,7 +229,8 @@ def _addresses(old: Document, new: Document, unit: str) -> Iterator[Change]:
     """A managed address that is gone destroys what it stood for, unless `moved` says where it went."""
     before, after = _managed(old), _managed(new)
     moved = {one["from"]: one["to"] for one in new.get("moved", ())}
-    ends = {_whole(source): target for source, target in reversed(moved.items())}
+    # The resource or call of this module to which a `from` belongs: it may name an instance, or what a call made.
+    ends = {_ADDRESS.sub(r"\1", source): target for source, target in reversed(moved.items())}
     for address in before - after:
         where = ends.get(address)
         if where is None and address.startswith(_PLACEHOLDERS):
@@ -195,11 +248,6 @@ def _managed(unit: Document) -> set[str]:
     return resources | {f"module.{call['name']}" for call in unit["calls"]}
 
 
-def _whole(source: str) -> str:
-    """The resource or call of this module to which a `from` belongs: it may name an instance, or what a call made."""
-    return _ADDRESS.sub(r"\1", source)
-
-
 def _calls(old: Mapping[str, Document], new: Mapping[str, Document], unit: str) -> Iterator[Change]:
     for name in old.keys() & new.keys():
         before, after = (" ".join(filter(None, (one["source"], one["version"]))) for one in (old[name], new[name]))
@@ -212,39 +260,75 @@ def _calls(old: Mapping[str, Document], new: Mapping[str, Document], unit: str) 
 
 def _providers(old: Mapping[str, Document], new: Mapping[str, Document], unit: str) -> Iterator[Change]:
     for name in new.keys() - old.keys():
-        after = " ".join(filter(None, (new[name]["source"], new[name]["version"])))
-        yield Change("provider", name, Severity.RISKY, "provider_added", "", after, unit)
+        asked = " ".join(filter(None, (new[name]["source"], new[name]["version"])))
+        yield Change("provider", name, Severity.RISKY, "provider_added", "", asked, unit)
     for name in old.keys() - new.keys():
         yield Change("provider", name, Severity.COMPATIBLE, "provider_removed", old[name]["source"], "", unit)
     for name in old.keys() & new.keys():
-        yield from _provider(name, old[name], new[name], unit)
-
-
-def _provider(name: str, old: Document, new: Document, unit: str) -> Iterator[Change]:
-    before, after = old["source"], new["source"]
-    if before and after and before != after:
-        yield Change("provider", name, Severity.BREAKING, "provider_replaced", before, after, unit)
-    yield from _constraint("provider", name, old["version"], new["version"], unit)
-    if more := [alias for alias in new["aliases"] if alias not in old["aliases"]]:
-        yield Change("provider", name, Severity.BREAKING, "provider_alias_added", "", ", ".join(more), unit)
-    if less := [alias for alias in old["aliases"] if alias not in new["aliases"]]:
-        yield Change("provider", name, Severity.BREAKING, "provider_alias_removed", ", ".join(less), "", unit)
-
-
-def _clients(old: list[Document], new: list[Document], unit: str) -> Iterator[Change]:
-    before, after = (", ".join(one["text"] for one in entries) for entries in (old, new))
-    yield from _constraint("client", "required_version", before, after, unit)
+        before, after = old[name], new[name]
+        if before["source"] and after["source"] and before["source"] != after["source"]:
+            sources = before["source"], after["source"]
+            yield Change("provider", name, Severity.BREAKING, "provider_replaced", *sources, unit)
+        yield from _constraint("provider", name, before["version"], after["version"], unit)
+        if more := [alias for alias in after["aliases"] if alias not in before["aliases"]]:
+            yield Change("provider", name, Severity.BREAKING, "provider_alias_added", "", ", ".join(more), unit)
+        if less := [alias for alias in before["aliases"] if alias not in after["aliases"]]:
+            yield Change("provider", name, Severity.BREAKING, "provider_alias_removed", ", ".join(less), "", unit)
 
 
 def _constraint(kind: str, name: str, before: str, after: str, unit: str) -> Iterator[Change]:
     """Raised: what the old one allowed is allowed no longer. By a new major number that breaks; else it is risky."""
     if before == after:
         return
-    verdict = bounds.compare(before, after)
+    verdict = compare_constraints(before, after)
     severity = {
-        bounds.WIDER: Severity.COMPATIBLE,
-        bounds.NARROWER: Severity.RISKY,
-        bounds.UNKNOWN: Severity.RISKY,
-        bounds.ANOTHER_MAJOR: Severity.BREAKING,
+        WIDER: Severity.COMPATIBLE,
+        NARROWER: Severity.RISKY,
+        UNKNOWN: Severity.RISKY,
+        ANOTHER_MAJOR: Severity.BREAKING,
     }[verdict]
     yield Change(kind, name, severity, f"{kind}_constraint_{verdict}", before, after, unit)
+
+
+def compare_constraints(before: str, after: str) -> str:
+    """`widened`: whatever was allowed still is. `raised`: of a major number that was named, nothing is allowed now.
+
+    `changed`: one of them is unreadable, or together they have too many terms.
+    """
+    try:
+        old, new = Constraint.parse(before), Constraint.parse(after)
+    except Invalid:
+        return UNKNOWN
+    if len(old.terms) + len(new.terms) > _MOST_TERMS:
+        return UNKNOWN
+    probes = {versions.parse(text) for text in _probes(old) | _probes(new)}
+    lost = [version for version in probes if old.allows(version) and not new.allows(version)]
+    if not lost:
+        return WIDER
+    kept = {_major_of(version) for version in probes if new.allows(version)}
+    named = {_major_of(term.version) for term in old.terms}
+    return ANOTHER_MAJOR if named & {_major_of(version) for version in lost} - kept else NARROWER
+
+
+def _major_of(version: versions.Version) -> str:
+    """A new minor number breaks before 1.0."""
+    major, minor, *_ = version.precedence.split(".")
+    return major if major != "0" else f"0.{minor}"
+
+
+def _probes(constraint: Constraint) -> set[str]:
+    """Versions that tell constraints apart: bounds, their neighbours, and far ones."""
+    found = {"0.0.1", "999.0.0"}
+    for term in constraint.terms:
+        numbers = [int(number) for number in term.version.precedence.partition("-")[0].split(".")]
+        for place in range(3):
+            # Just below: 1.4.999 is before 1.5.0.
+            if numbers[place]:
+                below = [*numbers[:place], numbers[place] - 1, *([999] * (2 - place))]
+                found.add(".".join(map(str, below)))
+        for step in _STEPS:
+            raised = [number + more for number, more in zip(numbers, step, strict=True)]
+            found.add(".".join(map(str, raised)))
+            place = next((place for place, more in enumerate(step) if more), 3)
+            found.add(".".join(map(str, [*raised[: place + 1], 0, 0, 0][:3])))
+    return found

@@ -9,8 +9,7 @@ from django.db.models import Case, IntegerField, When
 from apps.accounts.models import BreakingChanges, Namespace
 from apps.lib.errors import Reason
 from apps.lib.versions import sort_key
-from apps.modules.comparing.changes import Change, Document, Severity, between
-from apps.modules.comparing.rules import SENTENCES
+from apps.modules.comparing.changes import SENTENCES, Change, Document, Severity, between
 from apps.modules.models import ModuleVersion
 from apps.releases.catalogue.comparing import next_breaking, says_breaking, step_between
 from apps.releases.models import Kind, Lifecycle
@@ -52,7 +51,9 @@ class Verdict:
             "is_said": self.is_said,
             "breaking": len(self.breaking),
             "risky": len(told) - len(self.breaking),
-            "changes": [_shortened(change) for change in told[:MAX_CHANGES]],
+            "changes": [
+                {key: _line(value) for key, value in change.as_dict().items()} for change in told[:MAX_CHANGES]
+            ],
         }
 
 
@@ -114,10 +115,6 @@ def _reason(verdict: Verdict, hint: str) -> Reason:
 def _named(change: Change) -> str:
     where = f" of {change.unit}" if change.unit else ""
     return f"{change.kind} {_line(change.name)}{where} ({SENTENCES[change.rule]})"
-
-
-def _shortened(change: Change) -> dict[str, str]:
-    return {key: _line(value) for key, value in change.as_dict().items()}
 
 
 def _line(text: str) -> str:

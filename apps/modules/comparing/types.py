@@ -183,7 +183,16 @@ class _Reader:
         if name == "object":
             return Type(name, attributes=self._object(depth))
         if name == "tuple":
-            return Type(name, elements=self._tuple(depth))
+            self.take("(")
+            self.take("[")
+            found = []
+            while self._next != "]":
+                found.append(self.type(depth + 1))
+                if self._next == ",":
+                    self.take()
+            self.take("]")
+            self._close(")")
+            return Type(name, elements=tuple(found))
         raise _no_type(name)
 
     def _object(self, depth: int) -> dict[str, Attribute]:
@@ -210,30 +219,13 @@ class _Reader:
         inner = self.type(depth)
         if self._next == ",":
             self.take()
-        found = Attribute(inner, is_optional=True, default=self._default())
+        # The default, whatever it is, up to the bracket that closes `optional(`. None is null.
+        level, default = 0, []
+        while self._next and not (level == 0 and self._next == ")"):
+            level += (self._next in "([{") - (self._next in ")]}")
+            default.append(self.take())
         self.take(")")
-        return found
-
-    def _default(self) -> str:
-        """Whatever it is, up to the bracket that closes `optional(`. None is null."""
-        depth = 0
-        found = []
-        while self._next and not (depth == 0 and self._next == ")"):
-            depth += (self._next in "([{") - (self._next in ")]}")
-            found.append(self.take())
-        return " ".join(found) or "null"
-
-    def _tuple(self, depth: int) -> tuple[Type, ...]:
-        self.take("(")
-        self.take("[")
-        found = []
-        while self._next != "]":
-            found.append(self.type(depth + 1))
-            if self._next == ",":
-                self.take()
-        self.take("]")
-        self._close(")")
-        return tuple(found)
+        return Attribute(inner, is_optional=True, default=" ".join(default) or "null")
 
     def _close(self, bracket: str) -> None:
         if self._next == ",":

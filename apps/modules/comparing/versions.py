@@ -1,17 +1,33 @@
-"""Two versions of one module side by side, with the files that differ."""
+"""Two versions of one module side by side, with the files that differ and their lines, read from the stored archives.
 
-from dataclasses import asdict, dataclass
+The lines are bounded: in files, bytes of a file, effort and lines. What is beyond a bound is named, never left out in
+silence.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
+from apps.lib.archives.layouts import is_module_file
+from apps.lib.text import diffs
 from apps.modules.catalogue.reading import module_for, version_of
-from apps.modules.comparing.changes import between
-from apps.modules.comparing.rules import SENTENCES
+from apps.modules.comparing.changes import SENTENCES, between
+from apps.modules.contents import files
+from apps.modules.inspection import README_NAMES
 from apps.modules.models import ModuleVersion
 from apps.releases.catalogue.comparing import Comparison, numbers_in, step_between
 
 __all__ = ["ModuleComparison", "compare", "step_between"]
+MAX_FILES = 40
+MAX_BYTES = 128 * 1024
+MAX_LINES = 2_000  # of all differences together
+LONGEST_LINE = 400
+# Control characters, and those that reorder or hide text: a difference must look like one.
+_INVISIBLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_SUFFIXES = (".tfvars", ".tfvars.json", ".tftest.hcl", ".tofutest.hcl", "/changelog.md")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,27 +42,19 @@ class ModuleComparison(Comparison):
     versions: tuple[ModuleVersion, ModuleVersion]
     files: Files
 
-    def document(self) -> dict[str, Any]:
-        return Comparison.document(self) | {"files": asdict(self.files)}
-
 
 def compare(viewer: Viewer, address: ModuleAddress, asked: str) -> ModuleComparison:
     """`asked` is `1.2.0...2.0.0`. Raises as the gate does, and NotFound for a number that is not published."""
     module = module_for(viewer, address)
     before, after = (version_of(viewer, module, number) for number in numbers_in(asked))
     changes = between(before.inspection, after.inspection)
-    return ModuleComparison(
-        module.address, before.release, after.release, changes, SENTENCES, (before, after), _files(before, after)
-    )
-
-
-def _files(before: ModuleVersion, after: ModuleVersion) -> Files:
     old, new = ({one["name"]: one for one in version.files} for version in (before, after))
-    return Files(
+    files = Files(
         added=sorted(new.keys() - old.keys()),
         removed=sorted(old.keys() - new.keys()),
         changed=sorted(name for name in old.keys() & new.keys() if _differ(old[name], new[name])),
     )
+    return ModuleComparison(module.address, before.release, after.release, changes, SENTENCES, (before, after), files)
 
 
 def _differ(old: dict[str, Any], new: dict[str, Any]) -> bool:
@@ -54,3 +62,87 @@ def _differ(old: dict[str, Any], new: dict[str, Any]) -> bool:
     if "crc" in old and "crc" in new:
         return (old["size"], old["crc"]) != (new["size"], new["crc"])
     return bool(old["size"] != new["size"])
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """`problem` says why there are no hunks."""
+
+    name: str
+    hunks: list[diffs.Hunk] = field(default_factory=list)
+    problem: str = ""
+
+    @property
+    def added(self) -> int:
+        return self._count("+")
+
+    @property
+    def removed(self) -> int:
+        return self._count("-")
+
+    def _count(self, sign: str) -> int:
+        return sum(line.sign == sign for hunk in self.hunks for line in hunk.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """`left_out` counts text files beyond MAX_FILES, `others` has those that are not compared line by line."""
+
+    shown: list[FileDiff]
+    left_out: int
+    others: list[str]
+
+
+def differences(found: ModuleComparison) -> Texts:
+    """Reads storage. Raises Unavailable if it fails."""
+    names = sorted(
+        (name for name in found.files.changed if _is_text(name)), key=lambda name: (not _is_readme(name), name)
+    )
+    others = [name for name in found.files.changed if not _is_text(name)]
+    return Texts(list(_compared(found, names[:MAX_FILES])), max(0, len(names) - MAX_FILES), others)
+
+
+def _compared(found: ModuleComparison, names: list[str]) -> Iterator[FileDiff]:
+    effort, room = diffs.Effort(), MAX_LINES
+    for name in names:
+        if room <= 0:
+            yield FileDiff(name, problem="Not shown: the differences above are long enough for one page.")
+            continue
+        one = _diff(found, name, effort)
+        room -= sum(len(hunk.lines) for hunk in one.hunks)
+        if room < 0:
+            one = FileDiff(name, problem="Too many lines differ to show them here.")
+        yield one
+
+
+def _diff(found: ModuleComparison, name: str, effort: diffs.Effort) -> FileDiff:
+    texts: list[list[str]] = []
+    for version in found.versions:
+        entry, text = files.entry_at(version, name), None
+        if entry is not None and entry.at is not None and entry.size <= MAX_BYTES:
+            text = files.text_of(files.read_file(version, name, most=MAX_BYTES), is_cut=False)
+        if text is None:
+            return FileDiff(name, problem="Too large, not text, or not indexed by this Larder.")
+        lines = text.replace("\r\n", "\n").split("\n")
+        texts.append(lines if lines[-1] else lines[:-1])
+    before, after = texts
+    try:
+        hunks = diffs.hunks(before, after, effort)
+    except diffs.TooDifferent:
+        return FileDiff(name, problem="The two files have too little in common to compare them line by line.")
+    for hunk in hunks:
+        hunk.lines = [replace(line, text=_visible(line.text)) for line in hunk.lines]
+    return FileDiff(name, hunks, "" if hunks else "Only the ends of lines differ.")
+
+
+def _visible(text: str) -> str:
+    cut = f"{text[:LONGEST_LINE]}…" if len(text) > LONGEST_LINE else text
+    return _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", cut)
+
+
+def _is_readme(name: str) -> bool:
+    return name.rpartition("/")[2].lower() in README_NAMES
+
+
+def _is_text(name: str) -> bool:
+    return is_module_file(name) or _is_readme(name) or f"/{name.lower()}".endswith(_SUFFIXES)

@@ -8,12 +8,11 @@ from apps.lib.addresses import ModuleAddress, canonical
 from apps.lib.archives.layouts import is_module_file
 from apps.lib.archives.sandboxed import Entry, Listing
 from apps.modules import inspection
-from apps.modules.checking import loading
-from apps.modules.checking.loading import Fault
 from apps.modules.contents import changelog, readme
 from apps.modules.dependents.sources import provider_of, target_of
-from apps.modules.health import scoring
-from apps.modules.inspection import README_NAMES, folders, inspecting
+from apps.modules.health import measure
+from apps.modules.inspection import README_NAMES, inspecting, loading, units
+from apps.modules.inspection.loading import Fault
 from apps.modules.models import ModuleCall, ModuleVersion, ProviderRequirement
 
 # Files whose text `archives.inspect` returns; READMEs first, so that a flood of files leaves room for them.
@@ -59,7 +58,12 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
     document = inspected.document
     document["file_count"] = len(sizes)
-    prefix, files = readme.page_path(address, version), _files(listing)
+    entries = sorted((entry for entry in listing.entries if not entry.is_dir), key=_importance)[:MAX_FILES]
+    files = [
+        {name: getattr(entry, name) for name in ("name", "size", "at", "packed", "method", "crc")}
+        for entry in sorted(entries, key=lambda entry: entry.name)
+    ]
+    prefix = readme.page_path(address, version)
     shown = frozenset(file["name"] for file in files)
     readmes = _readmes(listing.texts)
     texts: dict[str, str] = {}
@@ -79,7 +83,7 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
     history = next((text for name, text in listing.texts.items() if name.lower() in changelog.NAMES), b"")
     document["changelog"] = changelog.render(history, version, prefix=prefix, files=shown) if history else ""
     html = readme.render(source, files=shown, prefix=prefix) if source else ""
-    health = scoring.measure(document, has_readme=bool(html), files=files)
+    health = measure(document, has_readme=bool(html), files=files)
     fields = {
         "readme_html": html,
         "readmes": texts,
@@ -113,32 +117,19 @@ def write(version: ModuleVersion, contents: Contents) -> None:
 def _readmes(texts: Mapping[str, bytes]) -> dict[str, bytes]:
     """The README of each folder, preferred in the order of README_NAMES."""
     found: dict[str, bytes] = {}
-    by_rank = sorted(texts, key=lambda name: _rank(name.rpartition("/")[2]))
-    for name in by_rank:
-        folder, _, file_name = name.rpartition("/")
-        if file_name.lower() in README_NAMES:
-            found.setdefault(folder, texts[name])
+    for preferred in README_NAMES:
+        for name, text in texts.items():
+            folder, _, file_name = name.rpartition("/")
+            if file_name.lower() == preferred:
+                found.setdefault(folder, text)
     return found
-
-
-def _rank(file_name: str) -> int:
-    lowered = file_name.lower()
-    return README_NAMES.index(lowered) if lowered in README_NAMES else len(README_NAMES)
-
-
-def _files(listing: Listing) -> list[dict[str, Any]]:
-    entries = sorted((entry for entry in listing.entries if not entry.is_dir), key=_importance)[:MAX_FILES]
-    return [
-        {name: getattr(entry, name) for name in ("name", "size", "at", "packed", "method", "crc")}
-        for entry in sorted(entries, key=lambda entry: entry.name)
-    ]
 
 
 def _importance(entry: Entry) -> tuple[int, str]:
     """Files that pages link to come first: module files and READMEs, root and submodules before deeper folders."""
     folder, _, name = entry.name.rpartition("/")
     is_linked = is_module_file(name) or name.lower() in README_NAMES
-    rank = 0 if is_linked and folders.is_prominent(folder) else 1 if not folder else 2 if is_linked else 3
+    rank = 0 if is_linked and units.is_prominent(folder) else 1 if not folder else 2 if is_linked else 3
     return rank, entry.name
 
 

@@ -18,8 +18,7 @@ from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress, canonical
 from apps.modules.catalogue.reading import visible_modules
 from apps.modules.dependents import users
-from apps.modules.dependents.outdated import MAX_VERSIONS, Offered, picked_by
-from apps.modules.dependents.users import Use
+from apps.modules.dependents.users import MAX_VERSIONS, Offered, Use, picked_by
 from apps.modules.models import OCI, ModuleCall, ProviderRequirement
 from apps.releases.models import Kind, Lifecycle, Release, SearchDoc
 
@@ -28,6 +27,7 @@ MAX_STEPS = 5
 MAX_MODULES = 1_000
 # Addresses in one query: SQLite limits the depth of a condition.
 BATCH_SIZE = 200
+_TARGET = ("target_namespace", "target_name", "target_system")
 
 Address = ModuleAddress | ProviderAddress
 Item = TypeVar("Item")
@@ -134,7 +134,14 @@ def dependencies_of(
         level = {called[one].release: called[one].address for one in new}
         if not level or graph.is_cut:
             break
-    return graph, _requirements_of(requiring)
+    fields = ("version__release", "target_namespace", "target_type", "constraint")
+    return graph, [
+        Requirement(requiring[release], ProviderAddress(namespace, kind), constraint)
+        for batch in _batches(list(requiring))
+        for release, namespace, kind, constraint in ProviderRequirement.objects.filter(
+            version__release__in=batch
+        ).values_list(*fields)
+    ]
 
 
 def selected(graph: Graph) -> dict[Address, dict[str, str]]:
@@ -151,13 +158,14 @@ def selected(graph: Graph) -> dict[Address, dict[str, str]]:
     offered: dict[Address, list[Offered]] = {one: [] for one in near}
     for namespace, name, version, lifecycle, manifest in rows.values_list(*fields)[:MAX_VERSIONS]:
         offered[users.address_of(namespace, name)].append(Offered(version, lifecycle, manifest or ""))
-    return {one: {asked: _selected_by(use, offered[one]) for asked, use in graph.refusing[one].items()} for one in near}
-
-
-def _selected_by(use: Use, offered: Sequence[Offered]) -> str:
-    """Yanked versions are only fetched over OCI."""
-    picked = picked_by(use, offered)
-    return picked.version if picked and (use.reference or picked.lifecycle != Lifecycle.YANKED) else ""
+    found: dict[Address, dict[str, str]] = {one: {} for one in near}
+    for one in near:
+        for asked, use in graph.refusing[one].items():
+            picked = picked_by(use, offered[one])
+            # Yanked versions are only fetched over OCI.
+            is_fetched = picked and (use.reference or picked.lifecycle != Lifecycle.YANKED)
+            found[one][asked] = picked.version if picked and is_fetched else ""
+    return found
 
 
 class _Module(NamedTuple):
@@ -174,21 +182,18 @@ def _uses_of_modules(viewer: Viewer, called: Sequence[Address]) -> Iterator[tupl
         by_name = {str(one): one for one in batch}
         over_oci = {one.repository: one for one in batch}
         rows = ModuleCall.objects.installed().filter(version__release__in=users.default_releases(viewer))
-        rows = rows.filter(reduce(or_, (_target(name) for name in {*by_name, *over_oci})))
+        rows = rows.filter(
+            reduce(or_, (Q(**dict(zip(_TARGET, name.split("/"), strict=True))) for name in {*by_name, *over_oci}))
+        )
         for use, target in users.with_targets(rows):
             found = (over_oci if use.source.startswith(OCI) else by_name).get(str(target))
             if found is not None and found != use.address:
                 yield use, found
 
 
-def _target(name: str) -> Q:
-    namespace, module, system = name.split("/")
-    return Q(target_namespace=namespace, target_name=module, target_system=system)
-
-
 def _calls_of(viewer: Viewer, callers: Mapping[int, ModuleAddress]) -> Iterator[tuple[Use, _Module]]:
     """The calls of releases, with what they call, for modules that the viewer sees."""
-    fields = ("version__release", "source", "constraint", "target_namespace", "target_name", "target_system")
+    fields = ("version__release", "source", "constraint", *_TARGET)
     calls = [
         row
         for batch in _batches(list(callers))
@@ -221,17 +226,6 @@ def _modules_at(viewer: Viewer, addresses: Sequence[ModuleAddress]) -> Iterator[
             "namespace__name", "name", "system", "default", "at"
         ):
             yield _Module(ModuleAddress(namespace, name, system), number, at)
-
-
-def _requirements_of(callers: Mapping[int, ModuleAddress]) -> list[Requirement]:
-    fields = ("version__release", "target_namespace", "target_type", "constraint")
-    return [
-        Requirement(callers[release], ProviderAddress(namespace, kind), constraint)
-        for batch in _batches(list(callers))
-        for release, namespace, kind, constraint in ProviderRequirement.objects.filter(
-            version__release__in=batch
-        ).values_list(*fields)
-    ]
 
 
 def _batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

@@ -11,7 +11,6 @@ from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 from apps.lib.constraints import Constraint
 from apps.lib.errors import Invalid
-from apps.modules import publishing
 from apps.modules.dependents import sources, users
 from apps.modules.dependents.users import Use
 from apps.releases.models import Release
@@ -42,7 +41,7 @@ class Caller:
 
 def callers_of(viewer: Viewer, release: Release) -> list[Caller]:
     """Callers that the viewer may see; those that fail come first."""
-    rows = users.of_module(viewer, publishing.address_of(release))
+    rows = users.of_module(viewer, users.address_of(release.namespace.name, release.name))
     if not rows:
         return []
     this = versions.parse(release.version)

@@ -23,7 +23,10 @@ def target_of(source: str) -> ModuleAddress | None:
     """The module of `<our host>/ns/name/system` or `oci://<our host>/…?tag=…`, with or without `//folder`."""
     place = source.partition("?")[0].removeprefix(OCI) if source.startswith(OCI) else source
     host, slash, path = place.partition("//")[0].partition("/")
-    if not slash or not is_one_of(host, _hosts()):
+    # Modules come from the public address, or from a further name with the same port.
+    port = urlsplit(f"//{settings.PUBLIC_HOST}").port
+    further = (f"{name}:{port}" if port else name for name in settings.HOSTNAMES)
+    if not slash or not is_one_of(host, [settings.PUBLIC_HOST, *further]):
         return None
     try:
         return ModuleAddress.parse(path)
@@ -42,9 +45,3 @@ def reference_of(source: str) -> Reference | None:
         return None
     query = parse_qs(source.partition("?")[2])
     return Reference(query.get("tag", [""])[0], query.get("digest", [""])[0])
-
-
-def _hosts() -> list[str]:
-    """Modules come from the public address, or from a further name with the same port."""
-    port = urlsplit(f"//{settings.PUBLIC_HOST}").port
-    return [settings.PUBLIC_HOST, *(f"{name}:{port}" if port else name for name in settings.HOSTNAMES)]

@@ -1,10 +1,14 @@
-"""Modules that build on a module or provider of this registry, by the default version of each that the viewer sees."""
+"""Modules that build on a module or provider of this registry, by the default version of each that the viewer sees.
 
-from collections.abc import Iterator
+Some still get a deprecated or yanked version of it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Concat, Lower, Replace
 
 from apps.accounts.access.gate import Viewer, visible_namespaces
 from apps.lib import versions
@@ -12,9 +16,10 @@ from apps.lib.addresses import ModuleAddress, ProviderAddress, canonical
 from apps.lib.constraints import Constraint
 from apps.lib.errors import Invalid
 from apps.lib.versions import Version
+from apps.modules.catalogue.reading import visible_modules
 from apps.modules.dependents import sources
-from apps.modules.models import ModuleCall, ProviderRequirement
-from apps.releases.models import Kind, SearchDoc
+from apps.modules.models import OCI, Module, ModuleCall, ModuleQuerySet, ModuleVersion, ProviderRequirement
+from apps.releases.models import Kind, Lifecycle, Release, SearchDoc
 
 # Module blocks, or requirements, that are read for one module or provider.
 MAX_USES = 2_000
@@ -27,6 +32,8 @@ _CALLER = (
     "version__release__version",
     "constraint",
 )
+# Of one module or provider.
+MAX_VERSIONS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +129,105 @@ def with_targets(rows: QuerySet[Any]) -> Iterator[tuple[Use, ModuleAddress]]:
 def _uses(rows: QuerySet[Any], *more: str) -> list[Use]:
     found = rows.values_list(*_CALLER, *more).distinct().order_by(*_CALLER, *more)[:MAX_USES]
     return [Use(address_of(namespace, name), *rest) for namespace, name, *rest in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A version that may be fetched. `manifest` is the digest of a module's OCI manifest."""
+
+    version: str
+    lifecycle: str
+    manifest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """`version` is what the use gets; a yanked one only over OCI. Else it fails, as nothing else is allowed."""
+
+    use: Use
+    version: str
+    lifecycle: str
+
+    @property
+    def fails(self) -> bool:
+        return self.lifecycle == Lifecycle.YANKED and self.use.reference is None
+
+
+def offered(kind: str, namespace_id: int, name: str) -> list[Offered]:
+    """All versions that may be fetched, highest first."""
+    rows = Release.objects.published().filter(kind=kind, namespace=namespace_id, name=name).newest_first()
+    found = rows.values_list("version", "lifecycle", "module_version__manifest_digest")[:MAX_VERSIONS]
+    return [Offered(version, lifecycle, manifest or "") for version, lifecycle, manifest in found]
+
+
+def outdated_among(uses: Iterable[Use], offered: Sequence[Offered]) -> list[Outdated]:
+    """The uses that get a deprecated or yanked version today, failing ones first."""
+    picked: dict[tuple[str, str], Offered | None] = {}  # thousands of modules ask for the same few
+    for use in uses:
+        if (use.constraint, use.source) not in picked:
+            picked[use.constraint, use.source] = picked_by(use, offered)
+    found = [
+        Outdated(use, one.version, one.lifecycle)
+        for use in uses
+        if (one := picked[use.constraint, use.source]) and one.lifecycle != Lifecycle.MAINTAINED
+    ]
+    return sorted(found, key=lambda one: not one.fails)
+
+
+def picked_by(use: Use, offered: Sequence[Offered]) -> Offered | None:
+    """What clients select among the listed versions, else the highest yanked one that is allowed. None if unknown."""
+    reference = use.reference
+    listed = [one for one in offered if one.lifecycle != Lifecycle.YANKED]
+    try:
+        if reference is None:
+            constraint = Constraint.parse(use.constraint)
+            return _highest(constraint, listed) or _highest(constraint, offered)
+        if reference.digest:
+            return next((one for one in offered if one.manifest == reference.digest), None)
+        if reference.tag in ("", LATEST):
+            return _highest(Constraint.parse(""), listed)
+        tagged = version_of(reference.tag).sort_key
+        return next((one for one in offered if versions.sort_key(one.version) == tagged), None)
+    except Invalid:
+        return None
+
+
+def _highest(constraint: Constraint, offered: Iterable[Offered]) -> Offered | None:
+    """`offered` has the highest first."""
+    return next((one for one in offered if constraint.allows(versions.parse(one.version))), None)
+
+
+def hosted_targets(viewer: Viewer, version: ModuleVersion, unit: str) -> dict[str, ModuleAddress]:
+    """Modules of this registry that one unit of the version calls, keyed by call name, in one query."""
+    visible = visible_modules(viewer).filter(
+        namespace__canonical=_folded(OuterRef("target_namespace")),
+        canonical=_folded(Concat(OuterRef("target_name"), Value("/"), OuterRef("target_system"))),
+    )
+    calls = (
+        version.calls.filter(unit=unit)
+        .exclude(target_name="")
+        .annotate(
+            namespace=Subquery(visible.values("namespace__name")[:1]), module=Subquery(visible.values("name")[:1])
+        )
+    )
+    fields = ("name", "source", "target_namespace", "target_name", "target_system", "namespace", "module")
+    targets = {}
+    for name, source, *parts, namespace, module in calls.exclude(module=None).values_list(*fields):
+        address = ModuleAddress(namespace, module, parts[2])
+        # Addresses are case-sensitive in clients; OCI repositories are lower case.
+        if "/".join(parts) == (address.repository if source.startswith(OCI) else str(address)):
+            targets[name] = address
+    return targets
+
+
+def used_by(viewer: Viewer, module: Module) -> ModuleQuerySet:
+    """Modules whose default version calls this one, by address."""
+    defaults = SearchDoc.objects.filter(kind=Kind.MODULE).values("release")
+    calls = ModuleCall.objects.to(module.address)
+    calls = calls.filter(version__module=OuterRef("pk"), version__release__in=defaults)
+    return visible_modules(viewer).filter(Exists(calls)).exclude(pk=module.pk).alphabetical()
+
+
+def _folded(text: Any) -> Replace:
+    """The SQL of `addresses.canonical`."""
+    return Replace(Lower(text), Value("_"), Value("-"))

@@ -35,7 +35,7 @@ INSPECTOR = "7"
 
 README_NAMES = ("readme.md", "readme.markdown", "readme")
 # The members of an archive whose texts are wanted, as `archives.inspect` takes them. READMEs of the root are not here:
-# `apps.modules.checking.checks` names them.
+# `apps.modules.checking` names them.
 _SHOWN_FIRST = ("modules/*/", "examples/*/")
 WANTED = (
     *(f"{folder}*{suffix}" for folder in ("", *_SHOWN_FIRST) for suffix in MODULE_SUFFIXES),

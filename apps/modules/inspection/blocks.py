@@ -1,14 +1,65 @@
-"""Both syntaxes are read into blocks with the few attributes that pages show."""
+"""Both syntaxes are read into blocks with the few attributes that pages show, at bounded cost.
 
+SCHEMA names the blocks and attributes. Everything else in a file only has to parse.
+"""
+
+import re
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
-from apps.modules.inspection.schema import MAX_DIAGNOSTICS
+from tree_sitter import Node
 
+# Bounds on what one module may cost to read.
+MAX_FILES = 4_000  # in the whole archive
+MAX_FILE_BYTES = 1024 * 1024
+MAX_VALUE_BYTES = 64 * 1024
+MAX_DEPTH = 200  # brackets inside each other
+MAX_DIAGNOSTICS = 100  # in one unit
+MAX_FAULTS = 5  # in one unit
+MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
 NOT_LITERAL: Final[Any] = object()  # no JSON value, as None is one
 UNKNOWN = "(unknown)"
 SENSITIVE = "(sensitive)"
+_BLANKS = re.compile(rb"[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A kind of block: how many labels it has, which attributes of it are kept, and which blocks inside it."""
+
+    labels: int
+    attributes: frozenset[str] = frozenset()
+    blocks: Mapping[str, "Shape"] = field(default_factory=dict)
+    every_attribute: bool = False  # whatever their names, and with the entries of objects
+
+    def keeps(self, attribute: str) -> bool:
+        return self.every_attribute or attribute in self.attributes
+
+
+EXPRESSIONS = frozenset({"type"})  # never a literal; in JSON a string that holds one
+LOCAL = "local"  # each value of a `locals` block is read as a block: no page shows it, but two of a name are a fault
+REFERENCES = frozenset({"provider", "configuration_aliases"})
+
+_OF_RESOURCE = frozenset({"provider"})
+_FLAGS = frozenset({"description", "sensitive", "ephemeral", "deprecated"})
+
+SCHEMA: Mapping[str, Shape] = {
+    "terraform": Shape(0, frozenset({"required_version"}), {"required_providers": Shape(0, every_attribute=True)}),
+    "variable": Shape(
+        1, _FLAGS | {"type", "default", "nullable"}, {"validation": Shape(0, frozenset({"error_message"}))}
+    ),
+    "output": Shape(1, _FLAGS),
+    "resource": Shape(2, _OF_RESOURCE),
+    "data": Shape(2, _OF_RESOURCE),
+    "ephemeral": Shape(2, _OF_RESOURCE),
+    "provider": Shape(1, frozenset({"version", "alias"})),
+    "module": Shape(1, frozenset({"source", "version"})),
+    "moved": Shape(0, frozenset({"from", "to"})),
+    "check": Shape(1, blocks={"data": Shape(2, _OF_RESOURCE)}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +145,54 @@ class Reading:
         """A file may have half a million problems; a page shows a hundred."""
         if len(self.diagnostics) <= MAX_DIAGNOSTICS:
             self.diagnostics.append(diagnostic)
+
+
+class Unreadable(Exception):
+    """Nothing of the file can be read; `offset` is where the problem is."""
+
+    def __init__(self, offset: int, message: str) -> None:
+        super().__init__(message)
+        self.offset = offset
+
+
+@dataclass(frozen=True)
+class File:
+    """A file, or the part of one that begins after so many lines."""
+
+    path: str
+    text: bytes
+    lines_before: int = 0
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer(rb"\n", self.text))]
+
+    @cached_property
+    def _is_ascii(self) -> bool:
+        return self.text.isascii()
+
+    def line(self, offset: int) -> int:
+        return self.lines_before + bisect_right(self._lines, offset)
+
+    def _line_start(self, offset: int) -> int:
+        return self._lines[bisect_right(self._lines, offset) - 1]
+
+    def column(self, offset: int) -> int:
+        """In characters."""
+        start = self._line_start(offset)
+        # A JSON file may be one long line with thousands of blocks.
+        return 1 + (offset - start if self._is_ascii else len(self.text[start:offset].decode("utf-8", "replace")))
+
+    def spans_lines(self, node: Node) -> bool:
+        return self.line(node.start_byte) != self.line(node.end_byte)
+
+    def indentation(self, offset: int) -> str:
+        """The blanks at the start of the line that holds the offset."""
+        blanks = _BLANKS.match(self.text, self._line_start(offset), offset)
+        return blanks[0].decode("ascii") if blanks else ""
+
+    def source(self, node: Node) -> str:
+        return self.text[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def diagnostic(self, offset: int, message: str) -> Diagnostic:
+        return Diagnostic(self.path, self.line(offset), self.column(offset), message)

@@ -8,7 +8,7 @@ from apps.lib.archives.layouts import is_module_file
 from apps.lib.sandbox import parent
 from apps.modules.inspection import units
 from apps.modules.inspection.blocks import Diagnostic
-from apps.modules.inspection.folders import Folder
+from apps.modules.inspection.units import Folder
 
 _MIB = 1024 * 1024
 LIMITS = parent.Limits(seconds=10, memory_bytes=512 * _MIB, document_bytes=16 * _MIB)
@@ -23,22 +23,18 @@ def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, A
     wanted = {path: text for path, text in texts.items() if _is_wanted(path)}
     known = {path: size for path, size in sizes.items() if _is_wanted(path)}
     try:
-        return _from_child(wanted, known)
+        with tempfile.TemporaryFile() as file:
+            for text in wanted.values():
+                file.write(text)
+            file.flush()
+            request = {"texts": [[path, len(text)] for path, text in wanted.items()], "sizes": dict(known)}
+            return parent.run(
+                program="apps.modules.inspection.child", request=request, stdin=file, limits=LIMITS, site_packages=True
+            )
     except parent.TooExpensive as error:
         return _without("The module files were not read: reading them took", str(error))
     except (parent.CheckBroken, OSError) as error:
         return _without("The module files were not read, because Larder's reader failed:", str(error))
-
-
-def _from_child(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, Any]:
-    with tempfile.TemporaryFile() as file:
-        for text in texts.values():
-            file.write(text)
-        file.flush()
-        request = {"texts": [[path, len(text)] for path, text in texts.items()], "sizes": dict(sizes)}
-        return parent.run(
-            program="apps.modules.inspection.child", request=request, stdin=file, limits=LIMITS, site_packages=True
-        )
 
 
 def _is_wanted(path: str) -> bool:

@@ -1,17 +1,123 @@
 """The JSON syntax (`.tf.json`, `.tofu.json`) as blocks. A damaged file has none."""
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 from apps.modules.inspection import literals
-from apps.modules.inspection.blocks import NOT_LITERAL, Block, Reading, Value
-from apps.modules.inspection.located_json import Located, Member, Number, read_json
-from apps.modules.inspection.schema import EXPRESSIONS, LOCAL, MAX_VALUE_BYTES, SCHEMA, Shape
-from apps.modules.inspection.source import File, Unreadable
+from apps.modules.inspection.blocks import (
+    EXPRESSIONS,
+    LOCAL,
+    MAX_DEPTH,
+    MAX_VALUE_BYTES,
+    NOT_LITERAL,
+    SCHEMA,
+    Block,
+    File,
+    Reading,
+    Shape,
+    Unreadable,
+    Value,
+)
 
+_SPACE = re.compile(r"[ \t\r\n]*")
+_CLOSING = {"{": "}", "[": "]"}
 _COMMENT = "//"
+
+
+class Number(str):
+    """As it is written."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """`content` is a scalar, or the elements of a list, or the members of an object; offsets are in characters."""
+
+    content: Any
+    start: int
+    end: int
+    is_object: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        return isinstance(self.content, list) and not self.is_object
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    key: str
+    start: int
+    value: Located
+
+
+def read_json(text: str) -> Located:
+    """Raises Unreadable."""
+    value = _located(text, _skip_space(text, 0), depth=0)
+    end = _skip_space(text, value.end)
+    if end < len(text):
+        raise Unreadable(end, "there is text after the end of the document")
+    return value
+
+
+def _located(text: str, at: int, *, depth: int) -> Located:
+    """MAX_DEPTH bounds the recursion."""
+    opening = text[at : at + 1]
+    if opening not in _CLOSING:
+        return _located_scalar(text, at)
+    if depth >= MAX_DEPTH:
+        raise Unreadable(at, f"more than {MAX_DEPTH} nested brackets")
+    content: list[Located | Member] = []
+    end = _skip_space(text, at + 1)
+    if text[end : end + 1] != _CLOSING[opening]:
+        while True:
+            item = _located_member(text, end, depth=depth) if opening == "{" else _located(text, end, depth=depth + 1)
+            content.append(item)
+            end = _skip_space(text, item.value.end if isinstance(item, Member) else item.end)
+            if text[end : end + 1] != ",":
+                break
+            end = _skip_space(text, end + 1)
+        if text[end : end + 1] != _CLOSING[opening]:
+            raise Unreadable(end, f"a comma or {_CLOSING[opening]} is missing here")
+    return Located(content, at, end + 1, is_object=opening == "{")
+
+
+def _located_member(text: str, at: int, *, depth: int) -> Member:
+    if text[at : at + 1] != '"':
+        raise Unreadable(at, "a name in quotes is missing here")
+    key = _located_scalar(text, at)
+    end = _skip_space(text, key.end)
+    if text[end : end + 1] != ":":
+        raise Unreadable(end, "a colon is missing here")
+    return Member(key.content, at, _located(text, _skip_space(text, end + 1), depth=depth + 1))
+
+
+def _located_scalar(text: str, at: int) -> Located:
+    try:
+        content, end = _DECODER.raw_decode(text, at)
+        if isinstance(content, str):
+            content.encode()  # half a character is no text
+    except ValueError as error:
+        raise Unreadable(at, "a value is missing or not valid JSON here") from error
+    if isinstance(content, str) and "\0" in content:
+        raise Unreadable(at, "this string contains a NUL")
+    return Located(content, at, end)
+
+
+def _skip_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    assert match  # noqa: S101  # it matches nothing as well
+    return match.end()
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(word)  # NaN and Infinity, which Python's reader takes
+
+
+_DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_refuse)
 
 
 def read_json_syntax(file: File) -> Reading:
@@ -56,7 +162,11 @@ class _Reader:
             if member.key in shape.blocks:
                 blocks += self.blocks(member, shape.blocks[member.key])
             elif shape.keeps(member.key):
-                problem = _problem(member, attributes)
+                problem = ""
+                if member.key in attributes:
+                    problem = f"{member.key} is set twice, so it is unknown which one applies"
+                elif member.value.end - member.value.start > MAX_VALUE_BYTES:
+                    problem = f"not shown: this value is longer than {MAX_VALUE_BYTES} bytes"
                 if problem:
                     self.reading.warn(self.file.diagnostic(member.start, problem))
                 unknown = Value(self.file.line(member.start), known=False)
@@ -93,14 +203,6 @@ def _members(value: Located) -> Iterator[Member]:
         if not item.is_object:
             raise Unreadable(item.start, "an object is missing here")
         yield from (member for member in item.content if member.key != _COMMENT)
-
-
-def _problem(member: Member, attributes: Mapping[str, Value]) -> str:
-    if member.key in attributes:
-        return f"{member.key} is set twice, so it is unknown which one applies"
-    if member.value.end - member.value.start > MAX_VALUE_BYTES:
-        return f"not shown: this value is longer than {MAX_VALUE_BYTES} bytes"
-    return ""
 
 
 def _is_string(found: Located) -> bool:

@@ -12,8 +12,7 @@ from io import BytesIO
 import tree_sitter_hcl
 from tree_sitter import Language, Node, Parser
 
-from apps.modules.inspection.schema import MAX_DEPTH
-from apps.modules.inspection.source import File, Unreadable
+from apps.modules.inspection.blocks import MAX_DEPTH, File, Unreadable
 
 Fault = tuple[int, str]  # the offset, and what is wrong there
 UNCLOSED = "something in this block is not closed"  # the offset is where the end is missing

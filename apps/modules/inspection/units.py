@@ -1,24 +1,98 @@
-"""All module files of an archive as the document that its page shows."""
+"""All module files of an archive, folder by folder as OpenTofu reads them, as the document that its page shows."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.lib.archives.layouts import is_module_file
-from apps.modules.inspection import declarations, folders
-from apps.modules.inspection.blocks import Diagnostic, Reading
-from apps.modules.inspection.folders import Folder
+from apps.lib.archives.layouts import MODULE_SUFFIXES, is_beside_module, is_module_file
+from apps.modules.inspection import declarations
+from apps.modules.inspection.blocks import (
+    MAX_DIAGNOSTICS,
+    MAX_DOCUMENT_BYTES,
+    MAX_FAULTS,
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    Diagnostic,
+    File,
+    Reading,
+    Unreadable,
+)
+from apps.modules.inspection.declarations import Conflict, declared
 from apps.modules.inspection.json_syntax import read_json_syntax
 from apps.modules.inspection.native import read_native
-from apps.modules.inspection.overrides import Conflict, declared
-from apps.modules.inspection.schema import MAX_DIAGNOSTICS, MAX_DOCUMENT_BYTES, MAX_FAULTS, MAX_FILE_BYTES, MAX_FILES
-from apps.modules.inspection.source import File, Unreadable
 
+KINDS = ("root", "submodule", "example", "other")
 Document = dict[str, Any]
 LISTS = ("required_version", "variables", "outputs", "resources", "providers", "calls")
 INTERNAL_ERROR = "not read: Larder failed to read this file"
 _BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """`path` is empty for the root."""
+
+    path: str
+    kind: str
+    files: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+
+def folders_of(paths: Iterable[str]) -> list[Folder]:
+    """Root first, then submodules, examples, and all others that hold module files: clients can address each. Those
+    directly in `modules/` and `examples/` come before the deeper ones, and are read first. Without submodules, the
+    root in any case: clients load it then, whatever is in it.
+    """
+    files: dict[str, list[str]] = {}
+    for path in sorted(paths):
+        folder, _, name = path.rpartition("/")
+        if is_module_file(name):
+            files.setdefault(folder, []).append(path)
+    if not any(kind_of(path) == "submodule" for path in files):
+        files.setdefault("", [])
+    folders = []
+    for path, found in files.items():
+        there = set(found)
+        seen = tuple(one for one in found if not _is_hidden(one, there))
+        folders.append(Folder(path, kind_of(path), seen))
+    return sorted(folders, key=lambda folder: (not is_prominent(folder.path), KINDS.index(folder.kind), folder.path))
+
+
+def kind_of(folder: str) -> str:
+    """`modules/a` and `modules/a/b` are submodules; `modules/a/examples/b` is none: it lies beside what is loaded."""
+    top, slash, _ = folder.partition("/")
+    if not folder:
+        return "root"
+    if top == "modules" and slash and not is_beside_module(f"{folder}/main.tf"):
+        return "submodule"
+    return "example" if top == "examples" and slash else "other"
+
+
+def is_prominent(folder: str) -> bool:
+    """Whether it is the root, or lies directly in `modules/` or `examples/`."""
+    return kind_of(folder) != "other" and folder.count("/") <= 1
+
+
+def is_override(path: str) -> bool:
+    stem, _ = _split(path)
+    return stem == "override" or stem.endswith("_override")
+
+
+def _is_hidden(path: str, there: Collection[str]) -> bool:
+    """OpenTofu ignores it: `main.tofu` hides `main.tf`."""
+    stem, suffix = _split(path, whole=True)
+    return suffix.startswith(".tf") and f"{stem}.tofu{suffix.removeprefix('.tf')}" in there
+
+
+def _split(path: str, *, whole: bool = False) -> tuple[str, str]:
+    """Name (with its folder where `whole`) and suffix; `.tf.json` is one suffix."""
+    suffix = max((suffix for suffix in MODULE_SUFFIXES if path.endswith(suffix)), key=len, default="")
+    stem = path.removesuffix(suffix)
+    return (stem if whole else stem.rpartition("/")[2]), suffix
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +109,14 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
     sizes = sizes or {}
     wanted = sorted(path for path in {*files, *sizes} if is_module_file(path.rpartition("/")[2]))
     readings = {path: _read_file(path, files.get(path), sizes.get(path, len(files.get(path, b"")))) for path in wanted}
-    primary = [path for path in wanted if not folders.is_override(path)]
-    overriding = [path for path in wanted if folders.is_override(path)]
+    primary = [path for path in wanted if not is_override(path)]
+    overriding = [path for path in wanted if is_override(path)]
     found = declared(
         [block for path in primary for block in readings[path].blocks],
         [readings[path].blocks for path in overriding],
     )
     faults = _faults(readings, found.conflicts, is_whole=not left)
-    is_sure = all(readings[path].is_complete for path in overriding) and not any(map(folders.is_override, left))
+    is_sure = all(readings[path].is_complete for path in overriding) and not any(map(is_override, left))
     parts: Document = {
         "required_version": [
             {"text": value.text, "file": file, "line": value.line} for file, value in found.required_versions
@@ -68,12 +142,18 @@ def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> Documen
     units = []
     faults = {}
     room = MAX_FILES
-    for folder in folders.folders_of({*texts, *sizes}):
+    for folder in folders_of({*texts, *sizes}):
         read, left = folder.files[:room], folder.files[room:]
         room -= len(read)
         files = {path: texts[path] for path in read if path in texts}
         unit = read_unit(files, {path: sizes[path] for path in read if path in sizes}, left)
-        units.append(_document(folder, unit.parts, [*_left_out(left), *unit.diagnostics]))
+        diagnostics = unit.diagnostics
+        if left:
+            more = (
+                f"not read, and {len(left) - 1} more of this folder: at most {MAX_FILES} module files of an archive are"
+            )
+            diagnostics = [Diagnostic(left[0], 1, 1, more), *diagnostics]
+        units.append(_document(folder, unit.parts, diagnostics))
         if unit.faults:
             faults[folder.path] = [fault.as_dict() for fault in unit.faults[:MAX_FAULTS]]
     _truncate(units)
@@ -93,24 +173,20 @@ def _read_file(path: str, data: bytes | None, size: int) -> Reading:
             raise Unreadable(0, f"it has {size} bytes, at most {MAX_FILE_BYTES} are read")
         if len(data) < size:
             raise Unreadable(0, f"only {len(data)} of its {size} bytes were available")
-        _refuse_binary(file.text)
-        return read_json_syntax(file) if folders.is_json(path) else read_native(file)
+        at = file.text.find(b"\0")
+        if at >= 0:
+            raise Unreadable(at, "it contains a NUL byte, so it is not text")
+        try:
+            file.text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise Unreadable(error.start, "it is not UTF-8") from None
+        return read_json_syntax(file) if path.endswith(".json") else read_native(file)
     except Unreadable as problem:
         return Reading(diagnostics=[file.diagnostic(problem.offset, f"not read: {problem}")], is_complete=False)
     except MemoryError:
         raise  # the child reports it
     except Exception:  # noqa: BLE001  # a defect of the readers must not cost a publish
         return Reading(diagnostics=[Diagnostic(path, 1, 1, INTERNAL_ERROR)], is_complete=False)
-
-
-def _refuse_binary(text: bytes) -> None:
-    at = text.find(b"\0")
-    if at >= 0:
-        raise Unreadable(at, "it contains a NUL byte, so it is not text")
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Unreadable(error.start, "it is not UTF-8") from None
 
 
 def _faults(readings: Mapping[str, Reading], conflicts: Sequence[Conflict], *, is_whole: bool) -> list[Diagnostic]:
@@ -120,7 +196,8 @@ def _faults(readings: Mapping[str, Reading], conflicts: Sequence[Conflict], *, i
     and reads the `.tf` files that a `.tofu` file hides from OpenTofu. So in a folder with both, only faults in `.tf`
     files stop either of them.
     """
-    read_by_all = {path for path in readings if not folders.is_tofu(path)} or set(readings)
+    # Whether only OpenTofu reads it.
+    read_by_all = {path for path in readings if not path.endswith((".tofu", ".tofu.json"))} or set(readings)
     is_whole &= len(read_by_all) == len(readings) and all(reading.is_complete for reading in readings.values())
     found = [reading.fault for path, reading in readings.items() if reading.fault and path in read_by_all]
     for conflict in conflicts:
@@ -140,13 +217,6 @@ def _document(folder: Folder, parts: Document, diagnostics: list[Diagnostic]) ->
         shown[-1] = Diagnostic(diagnostics[-1].file, 1, 1, "and more warnings").as_dict()
     head = {"path": folder.path, "kind": folder.kind, "name": folder.name, "readme": "", "summary": ""}
     return head | parts | {"warnings": shown}
-
-
-def _left_out(files: Sequence[str]) -> list[Diagnostic]:
-    if not files:
-        return []
-    more = f"not read, and {len(files) - 1} more of this folder: at most {MAX_FILES} module files of an archive are"
-    return [Diagnostic(files[0], 1, 1, more)]
 
 
 def _truncate(units: list[Document]) -> None:

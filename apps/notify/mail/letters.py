@@ -145,13 +145,9 @@ def _recipients(notice: Notice, topic: Topic) -> QuerySet[User]:
     if topic == Topic.REFUSED:
         return User.objects.filter(pk=(notice.release.created_by_id if notice.release else None) or 0)
     if topic == Topic.ROLES:
-        return User.objects.filter(_one_or_team(notice))
+        user, team = notice.grantee
+        return User.objects.filter(Q(pk=user) if user else Q(memberships__team__name=team) if team else Q(pk=None))
     return owners_of(notice.namespace)
-
-
-def _one_or_team(notice: Notice) -> Q:
-    user, team = notice.grantee
-    return Q(pk=user) if user else Q(memberships__team__name=team) if team else Q(pk=None)
 
 
 def _headline(notice: Notice) -> str:

@@ -14,7 +14,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.lib.net.hostnames import as_written
 from apps.portal.frame.errors import LACKS_SECOND_FACTOR
 from apps.portal.frame.theme import theme_of
-from apps.releases.catalogue import own_releases
+from apps.releases.catalogue import reading
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Frame:
     @cached_property
     def held_count(self) -> int:
         """Releases of the viewer that wait for an answer: the badge of the user menu."""
-        return own_releases.count_waiting(self.viewer)
+        return reading.count_waiting(self.viewer)
 
     @property
     def sign_in_url(self) -> str:

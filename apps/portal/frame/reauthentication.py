@@ -70,17 +70,26 @@ def require(request: HttpRequest, act: str, *, leads_to: str = "", by_factor: bo
     if confirmed_recently(request, by_factor=by_factor):
         _drop(request)
         return
-    fields = [(name, value) for name, values in request.POST.lists() for value in values if _may_wait(name)]
+    # The database must not have a password in clear, even for a moment.
+    fields = [
+        (name, value)
+        for name, values in request.POST.lists()
+        for value in values
+        if name != "csrfmiddlewaretoken" and "password" not in name
+    ]
     if request.FILES or sum(len(name) + len(str(value)) for name, value in fields) > MAX_CHARACTERS:
         raise ImmediateHttpResponse(ask(request, by_factor=by_factor))
     key = secrets.token_urlsafe(12)
+    # The page that has the form: not every address of a form answers a GET.
+    page = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
     form = {
         "path": request.get_full_path(),
         "fields": fields,
         "act": act,
         "leads_to": leads_to,
         "by_factor": by_factor,
-        "back": _back(request),
+        "back": page if is_ours else reverse("portal:home"),
     }
     waiting = {**request.session.get(_WAITING, {}), key: form}
     request.session[_WAITING] = dict(list(waiting.items())[-MAX_WAITING:])
@@ -101,24 +110,12 @@ def resume(request: HttpRequest, key: str) -> HttpResponse:
     return let_forms_lead_to(response, form["leads_to"]) if form["leads_to"] else response
 
 
-def _may_wait(name: str) -> bool:
-    """The database must not have a password in clear, even for a moment."""
-    return name != "csrfmiddlewaretoken" and "password" not in name
-
-
 def _drop(request: HttpRequest) -> None:
     """Forget forms of this address: this is one of them, or has taken its place."""
     waiting = request.session.get(_WAITING, {})
     left = {key: form for key, form in waiting.items() if form["path"] != request.get_full_path()}
     if len(left) != len(waiting):
         request.session[_WAITING] = left
-
-
-def _back(request: HttpRequest) -> str:
-    """The page that has the form: not every address of a form answers a GET."""
-    page = request.headers.get("Referer", "")
-    is_ours = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
-    return page if is_ours else reverse("portal:home")
 
 
 urlpatterns = [path("account/resume/<str:key>", resume, name="resume")]

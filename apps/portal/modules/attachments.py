@@ -44,8 +44,14 @@ def attachments_of(shown: ModuleVersion) -> dict[str, Any]:
     if digest and not shown.release.quarantined_at:
         path = address.path_name.lower()
         attached = attachments.attached_to(module.namespace, path, digest, most=MAX_ATTACHMENTS + 1)
+    # Without the digest in a tag: it is this version's, which the page shows already.
     rows = [
-        Row(_title(one.kind), _short(one.kind), one, f"oras pull {wire_host()}/{address.repository}@{one.digest}")
+        Row(
+            next((name for piece, name in _NAMES if piece in one.kind), "Artifact"),
+            _DIGEST_IN_TAG.sub("tag sha256-…", one.kind),
+            one,
+            f"oras pull {wire_host()}/{address.repository}@{one.digest}",
+        )
         for one in attached[:MAX_ATTACHMENTS]
     ]
     return {"attached": rows, "attached_most": MAX_ATTACHMENTS if len(attached) > MAX_ATTACHMENTS else 0}
@@ -54,12 +60,3 @@ def attachments_of(shown: ModuleVersion) -> dict[str, Any]:
 def tags_of(module: Module) -> dict[str, Any]:
     tags = attachments.moved_tags(module.namespace, module.address.path_name.lower(), most=MAX_TAGS + 1)
     return {"tags": tags[:MAX_TAGS], "tags_most": MAX_TAGS if len(tags) > MAX_TAGS else 0}
-
-
-def _short(kind: str) -> str:
-    """Without the digest in a tag: it is this version's, which the page shows already."""
-    return _DIGEST_IN_TAG.sub("tag sha256-…", kind)
-
-
-def _title(kind: str) -> str:
-    return next((name for piece, name in _NAMES if piece in kind), "Artifact")

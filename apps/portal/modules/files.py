@@ -12,14 +12,14 @@ from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils.html import format_html_join
 from django.utils.http import content_disposition_header
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_safe
 
 from apps.accounts.identity.sessions import session_viewer
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound, TooLarge
 from apps.lib.text.highlighting import highlighted, language_of
-from apps.modules.comparing import texts, versions
+from apps.modules.comparing import versions
 from apps.modules.contents import files
 from apps.modules.models import ModuleVersion
 from apps.portal.modules.frame import MODULES, where
@@ -96,7 +96,7 @@ def module_compare_files(request: HttpRequest, namespace: str, name: str, system
     found = versions.compare(session_viewer(request), ModuleAddress(namespace, name, system), numbers)
     for version in found.versions:
         quarantine.refuse_blocked(version.release)
-    context = context_of(found) | {"texts": texts.differences(found), "numbers": numbers}
+    context = context_of(found) | {"texts": versions.differences(found), "numbers": numbers}
     return render(request, "portal/module/compare_files.html", context)
 
 
@@ -140,18 +140,19 @@ def _contents(shown: ModuleVersion, entry: files.Entry) -> dict[str, Any]:
     if text is None:
         return {"is_binary": True}
     lines = highlighted(text.replace("\r\n", "\n"), language_of(entry.name))
-    return {"source": _numbered(lines), "line_count": len(lines), "is_cut": is_cut, "shown_bytes": len(data)}
-
-
-def _numbered(lines: tuple[str, ...]) -> SafeString:
-    """Each line with its anchor. The style sheet draws the number, so that copying takes the text alone."""
+    # Each line with its anchor. The style sheet draws the number, so that copying takes the text alone.
     numbered = ((number, number, number, mark_safe(line)) for number, line in enumerate(lines, 1))  # noqa: S308  # escaped by highlighted()
-    return format_html_join(
-        "",
-        '<span class="source__line" id="L{}"><a class="source__number" href="#L{}" data-line="{}" tabindex="-1" '
-        'aria-hidden="true"></a>{}\n</span>',
-        numbered,
-    )
+    return {
+        "source": format_html_join(
+            "",
+            '<span class="source__line" id="L{}"><a class="source__number" href="#L{}" data-line="{}" tabindex="-1" '
+            'aria-hidden="true"></a>{}\n</span>',
+            numbered,
+        ),
+        "line_count": len(lines),
+        "is_cut": is_cut,
+        "shown_bytes": len(data),
+    }
 
 
 _VERSION = f"{MODULES.path}/<str:version>"

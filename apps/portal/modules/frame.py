@@ -9,7 +9,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
-from apps.modules.catalogue import describing, reading
+from apps.modules.catalogue import entries, reading
 from apps.modules.catalogue.documents import archive_name
 from apps.modules.comparing import versions as comparing
 from apps.modules.models import Module, ModuleVersion
@@ -60,7 +60,7 @@ class ModulePages(VersionPages):
         return comparing.compare(viewer, address, numbers)
 
     def describe(self, parent: Module, *, actor: Viewer, **fields: str) -> None:
-        describing.describe(module=parent, actor=actor, **fields)
+        entries.describe(module=parent, actor=actor, **fields)
 
     def beside_versions(self, parent: Module) -> dict[str, Any]:
         return tags_of(parent)

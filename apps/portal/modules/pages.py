@@ -19,8 +19,8 @@ from apps.lib.errors import NotFound
 from apps.modules.catalogue.documents import archive_name
 from apps.modules.catalogue.reading import published_release
 from apps.modules.contents import changelog
-from apps.modules.dependents import queries
-from apps.modules.health.scoring import health_of
+from apps.modules.dependents.users import hosted_targets, used_by
+from apps.modules.health import health_of
 from apps.modules.models import ModuleVersion
 from apps.portal.frame.page_urls import url_of
 from apps.portal.frame.paging import page_of
@@ -68,14 +68,14 @@ def _usage(shown: ModuleVersion, unit: Unit) -> dict[str, Any]:
 
 
 def _dependencies(request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
-    users = queries.used_by(opened.viewer, opened.shown.module).select_related("namespace")
+    users = used_by(opened.viewer, opened.shown.module).select_related("namespace")
     context["page"] = page_of(users, request, size=USERS)
     context |= _calls(opened.viewer, opened.shown, context, context["root"])
 
 
 def _calls(viewer: Viewer, shown: ModuleVersion, context: dict[str, Any], unit: Unit) -> dict[str, Any]:
     """The module blocks of a unit, each with the URL of its module's page if the viewer may see one."""
-    targets = queries.hosted_targets(viewer, shown, unit.path) if unit.calls else {}
+    targets = hosted_targets(viewer, shown, unit.path) if unit.calls else {}
     folders = context["units"].at(call.folder for call in unit.called)
     calls = []
     for call in unit.called:

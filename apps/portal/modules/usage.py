@@ -15,15 +15,14 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from apps.lib.errors import Invalid, NotFound
+from apps.modules import usage_examples, usage_values
 from apps.modules.comparing import types
-from apps.modules.usage import examples, values, writing
-from apps.modules.usage.values import Expression, Value
+from apps.modules.usage_values import Expression, Value
 from apps.portal.frame.paging import page_of
 from apps.portal.modules.frame import MODULES
 from apps.portal.modules.rows import matching
 from apps.portal.modules.units import Unit, Units
 from apps.portal.snippets.module_snippets import module_block, source_of
-from apps.portal.versions.pages import Opened
 from apps.releases.lifecycle import quarantine
 
 PAGE = 40
@@ -65,7 +64,25 @@ def module_usage(request: HttpRequest, *, version: str, **names: str) -> HttpRes
     variables = [one for one in [*unit.required, *unit.optional] if NAME.fullmatch(one["name"])]
     fields = [field_of(variable, request.GET) for variable in variables]
     context |= {"folder": unit, "is_asked": any(name.startswith(PREFIX) for name in request.GET)}
-    context |= _written(opened, unit, fields) | _shown(request, fields)
+    wrong = [field for field in fields if field.error]
+    missing = [field for field in fields if field.is_missing and not field.error]
+    chosen = [field for field in fields if field.value is not None and not field.is_default][:MAX_SET]
+    lines = [f"# Required: {_in_one_line(field.variable)}" for field in missing[:MAX_SET]]
+    pairs = [(field.variable["name"], field.value) for field in chosen if field.value is not None]
+    lines += usage_values.attributes(pairs)
+    block = module_block(opened.shown.module.address, opened.shown.release.version, folder=unit.path, lines=lines)
+    # A page of the form. What was entered on other pages goes with it, unseen.
+    query = request.GET.get("q", "").replace("\0", "").strip()[:200]
+    wanted = {row["name"] for row in matching([field.variable for field in fields], query)}
+    page = page_of([field for field in fields if field.variable["name"] in wanted], request, size=PAGE)
+    here = {field.name for field in page.object_list}
+    carried = [field for field in fields if field.entered and field.name not in here][:MAX_SET]
+    context |= {"written": block, "wrong": wrong, "missing": missing, "chosen": chosen} | {
+        "page": page,
+        "query": query,
+        "carried": carried,
+        "input_count": len(fields),
+    }
     return render(request, "portal/module/usage.html", context)
 
 
@@ -83,12 +100,14 @@ def field_of(variable: dict[str, Any], sent: Sent) -> Field:
     if kind == "secret":
         return Field(variable, kind, "on", Expression(f"var.{variable['name']}"))
     try:
-        value = values.read(entered, _type_of(variable))
-        if value == values.NULL and variable.get("nullable") is False:
+        value = usage_values.read(entered, _type_of(variable))
+        if value == usage_values.NULL and variable.get("nullable") is False:
             raise Invalid("found null, expected a value: the input is not nullable")
     except Invalid as refusal:
         return Field(variable, kind, entered, error=". ".join(filter(None, (str(refusal), refusal.hint))))
-    is_default = not variable["required"] and "value" in variable and _equal(values.as_json(value), variable["value"])
+    is_default = (
+        not variable["required"] and "value" in variable and _equal(usage_values.as_json(value), variable["value"])
+    )
     return Field(variable, kind, entered, value, is_default=is_default)
 
 
@@ -111,31 +130,10 @@ def _type_of(variable: dict[str, Any]) -> types.Type:
         return types.ANY
 
 
-def _written(opened: Opened, unit: Unit, fields: list[Field]) -> dict[str, Any]:
-    wrong = [field for field in fields if field.error]
-    missing = [field for field in fields if field.is_missing and not field.error]
-    chosen = [field for field in fields if field.value is not None and not field.is_default][:MAX_SET]
-    lines = [f"# Required: {_in_one_line(field.variable)}" for field in missing[:MAX_SET]]
-    pairs = [(field.variable["name"], field.value) for field in chosen if field.value is not None]
-    lines += writing.attributes(pairs)
-    block = module_block(opened.shown.module.address, opened.shown.release.version, folder=unit.path, lines=lines)
-    return {"written": block, "wrong": wrong, "missing": missing, "chosen": chosen}
-
-
 def _in_one_line(variable: dict[str, Any]) -> str:
     """Pasted text must not go on after the comment."""
     kind = " ".join(variable["type"].split())
     return f"{variable['name']} ({kind[:60]})" if kind else str(variable["name"])
-
-
-def _shown(request: HttpRequest, fields: list[Field]) -> dict[str, Any]:
-    """A page of the form. What was entered on other pages goes with it, unseen."""
-    query = request.GET.get("q", "").replace("\0", "").strip()[:200]
-    wanted = {row["name"] for row in matching([field.variable for field in fields], query)}
-    page = page_of([field for field in fields if field.variable["name"] in wanted], request, size=PAGE)
-    here = {field.name for field in page.object_list}
-    carried = [field for field in fields if field.entered and field.name not in here][:MAX_SET]
-    return {"page": page, "query": query, "carried": carried, "input_count": len(fields)}
 
 
 @login_not_required
@@ -151,7 +149,7 @@ def module_configuration(request: HttpRequest, *, version: str, unit: str, **nam
     called = [one.path for one in context["units"].all if one.kind in ("root", "submodule")]
     sources = {folder: source_of(context["address"], folder) for folder in called}
     row = next(one for one in opened.shown.inspection["units"] if one["path"] == example.path)
-    context |= {"unit": example, "ready": examples.ready(opened.shown, row, sources=sources)}
+    context |= {"unit": example, "ready": usage_examples.ready(opened.shown, row, sources=sources)}
     return render(request, "portal/module/configuration.html", context)
 
 

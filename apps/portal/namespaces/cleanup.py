@@ -20,7 +20,7 @@ from apps.portal.frame.page_urls import Address, see_other, url_of
 from apps.portal.frame.paging import page_of
 from apps.releases.cleanup import applying, planning, rules
 from apps.releases.cleanup.planning import Verdict
-from apps.releases.cleanup_rows import MAX_DAYS, MAX_KEPT, CleanupAction
+from apps.releases.cleanup.rows import MAX_DAYS, MAX_KEPT, CleanupAction
 from apps.releases.models import Kind, Release
 
 PAGE_SIZE = 50

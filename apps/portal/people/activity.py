@@ -70,7 +70,11 @@ def _answer(
     request: HttpRequest, events: AuditEventQuerySet, form: FilterForm, context: dict[str, Any]
 ) -> HttpResponseBase:
     """A page of events, or with `?format=csv` or `jsonl` all that match, as a file."""
-    context |= {"form": form, "events": [], "asked": urlencode(_asked(request, form))}
+    context |= {
+        "form": form,
+        "events": [],
+        "asked": urlencode({name: value for name in form.fields if (value := request.GET.get(name, ""))}),
+    }
     try:
         events = reading.Filter.from_query(request.GET).of(events)
     except Invalid as refused:
@@ -78,7 +82,11 @@ def _answer(
         return render(request, "portal/activity/page.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     if (form_of_file := request.GET.get("format", "")) in reading.CONTENT_TYPES:
         throttling.count(throttling.by_account("export", session_viewer(request).user_id, ""))
-        return _file(events, form_of_file)
+        name = f"larder-activity-{timezone.now():%Y-%m-%d}.{form_of_file}"
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return StreamingHttpResponse(
+            reading.export(events, form_of_file), content_type=reading.CONTENT_TYPES[form_of_file], headers=headers
+        )
     rows, context["before"] = reading.page(events, cursor=request.GET.get("before", ""), size=PAGE_SIZE)
     context["events"] = [(event, words_of(Kind(event.kind)), _details(event)) for event in rows]
     return render(request, "portal/activity/page.html", context)
@@ -86,10 +94,6 @@ def _answer(
 
 def words_of(kind: Kind) -> str:
     return str(kind.label).capitalize()
-
-
-def _asked(request: HttpRequest, form: FilterForm) -> dict[str, str]:
-    return {name: value for name in form.fields if (value := request.GET.get(name, ""))}
 
 
 def _details(event: AuditEvent) -> list[tuple[str, str]]:
@@ -108,14 +112,6 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {one}" for key, one in value.items())
     return str(value)
-
-
-def _file(events: AuditEventQuerySet, form: str) -> HttpResponseBase:
-    name = f"larder-activity-{timezone.now():%Y-%m-%d}.{form}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingHttpResponse(
-        reading.export(events, form), content_type=reading.CONTENT_TYPES[form], headers=headers
-    )
 
 
 urlpatterns = [

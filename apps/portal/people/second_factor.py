@@ -1,4 +1,5 @@
-"""/account/second-factor: codes of an app beside the password: set-up, recovery codes, and the question at sign-in.
+"""/account/second-factor and /account/passkeys: what is asked beside the password: set-up, recovery codes, and the
+question at sign-in.
 
 People with a factor must have shown one in the last ten minutes: each view asks for it, and so does each verb.
 """
@@ -13,7 +14,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.core.cache import cache
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.views.decorators.cache import never_cache
@@ -23,10 +24,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.accounts.access import throttling
 from apps.accounts.identity import passkeys, second_factor
 from apps.accounts.identity.sessions import session_viewer
-from apps.lib.errors import Invalid
+from apps.accounts.models import User
+from apps.lib.errors import Invalid, NotFound
 from apps.portal.frame import one_time_secret, reauthentication
-from apps.portal.frame.forms import sentence
-from apps.portal.frame.page_urls import local_path
+from apps.portal.frame.forms import form_page, posted, refusals_on
+from apps.portal.frame.page_urls import local_path, see_other
 from apps.portal.frame.reauthentication import person_of
 
 # Longer than any code of an app is valid, both neighbours included.
@@ -40,6 +42,11 @@ class SetUpForm(forms.Form):
     digits = forms.CharField(
         max_length=12, label="Code", help_text="Six digits, from the app.", widget=forms.TextInput(_CODE)
     )
+
+
+class PasskeyForm(forms.Form):
+    name = forms.CharField(max_length=passkeys.MAX_NAME_CHARACTERS, required=False)
+    credential = forms.JSONField()
 
 
 class CodeForm(base_forms.AuthenticateForm):  # type: ignore[misc]  # allauth ships no types
@@ -95,25 +102,21 @@ def set_up(request: HttpRequest) -> HttpResponse:
             "passkeys": passkeys.of(user),
         }
         return render(request, "portal/account/second_factor.html", shown)
-    form = SetUpForm(request.POST if request.method == "POST" else None)
+    form = SetUpForm(posted(request))
     if form.is_valid():
-        try:
+        with refusals_on(form, "digits"):
             codes = second_factor.add(request=request, user=user, digits=form.cleaned_data["digits"])
-        except Invalid as refusal:
-            form.add_error("digits", sentence(refusal))
-        else:
             done = "Authenticator app added." if is_on else f"Second factor turned on. {OTHERS_ENDED}"
             messages.success(request, done)
-            return show_codes_once(request, codes) if codes else _back(request)
+            return show_codes_once(request, codes) if codes else _after(after_set_up(request))
     secret = second_factor.start_app_setup(request)
     request.session[_AFTER] = local_path(request.GET.get("next", ""))
     context = {
-        "form": form,
         "is_required": second_factor.is_missing(request, user),
         "is_first": not is_on,
         **second_factor.describe(user, secret),
     }
-    return render(request, "portal/account/second_factor_set_up.html", context, status=422 if form.is_bound else 200)
+    return form_page(request, "portal/account/second_factor_set_up.html", form, **context)
 
 
 @require_POST
@@ -141,7 +144,64 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     reauthentication.require(request, "Remove the authenticator app", by_factor=True)
     second_factor.remove_app(request=request, user=person_of(session_viewer(request)))
     messages.success(request, "Authenticator app removed.")
-    return HttpResponseRedirect(reverse("portal:account"), status=HTTPStatus.SEE_OTHER)
+    return see_other("account")
+
+
+# --- Passkeys, which static/js asks the browser for ---
+
+
+@never_cache
+@require_safe
+def passkey_registration(request: HttpRequest) -> HttpResponse:
+    user = person_of(session_viewer(request))
+    if not reauthentication.confirmed_recently(request, by_factor=True):
+        page = reauthentication.ask(request, after=reverse("portal:second-factor"), by_factor=True)
+        return JsonResponse({"confirm": page.url}, status=HTTPStatus.FORBIDDEN)
+    return JsonResponse(passkeys.registration_options(user))
+
+
+@login_not_required
+@never_cache
+@require_safe
+def passkey_request(request: HttpRequest) -> HttpResponse:
+    """For who is signed in, or has given the password."""
+    from allauth.account.stages import LoginStageController
+    from allauth.mfa.stages import AuthenticateStage
+
+    user = request.user if isinstance(request.user, User) else None
+    if user is None and (stage := LoginStageController.enter(request, AuthenticateStage.key)):
+        user = stage.login.user
+    if user is None or not passkeys.of(user).exists():
+        raise NotFound("Nobody here has a passkey.", hint="Sign in another way.")
+    return JsonResponse(passkeys.request_options(user))
+
+
+@require_POST
+@sensitive_variables("codes")
+def passkey_add(request: HttpRequest) -> HttpResponse:
+    user = person_of(session_viewer(request))
+    page = after_set_up(request)
+    if not reauthentication.confirmed_recently(request, by_factor=True):
+        return reauthentication.ask(request, after=reverse("portal:second-factor"), by_factor=True)
+    form = PasskeyForm(request.POST)
+    if not form.is_valid():
+        raise Invalid("This form has no passkey.", hint="Reload the page and try again.")
+    is_first = not second_factor.is_on(user)
+    codes = passkeys.add(request=request, user=user, **form.cleaned_data)
+    messages.success(request, f"Passkey added. {OTHERS_ENDED}" if is_first else "Passkey added.")
+    if codes:
+        return show_codes_once(request, codes)
+    return _after(page)
+
+
+@require_POST
+def passkey_remove(request: HttpRequest, passkey_id: int) -> HttpResponse:
+    user = person_of(session_viewer(request))
+    row = passkeys.of(user).filter(pk=passkey_id).first()
+    reauthentication.require(request, f"Remove the passkey {row}" if row else "Remove a passkey", by_factor=True)
+    passkeys.remove(request=request, user=user, passkey_id=passkey_id)
+    messages.success(request, "Passkey removed.")
+    return see_other("second-factor")
 
 
 def after_set_up(request: HttpRequest) -> str:
@@ -149,9 +209,8 @@ def after_set_up(request: HttpRequest) -> str:
     return local_path(request.GET.get("next", "")) or str(request.session.pop(_AFTER, ""))
 
 
-def _back(request: HttpRequest) -> HttpResponseRedirect:
-    page = after_set_up(request) or reverse("portal:second-factor")
-    return HttpResponseRedirect(page, status=HTTPStatus.SEE_OTHER)
+def _after(page: str) -> HttpResponseRedirect:
+    return HttpResponseRedirect(page or reverse("portal:second-factor"), status=HTTPStatus.SEE_OTHER)
 
 
 @sensitive_variables("codes")
@@ -164,4 +223,8 @@ urlpatterns = [
     path("account/second-factor/codes", codes, name="recovery-codes"),
     path("account/second-factor/codes/renew", renew_codes, name="recovery-codes-renew"),
     path("account/second-factor/off", turn_off, name="second-factor-off"),
+    path("account/passkeys", passkey_add, name="passkey-add"),
+    path("account/passkeys/registration", passkey_registration, name="passkey-registration"),
+    path("account/passkeys/request", passkey_request, name="passkey-request"),
+    path("account/passkeys/<int:passkey_id>/remove", passkey_remove, name="passkey-remove"),
 ]

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.identity import break_glass, sessions, sign_ins
+from apps.accounts.identity.hashed_sessions import SessionStore
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_on import providers
 from apps.accounts.people import sign_on
@@ -26,9 +28,12 @@ from apps.lib.errors import Conflict, Invalid, RegistryError, RoleRequired, Unav
 from apps.lib.settings_values.saml import AnyProvider
 from apps.portal.frame import reauthentication
 from apps.portal.frame.errors import refused
-from apps.portal.frame.page_urls import local_path
+from apps.portal.frame.page_urls import local_path, see_other
 from apps.portal.frame.reauthentication import person_of
 
+# Of a checked SAML answer, until the browser asks for it.
+CLAIMS_LIFETIME = timedelta(minutes=1)
+_CLAIMS = "saml_claims"
 PROCESSES = ("login", "connect", "confirm")
 Result = TypeVar("Result")
 log = structlog.get_logger("larder.accounts")
@@ -80,13 +85,15 @@ def explained(request: HttpRequest, ours: AnyProvider, act: Callable[[], Result]
     import requests
     from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 
+    refusal: RegistryError
     try:
         return act()
     except providers.Cancelled:
         messages.info(request, f"Sign-in at {ours.name} cancelled.")
         return HttpResponseRedirect(reverse("account_login"))
     except requests.RequestException as error:
-        reason, refusal = f"provider_{type(error).__name__.lower()}", _unavailable(ours)
+        reason = f"provider_{type(error).__name__.lower()}"
+        refusal = Unavailable(f"{ours.name} does not answer as it should.", hint="Try again in a few minutes.")
     except OAuth2Error:
         reason, refusal = "token_endpoint", _not_accepted(ours)
     except providers.TokenRefused as error:
@@ -96,10 +103,6 @@ def explained(request: HttpRequest, ours: AnyProvider, act: Callable[[], Result]
     log.warning("sign_on_failed", provider=ours.id, reason=reason)
     sign_ins.record_failed_sign_on(issuer=ours.issuer, reason=reason)
     return refused(request, refusal)
-
-
-def _unavailable(ours: AnyProvider) -> RegistryError:
-    return Unavailable(f"{ours.name} does not answer as it should.", hint="Try again in a few minutes.")
 
 
 def _not_accepted(ours: AnyProvider) -> RegistryError:
@@ -145,7 +148,7 @@ def disconnect(request: HttpRequest, account_id: int) -> HttpResponse:
         return reauthentication.ask(request, after=reverse("portal:account"), by_factor=True)
     sign_on.disconnect(user=person_of(viewer), account_id=account_id, actor=viewer)
     messages.success(request, "Disconnected.")
-    return HttpResponseRedirect(reverse("portal:account"), status=HTTPStatus.SEE_OTHER)
+    return see_other("account")
 
 
 @login_not_required
@@ -165,10 +168,69 @@ def break_glass_link(request: HttpRequest, link: str) -> HttpResponse:
     return response
 
 
+# --- SAML. The provider's page posts its answer from another site, so that the browser sends no session cookie
+# --- (SameSite=Lax). The first view checks the signature and keeps what was said for a minute; the second one, to which
+# --- it leads the browser, has the session, and so knows whether this browser asked for it ---
+
+
+@csrf_exempt
+@login_not_required
+@never_cache
+@require_POST
+def saml_acs(request: HttpRequest, provider: str) -> HttpResponse:
+    """Check the answer, which strangers may send as well; the library keeps nothing of a wrong one."""
+    ours = providers.saml_named(provider)
+    from apps.accounts.identity.sign_on import saml
+
+    sign_ins.count_sign_on(request, "saml")
+    claims = explained(request, ours, lambda: saml.claims_of(ours, request.POST.get("SAMLResponse", "")))
+    if isinstance(claims, HttpResponse):
+        return claims
+    kept = SessionStore()
+    kept[_CLAIMS] = {"provider": ours.issuer, "claims": claims}
+    kept.set_expiry(CLAIMS_LIFETIME)
+    kept.save()
+    way = reverse("portal:saml-finish", args=[ours.id])
+    return HttpResponseRedirect(f"{way}?answer={kept.session_key}", status=HTTPStatus.SEE_OTHER)
+
+
+@login_not_required
+@never_cache
+@require_GET
+def saml_finish(request: HttpRequest, provider: str) -> HttpResponse:
+    ours = providers.saml_named(provider)
+    kept = SessionStore(request.GET.get("answer", ""))
+    said = kept.get(_CLAIMS)
+
+    def act() -> HttpResponse:
+        if not said or said["provider"] != ours.issuer:
+            raise Invalid("This sign-in was used already, or took too long.", hint="Start again on the sign-in page.")
+        kept.delete()
+        view: HttpResponse = (
+            sign_on.SignOnAdapter(request).get_provider(request, ours.id).finish(request, said["claims"])
+        )
+        return view
+
+    return explained(request, ours, act)
+
+
+@login_not_required
+@require_GET
+def saml_metadata(_request: HttpRequest, provider: str) -> HttpResponse:
+    """Say to an identity provider who Larder is and where answers go."""
+    ours = providers.saml_named(provider)
+    from apps.accounts.identity.sign_on import saml
+
+    return HttpResponse(saml.own_metadata(ours), content_type="application/samlmetadata+xml")
+
+
 urlpatterns = [
     path("account/sign-on/<slug:provider>/", start, name="sign-on"),
     path("account/sign-on/<slug:provider>/callback", callback, name="sign-on-callback"),
     path("account/sign-on/<slug:provider>/logout", provider_logout, name="sign-on-logout"),
+    path("account/sign-on/<slug:provider>/acs", saml_acs, name="saml-acs"),
+    path("account/sign-on/<slug:provider>/finish", saml_finish, name="saml-finish"),
+    path("account/sign-on/<slug:provider>/metadata", saml_metadata, name="saml-metadata"),
     path("account/identities/<int:account_id>/disconnect", disconnect, name="identity-disconnect"),
     path("account/break-glass/<str:link>", break_glass_link, name="break-glass"),
 ]

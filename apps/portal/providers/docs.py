@@ -43,7 +43,14 @@ def provider_docs(
 
 def _contents(request: HttpRequest, shown: ProviderVersion, kind: str, slug: str) -> dict[str, Any]:
     if shown.release.quarantined_at is None:  # quarantined versions give out nothing
-        return _listed(shown, request) | _page(shown, kind, slug)
+        page = None
+        try:
+            page = browsing.page_of(shown, kind, slug)
+        except NotFound:
+            if kind != DocsKind.OVERVIEW:  # the tab is shown without an overview, too
+                raise
+        label = DocsKind(page.kind).label.removesuffix("s") if page else ""
+        return _listed(shown, request) | {"page": page, "kind_label": label}
     if kind != DocsKind.OVERVIEW:
         raise NotFound(f"{shown.release} is in quarantine.")
     return {}
@@ -56,17 +63,6 @@ def _listed(shown: ProviderVersion, request: HttpRequest) -> dict[str, Any]:
     found_count = sum(section.match_count for section in sections)
     are_open = bool(query) or total <= OPEN_UP_TO
     return {"sections": sections, "query": query, "page_count": total, "found_count": found_count, "are_open": are_open}
-
-
-def _page(shown: ProviderVersion, kind: str, slug: str) -> dict[str, Any]:
-    page = None
-    try:
-        page = browsing.page_of(shown, kind, slug)
-    except NotFound:
-        if kind != DocsKind.OVERVIEW:  # the tab is shown without an overview, too
-            raise
-    label = DocsKind(page.kind).label.removesuffix("s") if page else ""
-    return {"page": page, "kind_label": label}
 
 
 _DOCS = f"{PROVIDERS.path}/<str:version>/docs"

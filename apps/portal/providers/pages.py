@@ -15,7 +15,7 @@ from apps.portal.versions import urls
 from apps.portal.versions.downloads import downloads_card
 from apps.portal.versions.pages import Contents, Opened, Tab, VersionPages, refusing
 from apps.portal.versions.settings import DescriptionForm
-from apps.providers import catalogue, comparing, describing, lifecycle, reading
+from apps.providers import catalogue, comparing, lifecycle, reading
 from apps.providers.documents import sums_name
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.catalogue.comparing import Comparison
@@ -32,7 +32,7 @@ class ProviderForm(DescriptionForm):
         max_length=MAX_CHARACTERS, required=False, help_text="One line, shown in lists and found by search."
     )
     notice = forms.CharField(
-        max_length=describing.MAX_NOTICE_CHARACTERS,
+        max_length=catalogue.MAX_NOTICE_CHARACTERS,
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Clients show it as a warning at every init, for all versions. Empty for none.",
@@ -84,7 +84,7 @@ class ProviderPages(VersionPages):
         return comparing.compare(viewer, address, numbers)
 
     def describe(self, parent: Provider, *, actor: Viewer, **fields: str) -> None:
-        describing.describe(provider=parent, actor=actor, **fields)
+        catalogue.describe(provider=parent, actor=actor, **fields)
 
 
 PROVIDERS = ProviderPages()

@@ -11,19 +11,19 @@ from django.http import QueryDict
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, check_module_name, check_system
 from apps.lib.errors import Invalid, Reason
-from apps.modules.checking import checks
-from apps.modules.checking.answers import Part
-from apps.modules.checking.loading import UNLOADABLE
+from apps.modules import checking
+from apps.modules.answers import Part
 from apps.modules.comparing import guard
+from apps.modules.inspection.loading import UNLOADABLE
 from apps.portal.frame.forms import PLAIN, sentence
 from apps.releases.models import Release, State
 
-TOP = "."  # a choice must not be empty; checks.clean_folder accepts this
+TOP = "."  # a choice must not be empty; checking.clean_folder accepts this
 WHOLE = "All of it: a module without a root, used by its submodules (//modules/…)"
 OPEN = "Confirm it, or cancel the release."
 YES = {
-    checks.STATE_FILE: "Leave it out and publish the rest",
-    checks.PRIVATE_KEY: "They belong there: publish them too",
+    checking.STATE_FILE: "Leave it out and publish the rest",
+    checking.PRIVATE_KEY: "They belong there: publish them too",
     UNLOADABLE: "Publish it although clients will fail with it",
 }
 # Of terraform-<system>-<name>, the usual repository name, take the name.
@@ -64,12 +64,12 @@ class AnswerForm(forms.Form):
 
     @property
     def needs_folder(self) -> bool:
-        return any(question.code == checks.CHOOSE_FOLDER for question in self.open_questions)
+        return any(question.code == checking.CHOOSE_FOLDER for question in self.open_questions)
 
     @property
     def questions(self) -> list[tuple[Reason, forms.BoundField | None]]:
         """Each question with its field; None for one that this page cannot answer."""
-        names = {checks.CHOOSE_FOLDER: "folder", guard.BREAKING_CHANGE: "reason"}
+        names = {checking.CHOOSE_FOLDER: "folder", guard.BREAKING_CHANGE: "reason"}
         fields = [names.get(question.code, question.code) for question in self.open_questions]
         return [
             (question, self[name] if name in self.fields else None)

@@ -18,7 +18,7 @@ from apps.accounts.models import Role
 from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid, RegistryError, TooLarge, TooManyAttempts
 from apps.lib.packages import sandboxed
-from apps.modules.checking import examining
+from apps.modules import checking
 from apps.portal.frame.forms import PLAIN, sentence
 from apps.portal.frame.negotiation import wants_json
 from apps.portal.frame.page_urls import see_other
@@ -155,7 +155,7 @@ def started(request: HttpRequest, release: Release, document: Mapping[str, Any],
 
 def limits_of_modules() -> dict[str, int | str]:
     """For portal/publish/limits.html: each number with the setting named beside it."""
-    limits = examining.limits()
+    limits = checking.limits()
     return {
         "max_bytes": limits.packed_bytes,
         "limit_setting": limits.packed_setting,

@@ -11,9 +11,8 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.lib.addresses import ModuleAddress, check_module_name, check_system
-from apps.modules import publishing
+from apps.modules import checking, publishing
 from apps.modules.catalogue import reading
-from apps.modules.checking import checks
 from apps.portal.publish import frame
 from apps.portal.publish.frame import NEW, PageFrame, StartForm
 from apps.releases.catalogue import search
@@ -101,13 +100,13 @@ class PublishForm(StartForm):
         return self.checked_if_new("system", check_system)
 
     def clean_folder(self) -> str:
-        folder: str = self.checked("folder", checks.clean_folder)
+        folder: str = self.checked("folder", checking.clean_folder)
         return folder
 
     @property
     def confirmed(self) -> list[str]:
         """Codes confirmed before the upload; of a valid form only."""
-        return [checks.PRIVATE_KEY] if self.cleaned_data["keys"] == "send" else []
+        return [checking.PRIVATE_KEY] if self.cleaned_data["keys"] == "send" else []
 
     @property
     def address(self) -> ModuleAddress:
@@ -134,7 +133,7 @@ def publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
 
     def reserve() -> tuple[Release, str]:
         chosen = {name: form.cleaned_data[name] for name in ("version", "file_name", "folder", "multiple_modules")}
-        return publishing.begin(viewer=viewer, address=form.address, confirm=form.confirmed, **chosen)
+        return publishing.reserve_release(viewer=viewer, address=form.address, confirm=form.confirmed, **chosen)
 
     try:
         release, ticket = frame.start_release(form, viewer, reserve)

@@ -14,7 +14,7 @@ from apps.lib.addresses import ProviderAddress
 from apps.modules import publishing
 from apps.portal.frame.page_urls import Address, url_of
 from apps.portal.frame.paging import page_of
-from apps.releases.catalogue import own_releases as own
+from apps.releases.catalogue import reading as own
 from apps.releases.models import Kind, Release, State
 
 PAGE_SIZE = 30

@@ -15,7 +15,7 @@ from apps.portal.publish import frame
 from apps.portal.publish.frame import NEW, PageFrame, StartForm
 from apps.providers import publishing, reading
 from apps.providers.drafting import drafts, protocols
-from apps.providers.drafting.documents import draft_document
+from apps.providers.drafting.drafts import file_document
 from apps.releases.models import State
 from apps.releases.publishing.drafting import Opened
 
@@ -110,9 +110,9 @@ def provider_publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpRe
         opened = frame.start_release(form, viewer, open_draft)
     except frame.Refused as refused:
         return around.again(request, form, refused, shown)
-    document = draft_document(opened.release)
     # For our script: the files that are present already.
-    rest = {"state": document["state"], "files": document["files"]}
+    files = [file_document(file) for file in opened.release.files.order_by("name")]
+    rest = {"state": opened.release.state, "files": files}
     return frame.started(request, opened.release, rest, status=201 if opened.created else 200)
 
 

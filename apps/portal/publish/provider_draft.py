@@ -32,7 +32,7 @@ from apps.portal.publish import releases, resumable, uploads
 from apps.portal.publish.provider import ProtocolsForm
 from apps.providers import publishing
 from apps.providers.drafting import assembling, drafts
-from apps.providers.drafting.documents import file_document
+from apps.providers.drafting.drafts import file_document
 from apps.providers.uploads import Uploads
 from apps.releases.catalogue import reading
 from apps.releases.models import Kind, Release

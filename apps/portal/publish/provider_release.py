@@ -41,9 +41,13 @@ def context_of(viewer: Viewer, release: Release) -> dict[str, Any]:
     is_draft = release.state == State.RECEIVING
     wanted = urlencode({"namespace": address.namespace, "type": address.type, "version": release.version})
     context: dict[str, Any] = {"address": address, "is_provider": True, "is_draft": is_draft}
+    # Operating systems in rows, processors in columns, a file or None in each cell.
+    cells = {(name.os, name.arch): file for file, name in files.packages}
+    systems = _known_first({os for os, _ in cells}, SYSTEMS)
+    arches = _known_first({arch for _, arch in cells}, ARCHITECTURES)
     context |= {
         "rows": _rows(release),
-        "matrix": _matrix([(name.os, name.arch, file) for file, name in files.packages]),
+        "matrix": {"arches": arches, "lines": [(os, [cells.get((os, arch)) for arch in arches]) for os in systems]},
         "usage": provider_snippets.required_block(address, release.version),
         "page_url": reverse("portal:provider-version", args=[address.namespace, address.type, release.version]),
         "again_url": f"{reverse('portal:provider-publish')}?{wanted}",
@@ -97,14 +101,6 @@ def _rows(release: Release) -> list[FileRow]:
         row.reasons = [one for one in reasons if one.file == file.name or one.file.startswith(f"{file.name}: ")]
         rows.append(row)
     return sorted(rows, key=lambda row: not row.reasons)
-
-
-def _matrix(found: Iterable[tuple[str, str, ReleaseFile]]) -> dict[str, Any]:
-    """Operating systems in rows, processors in columns, a file or None in each cell."""
-    cells = {(os, arch): file for os, arch, file in found}
-    systems = _known_first({os for os, _ in cells}, SYSTEMS)
-    arches = _known_first({arch for _, arch in cells}, ARCHITECTURES)
-    return {"arches": arches, "lines": [(os, [cells.get((os, arch)) for arch in arches]) for os in systems]}
 
 
 def _known_first(words: Iterable[str], known: Sequence[str]) -> list[str]:

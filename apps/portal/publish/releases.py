@@ -11,16 +11,14 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
-from django.utils.dateparse import parse_datetime
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.identity.sessions import session_viewer
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
-from apps.modules import publishing
-from apps.modules.checking import answers
-from apps.modules.comparing.rules import SENTENCES
+from apps.modules import answers, publishing
+from apps.modules.comparing.changes import SENTENCES
 from apps.portal.frame.forms import sentence
 from apps.portal.frame.page_urls import see_other
 from apps.portal.publish import provider_release
@@ -28,10 +26,10 @@ from apps.portal.publish.answer_form import AnswerForm
 from apps.portal.publish.frame import limits_of_modules, ticket_for
 from apps.portal.snippets import module_snippets
 from apps.providers import publishing as drafting
-from apps.providers.drafting.documents import draft_document
+from apps.providers.drafting.drafts import draft_facts
 from apps.releases.catalogue import reading
 from apps.releases.catalogue.comparing import SEPARATOR
-from apps.releases.catalogue.documents import release_document
+from apps.releases.catalogue.progress import progress_of
 from apps.releases.models import Kind, Release, State
 
 STEPS = {"received": "Received", "checked": "Checked", "published": "Published"}
@@ -110,12 +108,16 @@ def page(
 
 def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
     is_provider = release.kind == Kind.PROVIDER
-    document = draft_document(release) if is_provider else release_document(release)
+    document = progress_of(release) | (draft_facts(release) if is_provider else {})
     ticket = "" if is_provider or release.state != State.RECEIVING else ticket_for(request, release)
+    # Changes whenever the fragment would look different.
+    row = [release.state, release.held_until, release.notes, release.lifecycle_at, release.quarantined_at]
+    files = [(file.name, file.digest) for file in document.get("files", [])]
+    seen = json.dumps([row, release.uploaded_digest, files, document, bool(ticket)], sort_keys=True, default=str)
     common = {
         "release": release,
         "document": document,
-        "mark": _mark(document, ticket),
+        "mark": hashlib.sha256(seen.encode()).hexdigest()[:16],
         "ticket": ticket,
         "holder": _taken_by(release) if document["reasons"] else None,
         "is_reserved": release.state == State.RECEIVING and bool(release.ticket_digest),
@@ -134,6 +136,12 @@ def _module_context(release: Release, document: dict[str, Any]) -> dict[str, Any
     address = ModuleAddress(release.namespace.name, name, system)
     again = urlencode({"namespace": address.namespace, "name": name, "system": system, "version": release.version})
     where = [address.namespace, name, system, release.version]
+    # The folder that the shown block calls: the root, or a submodule of a module without one.
+    is_published = release.state == State.PUBLISHED
+    is_without = is_published and release.notes.get("no_root")
+    # Files that the inspection could not parse. Empty in quarantine, where nothing of the archive is shown.
+    is_shown = release.state == State.PUBLISHED and release.quarantined_at is None
+    units = release.module_version.inspection.get("units", []) if is_shown else []
     return {
         "steps": [_step(step, STEPS[str(step["name"])]) for step in document["steps"]],
         "again": again,
@@ -141,14 +149,18 @@ def _module_context(release: Release, document: dict[str, Any]) -> dict[str, Any
         "page_url": reverse("portal:module-version", args=where),
         "list_url": reverse("portal:modules"),
         "address": address,
-        "usage": module_snippets.module_block(address, release.version, folder=_first_folder(release)),
-        "warnings": _warnings(release),
+        "usage": module_snippets.module_block(
+            address,
+            release.version,
+            folder=module_snippets.callable_folder(release.module_version) if is_without else "",
+        ),
+        "warnings": [warning for unit in units for warning in unit.get("warnings", [])],
         "files_path": reverse("portal:module-files", args=where),
         "limits": limits_of_modules(),
         "answer": AnswerForm(release),
         "guard": guard_of(release),
         "siblings": _siblings(release),
-        "offers_folders": any(reason["code"] in OFFERS_FOLDERS for reason in document["reasons"]),
+        "offers_folders": any(reason.code in OFFERS_FOLDERS for reason in document["reasons"]),
     }
 
 
@@ -169,20 +181,6 @@ def _comparison(release: Release, against: str) -> str:
     return reverse("portal:module-compare", args=where) if release.state == State.PUBLISHED else ""
 
 
-def _first_folder(release: Release) -> str:
-    """The folder that the shown block calls: the root, or a submodule of a module without one."""
-    is_published = release.state == State.PUBLISHED
-    is_without = is_published and release.notes.get("no_root")
-    return module_snippets.callable_folder(release.module_version) if is_without else ""
-
-
-def _warnings(release: Release) -> list[dict[str, Any]]:
-    """Files that the inspection could not parse. Empty in quarantine, where nothing of the archive is shown."""
-    is_shown = release.state == State.PUBLISHED and release.quarantined_at is None
-    units = release.module_version.inspection.get("units", []) if is_shown else []
-    return [warning for unit in units for warning in unit.get("warnings", [])]
-
-
 def _taken_by(release: Release) -> Release | None:
     """The later release that took the version number after this one freed it."""
     same = {"kind": release.kind, "namespace": release.namespace, "name": release.name, "sort_key": release.sort_key}
@@ -197,15 +195,8 @@ def _siblings(release: Release) -> list[Release]:
     return list(same.select_related("namespace").order_by("name", "pk"))
 
 
-def _step(step: dict[str, str | None], label: str, text: str = "") -> dict[str, Any]:
-    at = step["at"]
-    return {**step, "label": label, "text": text, "at": parse_datetime(at) if at else None}
-
-
-def _mark(document: dict[str, Any], ticket: str) -> str:
-    """Changes whenever the fragment would look different."""
-    seen = json.dumps([document, bool(ticket)], sort_keys=True)
-    return hashlib.sha256(seen.encode()).hexdigest()[:16]
+def _step(step: dict[str, Any], label: str, text: str = "") -> dict[str, Any]:
+    return {**step, "label": label, "text": text}
 
 
 urlpatterns = [

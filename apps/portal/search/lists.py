@@ -84,20 +84,16 @@ def modules(request: HttpRequest) -> HttpResponse:
         include_unlisted=query.yanked,
     )
     if not page.paginator.count:
-        context |= _ways_out(query, seen)
+        # Counts that an empty list offers: with yanked modules, and without the filters.
+        with_yanked = query.docs(seen, include_unlisted=True, sort=search.BY_NAME)
+        unfiltered = query.docs(seen, filters={}, sort=search.BY_NAME)
+        context |= {
+            "yanked_count": 0 if query.yanked else with_yanked.count(),
+            "unfiltered_count": unfiltered.count() if query.filters else 0,
+        }
     response = render(request, f"portal/modules/{'fragment' if is_htmx(request) else 'list'}.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response
-
-
-def _ways_out(query: ListQuery, namespaces: search.Namespaces) -> dict[str, int]:
-    """Counts that an empty list offers: with yanked modules, and without the filters."""
-    with_yanked = query.docs(namespaces, include_unlisted=True, sort=search.BY_NAME)
-    unfiltered = query.docs(namespaces, filters={}, sort=search.BY_NAME)
-    return {
-        "yanked_count": 0 if query.yanked else with_yanked.count(),
-        "unfiltered_count": unfiltered.count() if query.filters else 0,
-    }
 
 
 def _clean(text: str) -> str:

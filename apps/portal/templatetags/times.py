@@ -39,19 +39,16 @@ def relative_time(at: datetime) -> str:
     for unit, size in STEPS:
         count = int(seconds // size) if seconds > 0 else _ahead(-seconds / size, unit)
         if count:
-            return _words(unit, count, past=seconds > 0)
+            past = seconds > 0
+            if count == 1 and unit == "day":
+                return "yesterday" if past else "tomorrow"
+            if count == 1 and unit in ("week", "month", "year"):
+                return f"last {unit}" if past else f"next {unit}"
+            text = f"{count} {unit}{'' if count == 1 else 's'}"
+            return f"{text} ago" if past else f"in {text}"
     return "just now"
 
 
 def _ahead(amount: float, unit: str) -> int:
     """Rounded from about two units on: 90 days ahead are 3 months, also a second later."""
     return math.floor(amount + 0.5) if amount >= (1 if unit == "minute" else NEARLY_TWO) else 0
-
-
-def _words(unit: str, count: int, *, past: bool) -> str:
-    if count == 1 and unit == "day":
-        return "yesterday" if past else "tomorrow"
-    if count == 1 and unit in ("week", "month", "year"):
-        return f"last {unit}" if past else f"next {unit}"
-    text = f"{count} {unit}{'' if count == 1 else 's'}"
-    return f"{text} ago" if past else f"in {text}"

@@ -69,7 +69,7 @@ def bars(labels: Sequence[str], series: Sequence[Series], *, title: str) -> Safe
     columns = format_html_join(
         "",
         "<g><title>{}</title>{}</g>",
-        ((_tooltip(labels, series, at), _bar(series, at, top)) for at in _range(labels)),
+        ((_tooltip(labels, series, at), _bar(series, at, top)) for at in range(len(labels))),
     )
     return format_html(
         '<svg class="chart__picture" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" focusable="false">'
@@ -77,7 +77,11 @@ def bars(labels: Sequence[str], series: Sequence[Series], *, title: str) -> Safe
         len(labels) * STEP,
         HEIGHT,
         title,
-        _lines(len(labels) * STEP),
+        format_html_join(
+            "",
+            '<line class="chart__line" x1="0" x2="{}" y1="{}" y2="{}" vector-effect="non-scaling-stroke"/>',
+            ((len(labels) * STEP, at, at) for at in (0, HEIGHT // 2, HEIGHT)),
+        ),
         columns,
     )
 
@@ -85,18 +89,6 @@ def bars(labels: Sequence[str], series: Sequence[Series], *, title: str) -> Safe
 def highest(series: Sequence[Series]) -> int:
     """The highest stack."""
     return max((sum(values) for values in zip(*(one.values for one in series), strict=True)), default=0)
-
-
-def _range(labels: Sequence[str]) -> range:
-    return range(len(labels))
-
-
-def _lines(width: int) -> SafeString:
-    return format_html_join(
-        "",
-        '<line class="chart__line" x1="0" x2="{}" y1="{}" y2="{}" vector-effect="non-scaling-stroke"/>',
-        ((width, at, at) for at in (0, HEIGHT // 2, HEIGHT)),
-    )
 
 
 def _bar(series: Sequence[Series], at: int, top: int) -> SafeString:

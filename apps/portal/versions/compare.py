@@ -28,18 +28,22 @@ def version_compare(request: HttpRequest, *, pages: VersionPages, numbers: str, 
 
 
 def context_of(comparison: Comparison) -> dict[str, Any]:
-    found = comparison.document()
     groups = [
-        (severity, title, [one for one in found["changes"] if one["severity"] == severity])
+        (
+            severity,
+            title,
+            [(one, comparison.sentences[one.rule]) for one in comparison.changes if one.severity == severity],
+        )
         for severity, title in TITLES.items()
     ]
+    before, after = comparison.before.version, comparison.after.version
     return {
         "address": comparison.address,
-        "found": found,
+        "found": comparison,
         "groups": [group for group in groups if group[2]],
-        "before": found["from"],
-        "after": found["to"],
-        "numbers": f"{found['from']}{SEPARATOR}{found['to']}",
+        "before": before,
+        "after": after,
+        "numbers": f"{before}{SEPARATOR}{after}",
     }
 
 

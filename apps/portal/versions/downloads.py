@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access.gate import visible_teams
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
-from apps.modules.dependents import outdated, users
+from apps.modules.dependents import users
 from apps.modules.models import Module
 from apps.portal.frame.paging import page_of
 from apps.portal.versions import charts
@@ -81,10 +81,22 @@ def version_downloads(request: HttpRequest, *, pages: VersionPages, **names: str
     if viewer.is_identified and role.covers(Role.OWNER):
         context |= {"is_owner": True, "teams": figures.by_team(team_counts, days, visible_teams(viewer))}
     by = request.GET.get("by", "")
-    context["splits"] = _splits(context)
+    # How the bars may be split: where there is more than one piece, or a team, which is never all.
+    found = [("version", "By version")] if len(context["versions"]) > 1 else []
+    found += [("client", "By client")] if len(context["clients"]) > 1 else []
+    found += [("team", "By team")] if context.get("teams") else []
+    context["splits"] = [("", "Total"), *found]
     context["by"] = by if by in dict(context["splits"]) else ""
     context["chart"] = _chart(counts, team_counts, days, context)
-    return render(request, "portal/version/downloads.html", context | _shortened(context))
+    # Sum up the end of long tables in one row.
+    versions, clients, teams = context["versions"], context["clients"], context.get("teams", [])
+    in_period = sum(count for _, count in clients)
+    shown: dict[str, Any] = {"versions": versions[:VERSIONS], "in_period": in_period}
+    shown["clients"] = [{"client": client, "count": count} for client, count in clients[:CLIENTS]]
+    shown["more_versions"] = in_period - sum(one.count for one in versions[:VERSIONS]) if versions else 0
+    shown["more_clients"] = sum(count for _, count in clients[CLIENTS:])
+    shown |= {"teams": teams[:TEAMS], "more_teams": sum(one.count for one in teams[TEAMS:])}
+    return render(request, "portal/version/downloads.html", context | shown)
 
 
 @login_not_required
@@ -94,10 +106,10 @@ def outdated_users(request: HttpRequest, *, pages: VersionPages, **names: str) -
     viewer = session_viewer(request)
     parent, _ = pages.parent_and_role(viewer, pages.address_type(**names), need=Role.OWNER)
     address, days = parent.address, days_in(request)
-    offered = outdated.offered(pages.kind, parent.namespace_id, address.path_name)
+    offered = users.offered(pages.kind, parent.namespace_id, address.path_name)
     all_counts, all_teams = counts_of(parent, None)
     counts, team_counts = figures.discouraged(all_counts), figures.discouraged(all_teams)
-    found = outdated.among(users.of(viewer, address), offered)
+    found = users.outdated_among(users.of(viewer, address), offered)
     context: dict[str, Any] = {"address": address, "periods": PERIODS, "period": len(days)}
     context["discouraged"] = sum(one.lifecycle != Lifecycle.MAINTAINED for one in offered)
     context["page"] = page_of(found, request, size=OUTDATED_PAGE)
@@ -145,14 +157,6 @@ def days_in(request: HttpRequest) -> list[date]:
     return figures.last_days(timezone.now().date(), number)
 
 
-def _splits(context: dict[str, Any]) -> list[tuple[str, str]]:
-    """How the bars may be split: where there is more than one piece, or a team, which is never all."""
-    found = [("version", "By version")] if len(context["versions"]) > 1 else []
-    found += [("client", "By client")] if len(context["clients"]) > 1 else []
-    found += [("team", "By team")] if context.get("teams") else []
-    return [("", "Total"), *found]
-
-
 def _chart(counts: figures.Counts, team_counts: figures.TeamCounts, days: list[date], context: dict[str, Any]) -> Chart:
     """All downloads in one colour; or the most frequent in one each, and the rest."""
     totals, by = figures.by_day(counts, days), context["by"]
@@ -184,14 +188,3 @@ def _series(names: Sequence[str], values: Any, totals: list[int] | None) -> list
         return named
     rest = [whole - sum(one.values[at] for one in named) for at, whole in enumerate(totals)]
     return [*named, Series("others", rest, "other")] if any(rest) else named
-
-
-def _shortened(context: dict[str, Any]) -> dict[str, Any]:
-    """Sum up the end of long tables in one row."""
-    versions, clients, teams = context["versions"], context["clients"], context.get("teams", [])
-    in_period = sum(count for _, count in clients)
-    shown: dict[str, Any] = {"versions": versions[:VERSIONS], "in_period": in_period}
-    shown["clients"] = [{"client": client, "count": count} for client, count in clients[:CLIENTS]]
-    shown["more_versions"] = in_period - sum(one.count for one in versions[:VERSIONS]) if versions else 0
-    shown["more_clients"] = sum(count for _, count in clients[CLIENTS:])
-    return shown | {"teams": teams[:TEAMS], "more_teams": sum(one.count for one in teams[TEAMS:])}

@@ -23,7 +23,6 @@ from apps.portal.frame.page_urls import local_path, url_of
 from apps.portal.versions.pages import VersionPages
 from apps.providers.models import ProviderVersion, Signing
 from apps.providers.signatures import resigning
-from apps.releases import tombstones
 from apps.releases.lifecycle import impact
 from apps.releases.lifecycle.actions import OWN_YANK_HOURS, PURGE, VersionActions, own_yank_until, role_to_yank
 from apps.releases.lifecycle.verbs import MAX_REASON_CHARACTERS, MAX_REPLACEMENT_CHARACTERS
@@ -155,7 +154,7 @@ def _published(actions: VersionActions[Any], viewer: Viewer, address: Any, versi
 
 def _unless_purged(release: Release) -> Release:
     if release.state == State.PURGED:
-        raise NotFound(tombstones.sentence_of(release), hint="Nothing is left to manage.")
+        raise NotFound(release.removal, hint="Nothing is left to manage.")
     return release
 
 

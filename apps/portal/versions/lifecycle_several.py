@@ -111,7 +111,11 @@ def several_lifecycle(request: HttpRequest, *, act: str, releases: str) -> HttpR
         return HttpResponseRedirect(back, status=HTTPStatus.SEE_OTHER)
     rows = [Row(one, ACTIONS[one.kind].address_of(one), verbs.obstacle_to(act, one)) for one in chosen]
     for row in rows[:MAX_DESCRIBED]:
-        _describe(row, viewer, action)
+        if action.affects_people:
+            row.affected = impact.affected_by(row.release)
+            row.callers = ACTIONS[row.release.kind].callers_of(viewer, row.release)
+        if action.affects_bytes:
+            row.elsewhere = impact.same_bytes_elsewhere(row.release)
     context: dict[str, Any] = {"action": action, "form": form, "rows": rows, "back": back, "days": impact.DAYS}
     context["most"] = MAX_DESCRIBED if action.affects_people and len(rows) > MAX_DESCRIBED else 0
     context["can_count"] = sum(row.obstacle is None for row in rows)
@@ -142,14 +146,6 @@ def _carry_out(request: HttpRequest, viewer: Viewer, act: str, releases: list[Re
         messages.error(request, f"{len(refused) - MAX_REFUSALS_SHOWN} more were refused.")
     if len(refused) < len(releases):
         messages.success(request, f"{SEVERAL[act].done}: {len(releases) - len(refused)}.")
-
-
-def _describe(row: Row, viewer: Viewer, action: Action) -> None:
-    if action.affects_people:
-        row.affected = impact.affected_by(row.release)
-        row.callers = ACTIONS[row.release.kind].callers_of(viewer, row.release)
-    if action.affects_bytes:
-        row.elsewhere = impact.same_bytes_elsewhere(row.release)
 
 
 urlpatterns = [path("lifecycle/<str:act>/<str:releases>", several_lifecycle, name="lifecycle-several")]

@@ -9,12 +9,11 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access import operators
-from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.lib.errors import NotFound
 from apps.portal.frame.paging import page_of
 from apps.portal.versions.pages import VersionPages
-from apps.releases.models import DownloadCount, Lifecycle, Release, ReleaseQuerySet, State
+from apps.releases.models import DownloadCount, Lifecycle, Release, State
 
 PAGE = 50
 _YANKED = Q(lifecycle=Lifecycle.YANKED) | Q(state=State.PURGED)
@@ -32,7 +31,16 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
     """Also for a name whose versions are all yanked or removed: no page is a dead end."""
     viewer, address = session_viewer(request), pages.address_type(**names)
     parent, role = pages.parent_and_role(viewer, address)
-    everything = _visible(viewer, pages, parent)
+    # Published versions and tombstones; quarantined versions only for staff.
+    rows = Release.objects.filter(
+        kind=pages.kind,
+        namespace=parent.namespace,
+        name=parent.address.path_name,
+        state__in=[State.PUBLISHED, State.PURGED],
+    ).annotate(is_prerelease=F(f"{pages.kind}_version__is_prerelease"))
+    everything = (
+        rows if operators.is_operator(viewer) else rows.exclude(state=State.PUBLISHED, quarantined_at__isnull=False)
+    )
     counts = everything.aggregate(**{_key(show): Count("pk", filter=only) for show, (_, only) in SHOWS.items()})
     if not counts["all"]:
         raise NotFound(f"There is no {pages.kind} {address.path_name} in {address.namespace}.")
@@ -41,27 +49,14 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
     latest = parent.versions.listed().default_first().values_list("release__version", flat=True).first()
     context: dict[str, Any] = {"parent": parent, "address": address, "show": show, "latest": latest or ""}
     context["shows"] = [(one, label, counts[_key(one)]) for one, (label, _) in SHOWS.items()]
-    context["page"] = page_of(_described(everything.filter(SHOWS[show][1]), pages), request, size=PAGE)
+    # Highest first, with the fields of a row only: an inspection alone can be large.
+    fetched = DownloadCount.objects.filter(release=OuterRef("pk")).values("release").annotate(total=Sum("count"))
+    described = everything.filter(SHOWS[show][1]).annotate(downloads=Subquery(fetched.values("total")), **pages.columns)
+    context["page"] = page_of(
+        described.select_related("created_by", "lifecycle_by", "quarantined_by").newest_first(), request, size=PAGE
+    )
     context["role"] = role if viewer.is_identified else None
     return render(request, f"portal/{pages.kind}/versions.html", context | pages.beside_versions(parent))
-
-
-def _visible(viewer: Viewer, pages: VersionPages, parent: Any) -> ReleaseQuerySet:
-    """Published versions and tombstones; quarantined versions only for staff."""
-    rows = Release.objects.filter(
-        kind=pages.kind,
-        namespace=parent.namespace,
-        name=parent.address.path_name,
-        state__in=[State.PUBLISHED, State.PURGED],
-    ).annotate(is_prerelease=F(f"{pages.kind}_version__is_prerelease"))
-    return rows if operators.is_operator(viewer) else rows.exclude(state=State.PUBLISHED, quarantined_at__isnull=False)
-
-
-def _described(rows: ReleaseQuerySet, pages: VersionPages) -> ReleaseQuerySet:
-    """Highest first, with the fields of a row only: an inspection alone can be large."""
-    fetched = DownloadCount.objects.filter(release=OuterRef("pk")).values("release").annotate(total=Sum("count"))
-    described = rows.annotate(downloads=Subquery(fetched.values("total")), **pages.columns)
-    return described.select_related("created_by", "lifecycle_by", "quarantined_by").newest_first()
 
 
 def _key(show: str) -> str:

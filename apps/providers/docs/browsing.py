@@ -57,7 +57,14 @@ def sections_of(version: ProviderVersion, query: str = "") -> list[Section]:
     for page in index_of(version):
         text = _words(page).casefold()
         by_kind[page.kind].append(Row(page, all(word in text for word in words)))
-    return [Section(DocsKind(kind), _grouped(rows)) for kind, rows in by_kind.items() if rows]
+    sections = []
+    for kind, rows in by_kind.items():
+        names = {row.page.subcategory for row in rows}
+        ordered = sorted(names, key=lambda name: (bool(name), name.casefold(), name))
+        groups = [Group(name, [row for row in rows if row.page.subcategory == name]) for name in ordered]
+        if groups:
+            sections.append(Section(DocsKind(kind), groups))
+    return sections
 
 
 def index_of(version: ProviderVersion) -> Sequence[DocsPage]:
@@ -87,11 +94,6 @@ def archives_of(version: ProviderVersion) -> list[DocsArchive]:
 
 def is_waiting(archives: Iterable[DocsArchive]) -> bool:
     return any(archive.state == DocsState.RECEIVED for archive in archives)
-
-
-def _grouped(rows: list[Row]) -> list[Group]:
-    names = sorted({row.page.subcategory for row in rows}, key=lambda name: (bool(name), name.casefold(), name))
-    return [Group(name, [row for row in rows if row.page.subcategory == name]) for name in names]
 
 
 def _words(page: DocsPage) -> str:

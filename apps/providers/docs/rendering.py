@@ -9,15 +9,78 @@ from urllib.parse import quote
 from apps.lib.addresses import ProviderAddress
 from apps.lib.markdown import rendering
 from apps.lib.markdown.links import Place as Links
-from apps.providers.docs import front_matter, layouts
+from apps.providers.docs import layouts
 from apps.providers.docs.layouts import ROOTS, Place
 from apps.providers.models import DocsKind, DocsPage
 
+MAX_BYTES = 16 * 1024
+MAX_VALUE_CHARACTERS = 300
+_KNOWN = ("subcategory", "page_title", "description")
+_PAIR = re.compile(r"([A-Za-z_][\w-]{0,40}):(?:[ \t]+(.*))?$")
+_BLOCK = re.compile(r"[|>][+-]?\d?$")
+_FENCE = "---"
+_ESCAPED = re.compile(r'\\(["\\/])')
 _HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
 # Links between pages in docs of public providers: /providers/<namespace>/<type>/<version>/docs/… and, older,
 # /docs/providers/<type>/…
 _REGISTRY = re.compile(r"(?:providers/[^/]+/(?P<new>[^/]+)/[^/]+/docs|docs/providers/(?P<old>[^/]+))(?:/(?P<rest>.*))?")
 _HEAD = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    subcategory: str = ""
+    page_title: str = ""
+    description: str = ""
+
+
+def split(text: str) -> tuple[FrontMatter, str]:
+    """The values, and the text after them; all of the text if there is no front matter."""
+    lines = text.removeprefix("\ufeff").split("\n")
+    if lines[0].rstrip() != _FENCE:
+        return FrontMatter(), text
+    seen = 0
+    for number, line in enumerate(lines[1:], start=1):
+        if line.rstrip() in (_FENCE, "..."):
+            return FrontMatter(**_values(lines[1:number])), "\n".join(lines[number + 1 :])
+        seen += len(line)
+        if seen > MAX_BYTES:
+            break
+    return FrontMatter(), text
+
+
+def _values(lines: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    key = ""
+    for line in lines:
+        pair = _PAIR.match(line.rstrip())
+        if pair is not None:
+            key = pair[1]
+            found[key] = (pair[2] or "").strip()
+        elif key and line[:1].isspace():
+            found[key] += f"\n{line.strip()}"  # a block, or a plain value on several lines
+        elif line.strip():
+            key = ""
+    return {name: _scalar(found[name]) for name in _KNOWN if name in found}
+
+
+def _scalar(raw: str) -> str:
+    """One line of text without quotes, block marks and the comment after a plain value."""
+    first, _, rest = raw.partition("\n")
+    if _BLOCK.match(first):
+        return _line(rest)
+    whole = _line(raw)
+    if len(whole) > 1 and whole[0] == whole[-1] == '"':
+        return _line(_ESCAPED.sub(r"\1", whole[1:-1].replace("\\n", " ").replace("\\t", " ")))
+    if len(whole) > 1 and whole[0] == whole[-1] == "'":
+        return _line(whole[1:-1].replace("''", "'"))
+    return whole.partition(" #")[0].rstrip()
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    shown = "".join(mark if mark.isprintable() else "\ufffd" for mark in line)
+    return shown if len(shown) <= MAX_VALUE_CHARACTERS else f"{shown[: MAX_VALUE_CHARACTERS - 1]}…"
 
 
 def docs_path(address: ProviderAddress, version: str) -> str:
@@ -30,7 +93,7 @@ def render(texts: Mapping[Place, bytes], *, address: ProviderAddress, version: s
     prefix, places = docs_path(address, version), frozenset(texts)
     for place, source in texts.items():
         text = source.decode("utf-8", errors="replace").replace("\x00", "\ufffd").replace("\r\n", "\n")
-        front, body = front_matter.split(text)
+        front, body = split(text)
         found = _HEADING.search(body[:_HEAD])
         heading = " ".join(found[1].replace("\\_", "_").replace("`", "").split()) if found else ""
         base = _AmongPages(f"docs/{place.kind}", prefix, address.type, places)

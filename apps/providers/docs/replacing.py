@@ -24,7 +24,7 @@ from apps.lib.archives.sandboxed import Refusal
 from apps.lib.digests import counted
 from apps.lib.errors import Conflict, Invalid, Reason
 from apps.providers import catalogue, reading
-from apps.providers.docs import drafted, rendering, sources
+from apps.providers.docs import rendering, sources
 from apps.providers.drafting import drafts
 from apps.providers.models import DocsArchive, DocsPage, DocsState, ProviderVersion
 from apps.releases.lifecycle import purging, release_blobs
@@ -149,22 +149,15 @@ def _show(archive: DocsArchive, pages: list[DocsPage], claim: Claim) -> None:
         if is_there:
             version.docs_archives.filter(state=DocsState.SHOWN).update(state=DocsState.REPLACED)
             DocsArchive.objects.filter(pk=archive.pk).update(state=DocsState.SHOWN, staging_key="")
-            drafted.write(version, pages)
+            sources.write(version, pages)
             catalogue.refresh(version.provider)
             _record(archive, "shown", pages=len(pages))
     superfluous = former.digest if former and is_there else archive.digest if not is_there else ""
-    if superfluous:
-        _drop(version, superfluous, claim)
+    # The bytes of an archive that is no longer shown go, unless another row refers to them.
+    is_used = superfluous == version.release.digest or version.packages.filter(digest=superfluous).exists()
+    if superfluous and not is_used and purging.remove(version.release, superfluous, claim):
+        version.release.blobs.filter(digest=superfluous).delete()
     log.info("docs_shown", version=str(version), pages=len(pages))
-
-
-def _drop(version: ProviderVersion, digest: str, claim: Claim) -> None:
-    """Remove the bytes of an archive that is no longer shown, unless another row refers to them."""
-    release = version.release
-    if digest == release.digest or version.packages.filter(digest=digest).exists():
-        return
-    if purging.remove(release, digest, claim):
-        release.blobs.filter(digest=digest).delete()
 
 
 def _refuse(archive: DocsArchive, reasons: list[Reason], claim: Claim) -> None:

@@ -1,7 +1,8 @@
-"""Read the texts of docs: from an archive in a limited child process, or from a stored package by ranges."""
+"""The docs of a version: their texts, from an archive in a limited child process or a stored package; their rows."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import BinaryIO
 
@@ -9,13 +10,17 @@ import structlog
 from django.conf import settings
 
 from apps.blobs import store
+from apps.lib.addresses import ProviderAddress
 from apps.lib.archives import sandboxed
 from apps.lib.archives.inflating import first_bytes
 from apps.lib.archives.sandboxed import Entry, Limits, Refusal
 from apps.lib.errors import Reason
-from apps.providers.docs import layouts
+from apps.lib.packages.sandboxed import PackageListing
+from apps.providers.docs import layouts, rendering
 from apps.providers.docs.layouts import MAX_PAGES, Place
 from apps.providers.drafting import drafts
+from apps.providers.models import DocsArchive, DocsPage, DocsState, Package, ProviderVersion
+from apps.releases.models import Release, ReleaseFile
 
 MAX_TEXT_BYTES = 512 * 1024
 MAX_TOTAL_TEXT_BYTES = 24 * 1024 * 1024
@@ -29,7 +34,19 @@ log = structlog.get_logger("larder.providers")
 
 def archive_texts(file: BinaryIO, *, digest: str) -> dict[Place, bytes]:
     """The pages of a docs archive. Raises Refusal."""
-    listing = sandboxed.inspect(file, _limits(), wanted=_WANTED)
+    listing = sandboxed.inspect(
+        file,
+        Limits(
+            packed_bytes=settings.PROVIDER_DOCS_MAX_BYTES,
+            packed_setting=drafts.DOCS_SETTING,
+            unpacked_bytes=_UNPACKED,
+            unpacked_setting="",
+            entries=settings.ARCHIVE_MAX_ENTRIES,
+            text_bytes=MAX_TEXT_BYTES,
+            texts_bytes=MAX_TOTAL_TEXT_BYTES,
+        ),
+        wanted=_WANTED,
+    )
     if listing.digest != digest:
         raise store.Damaged("The staged bytes of the documentation differ from those received.")
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
@@ -60,18 +77,6 @@ def package_texts(digest: str, entries: Iterable[Entry]) -> dict[Place, bytes]:
     return texts
 
 
-def _limits() -> Limits:
-    return Limits(
-        packed_bytes=settings.PROVIDER_DOCS_MAX_BYTES,
-        packed_setting=drafts.DOCS_SETTING,
-        unpacked_bytes=_UNPACKED,
-        unpacked_setting="",
-        entries=settings.ARCHIVE_MAX_ENTRIES,
-        text_bytes=MAX_TEXT_BYTES,
-        texts_bytes=MAX_TOTAL_TEXT_BYTES,
-    )
-
-
 def _wrong(found: Mapping[Place, str], sizes: Mapping[str, int]) -> Iterator[Reason]:
     if not found:
         hint = "Zip the folder docs of the provider's repository, with its name"
@@ -88,3 +93,49 @@ def _wrong(found: Mapping[Place, str], sizes: Mapping[str, int]) -> Iterator[Rea
     if total > MAX_TOTAL_TEXT_BYTES:
         hint = "Leave out what current clients do not need"
         yield Reason("docs_too_much", f"{total} bytes of text", f"at most {MAX_TOTAL_TEXT_BYTES}", hint)
+
+
+def checked(file: ReleaseFile | None) -> dict[Place, bytes]:
+    """The texts of the draft's docs archive. Raises Refusal, like every other file of a draft."""
+    if file is None:
+        return {}
+    try:
+        with store.open_staged(file.staging_key) as staged:
+            return archive_texts(staged, digest=file.digest)
+    except Refusal as refusal:
+        inside = [(reason, f"{file.name}: {reason.file}" if reason.file else file.name) for reason in refusal.reasons]
+        raise Refusal([replace(reason, file=where) for reason, where in inside]) from None
+
+
+def read(
+    release: Release, texts: dict[Place, bytes], inspected: Iterable[tuple[Package, PackageListing]]
+) -> list[DocsPage]:
+    """The pages of the draft's docs archive, else of the first stored package that has any."""
+    for package, listing in inspected:
+        if texts:
+            break
+        texts = package_texts(package.digest, listing.entries)
+    address = ProviderAddress(release.namespace.name, release.name)
+    return list(rendering.render(texts, address=address, version=release.version))
+
+
+def describe(version: ProviderVersion, file: ReleaseFile | None, pages: list[DocsPage]) -> None:
+    """Write the rows, in the finalising transaction."""
+    if file is not None:
+        DocsArchive.objects.create(
+            version=version,
+            state=DocsState.SHOWN,
+            digest=file.digest,
+            size=file.size,
+            created_by=version.release.created_by,
+        )
+    write(version, pages)
+
+
+def write(version: ProviderVersion, pages: Iterable[DocsPage]) -> None:
+    """Replace the version's pages, in the caller's transaction."""
+    version.docs_pages.all().delete()
+    rows = list(pages)
+    for page in rows:
+        page.version = version
+    DocsPage.objects.bulk_create(rows, batch_size=50)

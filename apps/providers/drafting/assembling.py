@@ -7,7 +7,6 @@ from datetime import datetime
 from django.conf import settings
 
 from apps.blobs import store
-from apps.jobs.claims import Claim, Outage
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.digests import Tally
 from apps.lib.errors import Invalid, Reason
@@ -17,10 +16,9 @@ from apps.lib.packages.sandboxed import PackageListing
 from apps.providers.drafting import drafts, protocols
 from apps.providers.drafting.drafts import Files
 from apps.providers.models import Package, Signing
-from apps.providers.signatures import recomputing, requests
 from apps.releases.models import Release, ReleaseFile, State
 from apps.releases.publishing import staging
-from apps.signing import keys, signer, verifying
+from apps.signing import keys, verifying
 from apps.signing.models import SigningKey
 
 
@@ -48,10 +46,21 @@ def inspect_all(release: Release, files: Files) -> list[tuple[Package, PackageLi
     packages, reasons = [], []
     for file, name in files.packages:
         try:
-            listing = _inspect(release, file, name)
+            with (
+                store.open_staged(file.staging_key) as staged,
+                staging.refusing_only(staged, digest=file.digest, what=file.name),
+            ):
+                listing = sandboxed.inspect(staged, limits(), provider_type=release.name, os=name.os, arch=name.arch)
         except Refusal as refusal:
-            reasons += [_in_file(reason, file.name) for reason in refusal.reasons]
+            # The reason, with the zip's name before that of the member.
+            reasons += [
+                replace(reason, file=f"{file.name}: {reason.file}" if reason.file else file.name)
+                for reason in refusal.reasons
+            ]
             continue
+        if (listing.digest, listing.size) != (file.digest, file.size):
+            # Storage returned other bytes than it received. Each attempt reads them again; five are enough.
+            raise store.Damaged(f"The staged bytes of {file.name} differ from those received.")
         package = Package(
             os=name.os, arch=name.arch, filename=file.name, digest=file.digest, size=file.size, h1=listing.h1
         )
@@ -99,17 +108,6 @@ def settle(release: Release, files: Files, found: Sequence[Package]) -> Settled:
     return Settled(Signing.REGISTRY, ours, sums.canonical({one.filename: one.digest for one in found}), None)
 
 
-def signed(release: Release, settled: Settled, *, claim: Claim) -> Settled:
-    """With the registry's own signature. The packages must be stored. Without a signing worker the job waits."""
-    try:
-        return replace(settled, signature=requests.signature_of(release, key=settled.key, claim=claim))
-    except signer.SignerUnavailable as away:
-        raise Outage(str(away)) from away
-    except recomputing.Refused as refused:
-        reason = _key_ended(settled.key) if refused.why == "key_ended" else _not_signed(refused)
-        raise Refusal([reason]) from None
-
-
 def names_of(release: Release, settled: Settled) -> dict[str, str]:
     """The client-facing names of sums and signature, by digest."""
     return {settled.sums_digest: drafts.sums_name(release), settled.signature_digest: signature_name(release)}
@@ -137,7 +135,7 @@ def require_usable(key: SigningKey, *, now: datetime) -> None:
     """The last check, in the finalising transaction: raises Refusal if the key was ended meanwhile."""
     locked = SigningKey.objects.select_for_update(no_key=True).usable(now)
     if not locked.filter(pk=key.pk).exists():
-        raise Refusal([_key_ended(key)])
+        raise Refusal([key_ended(key)])
 
 
 def limits() -> sandboxed.Limits:
@@ -145,39 +143,13 @@ def limits() -> sandboxed.Limits:
     return replace(sandboxed.limits(packed_bytes=packed, unpacked_bytes=unpacked), entries=settings.ARCHIVE_MAX_ENTRIES)
 
 
-def _key_ended(key: SigningKey) -> Reason:
+def key_ended(key: SigningKey) -> Reason:
     return Reason(
         code="key_ended",
         found=f"that the key {key} expired, was retired or revoked while this was checked",
         expected="a signature by an active key",
         hint="Publish again with an active key of the namespace",
     )
-
-
-def _not_signed(refused: recomputing.Refused) -> Reason:
-    return Reason(
-        code="signing_refused",
-        found=f"that the registry refused to sign: {refused.found}",
-        expected="the packages as they were checked, in storage and in the database",
-        hint="Publish again; if it happens again, ask an operator to read the audit log",
-    )
-
-
-def _inspect(release: Release, file: ReleaseFile, name: sandboxed.PackageName) -> PackageListing:
-    with (
-        store.open_staged(file.staging_key) as staged,
-        staging.refusing_only(staged, digest=file.digest, what=file.name),
-    ):
-        listing = sandboxed.inspect(staged, limits(), provider_type=release.name, os=name.os, arch=name.arch)
-    if (listing.digest, listing.size) != (file.digest, file.size):
-        # Storage returned other bytes than it received. Each attempt reads them again; five are enough.
-        raise store.Damaged(f"The staged bytes of {file.name} differ from those received.")
-    return listing
-
-
-def _in_file(reason: Reason, name: str) -> Reason:
-    """The reason, with the zip's name before that of the member."""
-    return replace(reason, file=f"{name}: {reason.file}" if reason.file else name)
 
 
 def _vouching_key(release: Release, *, data: bytes, signature: bytes, file: str) -> SigningKey:
@@ -200,26 +172,37 @@ def _match(listed: Mapping[str, str], release: Release, files: Files) -> None:
         there[files.manifest.name] = files.manifest.digest
     where = drafts.sums_name(release)
     docs = drafts.docs_name(release)
-    reasons = [_lists_docs(docs, where)] if docs in listed else []
+    reasons = (
+        [
+            Reason(
+                code="sums_lists_docs",
+                found=f"a line for {docs}",
+                expected="lines for packages and the manifest: clients do not verify documentation, which can change",
+                hint="Write and sign the sums without that line",
+                file=where,
+            )
+        ]
+        if docs in listed
+        else []
+    )
     passed_over = {one for one in listed if sandboxed.is_companion(one, type=release.name, version=release.version)}
     missing = listed.keys() - there.keys() - passed_over - {docs}
-    reasons += [_no_file(release, name, where) for name in sorted(missing)]
+    reasons += [
+        Reason(
+            code="sums_file_missing",
+            found=f"a line for {name}, which was not uploaded",
+            expected="a file for every line except SBOMs, source archives and similar files of this version",
+            hint=_send_or_strike(release, name),
+            file=where,
+        )
+        for name in sorted(missing)
+    ]
     reasons += [_no_line(name, where) for name in sorted(there.keys() - listed.keys())]
     for name in sorted(listed.keys() & there.keys()):
         if listed[name] != there[name]:
             reasons.append(_wrong_digest(name, listed[name], there[name], where))
     if reasons:
         raise Refusal(reasons)
-
-
-def _no_file(release: Release, name: str, where: str) -> Reason:
-    return Reason(
-        code="sums_file_missing",
-        found=f"a line for {name}, which was not uploaded",
-        expected="a file for every line except SBOMs, source archives and similar files of this version",
-        hint=_send_or_strike(release, name),
-        file=where,
-    )
 
 
 def _send_or_strike(release: Release, name: str) -> str:
@@ -234,16 +217,6 @@ def _send_or_strike(release: Release, name: str) -> str:
     if name == drafts.manifest_name(release):
         return f"Send {name} too: it is {drafts.GENERAL_MANIFEST} of the repository, renamed; {rewrite}"
     return f"Send {name} too, {rewrite}"
-
-
-def _lists_docs(name: str, where: str) -> Reason:
-    return Reason(
-        code="sums_lists_docs",
-        found=f"a line for {name}",
-        expected="lines for packages and the manifest: clients do not verify documentation, which can change",
-        hint="Write and sign the sums without that line",
-        file=where,
-    )
 
 
 def _no_line(name: str, where: str) -> Reason:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
@@ -13,7 +14,7 @@ from apps.lib.packages import sandboxed as packages
 from apps.lib.packages.sandboxed import PackageName, Role
 from apps.providers.drafting import protocols
 from apps.providers.models import Signing
-from apps.releases.models import Release, ReleaseFile
+from apps.releases.models import Release, ReleaseFile, State
 from apps.signing import keys
 from apps.signing.models import Custody, SigningKey
 
@@ -22,6 +23,10 @@ DOCS_SETTING = "LARDER_PROVIDER_DOCS_MAX_BYTES"
 # Its name in a repository; GoReleaser lists it as …_manifest.json, and does not copy it to the build folder.
 GENERAL_MANIFEST = "terraform-registry-manifest.json"
 DECLARED = "declared_protocols"  # key of Release.notes
+_WHY = {
+    Signing.PUBLISHER: "SHA256SUMS and its signature are here: they are verified, and served unchanged.",
+    Signing.REGISTRY: "The publisher sent no signature: the registry writes SHA256SUMS and signs them.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,14 @@ def missing(release: Release, files: Files) -> list[Reason]:
     """Reasons for which a worker would reject the draft now."""
     lacks = []
     if not files.packages:
-        lacks.append(_no_packages(release))
+        lacks.append(
+            Reason(
+                code="no_packages",
+                found="no package",
+                expected=f"at least one {_stem(release)}_<os>_<arch>.zip",
+                hint="Send the zip of each platform, then submit the draft",
+            )
+        )
     if files.signature and not files.sums:
         lacks.append(sums_missing(release))
     elif files.signing == Signing.REGISTRY and keys.signing_key_of(release.namespace) is None:
@@ -157,15 +169,6 @@ def no_vouching_key(release: Release) -> Reason:
     )
 
 
-def _no_packages(release: Release) -> Reason:
-    return Reason(
-        code="no_packages",
-        found="no package",
-        expected=f"at least one {_stem(release)}_<os>_<arch>.zip",
-        hint="Send the zip of each platform, then submit the draft",
-    )
-
-
 def sums_name(release: Release) -> str:
     return f"{_stem(release)}_SHA256SUMS"
 
@@ -180,3 +183,22 @@ def docs_name(release: Release) -> str:
 
 def _stem(release: Release) -> str:
     return f"terraform-provider-{release.name}_{release.version}"
+
+
+def draft_facts(release: Release) -> dict[str, Any]:
+    """Its files, the recognised platforms, who signs and why, and what is missing while it is a draft."""
+    files = files_of(release)
+    return {
+        "files": list(release.files.order_by("name")),
+        "platforms": [f"{name.os}_{name.arch}" for _, name in files.packages],
+        "protocols": release.notes.get("protocols") or declared_protocols(release),
+        "signing": files.signing,
+        "signing_why": _WHY[files.signing],
+        "missing": missing(release, files) if release.state == State.RECEIVING else [],
+    }
+
+
+def file_document(file: ReleaseFile) -> dict[str, Any]:
+    """For our script."""
+    role = role_of(file.release, file.name)
+    return {"name": file.name, "role": role, "digest": f"sha256:{file.digest}", "size": file.size}

@@ -19,7 +19,17 @@ def cleaned(protocols: Iterable[object], *, file: str = "") -> list[str]:
         registry_manifest.protocols_checked(declared, file=file), key=lambda one: [int(part) for part in one.split(".")]
     )
     if not any(one.partition(".")[0] in SPOKEN for one in ordered):
-        raise Refusal([_unspoken(ordered, file)])
+        raise Refusal(
+            [
+                Reason(
+                    code="protocols_unspoken",
+                    found=", ".join(ordered),
+                    expected="one that clients speak: 5.x or 6.x",
+                    hint="Build the provider for one of them",
+                    file=file,
+                )
+            ]
+        )
     return ordered
 
 
@@ -36,7 +46,16 @@ def agreed(declared: Mapping[str, list[str]]) -> list[str]:
     (first, protocols), *others = given.items()
     for where, other in others:
         if other != protocols:
-            raise Refusal([_differing(first, protocols, where, other)])
+            raise Refusal(
+                [
+                    Reason(
+                        code="protocols_differ",
+                        found=f"{', '.join(protocols)} in {first} and {', '.join(other)} in {where}",
+                        expected="the same protocols in all places",
+                        hint="Open the draft without protocols if a manifest names them, or correct the manifest",
+                    )
+                ]
+            )
     return protocols
 
 
@@ -46,22 +65,3 @@ UNKNOWN = Reason(
     expected='the file …_manifest.json, or {"protocols": ["5.0"]} when you open the draft',
     hint="Which protocols does it speak? SDKv2 is 5.0, the plugin framework 6.0, or as its main.go says",
 )
-
-
-def _unspoken(told: list[str], file: str) -> Reason:
-    return Reason(
-        code="protocols_unspoken",
-        found=", ".join(told),
-        expected="one that clients speak: 5.x or 6.x",
-        hint="Build the provider for one of them",
-        file=file,
-    )
-
-
-def _differing(first: str, protocols: list[str], where: str, other: list[str]) -> Reason:
-    return Reason(
-        code="protocols_differ",
-        found=f"{', '.join(protocols)} in {first} and {', '.join(other)} in {where}",
-        expected="the same protocols in all places",
-        hint="Open the draft without protocols if a manifest names them, or correct the manifest",
-    )

@@ -5,7 +5,7 @@ compares the result with what the checking worker recorded and with the ledger.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from apps.blobs import store
 from apps.jobs.models import WORKING, Job
@@ -49,28 +49,21 @@ def sums_of(release: Release) -> bytes:
     """
     try:
         if release.state == State.SIGNING:
-            return _sums_of_draft(release)
-        if release.state == State.PUBLISHED and _is_resigning(release):
+            # The registry's own sums: one line for each package, and nothing else.
+            files = [file for file, _ in drafts.files_of(release).packages]
+            if any(drafts.role_of(release, file.name) != "package" for file in files):
+                raise Refused("sums")
+            data = sums.canonical(_hash_again(files))
+            if hashlib.sha256(data).hexdigest() != release.digest:
+                raise Refused("sums")
+            _compare_with_ledger(release, data)
+            return data
+        resigning = Job.objects.filter(kind=RESIGN_JOB, target=release.pk, state__in=WORKING)
+        if release.state == State.PUBLISHED and resigning.exists():
             return _sums_of_version(release)
     except (Refusal, Invalid):  # a name or line that no check has let pass
         raise Refused("sums") from None
     raise Refused("state")
-
-
-def _is_resigning(release: Release) -> bool:
-    return Job.objects.filter(kind=RESIGN_JOB, target=release.pk, state__in=WORKING).exists()
-
-
-def _sums_of_draft(release: Release) -> bytes:
-    """The registry's own sums: one line for each package, and nothing else."""
-    files = [file for file, _ in drafts.files_of(release).packages]
-    if any(drafts.role_of(release, file.name) != "package" for file in files):
-        raise Refused("sums")
-    data = sums.canonical(_hash_again(files))
-    if hashlib.sha256(data).hexdigest() != release.digest:
-        raise Refused("sums")
-    _compare_with_ledger(release, data)
-    return data
 
 
 def _sums_of_version(release: Release) -> bytes:
@@ -84,7 +77,12 @@ def _sums_of_version(release: Release) -> bytes:
         raise Refused("blob") from None
     if not hashlib.sha256(data).hexdigest() == version.sums_digest == release.digest:
         raise Refused("sums")
-    _require_lines(release, sums.parse(data), found)
+    # Each package has its line. Other lines are for files that no client installs.
+    listed = sums.parse(data)
+    others = listed.keys() - found.keys() - {drafts.manifest_name(release)}
+    is_known = all(packages.is_companion(one, type=release.name, version=release.version) for one in others)
+    if not is_known or any(listed.get(name) != digest for name, digest in found.items()):
+        raise Refused("sums")
     _compare_with_ledger(release, sums.canonical(found))
     return data
 
@@ -103,14 +101,6 @@ def _hash_again(files: Iterable[ReleaseFile]) -> dict[str, str]:
             raise Refused("blob")
         found[file.name] = file.digest
     return found
-
-
-def _require_lines(release: Release, listed: Mapping[str, str], found: Mapping[str, str]) -> None:
-    """Each package has its line. Other lines are for files that no client installs."""
-    others = listed.keys() - found.keys() - {drafts.manifest_name(release)}
-    is_known = all(packages.is_companion(one, type=release.name, version=release.version) for one in others)
-    if not is_known or any(listed.get(name) != digest for name, digest in found.items()):
-        raise Refused("sums")
 
 
 def _compare_with_ledger(release: Release, canonical: bytes) -> None:

@@ -7,6 +7,7 @@ both check and sign answers its own requests, by the same code.
 
 import hashlib
 import time
+from dataclasses import replace
 from datetime import timedelta
 
 import structlog
@@ -20,8 +21,10 @@ from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
-from apps.lib.errors import Conflict, RegistryError
+from apps.lib.archives.sandboxed import Refusal
+from apps.lib.errors import Conflict, Reason, RegistryError
 from apps.lib.process import metrics
+from apps.providers.drafting.assembling import Settled, key_ended
 from apps.providers.signatures import recomputing
 from apps.providers.signatures.recomputing import Refused
 from apps.releases.models import Kind, Release
@@ -42,6 +45,22 @@ log = structlog.get_logger("larder.signing")
 # At 0 from the start: an alert on the increase of a count does not see the first one of a label that appears with it.
 for why in recomputing.WHY:
     metrics.signing_refusals.labels(why)
+
+
+def signed(release: Release, settled: Settled, *, claim: Claim) -> Settled:
+    """With the registry's own signature. The packages must be stored. Without a signing worker the job waits."""
+    try:
+        return replace(settled, signature=signature_of(release, key=settled.key, claim=claim))
+    except signer.SignerUnavailable as away:
+        raise Outage(str(away)) from away
+    except Refused as refused:
+        reason = Reason(
+            code="signing_refused",
+            found=f"that the registry refused to sign: {refused.found}",
+            expected="the packages as they were checked, in storage and in the database",
+            hint="Publish again; if it happens again, ask an operator to read the audit log",
+        )
+        raise Refusal([key_ended(settled.key) if refused.why == "key_ended" else reason]) from None
 
 
 def signature_of(release: Release, *, key: SigningKey, claim: Claim) -> bytes:
@@ -129,7 +148,10 @@ def _answer(asked: SignatureRequest, claim: Claim) -> None:
     release = rows.filter(pk=asked.release_id).first() if asked.release_id is not None else None
     try:
         data = _sums_to_sign(asked, release)
-        signature = _sign(asked.key, data)
+        try:
+            signature = signer.sign(key=asked.key, data=data)
+        except Conflict:
+            raise Refused("key_ended") from None
     except Refused as refused:
         _record_refusal(asked, release, refused, claim)
         raise
@@ -162,13 +184,6 @@ def _sums_to_sign(asked: SignatureRequest, release: Release | None) -> bytes:
     if not keys.namespace_keys(release.namespace).usable(timezone.now()).filter(pk=key.pk).exists():
         raise Refused("key_ended")
     return recomputing.sums_of(release)
-
-
-def _sign(key: SigningKey, data: bytes) -> bytes:
-    try:
-        return signer.sign(key=key, data=data)
-    except Conflict:
-        raise Refused("key_ended") from None
 
 
 def _record_refusal(asked: SignatureRequest, release: Release | None, refused: Refused, claim: Claim) -> None:

@@ -28,10 +28,9 @@ from apps.lib.errors import Conflict
 from apps.providers import lifecycle
 from apps.providers.drafting import assembling
 from apps.providers.models import FormerSignature, ProviderVersion, Signing
-from apps.providers.signatures import recomputing
+from apps.providers.signatures import recomputing, requests
 from apps.releases.lifecycle import purging, release_blobs
 from apps.releases.models import Release, State
-from apps.releases.tombstones import sentence_of
 from apps.signing import keys, verifying
 from apps.signing.models import SigningKey
 from apps.signing.models import State as KeyState
@@ -47,7 +46,23 @@ log = structlog.get_logger("larder.providers")
 def resign(*, viewer: Viewer, address: ProviderAddress, version: str) -> Release:
     """Queue a signing, as only workers open private keys. For owners. Raises Conflict if it is impossible."""
     row = _signed_version(viewer, address, version)
-    release, key = row.release, _key_for(row)
+    namespace = row.release.namespace
+    if _is_vouched_for(row):
+        raise Conflict(
+            f"{row} is signed by its publisher, with the key {row.key}, which is in use.",
+            hint="Send a signature by another of the publisher's keys, or retire or revoke this key first.",
+        )
+    newest = keys.signing_key_of(namespace)
+    if newest is None:
+        raise Conflict(
+            f"{namespace} has no active key in this registry.", hint="Generate one on its signing keys page."
+        )
+    if newest.pk == row.key_id:
+        raise Conflict(
+            f"{row} is already signed with {newest}, the newest active key of {namespace} in this registry.",
+            hint="Generate another key first, on the namespace's signing keys page.",
+        )
+    release, key = row.release, newest
     try:
         with transaction.atomic():
             queue.enqueue(JOB, target=release.pk, created_by_id=viewer.user_id)
@@ -123,25 +138,20 @@ def run(claim: Claim) -> None:
         return
     settled = assembling.Settled(Signing.REGISTRY, key, _sums_of(version), None)
     try:
-        settled = assembling.signed(version.release, settled, claim=claim)
+        settled = requests.signed(version.release, settled, claim=claim)
     except Refusal as refusal:
         codes = [reason.code for reason in refusal.reasons]
         log.error("resign_refused", release=str(version.release), reasons=codes)  # noqa: TRY400  # the audit says why
         return
-    _replace(claim, version, settled)
-
-
-def _replace(claim: Claim, version: ProviderVersion, settled: assembling.Settled) -> None:
-    """Record, store, then serve: after the commit, documents name the new signature."""
-    release, digest, signature = version.release, settled.signature_digest, settled.signature
-    assert signature is not None  # noqa: S101  # assembling.signed has made and verified it
-    release_blobs.record_blobs(release, assembling.names_of(release, settled), claim=claim)
-    assembling.store_small(f"resign-{claim.job_id}-{claim.fence}.sig", signature)
+    # Record, store, then serve: after the commit, documents name the new signature.
+    assert settled.signature is not None  # noqa: S101  # requests.signed has made and verified it
+    release_blobs.record_blobs(version.release, assembling.names_of(version.release, settled), claim=claim)
+    assembling.store_small(f"resign-{claim.job_id}-{claim.fence}.sig", settled.signature)
     with transaction.atomic():
         claim.guard()
         is_replaced = _serve(version, settled, actor=None)
     if not is_replaced:  # purged meanwhile, and the purge may have run before these bytes were stored
-        purging.remove(release, digest, claim)
+        purging.remove(version.release, settled.signature_digest, claim)
 
 
 def _serve(version: ProviderVersion, settled: assembling.Settled, *, actor: Viewer | None) -> bool:
@@ -176,7 +186,7 @@ def _signed_version(viewer: Viewer, address: ProviderAddress, version: str) -> P
     """Asks the gate: for owners. Raises Conflict for a tombstone."""
     release = lifecycle.release_of(viewer, address, version, need=Role.OWNER, permission=PERMISSION)
     if release.state == State.PURGED:
-        raise Conflict(sentence_of(release), hint="Nothing is left to sign.")
+        raise Conflict(release.removal, hint="Nothing is left to sign.")
     return ProviderVersion.objects.select_related("key", "release__namespace").get(release=release)
 
 
@@ -191,26 +201,6 @@ def _is_vouched_for(version: ProviderVersion) -> bool:
     """The publisher's key is good: the registry's signature must not replace a better proof."""
     is_good = version.key.state == KeyState.ACTIVE and not version.key.is_expired
     return version.signing == Signing.PUBLISHER and is_good
-
-
-def _key_for(version: ProviderVersion) -> SigningKey:
-    namespace = version.release.namespace
-    if _is_vouched_for(version):
-        raise Conflict(
-            f"{version} is signed by its publisher, with the key {version.key}, which is in use.",
-            hint="Send a signature by another of the publisher's keys, or retire or revoke this key first.",
-        )
-    newest = keys.signing_key_of(namespace)
-    if newest is None:
-        raise Conflict(
-            f"{namespace} has no active key in this registry.", hint="Generate one on its signing keys page."
-        )
-    if newest.pk == version.key_id:
-        raise Conflict(
-            f"{version} is already signed with {newest}, the newest active key of {namespace} in this registry.",
-            hint="Generate another key first, on the namespace's signing keys page.",
-        )
-    return newest
 
 
 def _record(kind: Event, release: Release, actor: Viewer | None, **detail: object) -> None:

@@ -1,13 +1,12 @@
 """Two versions of a module or provider side by side: what changed, how severe it is, and whether the number says so.
 
 Each kind finds its own changes (`modules.comparing`, `providers.comparing`). The pages, the API and the text for a
-changelog all show `Comparison.document`.
+changelog all show a `Comparison`.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
 
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress
@@ -71,18 +70,6 @@ class Comparison:
     def is_said(self) -> bool:
         """Whether the number tells of the change, if something breaks."""
         return self.severity != Severity.BREAKING or says_breaking(self.before.version, self.after.version)
-
-    def document(self) -> dict[str, Any]:
-        return {
-            **asdict(self.address),
-            "from": self.before.version,
-            "to": self.after.version,
-            "severity": str(self.severity),
-            "step": self.step or None,
-            "is_said": self.is_said,
-            "changes": [{**one.as_dict(), "sentence": self.sentences[one.rule]} for one in self.changes],
-            "markdown": self.markdown(),
-        }
 
     def markdown(self) -> str:
         """To paste into a changelog."""

@@ -1,26 +1,46 @@
 """Descriptions of a module or provider across its versions: lines of plain text and the URL of its repository."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.db import transaction
 from django.db.models import Model
 
+from apps.accounts.access.gate import Viewer
+from apps.audit.kinds import Kind as Event
+from apps.audit.recorder import record
+from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 
 MAX_CHARACTERS = 300
 _EXAMPLE = "Use the address that opens the repository in a browser: https://git.example.com/team/code"
 
 
-def save_changes(row: Model, wanted: Mapping[str, str | None]) -> dict[str, list[Any]]:
-    """Save changed fields to the row (None leaves one as it is); return `{field: [before, after]}`."""
+@transaction.atomic
+def save_changes(
+    parent: Model,
+    wanted: Mapping[str, str | None],
+    *,
+    actor: Viewer,
+    kind: Event,
+    address: ModuleAddress | ProviderAddress,
+    refresh: Callable[[Any], None],
+) -> None:
+    """Save changed fields of a module or provider (None leaves one as it is), with its search entry and audit row."""
+    rows = type(parent)._default_manager  # noqa: SLF001  # Django's public name for it
+    row = rows.select_for_update(no_key=True).get(pk=parent.pk)
     given = {field: value for field, value in wanted.items() if value is not None}
     changes = {field: [getattr(row, field), value] for field, value in given.items() if value != getattr(row, field)}
-    for field in changes:
-        setattr(row, field, given[field])
-    if changes:
-        type(row)._default_manager.filter(pk=row.pk).update(**{field: given[field] for field in changes})  # noqa: SLF001  # Django's public name for it
-    return changes
+    if not changes:
+        return
+    rows.filter(pk=row.pk).update(**{field: given[field] for field in changes})
+    for field, value in given.items():
+        setattr(row, field, value)
+    for field in wanted:
+        setattr(parent, field, getattr(row, field))
+    refresh(row)
+    record(kind, actor_id=actor.user_id, token_id=actor.token_id, subject=str(address), changes=changes)
 
 
 def checked_url(text: str) -> str:

@@ -114,7 +114,21 @@ def everything(viewer: Viewer, query: str, *, only: str = "", limit: int = SHOWN
             right = words_of(" ".join(corrections.get(word, word) for word in words))
             hits, is_complete, _ = _search(places, right)
             words, corrections = (right, corrections) if hits else (words, {})
-    return Answer(tuple(words), corrections, _grouped(hits, only, limit), is_complete)
+    # The groups that have hits, in the order of GROUPS, the best of each with their documents.
+    kinds = [kind for kind in GROUPS if not only or kind == only]
+    by_kind: dict[str, list[Hit]] = {kind: [] for kind in kinds}
+    for hit in hits:
+        if hit.group in by_kind:
+            by_kind[hit.group].append(hit)
+    best = {kind: sorted(found, key=lambda hit: hit.rank)[:limit] for kind, found in by_kind.items()}
+    keys = {hit.doc_id for found in best.values() for hit in found if hit.doc_id}
+    docs = SearchDoc.objects.select_related("namespace").in_bulk(keys) if keys else {}
+    groups = [
+        Group(kind, [_with_doc(hit, docs) for hit in found], len(by_kind[kind]))
+        for kind, found in best.items()
+        if found
+    ]
+    return Answer(tuple(words), corrections, groups, is_complete)
 
 
 class _Places:
@@ -242,7 +256,7 @@ def _matches(keys: list[int], words: list[str]) -> tuple[dict[str, list[Match]],
     is_complete = bool(found) and (not rest or len(docs) <= MAX_DOCS)
     if rest and docs:
         docs = {doc.pk: doc for doc in _best(docs.values(), words, named)}
-        rows = _rows(words_in(Q(doc__in=Keys(docs)), rest))
+        rows = _read(words_in(Q(doc__in=Keys(docs)), rest).values_list(*_COLUMNS))
         ways = {word: tuple(spellings(word)) for word in rest}
         found |= {word: [row for row in rows if row.term.startswith(ways[word])] for word in rest}
     return found, docs, is_complete, unused
@@ -272,10 +286,6 @@ def _few_rows(rows: QuerySet[SearchWord]) -> list[Match] | None:
     return _read(found) if len(found) <= MAX_ROWS else None
 
 
-def _rows(rows: QuerySet[SearchWord]) -> list[Match]:
-    return _read(rows.values_list(*_COLUMNS))
-
-
 def _read(rows: Iterable[tuple[Any, ...]]) -> list[Match]:
     """A row that a migration made has no name of its own; the next publish adds it."""
     found = []
@@ -290,23 +300,6 @@ def _docs(numbers: Collection[int]) -> dict[int, _Doc]:
         return {}
     rows = SearchDoc.objects.filter(pk__in=Keys(numbers), is_listed=True)
     return {row[0]: _Doc(*row) for row in rows.values_list(*_Doc._fields)}
-
-
-def _grouped(hits: list[Hit], only: str, limit: int) -> list[Group]:
-    """The groups that have hits, in the order of GROUPS, the best of each with their documents."""
-    kinds = [kind for kind in GROUPS if not only or kind == only]
-    by_kind: dict[str, list[Hit]] = {kind: [] for kind in kinds}
-    for hit in hits:
-        if hit.group in by_kind:
-            by_kind[hit.group].append(hit)
-    best = {kind: sorted(found, key=lambda hit: hit.rank)[:limit] for kind, found in by_kind.items()}
-    keys = {hit.doc_id for found in best.values() for hit in found if hit.doc_id}
-    docs = SearchDoc.objects.select_related("namespace").in_bulk(keys) if keys else {}
-    return [
-        Group(kind, [_with_doc(hit, docs) for hit in found], len(by_kind[kind]))
-        for kind, found in best.items()
-        if found
-    ]
 
 
 def _with_doc(hit: Hit, docs: Mapping[int, SearchDoc]) -> Hit:

@@ -1,12 +1,16 @@
-"""Write the search index: one document per module or provider, its words, what is declared in it, and its filters."""
+"""Write the search index: one document per module or provider, its words, what is declared in it, and its filters.
 
-from collections.abc import Iterable, Iterator, Mapping
+Documents that a defect or an older Larder left outdated are rebuilt. registry_site/wiring.py names the refreshers.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import F, Q, QuerySet, Sum
 
 from apps.accounts.models import Namespace
 from apps.lib import versions
@@ -31,6 +35,9 @@ DECLARED = (SUBMODULE, RESOURCE, DATA_SOURCE, INPUT, OUTPUT)
 MAX_TERMS = 6_000
 MAX_README_WORDS = 300
 BATCH_SIZE = 500
+Refresh = Callable[[Release], None]
+refreshers: dict[str, Refresh] = {}
+DOCS_BATCH_SIZE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,12 @@ def put(*, release: Release, entry: Entry, is_listed: bool) -> SearchDoc:
         SearchDoc.objects.filter(pk=doc.pk).update(downloads=fetched or 0)
     index_words(doc, entry)
     facets = {(facet, value[:200]) for facet, values in entry.facets.items() for value in values if value}
-    _replace_facets(doc, facets)
+    there = {(row.facet, row.value): row.pk for row in SearchFacet.objects.filter(doc=doc)}
+    SearchFacet.objects.filter(pk__in=[key for pair, key in there.items() if pair not in facets]).delete()
+    fresh = sorted(facets - there.keys())
+    SearchFacet.objects.bulk_create(
+        [SearchFacet(doc=doc, facet=facet, value=value) for facet, value in fresh], ignore_conflicts=True
+    )
     return doc
 
 
@@ -102,7 +114,7 @@ def _words(entry: Entry) -> Iterator[tuple[Key, str]]:
     terms: set[bytes] = set()
     for text, item in _candidates(entry):
         term = text.encode()
-        key = (term, item.place, _clean(item.name))
+        key = (term, item.place, item.name.replace("\0", "")[:200])
         if key in seen or (term in terms and item.place not in DECLARED):
             continue
         seen.add(key)
@@ -121,10 +133,6 @@ def _candidates(entry: Entry) -> Iterator[tuple[str, Item]]:
     yield from ((term, item) for found, item in declared for term in found[1:])
     prose = islice(dict.fromkeys(prose_words(entry.readme)), MAX_README_WORDS)
     yield from ((word, Item(README, "")) for word in prose)
-
-
-def _clean(name: str) -> str:
-    return name.replace("\0", "")[:200]
 
 
 def index_words(doc: SearchDoc, entry: Entry) -> None:
@@ -153,23 +161,46 @@ def index_words(doc: SearchDoc, entry: Entry) -> None:
         batch_size=BATCH_SIZE,
     )
     spelled = {word for (term, place, _), _ in fresh if place != README for word in simple_words(term.decode())}
-    _add_grams(doc.namespace_id, spelled)
-
-
-def _add_grams(namespace_id: int, words: Iterable[str]) -> None:
-    """In one order for everybody, so that two publishes of the same words do not wait for each other in a circle."""
-    pairs = sorted((gram.encode(), word.encode()) for word in words if len(word) >= ONE_EDIT for gram in grams(word))
+    # In one order for everybody, so that two publishes of the same words do not wait for each other in a circle.
+    pairs = sorted((gram.encode(), word.encode()) for word in spelled if len(word) >= ONE_EDIT for gram in grams(word))
     SearchGram.objects.bulk_create(
-        [SearchGram(namespace_id=namespace_id, gram=gram, word=word) for gram, word in pairs],
+        [SearchGram(namespace_id=doc.namespace_id, gram=gram, word=word) for gram, word in pairs],
         ignore_conflicts=True,
         batch_size=BATCH_SIZE,
     )
 
 
-def _replace_facets(doc: SearchDoc, wanted: set[tuple[str, str]]) -> None:
-    there = {(row.facet, row.value): row.pk for row in SearchFacet.objects.filter(doc=doc)}
-    SearchFacet.objects.filter(pk__in=[key for pair, key in there.items() if pair not in wanted]).delete()
-    fresh = sorted(wanted - there.keys())
-    SearchFacet.objects.bulk_create(
-        [SearchFacet(doc=doc, facet=facet, value=value) for facet, value in fresh], ignore_conflicts=True
-    )
+@transaction.atomic
+def rebuild(doc: SearchDoc) -> None:
+    """Rebuild the document, or drop it if its subject is gone."""
+    try:
+        refreshers[doc.kind](doc.release)
+    except ObjectDoesNotExist:
+        drop(kind=doc.kind, namespace=doc.namespace, name=doc.name)
+
+
+def outdated() -> QuerySet[SearchDoc]:
+    """Documents whose words an older Larder wrote."""
+    return SearchDoc.objects.filter(Q(indexed_release=None) | ~Q(indexed_release=F("release")))
+
+
+def rebuild_outdated() -> int:
+    """Rebuild one batch of them; return how many."""
+    docs = outdated().order_by("pk").select_related("namespace", "release__namespace")
+    count = 0
+    for doc in docs[:DOCS_BATCH_SIZE]:
+        rebuild(doc)
+        count += 1
+    return count
+
+
+def rebuild_all_outdated() -> int:
+    return sum(iter(rebuild_outdated, 0))
+
+
+def rebuild_all() -> int:
+    """Rebuild every document, and drop the spellings of words that nothing has any more."""
+    SearchGram.objects.all().delete()
+    SearchWord.objects.all().delete()
+    SearchDoc.objects.update(indexed_release=None)
+    return rebuild_all_outdated()

@@ -1,9 +1,12 @@
-"""Read releases of both kinds, in any state."""
+"""Read releases of both kinds, in any state: one, a person's own, and all of a namespace in groups by state."""
 
 import uuid
+from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Value, When
+from django.utils import timezone
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
@@ -11,8 +14,16 @@ from apps.accounts.models import Namespace, Role
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
-from apps.releases import tombstones
-from apps.releases.models import Release
+from apps.releases.models import Release, ReleaseQuerySet, State
+
+HELD, RUNNING, REFUSED, PUBLISHED = "held", "running", "refused", "published"
+REFUSED_LATELY = timedelta(days=14)
+GROUPS: Mapping[str, tuple[State, ...]] = {
+    HELD: (State.HELD,),
+    RUNNING: (State.RECEIVING, State.RECEIVED, State.CHECKING, State.SIGNING),
+    REFUSED: (State.REJECTED, State.FAILED),
+    PUBLISHED: (State.PUBLISHED, State.PURGED),
+}
 
 
 def release_for(viewer: Viewer, public_id: uuid.UUID) -> Release:
@@ -48,7 +59,7 @@ def no_version(address: ModuleAddress | ProviderAddress, version: str, coordinat
     """If the version was removed, the error says when and why. Asks no gate: the caller must have done so."""
     tombstone = Release.objects.removed().filter(coordinate).select_related("namespace").first()
     if tombstone is not None:
-        return NotFound(tombstones.sentence_of(tombstone), hint="The versions page lists all versions.")
+        return NotFound(tombstone.removal, hint="The versions page lists all versions.")
     return NotFound(f"There is no version {version} of {address}.")
 
 
@@ -56,3 +67,51 @@ def require_published(parent: Any) -> None:
     """A module or provider of which nothing can be read is not there. Raises NotFound."""
     if not parent.versions.published().exists():
         raise NotFound(f"{parent.address} has no published version.")
+
+
+def releases_of(viewer: Viewer, group: str = "") -> ReleaseQuerySet:
+    """Return the releases that the viewer started and may still open: held first, then running, then the newest."""
+    rows = _own(viewer)
+    if group:
+        rows = rows.filter(state__in=GROUPS[group])
+    urgency = Case(
+        When(state=State.HELD, then=Value(0)), When(state__in=GROUPS[RUNNING], then=Value(1)), default=Value(2)
+    )
+    return rows.select_related("namespace").order_by(urgency, "-created_at", "-pk")
+
+
+def releases_in(namespace: Namespace, group: str = "") -> ReleaseQuerySet:
+    """Return the releases of a namespace that the viewer may publish in, the newest first. The caller asks the gate."""
+    rows = Release.objects.filter(namespace=namespace)
+    if group:
+        rows = rows.filter(state__in=GROUPS[group])
+    return rows.select_related("namespace", "created_by").order_by("-created_at", "-pk")
+
+
+def waiting(viewer: Viewer) -> ReleaseQuerySet:
+    """Return the viewer's open releases and those that were refused lately, unless the number was tried again."""
+    again = Release.objects.filter(
+        kind=OuterRef("kind"),
+        namespace=OuterRef("namespace"),
+        name=OuterRef("name"),
+        sort_key=OuterRef("sort_key"),
+        pk__gt=OuterRef("pk"),
+    )
+    lately = Q(state__in=GROUPS[REFUSED], created_at__gte=timezone.now() - REFUSED_LATELY) & ~Exists(again)
+    return releases_of(viewer).filter(Q(state__in=[*GROUPS[HELD], *GROUPS[RUNNING]]) | lately)
+
+
+def counts(viewer: Viewer) -> dict[str, int]:
+    """Count the releases of each group in one query."""
+    columns: dict[str, Any] = {name: Count("pk", filter=Q(state__in=states)) for name, states in GROUPS.items()}
+    return _own(viewer).aggregate(**columns)
+
+
+def count_waiting(viewer: Viewer) -> int:
+    """Count the releases that wait for the viewer's answer."""
+    return _own(viewer).filter(state=State.HELD).count() if viewer.is_identified else 0
+
+
+def _own(viewer: Viewer) -> ReleaseQuerySet:
+    namespaces: QuerySet[Any] = gate.namespaces_with_role(viewer, Role.PUBLISHER)
+    return Release.objects.filter(created_by=viewer.user, namespace__in=namespaces)

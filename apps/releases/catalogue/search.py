@@ -89,7 +89,16 @@ def search(
         return rows.order_by("-downloads", *by_name)
     if sort == RELEVANCE and words:
         weight = [] if all(keys_of(seen).is_frequent(word) for word in words) else [_weight(words).desc()]
-        return rows.order_by(_closeness(words), *weight, "-downloads", *by_name)
+        # Rank 0 for the exact name, 1 for the beginning of a name, 2 for everything else.
+        names = [spelling for word in words for spelling in spellings(word)]
+        exact = reduce(or_, (Q(name=name) | Q(name__startswith=f"{name}/") for name in names))
+        beginning = reduce(or_, (Q(name__startswith=name) for name in names))
+        return rows.order_by(
+            Case(When(exact, then=0), When(beginning, then=1), default=2, output_field=IntegerField()),
+            *weight,
+            "-downloads",
+            *by_name,
+        )
     return rows.order_by(*by_name)
 
 
@@ -116,9 +125,16 @@ def facet_counts(
         others = {name: value for name, value in chosen.items() if name != facet}
         rows = _matching(kind, seen, words, others, include_unlisted=include_unlisted)
         if facet == "namespace":
-            found[facet] = _of_namespaces(rows, chosen.get(facet, ""))
+            grouped = rows.order_by().values("namespace__name").annotate(n=Count("pk"))
+            found[facet] = _most_frequent(grouped.values_list("namespace__name", "n"), chosen.get(facet, ""))
         else:  # those without a filter of their own count the same rows, in one query
-            found |= _of_facets(rows, unchosen if facet in unchosen else [facet], chosen)
+            together = unchosen if facet in unchosen else [facet]
+            counted = SearchFacet.objects.filter(facet__in=together, doc__in=rows.values("pk"))
+            values = counted.order_by().values("facet", "value").annotate(n=Count("pk"))
+            counts: dict[str, list[tuple[str, int]]] = {name: [] for name in together}
+            for name, value, count in values.values_list("facet", "value", "n"):
+                counts[name].append((value, count))
+            found |= {name: _most_frequent(pairs, chosen.get(name, "")) for name, pairs in counts.items()}
     return found
 
 
@@ -285,36 +301,10 @@ def _matching(
     return rows
 
 
-def _closeness(words: list[str]) -> Case:
-    """Rank 0 for the exact name, 1 for the beginning of a name, 2 for everything else."""
-    names = [spelling for word in words for spelling in spellings(word)]
-    exact = reduce(or_, (Q(name=name) | Q(name__startswith=f"{name}/") for name in names))
-    beginning = reduce(or_, (Q(name__startswith=name) for name in names))
-    return Case(When(exact, then=0), When(beginning, then=1), default=2, output_field=IntegerField())
-
-
 def _weight(words: list[str]) -> Expression:
-    heaviest = (Coalesce(Subquery(_heaviest(word)), 0) for word in words)
+    rows = (words_in(Q(doc=OuterRef("pk")), [word]).order_by().values("doc") for word in words)
+    heaviest = (Coalesce(Subquery(row.annotate(heaviest=Max("place")).values("heaviest")), 0) for row in rows)
     return ExpressionWrapper(reduce(add, heaviest), output_field=IntegerField())
-
-
-def _heaviest(word: str) -> QuerySet[SearchWord, Any]:
-    rows = words_in(Q(doc=OuterRef("pk")), [word])
-    return rows.order_by().values("doc").annotate(heaviest=Max("place")).values("heaviest")
-
-
-def _of_namespaces(rows: QuerySet[SearchDoc], chosen: str) -> list[FacetValue]:
-    grouped = rows.order_by().values("namespace__name").annotate(n=Count("pk"))
-    return _most_frequent(grouped.values_list("namespace__name", "n"), chosen)
-
-
-def _of_facets(rows: QuerySet[SearchDoc], facets: list[str], chosen: Mapping[str, str]) -> dict[str, list[FacetValue]]:
-    counted = SearchFacet.objects.filter(facet__in=facets, doc__in=rows.values("pk"))
-    grouped = counted.order_by().values("facet", "value").annotate(n=Count("pk"))
-    counts: dict[str, list[tuple[str, int]]] = {facet: [] for facet in facets}
-    for facet, value, count in grouped.values_list("facet", "value", "n"):
-        counts[facet].append((value, count))
-    return {facet: _most_frequent(values, chosen.get(facet, "")) for facet, values in counts.items()}
 
 
 def _most_frequent(counts: Iterable[tuple[str, int]], chosen: str) -> list[FacetValue]:

@@ -23,28 +23,19 @@ def corrected(
     `names` are words that are in use beside the index, `unused` those that are known not to be in it.
     """
     with indexes_in_memory():
-        return _corrected(words, namespaces, names, unused)
-
-
-def _corrected(
-    words: Iterable[str], namespaces: Collection[int], names: Collection[str], unused: Collection[str]
-) -> dict[str, str] | None:
-    found: dict[str, str] = {}
-    for word in words:
-        if _is_used(word, namespaces, names, unused):
-            continue
-        parts = [_nearest_used(part, word, namespaces, names) for part in simple_words(word)]
-        if not parts or not all(parts) or len(found) == MAX_CORRECTED:
-            return None
-        found[word] = " ".join(part for part in parts if part)
-    return found
-
-
-def _nearest_used(part: str, word: str, namespaces: Collection[int], names: Collection[str]) -> str | None:
-    """`word`, of which it is a part, is not in use itself."""
-    if part != word and _is_used(part, namespaces, names):
-        return part
-    return _nearest(part, namespaces, names)
+        found: dict[str, str] = {}
+        for word in words:
+            if _is_used(word, namespaces, names, unused):
+                continue
+            # The word itself is not in use; a part of it may be.
+            parts = [
+                part if part != word and _is_used(part, namespaces, names) else _nearest(part, namespaces, names)
+                for part in simple_words(word)
+            ]
+            if not parts or not all(parts) or len(found) == MAX_CORRECTED:
+                return None
+            found[word] = " ".join(part for part in parts if part)
+        return found
 
 
 def _is_used(word: str, namespaces: Collection[int], names: Collection[str], unused: Collection[str] = ()) -> bool:

@@ -12,10 +12,10 @@ from apps.accounts.access.gate import NOBODY, Viewer
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict
-from apps.releases.catalogue import rebuilding
+from apps.releases.catalogue import indexing
 from apps.releases.cleanup import planning
 from apps.releases.cleanup.planning import Plan, Verdict
-from apps.releases.cleanup_rows import SETTLES_AFTER, CleanupAction, CleanupRule
+from apps.releases.cleanup.rows import SETTLES_AFTER, CleanupAction, CleanupRule
 from apps.releases.lifecycle import verbs
 from apps.releases.models import Lifecycle, Release
 
@@ -91,18 +91,13 @@ def _act(rule: CleanupRule, verdict: Verdict, actor: Viewer) -> str:
     act = verbs.yank if rule.action == CleanupAction.YANK else verbs.deprecate
     act(release=release, actor=actor, reason=f"Cleanup rule: {verdict.why}.", by_rule=True)
     # It locks the module or provider, so that two who take away its versions see each other's.
-    rebuilding.refreshers[release.kind](release)
-    _require_another(release, rule.action)
-    return str(release)
-
-
-def _require_another(release: Release, action: str) -> None:
-    """Raises Conflict, which takes the act back, if this was the last version to use."""
+    indexing.refreshers[release.kind](release)
     same = Release.objects.listed().filter(kind=release.kind, namespace=release.namespace, name=release.name)
-    if action == CleanupAction.DEPRECATE:
+    if rule.action == CleanupAction.DEPRECATE:
         same = same.filter(lifecycle=Lifecycle.MAINTAINED)
-    if not same.exists():
+    if not same.exists():  # the transaction takes the act back
         raise Conflict(f"{release} is the last version to use.")
+    return str(release)
 
 
 @transaction.atomic

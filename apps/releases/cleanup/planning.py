@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.db.models import Max
 from django.utils import timezone
 
-from apps.releases.cleanup_rows import CleanupAction, CleanupRule
+from apps.releases.cleanup.rows import CleanupAction, CleanupRule
 from apps.releases.models import DownloadCount, Lifecycle, Release
 
 
@@ -82,19 +82,15 @@ def _verdicts(rule: CleanupRule, rows: Sequence[Row], fetched: dict[int, date], 
     """Those of one module or provider, whose rows come newest first."""
     listed = [row for row in rows if row.lifecycle != Lifecycle.YANKED]
     newest = {row.pk for row in listed[: rule.keep_newest]}
-    last = usable_first(listed)
+    # The version that people should get: maintained rather than deprecated, stable, newest. It never goes.
+    # min() keeps the first of equals, which is the newest.
+    last = min(listed, key=lambda row: (row.lifecycle != Lifecycle.MAINTAINED, row.is_prerelease), default=None)
     for row in rows:
         kept = _protection(rule, row, newest, fetched) or ("people get this version by default" if row is last else "")
         if kept:
             yield Verdict(row, goes=False, why=kept)
         else:
             yield _by_age(rule, row, now)
-
-
-def usable_first(listed: Sequence[Row]) -> Row | None:
-    """The version that people should get: maintained rather than deprecated, stable, newest. It never goes."""
-    # min() keeps the first of equals, which is the newest.
-    return min(listed, key=lambda row: (row.lifecycle != Lifecycle.MAINTAINED, row.is_prerelease), default=None)
 
 
 def _protection(rule: CleanupRule, row: Row, newest: set[int], fetched: dict[int, date]) -> str:

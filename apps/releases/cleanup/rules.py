@@ -11,7 +11,7 @@ from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Invalid
-from apps.releases.cleanup_rows import MAX_DAYS, MAX_KEPT, CleanupAction, CleanupRule
+from apps.releases.cleanup.rows import MAX_DAYS, MAX_KEPT, CleanupAction, CleanupRule
 from apps.releases.lifecycle.actions import YANK
 
 FIELDS = ("enabled", "action", "prerelease_days", "stable_days", "keep_newest", "fetched_days")

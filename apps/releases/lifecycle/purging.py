@@ -22,7 +22,6 @@ from apps.releases.lifecycle import release_blobs
 from apps.releases.lifecycle.verbs import checked_reason
 from apps.releases.models import WORKING, Release, ReleaseQuerySet, State
 from apps.releases.publishing.transitions import move
-from apps.releases.tombstones import sentence_of
 
 JOB = "purge-blob"
 
@@ -38,7 +37,7 @@ def purge(*, release: Release, actor: Viewer, reason: str) -> None:
     """
     reason = checked_reason(reason)
     if release.state == State.PURGED:
-        raise Conflict(sentence_of(release), hint="Nothing is left to purge.")
+        raise Conflict(release.removal, hint="Nothing is left to purge.")
     changes = {"lifecycle_reason": reason, "lifecycle_at": timezone.now(), "lifecycle_by": actor.user}
     move(release, State.PUBLISHED, to=State.PURGED, lifecycle_replacement="", **changes)
     record(

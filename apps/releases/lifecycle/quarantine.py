@@ -49,18 +49,21 @@ def refuse_quarantined(files: Mapping[str, str]) -> None:
     rows = Release.objects.filter(quarantined_at__isnull=False, digest__in=files).values_list("digest")
     parts = ReleaseBlob.objects.filter(release__quarantined_at__isnull=False, digest__in=files).values_list("digest")
     found = {digest for (digest,) in rows.union(parts)}
+    hint = "Build it again without the fault, or ask the operators of this registry to lift the quarantine"
     if found:
-        raise Refusal([_in_quarantine(digest, files[digest]) for digest in files if digest in found])
-
-
-def _in_quarantine(digest: str, name: str) -> Reason:
-    return Reason(
-        code="quarantined",
-        found=f"bytes that are in quarantine here (sha256:{digest})",
-        expected="bytes that are not in quarantine",
-        hint="Build it again without the fault, or ask the operators of this registry to lift the quarantine",
-        file=name,
-    )
+        raise Refusal(
+            [
+                Reason(
+                    code="quarantined",
+                    found=f"bytes that are in quarantine here (sha256:{digest})",
+                    expected="bytes that are not in quarantine",
+                    hint=hint,
+                    file=name,
+                )
+                for digest, name in files.items()
+                if digest in found
+            ]
+        )
 
 
 blocked = Blocked()

@@ -1,6 +1,6 @@
 """Read the stored bytes of a release again and compare them with what was published."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
@@ -67,15 +67,6 @@ def run(claim: Claim, further: Callable[[Release], Iterable[Finding]] = lambda _
         return
     findings = findings_of(release)
     findings += further(release)
-    _record(release, findings, claim)
-
-
-def findings_of(release: Release) -> list[Finding]:
-    """Read every blob of the release again."""
-    return [_read(name, digest) for digest, name in release_blobs.blobs_of(release).items()]
-
-
-def _record(release: Release, findings: Sequence[Finding], claim: Claim) -> None:
     outcome = max((one.outcome for one in findings), key=list(Outcome).index)
     unsound = [asdict(one) for one in findings if one.outcome != Outcome.SOUND]
     with transaction.atomic():
@@ -96,8 +87,14 @@ def _record(release: Release, findings: Sequence[Finding], claim: Claim) -> None
     say("bytes_verified", release=str(release), outcome=outcome.value, findings=unsound)
 
 
-def _read(name: str, digest: str) -> Finding:
-    found = scrub.read_again(digest)
-    if found is None:
-        return Finding(name, digest, Outcome.MISSING, "nothing")
-    return Finding(name, digest, Outcome.SOUND if found.hexdigest == digest else Outcome.DAMAGED, found.hexdigest)
+def findings_of(release: Release) -> list[Finding]:
+    """Read every blob of the release again."""
+    findings = []
+    for digest, name in release_blobs.blobs_of(release).items():
+        found = scrub.read_again(digest)
+        if found is None:
+            findings.append(Finding(name, digest, Outcome.MISSING, "nothing"))
+            continue
+        outcome = Outcome.SOUND if found.hexdigest == digest else Outcome.DAMAGED
+        findings.append(Finding(name, digest, outcome, found.hexdigest))
+    return findings

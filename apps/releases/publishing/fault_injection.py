@@ -18,15 +18,12 @@ log = structlog.get_logger("larder.faults")
 def fault_point(point: str, release: Release) -> None:
     for entry in settings.CRASH_AT:
         where, _, version = entry.removeprefix("stop:").partition("@")
-        if where == point and version in ("", release.version):
-            _act_once(entry)
-
-
-def _act_once(entry: str) -> None:
-    marker = settings.DATA_DIR / f"crashed-{entry.replace(':', '-')}"
-    try:
-        marker.touch(exist_ok=False)
-    except FileExistsError:
-        return
-    log.warning("fault", entry=entry, pid=os.getpid())
-    os.kill(os.getpid(), signal.SIGSTOP if entry.startswith("stop:") else signal.SIGKILL)
+        if where != point or version not in ("", release.version):
+            continue
+        marker = settings.DATA_DIR / f"crashed-{entry.replace(':', '-')}"
+        try:
+            marker.touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        log.warning("fault", entry=entry, pid=os.getpid())
+        os.kill(os.getpid(), signal.SIGSTOP if entry.startswith("stop:") else signal.SIGKILL)

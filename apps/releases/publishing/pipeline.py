@@ -4,8 +4,6 @@ A kind composes its own tuple of steps. Every step may run twice, and every writ
 guard, so that a worker that lost its lease changes nothing.
 """
 
-import os
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -75,34 +73,28 @@ def run(claim: Claim, steps: Sequence[Step[F]], findings: F) -> None:
     release = Release.objects.select_related("namespace").get(pk=claim.target)
     work = Work(claim, release, findings)
     with structlog.contextvars.bound_contextvars(release_id=release.pk):
-        _run(work, steps)
-
-
-def _run(work: Work[F], steps: Sequence[Step[F]]) -> None:
-    claim, release = work.claim, work.release
-    if release.state in READY and claim.exhausted:
-        transitions.fail(release, GIVEN_UP, claim=claim)
-    elif release.state in READY:
-        try:
-            _walk(work, steps)
-        except Questions as asked:
-            _ask(work, asked)
-        except Refusal as refusal:
-            if any(reason.code == "unreadable" for reason in refusal.reasons):
-                log.error("unforeseen_archive", release=str(release))  # noqa: TRY400  # a defect of our reader
-            transitions.reject(release, refusal.reasons, claim=claim, notes=work.notes)
-    # It ended now, or in an attempt that died before it cleaned.
-    if release.state not in WORKING:
-        clean(work)
-        _count(release)
-
-
-def _ask(work: Work[Any], asked: Questions) -> None:
-    """Hold the release if a person is watching; a script is mostly refused, with a hint how to confirm."""
-    if work.release.asks or asked.patient:
-        transitions.put_on_hold(work.release, asked.reasons, claim=work.claim, notes=work.notes)
-    else:
-        transitions.reject(work.release, asked.reasons, claim=work.claim, notes=work.notes)
+        if release.state in READY and claim.exhausted:
+            transitions.fail(release, GIVEN_UP, claim=claim)
+        elif release.state in READY:
+            try:
+                _walk(work, steps)
+            except Questions as asked:
+                # Hold the release if a person is watching; a script is mostly refused, with a hint how to confirm.
+                if work.release.asks or asked.patient:
+                    transitions.put_on_hold(work.release, asked.reasons, claim=work.claim, notes=work.notes)
+                else:
+                    transitions.reject(work.release, asked.reasons, claim=work.claim, notes=work.notes)
+            except Refusal as refusal:
+                if any(reason.code == "unreadable" for reason in refusal.reasons):
+                    log.error("unforeseen_archive", release=str(release))  # noqa: TRY400  # a defect of our reader
+                transitions.reject(release, refusal.reasons, claim=claim, notes=work.notes)
+        # It ended now, or in an attempt that died before it cleaned.
+        if release.state not in WORKING:
+            clean(work)
+            metrics.publishes.labels(release.kind, release.state).inc()
+            if release.state == State.PUBLISHED and release.published_at and release.received_at:
+                duration = (release.published_at - release.received_at).total_seconds()
+                metrics.publish_duration.labels(release.kind).observe(max(0.0, duration))
 
 
 def _walk(work: Work[F], steps: Sequence[Step[F]]) -> None:
@@ -113,13 +105,6 @@ def _walk(work: Work[F], steps: Sequence[Step[F]]) -> None:
             step(work)
         log.info("step", step=step.__name__, release=str(work.release))
         fault_point(f"after:{step.__name__}", work.release)
-
-
-def _count(release: Release) -> None:
-    metrics.publishes.labels(release.kind, release.state).inc()
-    if release.state == State.PUBLISHED and release.published_at and release.received_at:
-        duration = (release.published_at - release.received_at).total_seconds()
-        metrics.publish_duration.labels(release.kind).observe(max(0.0, duration))
 
 
 def take_up(work: Work[Any]) -> None:
@@ -136,7 +121,6 @@ def take_up(work: Work[Any]) -> None:
 
 def record_checked(work: Work[Any], *, digest: str, size: int) -> None:
     """Write down what the worker found the bytes to be, and which process found it."""
-    worker = f"{platform.node()}:{os.getpid()}"
     with transaction.atomic():
         work.claim.guard()
         transitions.move(
@@ -147,7 +131,7 @@ def record_checked(work: Work[Any], *, digest: str, size: int) -> None:
             size=size,
             checked_at=timezone.now(),
             notes=work.notes,
-            provenance={**work.release.provenance, "checked_by": worker},
+            provenance={**work.release.provenance, "checked_by": transitions.this_process()},
         )
 
 
@@ -160,7 +144,6 @@ def move_on(work: Work[Any], state: State) -> None:
 
 def record_signed(work: Work[Any]) -> None:
     """Record that the signature is valid, and which process verified it."""
-    worker = f"{platform.node()}:{os.getpid()}"
     with transaction.atomic():
         work.claim.guard()
         transitions.move(
@@ -169,7 +152,7 @@ def record_signed(work: Work[Any]) -> None:
             State.SIGNING,
             to=State(work.release.state),
             signed_at=timezone.now(),
-            provenance={**work.release.provenance, "signed_by": worker},
+            provenance={**work.release.provenance, "signed_by": transitions.this_process()},
         )
 
 

@@ -25,7 +25,6 @@ from apps.lib.versions import Version
 from apps.releases.models import Kind, Release, State
 from apps.releases.publishing import quotas
 from apps.releases.publishing.transitions import Moved, reject
-from apps.releases.tombstones import VersionRemoved
 from apps.releases.upload_rows import Upload
 
 # Renewed every ten seconds while bytes flow; if the web process dies, the reservation lapses after this.
@@ -73,6 +72,14 @@ class StillArriving(Unavailable):
             f"{other} is already being uploaded by you, or that upload broke off.",
             hint="Send the same again in a minute: a broken upload has lapsed by then.",
             retry_after=max(1, ceil(left)),
+        )
+
+
+class VersionRemoved(Conflict):
+    def __init__(self, tombstone: Release) -> None:
+        super().__init__(
+            tombstone.removal,
+            hint="A version number is never used again: publish your archive under another one.",
         )
 
 

@@ -73,7 +73,7 @@ class Announced:
     metadata: str = ""
 
 
-def begin(release: Release, viewer: Viewer, announced: Announced, *, name: str = "", ticket: str = "") -> Upload:
+def begin_upload(release: Release, viewer: Viewer, announced: Announced, *, name: str = "", ticket: str = "") -> Upload:
     """Begin an upload, in place of an unfinished one of the same file.
 
     The caller has asked the gate, and checked the length against the limit. Raises AlreadySending, TooManyUploads,
@@ -86,7 +86,12 @@ def begin(release: Release, viewer: Viewer, announced: Announced, *, name: str =
     replaced: list[str] = []
     with transaction.atomic():
         drafting.renew(release)  # locks the release
-        _require_room(release, announced.length, is_whole=not name)
+        # An archive takes its room now, the file of a draft when it has come.
+        already = release.uploaded_size or 0 if name else 0
+        quotas.check(release.namespace, more_bytes=already + announced.length, more_versions=1, newcomer=release)
+        if not name:
+            Release.objects.filter(pk=release.pk).update(uploaded_size=announced.length)
+            release.uploaded_size = announced.length
         if Upload.objects.filter(user=viewer.user, finished_at=None).count() >= MAX_UPLOADS:
             raise TooManyUploads(
                 f"You have {MAX_UPLOADS} unfinished uploads already.", hint="Finish or cancel some of them first."
@@ -333,15 +338,6 @@ def _end(upload: Upload, reason: Reason) -> None:
     with suppress(Moved):
         reject(upload.release, [reason], sources=[State.RECEIVING], actor_id=upload.user_id)
         staging.discard(upload.release)
-
-
-def _require_room(release: Release, length: int, *, is_whole: bool) -> None:
-    """An archive takes its room now, the file of a draft when it has come."""
-    already = 0 if is_whole else release.uploaded_size or 0
-    quotas.check(release.namespace, more_bytes=already + length, more_versions=1, newcomer=release)
-    if is_whole:
-        Release.objects.filter(pk=release.pk).update(uploaded_size=length)
-        release.uploaded_size = length
 
 
 def _only(wanted: Q) -> Upload:

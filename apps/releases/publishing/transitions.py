@@ -1,5 +1,7 @@
 """The moves of the state machine (D4). Each is one conditional UPDATE, so the second of two changes nothing."""
 
+import os
+import platform
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +18,11 @@ from apps.releases.models import WORKING, Release, State
 
 class Moved(Conflict):
     """The release is no longer in the state that this move starts from."""
+
+
+def this_process() -> str:
+    """For the provenance of a release: the host, and the process there."""
+    return f"{platform.node()}:{os.getpid()}"
 
 
 def move(release: Release, *sources: State, to: State, **changes: Any) -> None:

@@ -11,9 +11,8 @@ from apps.blobs import store
 from apps.lib import versions
 from apps.lib.digests import Tally
 from apps.lib.errors import Invalid
-from apps.providers import documents, listing
+from apps.providers import documents, reading
 from apps.providers.models import Provider, ProviderVersion
-from apps.providers.signatures import trust
 from apps.signing import packets, verifying
 from apps.signing.models import SigningKey
 
@@ -52,8 +51,8 @@ def problems_of_lists() -> list[str]:
     return found
 
 
-def _listed(provider: Provider) -> list[listing.ListedVersion]:
-    return listing.listed(ProviderVersion.objects.filter(provider=provider))
+def _listed(provider: Provider) -> list[reading.ListedVersion]:
+    return reading.listed(ProviderVersion.objects.filter(provider=provider))
 
 
 def _rows(provider: Provider) -> Any:
@@ -67,7 +66,7 @@ def _of_version(version: ProviderVersion, now: datetime) -> dict[str, Any]:
         for digest in (version.sums_digest, version.signature_digest)
     }
     for package in version.packages.all():
-        _, keys = trust.with_keys(version.packages.all(), now)
+        _, keys = reading.with_keys(version.packages.all(), now)
         document = documents.download_document(package, keys=keys, url_of=lambda digest, name: f"{digest}/{name}")
         found[f"{version} {package}"] = document
     return found
@@ -113,7 +112,7 @@ def _of_sums(version: ProviderVersion) -> Iterator[str]:
 
 def _of_signature(version: ProviderVersion, now: datetime) -> Iterator[str]:
     data, signature = (b"".join(store.read(one)) for one in (version.sums_digest, version.signature_digest))
-    _, served = trust.with_keys(version.packages.all(), now)
+    _, served = reading.with_keys(version.packages.all(), now)
     rows = {key.armor: key for key in SigningKey.objects.filter(namespace=version.provider.namespace)}
     keys = [rows[key.armor] for key in served]
     for key in keys:

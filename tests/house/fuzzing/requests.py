@@ -133,8 +133,8 @@ class Fuzzer:
             path = reverse(route.name, kwargs={name: keys.get(name, "1") for name in route.arguments})
         values = [keys.get(name, "1") for name in route.arguments]
         made = Attack(route.name or route.pattern, who, method, path, values)
-        if model and (actions := admin.site._registry[model].actions):
-            data = {"action": self.random.choice(list(actions)), "_selected_action": keys["object_id"], "apply": "1"}
+        if model and (acts := admin.site._registry[model].acts):
+            data = {"action": self.random.choice(list(acts)), "_selected_action": keys["object_id"], "apply": "1"}
             made.body, made.content_type = urlencode(data).encode(), FORM
         if model and made.path.endswith("/add/"):
             made.query = f"{self.random.choice(model._meta.get_fields()).name}={self._escaped()}"

@@ -2,8 +2,7 @@
 
 import pytest
 
-from apps.modules.comparing.changes import between, severity_of
-from apps.modules.comparing.rules import SENTENCES
+from apps.modules.comparing.changes import SENTENCES, between, severity_of
 from apps.modules.inspection.inspecting import inspect
 from tests.house import sources
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from apps.modules.inspection import units
-from apps.modules.inspection.schema import MAX_DOCUMENT_BYTES
+from apps.modules.inspection.blocks import MAX_DOCUMENT_BYTES
 from tests.modules.inspection.inspections import messages, of_default, unit_of
 
 MIB = 1024 * 1024

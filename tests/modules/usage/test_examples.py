@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.modules.usage.examples import rewritten
+from apps.modules.usage_examples import rewritten
 from tests.builders.archives import MODULE, module_zip
 
 SOURCES = {"": "host/acme/vpc/aws", "modules/inner": "host/acme/vpc/aws//modules/inner"}

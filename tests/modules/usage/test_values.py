@@ -6,10 +6,10 @@ import subprocess
 import pytest
 
 from apps.lib.errors import Invalid
+from apps.modules import usage_values
 from apps.modules.comparing.types import parse
 from apps.modules.inspection.inspecting import inspect
-from apps.modules.usage import writing
-from apps.modules.usage.values import Expression, as_json, literal, read
+from apps.modules.usage_values import Expression, as_json, literal, read
 
 OBJECT = "object({ name = string, size = optional(number), tags = optional(map(string)) })"
 GOOD = [
@@ -82,7 +82,7 @@ WRONG = [
 @pytest.mark.parametrize(("kind", "entered", "written"), GOOD)
 def test_a_value_is_written_as_it_was_meant(kind, entered, written):
     value = read(entered, parse(kind))
-    lines = writing.attributes([("x", value)])
+    lines = usage_values.attributes([("x", value)])
     if written is not None:
         assert "\n".join(lines) == f"x = {written}"
     block = "\n".join(['variable "a" {', *(line.replace("x = ", "default = ", 1) for line in lines), "}"])
@@ -102,7 +102,7 @@ def test_what_clients_would_refuse_is_refused_with_the_reason(kind, entered, pro
 @pytest.mark.needs("terraform")
 def test_terraform_formats_it_in_no_other_way():
     pairs = [(f"{'x' * number}_{number}", read(entered, parse(kind))) for number, (kind, entered, _) in enumerate(GOOD)]
-    lines = ['module "a" {', *(f"  {line}" if line else "" for line in writing.attributes(pairs)), "}", ""]
+    lines = ['module "a" {', *(f"  {line}" if line else "" for line in usage_values.attributes(pairs)), "}", ""]
     done = subprocess.run(
         ["terraform", "fmt", "-"], input="\n".join(lines), capture_output=True, text=True, check=False, timeout=60
     )
@@ -112,7 +112,7 @@ def test_terraform_formats_it_in_no_other_way():
 
 
 def test_long_lists_take_a_line_for_each():
-    assert writing.attributes([("x", literal(json.dumps(["subnet-0123456789"] * 5)))]) == [
+    assert usage_values.attributes([("x", literal(json.dumps(["subnet-0123456789"] * 5)))]) == [
         "x = [",
         *['  "subnet-0123456789",'] * 5,
         "]",

@@ -6,7 +6,7 @@ import pytest
 
 from apps.lib.text import diffs
 from apps.lib.text.diffs import Effort
-from apps.modules.comparing import texts
+from apps.modules.comparing import versions
 from apps.modules.models import ModuleVersion
 from tests.builders.archives import module_zip
 
@@ -84,7 +84,7 @@ def test_what_is_too_much_for_a_page_is_named(publish_two, browser_of, bob, monk
     many = {f"f{number}.tf": f"# {number}\n" for number in range(3)}
     large = {"large.tf": "# large\n" * 20_000, "other.tf": "\n".join(f"# {number}" for number in range(900)), **many}
     after = {name: text.replace("#", "//") for name, text in large.items()}
-    monkeypatch.setattr(texts, "MAX_FILES", 4)
+    monkeypatch.setattr(versions, "MAX_FILES", 4)
     monkeypatch.setattr(diffs, "Effort", lambda: Effort(5_000))
     publish_two(large, after)
     found = browser_of(bob).get(PAGE).context["texts"]
@@ -94,13 +94,13 @@ def test_what_is_too_much_for_a_page_is_named(publish_two, browser_of, bob, monk
     assert found.left_out == 1
     assert problems["f0.tf"] == ""
     assert "Too large" in problems["large.tf"]
-    monkeypatch.setattr(texts, "MAX_FILES", 5)
+    monkeypatch.setattr(versions, "MAX_FILES", 5)
     problems = {one.name: one.problem for one in browser_of(bob).get(PAGE).context["texts"].shown}
     assert "too little in common" in problems["other.tf"]
 
 
 def test_many_lines_end_the_page(publish_two, browser_of, bob, monkeypatch):
-    monkeypatch.setattr(texts, "MAX_LINES", 2)
+    monkeypatch.setattr(versions, "MAX_LINES", 2)
     publish_two(BEFORE, AFTER)
     shown = browser_of(bob).get(PAGE).context["texts"].shown
 

@@ -45,7 +45,7 @@ def test_an_unknown_team_is_explained_beside_its_own_field(owner):
 
     assert page.status_code == 422
     assert "There is no team bakers" in str(page.context["team_form"].errors["team"])
-    assert not page.context["form"].is_bound
+    assert not page.context["person_form"].is_bound
 
 
 def test_who_owns_by_a_team_manages_the_members(acme, cooks, charlie, browser_of):

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from apps.jobs.models import Job
 from apps.lib.addresses import ProviderAddress
-from apps.providers.docs import drafted, layouts, rendering, replacing
+from apps.providers.docs import layouts, rendering, replacing, sources
 from apps.providers.models import DocsPage
 from apps.providers.tasks import read_provider_docs
 from apps.releases.models import Release
@@ -26,7 +26,7 @@ ORIGIN = {"Origin": settings.PUBLIC_URL}
 
 
 def document(version, files=docs.TODAY):
-    drafted.write(version, docs.pages(files, version.provider.address, version.release.version))
+    sources.write(version, docs.pages(files, version.provider.address, version.release.version))
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_hostile_words_stay_words_wherever_they_stand(browser, bare):
         place = layouts.place_of(f"guides/p{number}.md")
         assert place is not None
         texts[place] = source.encode()
-    drafted.write(bare, rendering.render(texts, address=bare.provider.address, version="1.2.0"))
+    sources.write(bare, rendering.render(texts, address=bare.provider.address, version="1.2.0"))
     for path in [D, f"{D}?q=script", *(f"{D}/guides/p{number}" for number in range(0, len(PAYLOADS), 25))]:
         assert findings_in(browser.get(path).text) == []
     for page in bare.docs_pages.all():

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.builders.keys import signing_key
+from tests.builders.keys import gpg_home, signing_key
 from tests.protocol.providers import cast as shelf
 
 
@@ -29,8 +29,6 @@ def test_its_commands_succeed_and_fail_as_they_should(acme, bob, browser_of, cli
         data = bytes_of(browser.get(f"{at}/packages/{one.os}/{one.arch}"), client)
         assert hashlib.sha256(data).hexdigest() == one.digest
         (tmp_path / one.filename).write_bytes(data)
-    home = tmp_path / "home"
-    home.mkdir(mode=0o700)
 
     def typed(command):
         environment = {**os.environ, "GNUPGHOME": str(home)}
@@ -39,9 +37,10 @@ def test_its_commands_succeed_and_fail_as_they_should(acme, bob, browser_of, cli
 
     commands = [command for _, command in page.context["commands"]]
     assert all(command in html.unescape(page.text) for command in commands)
-    assert [typed(command) for command in commands] == [0, 0, 0, 0]
-    if tool == "sha256sum":
-        (tmp_path / version.packages.earliest("pk").filename).write_bytes(b"something else")
-    else:
-        (tmp_path / sums).write_bytes(b"something else")
-    assert typed(next(command for command in commands if tool in command)) != 0
+    with gpg_home() as home:
+        assert [typed(command) for command in commands] == [0, 0, 0, 0]
+        if tool == "sha256sum":
+            (tmp_path / version.packages.earliest("pk").filename).write_bytes(b"something else")
+        else:
+            (tmp_path / sums).write_bytes(b"something else")
+        assert typed(next(command for command in commands if tool in command)) != 0

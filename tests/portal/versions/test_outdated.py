@@ -9,8 +9,7 @@ from apps.accounts.people import teams
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from apps.modules.models import ModuleVersion
-from apps.releases.download_rows import TeamDownload
-from apps.releases.models import DownloadCount, Lifecycle, Release
+from apps.releases.models import DownloadCount, Lifecycle, Release, TeamDownload
 from tests import pages
 from tests.modules.dependents.rows import calls, requires
 from tests.portal.providers.rows import provider_version, row_of_key

@@ -8,8 +8,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts, teams
-from apps.releases.download_rows import TeamDownload
-from apps.releases.models import DownloadCount, Release
+from apps.releases.models import DownloadCount, Release, TeamDownload
 from tests import pages
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module

@@ -16,7 +16,7 @@ from apps.accounts.people import accounts, teams
 from apps.audit import generation
 from apps.blobs import capabilities
 from apps.http.ready import LONGEST
-from apps.modules.catalogue import describing
+from apps.modules.catalogue import entries
 from apps.modules.models import Module
 from apps.releases.catalogue import downloads
 from apps.releases.lifecycle import verbs
@@ -77,7 +77,7 @@ IN_ACME = {
     ),
     "erase": (lambda it: erasure.erase(user=it["bob"], actor=it["olga"]), 401),
     "describe": (
-        lambda it: describing.describe(
+        lambda it: entries.describe(
             module=Module.objects.get(namespace=it["acme"]), actor=it["dora"], source_url="https://git.example/vpc"
         ),
         200,

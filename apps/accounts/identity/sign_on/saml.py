@@ -159,7 +159,10 @@ def _said(provider: SamlProvider, response: Response, asked: str) -> dict[str, A
         "asked": asked,
         "auth_time": Utils.parse_SAML_to_time(statement.get("AuthnInstant")),
         "acr": contexts[0] if contexts else None,
-        **{ours: _first(attributes, names) for ours, names in NAMES.items()},
+        **{
+            ours: next((attributes[name][0] for name in names if attributes.get(name)), "")
+            for ours, names in NAMES.items()
+        },
         provider.groups_claim: [text for text in attributes.get(provider.groups_claim, []) if text],
         **({"_claim_names": {provider.groups_claim: ""}} if GROUPS_ELSEWHERE in attributes else {}),
     }
@@ -173,10 +176,6 @@ def _answers(provider: SamlProvider, confirmations: list[Any], asked: str) -> bo
     if data is None or not data.get("NotOnOrAfter"):
         return False
     return bool((data.get("InResponseTo"), data.get("Recipient")) == (asked, acs_url(provider)))
-
-
-def _first(attributes: dict[str, list[str]], names: tuple[str, ...]) -> str:
-    return next((attributes[name][0] for name in names if attributes.get(name)), "")
 
 
 # --- Metadata: of the providers, and of Larder ------------------------------------------------------------------------

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from apps.modules.contents import reinspection
+from apps.modules import reinspection
 from apps.modules.models import ModuleVersion
 
 

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from apps.releases.catalogue import rebuilding
+from apps.releases.catalogue import indexing
 
 
 class Command(BaseCommand):
@@ -13,5 +13,5 @@ class Command(BaseCommand):
         parser.add_argument("--all", action="store_true", help="also those that are indexed, and drop unused spellings")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        count = rebuilding.rebuild_all() if options["all"] else rebuilding.rebuild_all_outdated()
+        count = indexing.rebuild_all() if options["all"] else indexing.rebuild_all_outdated()
         self.stdout.write(f"{count} indexed.")

@@ -24,32 +24,22 @@ class Command(BaseCommand):
         namespace = Namespace.objects.filter(name=options["namespace"]).first()
         if namespace is None:
             raise CommandError(f"There is no namespace {options['namespace']!r}.")
-        material = _read(options["file"])
+        name = options["file"]
+        try:
+            with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
+                material = file.read(armor.MAX_KEY_BYTES + 1)
+        except OSError as error:
+            raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
+        if len(material) > armor.MAX_KEY_BYTES:
+            raise CommandError(f"{name} is larger than a key: more than {armor.MAX_KEY_BYTES:,} bytes.")
         # Runs on a worker's host.
         vault.unlock()
         try:
-            key = key_generation.import_key(
-                namespace=namespace, material=material, passphrase=_passphrase(material), actor=NOBODY
-            )
+            passphrase = getpass.getpass("Passphrase of the key: ") if packets.is_protected(material) else ""
+            key = key_generation.import_key(namespace=namespace, material=material, passphrase=passphrase, actor=NOBODY)
         except RegistryError as refused:
             raise CommandError(f"{refused} {refused.hint}") from None
         finally:
             vault.lock()
         self.stderr.write(f"{namespace} signs with the {key.algorithm} key of {key.uid}; delete {options['file']} now:")
         self.stdout.write(key.fingerprint)
-
-
-def _read(name: str) -> bytes:
-    try:
-        with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
-            material = file.read(armor.MAX_KEY_BYTES + 1)
-    except OSError as error:
-        raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
-    if len(material) > armor.MAX_KEY_BYTES:
-        raise CommandError(f"{name} is larger than a key: more than {armor.MAX_KEY_BYTES:,} bytes.")
-    return material
-
-
-def _passphrase(material: bytes) -> str:
-    """Ask for the passphrase if the key is protected."""
-    return getpass.getpass("Passphrase of the key: ") if packets.is_protected(material) else ""

@@ -41,8 +41,24 @@ def faults_in(inspected: Mapping[str, Any], paths: Iterable[str]) -> list[Fault]
     first.
     """
     units = {unit["path"]: unit for unit in inspected["units"]}
-    folders = _folders(paths)
-    loaded = _loaded(units)
+    folders = {""}  # all that unpacking the archive creates
+    for member in paths:
+        folder = member.rpartition("/")[0]
+        while folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    # The folders that clients load: the root, its submodules and every folder that these call.
+    waiting = []
+    for path, unit in units.items():
+        _, *below = path.removeprefix(f"{SUBMODULES}/").split("/")
+        if unit["kind"] in {"root", "submodule"} and _TEMPLATES.isdisjoint(below):
+            waiting.append(path)
+    loaded = set(waiting)
+    while waiting:
+        unit = units[waiting.pop()]
+        called = {target for call in unit["calls"] if (target := _target(unit, call)) is not None and target in units}
+        waiting += called - loaded
+        loaded |= called
     faults = [
         Fault(one["file"], one["line"], _shortened(one["message"]), path in loaded)
         for path, unit in units.items()
@@ -86,34 +102,6 @@ def _warning(fault: Fault, found: str) -> Reason:
 
 def _shortened(message: str) -> str:
     return message if len(message) <= MAX_NAME_CHARACTERS else f"{message[: MAX_NAME_CHARACTERS - 1]}…"
-
-
-def _folders(paths: Iterable[str]) -> frozenset[str]:
-    """All folders that unpacking the archive creates."""
-    folders = {""}
-    for path in paths:
-        folder = path.rpartition("/")[0]
-        while folder not in folders:
-            folders.add(folder)
-            folder = folder.rpartition("/")[0]
-    return frozenset(folders)
-
-
-def _loaded(units: Mapping[str, Unit]) -> set[str]:
-    """The folders that clients load: the root, its submodules and every folder that these call."""
-    waiting = [path for path, unit in units.items() if unit["kind"] in {"root", "submodule"} and not _is_template(path)]
-    loaded = set(waiting)
-    while waiting:
-        unit = units[waiting.pop()]
-        called = {target for call in unit["calls"] if (target := _target(unit, call)) is not None and target in units}
-        waiting += called - loaded
-        loaded |= called
-    return loaded
-
-
-def _is_template(path: str) -> bool:
-    _, *below = path.removeprefix(f"{SUBMODULES}/").split("/")
-    return not _TEMPLATES.isdisjoint(below)
 
 
 def _target(unit: Unit, call: Mapping[str, Any]) -> str | None:

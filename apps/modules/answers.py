@@ -13,8 +13,7 @@ from apps.audit.recorder import record
 from apps.jobs import queue
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
-from apps.modules import publishing
-from apps.modules.checking import checks
+from apps.modules import checking, publishing
 from apps.modules.comparing import guard
 from apps.releases.models import Release, State
 from apps.releases.publishing import receiving, reserving, transitions
@@ -47,12 +46,13 @@ def answer(
     reauthorising.authorise_again(viewer, release.namespace, only_name=release.name)
     if release.state != State.HELD:
         raise Conflict(f"{release} is {release.state}: it is not waiting for an answer.", hint="Reload its page.")
-    confirmed = sorted({*release.confirmed, *checks.clean_confirmations(confirm)})
+    confirmed = sorted({*release.confirmed, *checking.clean_confirmations(confirm)})
     chosen = _chosen(release, folder)
     if not chosen and _needs_folder(release):
-        confirmed = sorted({*confirmed, checks.CHOOSE_FOLDER})  # otherwise the child asks about the whole archive again
+        # Otherwise the child asks about the whole archive again.
+        confirmed = sorted({*confirmed, checking.CHOOSE_FOLDER})
     for question in release.questions:
-        if question["code"] in checks.CONFIRMABLE and question["code"] not in confirmed:
+        if question["code"] in checking.CONFIRMABLE and question["code"] not in confirmed:
             raise Invalid(
                 f"One question is still open: {question['found']}.", hint="Confirm it, or cancel the release."
             )
@@ -67,7 +67,7 @@ def answer(
     }
     try:
         with transaction.atomic():
-            started = [_begin(release, part, viewer, confirmed) for part in more]
+            started = [_reserve_part(release, part, viewer, confirmed) for part in more]
             transitions.move(
                 release,
                 State.HELD,
@@ -92,7 +92,7 @@ def answer(
 def _chosen(release: Release, folder: str) -> str:
     if not _needs_folder(release):
         return release.folder
-    chosen = checks.clean_folder(folder)
+    chosen = checking.clean_folder(folder)
     is_whole = bool(folder) and not chosen and release.notes.get("no_root")
     if chosen not in release.notes.get("folders", []) and not is_whole:
         raise Invalid(
@@ -103,17 +103,17 @@ def _chosen(release: Release, folder: str) -> str:
 
 
 def _needs_folder(release: Release) -> bool:
-    return any(question["code"] == checks.CHOOSE_FOLDER for question in release.questions)
+    return any(question["code"] == checking.CHOOSE_FOLDER for question in release.questions)
 
 
-def _begin(original: Release, part: Part, viewer: Viewer, confirmed: list[str]) -> Release:
+def _reserve_part(original: Release, part: Part, viewer: Viewer, confirmed: list[str]) -> Release:
     """A separate release that reads the bytes uploaded for the held one."""
     release = reserving.reserve(
         coordinate=publishing.authorise_coordinate(viewer, part.address, part.version),
         viewer=viewer,
         file_name=original.file_name,
         provenance=original.provenance,
-        folder=checks.clean_folder(part.folder),
+        folder=checking.clean_folder(part.folder),
         asks=True,
         confirmed=confirmed,
         staging_key=original.staging_key,

@@ -1,24 +1,37 @@
-"""Decide which part of an archive is the module. Works on the listing of an archive that passed the archive rules."""
+"""Read an upload in limited child processes, and decide which part of it is the module; repack it where needed.
+
+`plan` works on the listing of an archive that passed the archive rules; `examine` and `check_package` do all of it.
+"""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
+from django.conf import settings
+
+from apps.blobs import store
 from apps.lib.archives import sandboxed
 from apps.lib.archives.layouts import SUBMODULES, has_submodules, is_beside_module, is_module_file
-from apps.lib.archives.links import BrokenLink, Tree, View
+from apps.lib.archives.links import Tree, View
 from apps.lib.archives.sandboxed import Limits, Listing, Refusal
-from apps.lib.errors import Invalid, Reason
-from apps.modules.checking import loading
-from apps.modules.checking.loading import UNLOADABLE, Fault
+from apps.lib.digests import counted
+from apps.lib.errors import Invalid, Reason, TooLarge
+from apps.modules import inspection
 from apps.modules.comparing.guard import BREAKING_CHANGE
+from apps.modules.contents import extraction
+from apps.modules.inspection import loading
+from apps.modules.inspection.loading import UNLOADABLE, Fault
+from apps.releases.lifecycle import quarantine
+from apps.releases.publishing import staging
+from apps.releases.publishing.pipeline import Questions
 
 # Questions that a publisher confirms; `choose_folder` is answered with a folder.
 STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state_file", "private_key", "choose_folder"
 CONFIRMABLE = frozenset({STATE_FILE, PRIVATE_KEY, UNLOADABLE, BREAKING_CHANGE})
 MAX_NAMES = 100
 FOLDERS_NAMED = 8
+LIMIT_SETTING = "LARDER_MODULE_ARCHIVE_MAX_BYTES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +83,16 @@ def plan(
     """
     names = [entry.name for entry in listing.entries if not entry.is_dir]
     if not names:
-        raise Refusal([_empty()])
+        raise Refusal(
+            [
+                Reason(
+                    code="empty",
+                    found="an archive without files",
+                    expected="the module's files, such as main.tf",
+                    hint="Pack the contents of the module's folder and upload that.",
+                )
+            ]
+        )
     layout = sandboxed.layout_of(names)
     notes |= {"form": listing.form, "top_folder": layout.top_folder, "folders": list(layout.folders)}
     if interactive and multiple_modules and not folder:
@@ -82,7 +104,8 @@ def plan(
     view = tree.below(prefix)
     left_out = tuple(name for name in layout.left_out if name.startswith(prefix))
     staying = set(view.names) - set(left_out)
-    if not any(_is_at_root(name.removeprefix(prefix)) for name in staying):
+    at_root = (name.removeprefix(prefix) for name in staying)
+    if not any("/" not in name and is_module_file(name) for name in at_root):
         notes["no_root"] = has_submodules(name.removeprefix(prefix) for name in staying)
         if interactive and layout.folders and not (notes["no_root"] and (folder or CHOOSE_FOLDER in confirmed)):
             return _asking(_choose(layout.folders, "no module file at its root"))
@@ -102,11 +125,6 @@ def plan(
         *([_private_keys(keys)] if keys and PRIVATE_KEY not in confirmed else []),
     ]
     return Plan(prefix, left_out, tuple(questions), is_repacked, view.copies, doubtful)
-
-
-def is_undecided(plan: Plan) -> bool:
-    """The publisher has yet to choose the part of the upload."""
-    return any(question.code == CHOOSE_FOLDER for question in plan.questions)
 
 
 def unloadable(faults: Collection[Fault], *, notes: dict[str, Any], confirmed: Collection[str] = ()) -> list[Reason]:
@@ -152,10 +170,6 @@ def _asking(question: Reason) -> Plan:
     return Plan("", (), (question,), is_repacked=False)
 
 
-def _is_at_root(name: str) -> bool:
-    return "/" not in name and is_module_file(name)
-
-
 def _prefix(tree: Tree, folder: str, top_folder: str) -> str | None:
     """The start of the module: the folder as it is in the archive, or below a single folder at the top."""
     top = f"{top_folder}/" if top_folder else ""
@@ -173,15 +187,14 @@ def refuse_named_links(plan: Plan, texts: Mapping[str, bytes]) -> None:
     code = b"\n".join(
         text for name, text in texts.items() if is_module_file(name.rpartition("/")[2]) and not is_beside_module(name)
     )
-    named = [reason for name, reason in plan.doubtful.items() if _names(code, name)]
+    named = []
+    for path, reason in plan.doubtful.items():
+        # A part of the path occurs in a string as part of a path: `"${path.module}/part"` or `"part/`.
+        parts = [re.escape(part.encode("utf-8")) for part in path.split("/")]
+        if re.search(b"|".join(rb'/%s(?=["/$%%])|"%s/' % (part, part) for part in parts), code):
+            named.append(reason)
     if named:
         raise Refusal(named)
-
-
-def _names(code: bytes, path: str) -> bool:
-    """A part of the path occurs in a string as part of a path: `"${path.module}/part"` or `"part/`."""
-    parts = [re.escape(part.encode("utf-8")) for part in path.split("/")]
-    return bool(re.search(b"|".join(rb'/%s(?=["/$%%])|"%s/' % (part, part) for part in parts), code))
 
 
 def _settle_links(view: View, prefix: str, notes: dict[str, Any]) -> dict[str, Reason]:
@@ -189,7 +202,16 @@ def _settle_links(view: View, prefix: str, notes: dict[str, Any]) -> dict[str, R
 
     Raises Refusal for module files and submodules: a client would miss them.
     """
-    reasons = {link.name.removeprefix(prefix): _broken_link(link, prefix) for link in view.broken}
+    reasons = {
+        link.name.removeprefix(prefix): Reason(
+            code="broken_link",
+            file=link.name.removeprefix(prefix),
+            found=link.found,
+            expected="a link to a file or folder in the archive",
+            hint="Replace the link with the file itself, or leave it out.",
+        )
+        for link in view.broken
+    }
     maybe = {name: reason for name, reason in reasons.items() if not is_beside_module(name)}
     if needed := [reason for name, reason in maybe.items() if _is_loaded(name)]:
         raise Refusal(needed)
@@ -217,15 +239,6 @@ def _named(names: Iterable[str], most: int = FOLDERS_NAMED) -> str:
 
 def _folders(folders: Iterable[str]) -> str:
     return _named(folder or "the root" for folder in folders)
-
-
-def _empty() -> Reason:
-    return Reason(
-        code="empty",
-        found="an archive without files",
-        expected="the module's files, such as main.tf",
-        hint="Pack the contents of the module's folder and upload that.",
-    )
 
 
 def _no_such_folder(folder: str, folders: Collection[str]) -> Reason:
@@ -285,11 +298,99 @@ def _private_keys(names: list[str]) -> Reason:
     )
 
 
-def _broken_link(link: BrokenLink, prefix: str) -> Reason:
-    return Reason(
-        code="broken_link",
-        file=link.name.removeprefix(prefix),
-        found=link.found,
-        expected="a link to a file or folder in the archive",
-        hint="Replace the link with the file itself, or leave it out.",
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """Bytes to examine, and their publisher's instructions. `staged_as` is where a repacked zip may be staged."""
+
+    what: str  # for messages
+    digest: str
+    staged_as: str
+    file_name: str = ""
+    folder: str = ""
+    confirmed: Sequence[str] = ()
+    interactive: bool = False
+    multiple_modules: bool = False
+    is_package: bool = False  # pushed: served unchanged or not at all
+
+
+@dataclass(slots=True)
+class Examined:
+    """What is published if the `questions` are answered. `archive_key`: the repacked zip, staged, or empty."""
+
+    listing: sandboxed.Listing
+    inspected: extraction.Inspected
+    archive_key: str = ""
+    questions: list[Reason] = field(default_factory=list)
+
+
+def examine(staged: BinaryIO, upload: Upload, notes: dict[str, Any]) -> Examined:
+    """Raises Refusal, and Questions if the publisher has yet to choose a part. `notes` are filled in any case."""
+    with staging.refusing_only(staged, digest=upload.digest, what=upload.what):
+        form = form_of(staged)
+        listing = sandboxed.inspect(staged, limits(), wanted=extraction.WANTED, form=form, links=True)
+    if listing.digest != upload.digest:
+        # Storage returned other bytes than it received. Each attempt reads them again; five are enough.
+        raise store.Damaged(f"The bytes of {upload.what} differ from those received.")
+    decided = plan(
+        listing,
+        limits=limits(),
+        notes=notes,
+        folder=upload.folder,
+        confirmed=upload.confirmed,
+        interactive=upload.interactive,
+        multiple_modules=upload.multiple_modules,
     )
+    if upload.is_package:
+        require_unchanged(decided, notes)
+    # The publisher has yet to choose the part of the upload.
+    if any(question.code == CHOOSE_FOLDER for question in decided.questions):
+        raise Questions(decided.questions)
+    key = upload.staged_as if decided.is_repacked else ""
+    if key:
+        zipped = sandboxed.repack(
+            staged, limits(), form=form, folder=decided.prefix, leave_out=decided.left_out, copies=decided.copies
+        )
+        # A tarball compresses better than a zip, so the repacked archive may be too large even if the upload was not.
+        limit = settings.MODULE_ARCHIVE_MAX_BYTES
+        try:
+            store.stage(key, counted(zipped, limit=limit, what="The module as a zip", setting=LIMIT_SETTING))
+        except TooLarge as error:
+            reason = Reason("too_large_as_zip", str(error), "a module that also fits as a zip", error.hint)
+            raise sandboxed.Refusal([reason]) from None
+        with store.open_staged(key) as repacked:
+            listing = sandboxed.inspect(repacked, limits(), wanted=extraction.WANTED, form="zip")
+        refuse_named_links(decided, listing.texts)
+    quarantine.refuse_quarantined({listing.digest: upload.file_name})
+    inspected = extraction.inspect(listing)
+    faults = unloadable(inspected.faults, notes=notes, confirmed=upload.confirmed)
+    return Examined(listing, inspected, key, [*decided.questions, *faults])
+
+
+def check_package(archive: BinaryIO) -> None:
+    """Check a pushed package that becomes no release. Raises Refusal, also where a release would be asked about."""
+    form = form_of(archive)
+    listing = sandboxed.inspect(archive, limits(), wanted=inspection.WANTED, form=form, links=True)
+    notes: dict[str, Any] = {}
+    decided = plan(listing, limits=limits(), notes=notes, folder="")
+    require_unchanged(decided, notes)
+    quarantine.refuse_quarantined({listing.digest: ""})
+    questions = [*decided.questions, *unloadable(extraction.inspect(listing).faults, notes=notes)]
+    if questions:
+        raise sandboxed.Refusal(questions)
+
+
+def limits() -> sandboxed.Limits:
+    return sandboxed.Limits(
+        packed_bytes=settings.MODULE_ARCHIVE_MAX_BYTES,
+        unpacked_bytes=settings.MODULE_UNPACKED_MAX_BYTES,
+        file_bytes=settings.MODULE_UNPACKED_MAX_BYTES,
+        entries=settings.ARCHIVE_MAX_ENTRIES,
+    )
+
+
+def form_of(archive: BinaryIO) -> sandboxed.Form:
+    head = archive.read(sandboxed.HEAD_BYTES)
+    form = sandboxed.form_of(head)
+    if form is None:
+        raise sandboxed.refuse_form(head)
+    return form

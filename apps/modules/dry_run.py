@@ -19,8 +19,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.digests import counted
 from apps.lib.errors import Invalid, Reason, Unavailable
-from apps.modules import publishing
-from apps.modules.checking import checks, examining
+from apps.modules import checking, publishing
 from apps.modules.comparing import guard
 from apps.releases.models import Kind, Release, State
 from apps.releases.publishing import quotas
@@ -62,7 +61,7 @@ def forecast(
     namespace = _authorise(viewer, address)
     publishing.check_address(namespace, address)
     number = versions.parse(version)
-    folder, confirmed = checks.clean_folder(folder), checks.clean_confirmations(confirm)
+    folder, confirmed = checking.clean_folder(folder), checking.clean_confirmations(confirm)
     key = uuid.uuid4().hex
     limit, setting = settings.MODULE_ARCHIVE_MAX_BYTES, publishing.LIMIT_SETTING
     try:
@@ -70,7 +69,7 @@ def forecast(
         if staged.size == 0:
             raise Invalid("The upload is empty.", hint="Send the archive itself as the body of the request.")
         what = f"{address} {number.text}"
-        upload = examining.Upload(
+        upload = checking.Upload(
             what, staged.digest, f"{key}.zip", file_name=file_name, folder=folder, confirmed=confirmed
         )
         found, notes, refused = _examined(key, upload)
@@ -94,7 +93,7 @@ def _authorise(viewer: Viewer, address: ModuleAddress) -> Namespace:
     return gate.namespace_for(Viewer(viewer.user), address.namespace, need=Role.PUBLISHER, only_name=address.path_name)
 
 
-def _examined(key: str, upload: examining.Upload) -> tuple[examining.Examined | None, dict[str, Any], list[Reason]]:
+def _examined(key: str, upload: checking.Upload) -> tuple[checking.Examined | None, dict[str, Any], list[Reason]]:
     """What was found, with the notes, and what a release would be refused for."""
     notes: dict[str, Any] = {}
     database_availability.release_connection()
@@ -102,7 +101,7 @@ def _examined(key: str, upload: examining.Upload) -> tuple[examining.Examined | 
         raise Unavailable("Too many dry runs are being checked.", hint="Send the same again.", retry_after=5)
     try:
         with store.open_staged(key) as archive:
-            found = examining.examine(archive, upload, notes)
+            found = checking.examine(archive, upload, notes)
     except Refusal as refusal:
         return None, notes, refusal.reasons
     finally:

@@ -1,11 +1,12 @@
 """Values as people enter them: read as HCL literals, checked against the type of their input, never evaluated.
 
 A text that begins with `=` is an expression: it is taken as it is, if its quotes and brackets are complete.
+Values are written as HCL, formatted as `tofu fmt` and `terraform fmt` do.
 """
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,10 @@ _IN_CODE = re.compile(r'["()\[\]{}#\n]|//|/\*|<<')
 _IN_TEXT = re.compile(r'\\[\s\S]|["\n]|\$\$\{|%%\{|\$\{|%\{')
 _SURROGATES = range(0xD800, 0xE000)
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
+WIDEST = 80  # of a list on one line
+_NAME = re.compile(r"[A-Za-z_][\w-]*")
+_QUOTED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_TO_QUOTE = re.compile(r'["\\\0-\x1f\x7f-\x9f\u2028\u2029]|\$(?=\{)|%(?=\{)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,10 @@ def problems(value: Value, kind: Type, where: str = "") -> Iterator[str]:
         return
     place = f" at {where}" if where else ""
     if isinstance(value, Scalar):
-        if not _converts(value, kind.name):
+        is_number = value.kind == "string" and bool(_NUMBER.fullmatch(str(value.value)))
+        is_bool = value.kind == "string" and value.value in ("true", "false")
+        converts = kind.name in (value.kind, "string") or (is_number if kind.name == "number" else is_bool)
+        if not converts:
             yield f"found a {value.kind}{place}, expected {_named(kind)}"
     elif isinstance(value, Items):
         yield from _problems_of_items(value, kind, where)
@@ -100,14 +108,6 @@ def as_json(value: Value) -> Any:
     if isinstance(value, Expression):
         return value
     return float(str(value.value)) if value.kind == "number" else value.value
-
-
-def _converts(value: Scalar, wanted: str) -> bool:
-    if wanted in (value.kind, "string"):
-        return True
-    if value.kind == "string" and wanted == "number":
-        return bool(_NUMBER.fullmatch(str(value.value)))
-    return value.kind == "string" and wanted == "bool" and value.value in ("true", "false")
 
 
 def _problems_of_items(value: Items, kind: Type, where: str) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _named(kind: Type) -> str:
 
 
 def _expression(text: str) -> Value:
-    """Complete in itself, so that it cannot change what surrounds it."""
+    """An expression that is complete in itself, so that it cannot change what surrounds it."""
     if text == "null":
         return NULL
     if not text:
@@ -221,7 +221,8 @@ class _Reader:
         while not self._takes("]"):
             found.append(self.value(depth + 1))
             if not self._takes(","):
-                self._need("]")
+                if not self._takes("]"):
+                    raise _unreadable(self.rest())
                 break
         return Items(found)
 
@@ -260,10 +261,6 @@ class _Reader:
         self._skip()
         return True
 
-    def _need(self, mark: str) -> None:
-        if not self._takes(mark):
-            raise _unreadable(self.rest())
-
     def _skip(self) -> None:
         found = _SPACE.match(self._text, self._at)
         self._at = found.end() if found else self._at
@@ -277,3 +274,63 @@ def _unescaped(found: re.Match[str]) -> str:
     if not 0 <= code <= sys.maxunicode or code in _SURROGATES:
         raise Invalid(f"found the escape \\{escape}, expected \\n, \\r, \\t, a quote, a backslash or \\u0041")
     return chr(code)
+
+
+def quoted(text: str) -> str:
+    """A string that is no template."""
+    return f'"{_TO_QUOTE.sub(_escaped, text)}"'
+
+
+def attributes(pairs: Iterable[tuple[str, Value]]) -> list[str]:
+    """`name = value` in lines; the signs of neighbours that each take one line are below each other."""
+    lines: list[str] = []
+    group: list[tuple[str, str]] = []
+    for name, value in pairs:
+        first, *more = _lines_of(value)
+        if more:
+            lines += [*_aligned(group), f"{name} = {first}", *more]
+            group = []
+        else:
+            group.append((name, first))
+    return lines + _aligned(group)
+
+
+def _aligned(group: Sequence[tuple[str, str]]) -> list[str]:
+    width = max((len(name) for name, _ in group), default=0)
+    return [f"{name:<{width}} = {text}" for name, text in group]
+
+
+def _lines_of(value: Value) -> list[str]:
+    if isinstance(value, Expression):
+        return value.text.split("\n")
+    if isinstance(value, Object):
+        if not value.entries:
+            return ["{}"]
+        named = ((key if _NAME.fullmatch(key) else quoted(key), one) for key, one in value.entries.items())
+        return ["{", *(f"  {line}" for line in attributes(named)), "}"]
+    if isinstance(value, Items):
+        inner = [_lines_of(one) for one in value.items]
+        if all(len(lines) == 1 for lines in inner):
+            line = f"[{', '.join(lines[0] for lines in inner)}]"
+            if len(line) <= WIDEST:
+                return [line]
+        lines = ["["]
+        for one in inner:
+            lines += [*(f"  {line}" for line in one[:-1]), f"  {one[-1]},"]
+        return [*lines, "]"]
+    return [_scalar(value)]
+
+
+def _scalar(value: Scalar) -> str:
+    if value.kind == "string":
+        return quoted(str(value.value))
+    if value.kind == "bool":
+        return "true" if value.value else "false"
+    return "null" if value.kind == "null" else str(value.value)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    mark = found[0]
+    if mark in "$%":
+        return mark * 2
+    return _QUOTED.get(mark) or f"\\u{ord(mark):04x}"

@@ -1,4 +1,4 @@
-"""The cleanup rule of a namespace. `cleanup` has what it chooses and its verbs."""
+"""The cleanup rule of a namespace, as a row."""
 
 from datetime import datetime, timedelta
 

@@ -8,9 +8,8 @@ from apps.blobs import store
 from apps.jobs import queue
 from apps.jobs.claims import Claim
 from apps.lib.archives import sandboxed
-from apps.modules import inspection
+from apps.modules import checking, inspection
 from apps.modules.catalogue import entries
-from apps.modules.checking import examining
 from apps.modules.contents import extraction, readme
 from apps.modules.models import ModuleVersion, ModuleVersionQuerySet
 
@@ -49,7 +48,7 @@ def run(claim: Claim) -> None:
         return  # purged meanwhile
     release = version.release
     with store.open_blob(release.digest) as file:
-        listing = sandboxed.inspect(file, examining.limits(), wanted=extraction.WANTED)
+        listing = sandboxed.inspect(file, checking.limits(), wanted=extraction.WANTED)
     if listing.digest != release.digest:
         raise store.Damaged(f"The stored bytes of {release} differ from those published.")
     contents = extraction.read(

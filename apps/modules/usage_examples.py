@@ -42,22 +42,20 @@ def ready(version: ModuleVersion, unit: Mapping[str, Any], *, sources: Mapping[s
     prefix = f"{unit['path']}/"
     names = [row["name"] for row in version.files if row["name"].startswith(prefix)]
     shown = [name for name in names if "/" not in name[len(prefix) :] and name.endswith(SUFFIXES)][:MAX_FILES]
-    return Ready(
-        [_ready_file(version, unit, name, sources) for name in shown],
-        [name[len(prefix) :] for name in names if name not in shown],
-    )
-
-
-def _ready_file(version: ModuleVersion, unit: Mapping[str, Any], name: str, sources: Mapping[str, str]) -> ReadyFile:
-    last = name.rpartition("/")[2]
-    entry = files.entry_at(version, name)
-    if entry is None or entry.at is None or entry.size > MAX_BYTES:
-        return ReadyFile(last, problem="This file is too large to show here.")
-    text = files.text_of(files.read_file(version, name, most=MAX_BYTES), is_cut=False)
-    if text is None:
-        return ReadyFile(last, problem="This file is not text.")
-    heads = [call["line"] for call in unit["calls"] if call["file"] == name]
-    return ReadyFile(last, rewritten(text, heads, unit["path"], sources, version.release.version))
+    found = []
+    for name in shown:
+        last = name.rpartition("/")[2]
+        entry = files.entry_at(version, name)
+        if entry is None or entry.at is None or entry.size > MAX_BYTES:
+            found.append(ReadyFile(last, problem="This file is too large to show here."))
+            continue
+        text = files.text_of(files.read_file(version, name, most=MAX_BYTES), is_cut=False)
+        if text is None:
+            found.append(ReadyFile(last, problem="This file is not text."))
+            continue
+        heads = [call["line"] for call in unit["calls"] if call["file"] == name]
+        found.append(ReadyFile(last, rewritten(text, heads, unit["path"], sources, version.release.version)))
+    return Ready(found, [name[len(prefix) :] for name in names if name not in shown])
 
 
 def rewritten(text: str, heads: Collection[int], folder: str, sources: Mapping[str, str], version: str) -> str:
@@ -68,7 +66,9 @@ def rewritten(text: str, heads: Collection[int], folder: str, sources: Mapping[s
             found = _SOURCE.fullmatch(lines[position])
             if found is None:
                 continue
-            source = sources.get(_folder(folder, found["path"]), "")
+            # A folder of the archive; one outside begins with `..`.
+            called = posixpath.normpath(posixpath.join(folder, found["path"]))
+            source = sources.get("" if called == "." else called, "")
             if source:
                 align = " " * max(len(found["space"]), 2)
                 lines[position] = (
@@ -77,9 +77,3 @@ def rewritten(text: str, heads: Collection[int], folder: str, sources: Mapping[s
                 )
             break
     return "\n".join(lines)
-
-
-def _folder(example: str, path: str) -> str:
-    """The folder of the archive that the path means; one outside begins with `..`."""
-    joined = posixpath.normpath(posixpath.join(example, path))
-    return "" if joined == "." else joined

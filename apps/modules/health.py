@@ -1,11 +1,14 @@
-"""The health of a version: found when it is published or inspected again, and on reading where that is older."""
+"""The health of a version: ten points that say how well it is described and pinned. Nothing of it is a gate.
+
+It is found when a version is published or inspected again, and on reading where that is older. docs/module-health.md
+has the points in the same order: a test compares. A point is the sentence of its rule, and how to gain it.
+"""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from apps.modules.health.points import RULES, VERSION
 from apps.modules.models import ModuleVersion
 
 MAX_NAMED = 5
@@ -15,6 +18,38 @@ _CHANGELOG = re.compile(r"(?:changelog|changes|history)(?:\.\w+)?", re.IGNORECAS
 _REFERENCE = re.compile(r"[?&](?:ref|tag|digest|checksum)=[^&]")
 
 Document = Mapping[str, Any]
+
+
+class Rule(NamedTuple):
+    sentence: str
+    hint: str
+
+
+RULES = {
+    "readme": Rule(
+        "The root of the archive has a README.", "Add README.md: what the module makes, and how to call it."
+    ),
+    "example": Rule("There is an example.", "Add a configuration that calls the module in a folder below examples/."),
+    "licence": Rule(
+        "The root of the archive has a licence.", "Add LICENSE, even if it says that all rights are yours."
+    ),
+    "changelog": Rule("The root of the archive has a changelog.", "Add CHANGELOG.md with a heading for each version."),
+    "inputs_described": Rule("Every input has a description.", "Add a description to each variable."),
+    "inputs_typed": Rule("Every input has a type.", "Add a type to each variable; any says that everything is taken."),
+    "outputs_described": Rule("Every output has a description.", "Add a description to each output."),
+    "client_pinned": Rule(
+        "It says which versions of OpenTofu or Terraform it needs.", "Add required_version to a terraform block."
+    ),
+    "providers_pinned": Rule(
+        "Every provider that it uses has a version constraint.", "Add a version to each entry of required_providers."
+    ),
+    "calls_pinned": Rule(
+        "Every module that it calls from elsewhere names a version.",
+        "Add a version to each call from a registry, ?ref= to a source in Git, ?tag= to one over OCI.",
+    ),
+}
+# Increase it with the rules: what an older one stored is not used any more.
+VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,25 +132,18 @@ def measure(inspection: Document, *, has_readme: bool, files: Iterable[Document]
     return Health([Point(code, not points[code], points[code]) for code in RULES])
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    name: str  # with the submodule that has it
-    entry: Document
+def _rows(units: Iterable[Document], part: str) -> list[tuple[str, Document]]:
+    """Each entry, with its name and the submodule that has it."""
+    return [
+        (f"{unit['path']}: {entry['name']}" if unit["path"] else entry["name"], entry)
+        for unit in units
+        for entry in unit.get(part, ())
+    ]
 
 
-def _rows(units: Iterable[Document], part: str) -> list[_Row]:
-    return list(_each(units, part))
-
-
-def _each(units: Iterable[Document], part: str) -> Iterator[_Row]:
-    for unit in units:
-        for entry in unit.get(part, ()):
-            yield _Row(f"{unit['path']}: {entry['name']}" if unit["path"] else entry["name"], entry)
-
-
-def _lacking(rows: Sequence[_Row], what: str, has: Callable[[Document], Any]) -> str:
+def _lacking(rows: Sequence[tuple[str, Document]], what: str, has: Callable[[Document], Any]) -> str:
     """`2 of 9 inputs: cidr, name`; empty if every row has it, also if there is none."""
-    names = [row.name[:80] for row in rows if not has(row.entry)]
+    names = [name[:80] for name, entry in rows if not has(entry)]
     if not names:
         return ""
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""

@@ -1,1 +1,0 @@
-"""Finding the module in an upload, and the questions that only its publisher can answer."""

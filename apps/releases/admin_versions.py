@@ -1,0 +1,134 @@
+"""Shared by the admin pages of module and provider versions: lifecycle actions, and facts about the release."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+
+from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.filters import by_person
+from apps.admin_base import Act, Column, LarderAdmin, ReadOnlyAdmin, badge, moment, one_of, row_link
+from apps.admin_base.base import ACTION_ROWS
+from apps.releases.admin import in_quarantine, standing_badge
+from apps.releases.lifecycle import actions as permissions
+from apps.releases.lifecycle import verbs
+from apps.releases.lifecycle.actions import VersionActions
+
+PublisherFilter = by_person("release__created_by__username", "publisher")
+QuarantineFilter = in_quarantine("release__quarantined_at")
+VerifiedFilter = one_of(
+    "stored bytes",
+    "verified",
+    # The condition of the partial index: few are not sound.
+    {"unsound": ("Not as published", lambda rows: rows.exclude(release__verified_as__in=["", "sound"]))},
+)
+
+
+def first_of(admin: LarderAdmin[Any], request: HttpRequest, queryset: QuerySet[Any]) -> list[int]:
+    """The keys of the rows that one request works on; says so where more are selected."""
+    keys = list(queryset.order_by("pk").values_list("pk", flat=True)[: ACTION_ROWS + 1])
+    if len(keys) > ACTION_ROWS:
+        admin.message_user(request, f"Only the first {ACTION_ROWS} rows were worked on.", messages.WARNING)
+    return keys[:ACTION_ROWS]
+
+
+def _ask(act: str) -> Callable[[Any, HttpRequest, QuerySet[Any]], HttpResponse | None]:
+    """Lead to the page of the portal that asks for the reason, and returns here."""
+
+    def run(admin: LarderAdmin[Any], request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        releases = queryset.order_by("pk").values_list("release", flat=True)
+        keys = ",".join(map(str, releases.filter(pk__in=first_of(admin, request, queryset))))
+        if not keys:
+            admin.message_user(request, "This list no longer has the selected versions.", messages.ERROR)
+            return None
+        query = {"next": request.get_full_path()}
+        return HttpResponseRedirect(reverse("portal:lifecycle-several", args=[act, keys], query=query))
+
+    return run
+
+
+def _purge(admin: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+    rows = list(queryset[:2])
+    if len(rows) != 1:
+        admin.message_user(request, "Select exactly one version to purge.", messages.ERROR)
+        return None
+    listed = reverse(f"admin:{admin.opts.app_label}_{admin.opts.model_name}_changelist")
+    return HttpResponseRedirect(f"{admin.view_on_site(rows[0])}/lifecycle/purge?{urlencode({'next': listed})}")
+
+
+def _verify(admin: "VersionAdmin", request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    viewer, lifecycle = actor_of(request), admin.lifecycle
+
+    def do(row: Any) -> None:
+        lifecycle.verify(viewer=viewer, address=lifecycle.address_of(row.release), version=row.release.version)
+
+    admin.apply_verb(request, queryset, do, done="Queued")
+
+
+def _reasoned(verb: str, permission: str) -> Act:
+    """Declare a verb that needs a reason and depends on the state of the version."""
+    label = verb.capitalize()
+    return Act(
+        f"{label} selected versions…",
+        permission,
+        _ask(verb),
+        button=f"{label}…",
+        offered=lambda row: verbs.obstacle_to(verb, row.release) is None,
+    )
+
+
+class VersionAdmin(ReadOnlyAdmin[Any]):
+    """Published versions, which nobody edits (D5). Actions that need a reason lead to the portal's pages."""
+
+    lifecycle: VersionActions[Any]
+    acts = {
+        "deprecate": _reasoned("deprecate", permissions.DEPRECATE),
+        "yank": _reasoned("yank", permissions.YANK),
+        "quarantine": _reasoned("quarantine", permissions.QUARANTINE),
+        "restore": _reasoned("restore", permissions.RESTORE),
+        "purge": Act("Purge the selected version…", permissions.PURGE, _purge, button="Purge…"),
+        "verify": Act(
+            "Verify the stored bytes of selected versions",
+            permissions.VERIFY,
+            _verify,
+            button="Verify the stored bytes",
+        ),
+    }
+
+    def view_on_site(self, row: Any) -> str:
+        raise NotImplementedError
+
+    # --- What is shown ------------------------------------------------------------------------------------------------
+
+    title = Column("version", lambda row: str(row.release), order="release__namespace__name")
+
+    @admin.display(description="lifecycle", ordering="release__lifecycle")
+    def standing(self, row: Any) -> str:
+        """Show quarantine or lifecycle, and what the last verification found wrong."""
+        unsound = badge(row.release.verified_as) if row.release.verified_findings else ""
+        return format_html("{} {}", standing_badge(row.release), unsound)
+
+    published = Column("published", lambda row: moment(row.release.published_at), order="release__published_at")
+    by = Column("by", lambda row: str(row.release.created_by or "-"), order="release__created_by__username")
+
+    release_page = Column("release", lambda row: row_link(row.release))
+    why = Column("reason", lambda row: row.release.quarantine_reason or row.release.lifecycle_reason or "-")
+    instead = Column("replacement", lambda row: row.release.lifecycle_replacement or "-")
+
+    @admin.display(description="verified")
+    def verified(self, row: Any) -> str:
+        """Show the result of the last verification and each file that failed it."""
+        release = row.release
+        if release.verified_at is None:
+            return "not since it was published"
+        lines = format_html_join(
+            "",
+            "<li>{} is {}: {} instead of sha256:{}</li>",
+            ((one["name"], one["outcome"], one["found"], one["digest"]) for one in release.verified_findings),
+        )
+        return format_html("{} {}<ul>{}</ul>", badge(release.verified_as), moment(release.verified_at), lines)
