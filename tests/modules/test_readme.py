@@ -66,6 +66,15 @@ def test_nothing_hostile_survives_as_a_tag(source):
     assert 'src="//' not in lowered
 
 
+@pytest.mark.parametrize("source", [one for one in HOSTILE if one.startswith("<")])
+def test_the_sanitiser_alone_lets_none_of_it_through(source):
+    """The parser writes none of these tags. If it ever did, the sanitiser would be all that is left."""
+    html = rendering._cleaner((), ()).clean(source).lower()
+
+    assert not [tag for tag in ACTING if tag in html and tag != "<img"]
+    assert not re.findall(r"\b(?:href|src|style|on\w+|hx-[\w-]+)=", html)
+
+
 def test_what_authors_use_is_rendered():
     html = readme.render(
         b"# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] done\n\n"

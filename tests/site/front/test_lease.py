@@ -1,5 +1,6 @@
 """How long a process may repeat what it knows."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -22,3 +23,10 @@ def test_the_lease_counts_from_before_the_question(process, monkeypatch):
     assert process.run(lease.renew())
     assert not lease.holds_unattended()
     assert not process.run(lease.holds())
+
+
+def test_the_lease_ends_half_a_second_after_the_question(process, monkeypatch):
+    """So long may a process repeat what was before a change, and so long waits whoever is told of one."""
+    lease = process.front.lease
+    monkeypatch.setattr(lease, "_asked", time.monotonic() - 0.5)
+    assert not lease.holds_unattended()

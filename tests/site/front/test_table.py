@@ -144,6 +144,13 @@ def test_another_question_has_another_key(client, other):
     assert len(keys) == 2
 
 
+def test_each_credential_asks_a_question_of_its_own(client):
+    scope = scope_of(client, "/v1/modules")
+    given = (b"Bearer a", b"Bearer b", b"bearer a", b"Basic a")
+    keys = {asked(scope | {"headers": [(b"host", b"testserver"), (b"authorization", one)]}).key for one in given}
+    assert len(keys) == len(given)
+
+
 def test_the_versions_of_http_ask_the_same_question(client):
     scope = scope_of(client, "/v1/modules")
     assert asked(scope | {"http_version": "2"}).key == asked(scope | {"http_version": "1.1"}).key

@@ -118,6 +118,11 @@ def test_a_worker_refuses_messages_that_would_run_code():
     assert app.conf.result_accept_content is None or set(app.conf.result_accept_content) <= {"json"}
 
 
+def test_a_message_gives_no_orders_to_workers():
+    """Whoever writes to the broker could stop them, or give the signing worker other queues."""
+    assert app.conf.worker_enable_remote_control is False
+
+
 def test_a_ring_is_json():
     assert (app.conf.task_serializer, app.conf.event_serializer, app.conf.result_serializer) == ("json",) * 3
 
