@@ -133,7 +133,7 @@ class Fuzzer:
             path = reverse(route.name, kwargs={name: keys.get(name, "1") for name in route.arguments})
         values = [keys.get(name, "1") for name in route.arguments]
         made = Attack(route.name or route.pattern, who, method, path, values)
-        if model and (acts := admin.site._registry[model].acts):
+        if model and (acts := getattr(admin.site._registry[model], "acts", None)):
             data = {"action": self.random.choice(list(acts)), "_selected_action": keys["object_id"], "apply": "1"}
             made.body, made.content_type = urlencode(data).encode(), FORM
         if model and made.path.endswith("/add/"):
