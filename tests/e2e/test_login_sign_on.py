@@ -25,7 +25,7 @@ def issuer() -> Iterator[str]:
         yield issuer
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture  # for each client: the person sets up their second factor once
 def larder(tmp_path_factory: pytest.TempPathFactory, issuer: str) -> Iterator[Live]:
     folder = tmp_path_factory.mktemp("login-sign-on")
     (folder / "secrets").write_text("try=any-secret-will-do\n")
