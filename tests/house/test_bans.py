@@ -10,7 +10,7 @@ from tests.house import sources
 OURS = sources.python_files("apps", "registry_site")
 UPLOAD_PATHS = [
     sources.CHECKOUT / "apps" / "portal" / "publish" / "uploads.py",
-    sources.CHECKOUT / "apps" / "portal" / "publish" / "multipart_body.py",
+    sources.CHECKOUT / "apps" / "portal" / "frame" / "form_files.py",
     sources.CHECKOUT / "apps" / "api" / "versions" / "modules.py",
     sources.CHECKOUT / "apps" / "lib" / "net" / "bodies.py",
     sources.CHECKOUT / "apps" / "releases" / "publishing" / "receiving.py",
