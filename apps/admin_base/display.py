@@ -46,7 +46,7 @@ def moment(at: datetime | None) -> str:
 
 def size(count: int | None) -> str:
     """As `partials/size.html` shows it."""
-    return str(_filter("bytes", "bytes_text")(count)) if count is not None else "-"
+    return str(_filter("numbers", "bytes_text")(count)) if count is not None else "-"
 
 
 @cache

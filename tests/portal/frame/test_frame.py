@@ -6,7 +6,7 @@ import pytest
 from django.template import engines
 from django.utils import timezone
 
-from apps.portal.templatetags.bytes import bytes_text
+from apps.portal.templatetags.numbers import bytes_text
 from apps.portal.templatetags.times import relative_time
 
 PAGES = ["/", "/modules", "/namespaces/acme", "/tokens", "/publish", "/account/password/change/", "/no/such/page"]

@@ -1,11 +1,13 @@
-"""Render a module's own texts. All of them are untrusted."""
+"""Render a module's own texts, all of them untrusted, and the matches in them."""
 
+from collections.abc import Iterable
 from urllib.parse import quote
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from apps.lib.text.search_terms import marked
 from apps.modules.contents import readme
 
 register = template.Library()
@@ -44,3 +46,13 @@ def source_link(files_path: str, row: dict[str, object], *, whole: bool = False)
     url = file_url(files_path, path, line if isinstance(line, int) else 0)
     last = path if whole else path.rpartition("/")[2]
     return format_html('<a class="where" href="{}" title="{}, line {}">{}:{}</a>', url, path, line, last, line)
+
+
+@register.filter
+def with_marks(text: str, words: Iterable[str]) -> SafeString:
+    """The escaped text with `<mark>` around matches."""
+    pieces = (
+        format_html("<mark>{}</mark>", piece) if hit else conditional_escape(piece)
+        for piece, hit in marked(text, words)
+    )
+    return mark_safe("".join(pieces))  # noqa: S308  # each piece is escaped above
