@@ -6,14 +6,18 @@ import pytest
 
 from tests.builders.archives import module_zip
 from tests.e2e.oci.programs import ARTIFACT_TYPE, Program, layout
-from tests.needs import needs
+from tests.needs import needs, needs_of
 
 pytestmark = pytest.mark.live
 
 
 @pytest.fixture
-def program(live, tmp_path):
-    return lambda name: Program(name, tmp_path, live)
+def program(request, live, tmp_path):
+    def start(name):
+        assert name in needs_of(request.node), f"mark this test: it needs {name}"
+        return Program(name, tmp_path, live)
+
+    return start
 
 
 @pytest.fixture
@@ -66,6 +70,7 @@ def test_oras_copies_lists_and_deletes(live, shelf, oras, tmp_path):
     assert "not found" in oras.refused("manifest", "fetch", f"{repository}:one")
 
 
+@pytest.mark.needs("oras")
 def test_oras_logs_in_by_an_identity_token_and_not_by_a_wrong_one(live, shelf, program):
     oras = program("oras")
 
