@@ -2,7 +2,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all nightly test-full test-python lint types schema contracts migrations-check advisories lock trust bench chaos clean
 BIN := .venv/bin
-PARALLEL := -n auto --dist loadgroup --no-loadscope-reorder
+# One more than there are cores: some tests wait for others' programs, and for clocks.
+PARALLEL := -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist loadgroup --no-loadscope-reorder
 PYTEST := $(BIN)/pytest $(PARALLEL)
 # What depends on Python itself: what reads bytes, talks to child processes, starts and stops. What a database decides does
 # not, nor a whole Larder for each room: those marked `python` stand for starting, stopping, signing and a worker's end.
@@ -11,7 +12,7 @@ PYTHONS := python3.11 python3.12 python3.13 python3.14
 # Whatever drives a whole Larder, but for what is about one machine: its start, its supervisor, its folders.
 FULL_TESTS := tests/browser tests/e2e tests/flows tests/oci tests/signing
 # What `make test` has, and `make test-all` leaves out with what is for the night.
-QUICK := smoke or not (live or matrix or nightly)
+QUICK := smoke or not (live or matrix or slow or nightly)
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile

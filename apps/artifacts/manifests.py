@@ -14,7 +14,6 @@ from apps.artifacts.names import Digest
 from apps.artifacts.repositories import locked
 from apps.artifacts.uploads import RequireRoom
 from apps.audit import kinds
-from apps.audit.recorder import record
 from apps.lib.formats.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
 
 MAX_TAGS = 100
@@ -161,4 +160,4 @@ def _lost_a_tag(repository: Repository, digests: Iterable[str]) -> None:
 
 
 def _record(viewer: Viewer, repository: Repository, kind: kinds.Kind, **detail: object) -> None:
-    record(kind, actor_id=viewer.user_id, token_id=viewer.token_id, subject=str(repository.address), **detail)
+    viewer.record(kind, subject=str(repository.address), **detail)

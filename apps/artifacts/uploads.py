@@ -25,7 +25,6 @@ from apps.artifacts.errors import DigestInvalid, OutOfOrder, UploadInvalid
 from apps.artifacts.models import Repository, RepositoryBlob, UploadChunk, UploadSession
 from apps.artifacts.names import Digest
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.blobs import ingest, store
 from apps.blobs.ingest import Arrival
 from apps.blobs.models import Blob
@@ -154,10 +153,8 @@ def cancel(session: UploadSession) -> None:
 @transaction.atomic
 def end(session: UploadSession, *, actor: Viewer) -> None:
     """Like `cancel`, by an operator. The staged bytes go with the commit."""
-    record(
+    actor.record(
         Kind.UPLOAD_ENDED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=str(session.repository),
         upload=str(session.pk),
         size=session.size,

@@ -9,7 +9,6 @@ from django.db import IntegrityError, transaction
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import reauthorising
 from apps.audit.kinds import Kind as Event
-from apps.audit.recorder import record
 from apps.jobs import queue
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
@@ -124,10 +123,8 @@ def _reserve_part(original: Release, part: Part, viewer: Viewer, confirmed: list
 
 
 def _record(release: Release, viewer: Viewer, confirmed: list[str]) -> None:
-    record(
+    viewer.record(
         Event.RELEASE_ANSWERED,
-        actor_id=viewer.user_id,
-        token_id=viewer.token_id,
         subject=str(release),
         release=release.pk,
         confirmed=confirmed,

@@ -199,4 +199,4 @@ def _record(kind: Kind, hook: Webhook, actor: Viewer, **detail: Any) -> None:
     """The host alone: URLs of Slack and Teams are secrets."""
     subject = _subject(hook)
     more = {"webhook": hook.pk, "host": hook.host, **detail}
-    record(kind, actor_id=actor.user_id, token_id=actor.token_id, subject=subject, **more)
+    actor.record(kind, subject=subject, **more)

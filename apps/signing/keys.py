@@ -13,7 +13,6 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.creations import Source
 from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.jobs import queue
 from apps.lib.errors import Conflict, Invalid
 from apps.signing.armor import ParsedKey, parse
@@ -244,10 +243,8 @@ def _check_source(source: str, source_url: str) -> None:
 
 
 def _record(kind: Kind, key: SigningKey, actor: Viewer, **detail: Any) -> None:
-    record(
+    actor.record(
         kind,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=str(key.namespace),
         key=key.pk,
         fingerprint=key.fingerprint,

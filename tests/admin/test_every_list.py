@@ -35,6 +35,7 @@ def named(value):
     return value.__name__ if isinstance(value, type) else ""
 
 
+@pytest.mark.slow
 @each_shelf
 def test_a_list_and_a_page_of_one_row_cost_the_same_beside_500(operator_client, shelf):
     """And a page with many of what hangs on it: the newest twenty are shown."""

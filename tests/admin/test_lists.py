@@ -120,6 +120,7 @@ def test_the_audit_is_found_by_whom_it_is_about_and_by_address(operator_client, 
     assert operator_client.get(list_of(AuditEvent, q="198.51.100.8")).context["cl"].result_count == 0
 
 
+@pytest.mark.slow
 @pytest.mark.both
 def test_every_list_is_sorted_by_each_of_its_columns(operator_client):
     """By a click on its head, either way; few columns cannot be: links, and what several fields make up."""

@@ -96,6 +96,7 @@ def test_the_start_page_reads_no_large_table_whole_and_asks_once_for_all_counts(
     assert len(statements) <= 12
 
 
+@pytest.mark.slow
 def test_an_index_has_every_order_that_a_long_list_may_have(operator_client, monkeypatch):
     """The default, and each of `indexed_orders` both ways; SQLite says where it sorts all rows."""
     monkeypatch.setattr(listing, "MAX_SORTED_ROWS", 0)

@@ -35,6 +35,7 @@ def walker(browser_of, db):
     return of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["Operator", "Auditor"])
 def test_no_link_leads_to_a_refusal(walker, role):
     browser, refused = walker(role), {}

@@ -69,6 +69,7 @@ def test_steps_say_how_far(chain, client):
     assert client.get("/api/v1/modules/pantry/none/aws/dependents").status_code == 404
 
 
+@pytest.mark.slow
 def test_long_lists_have_pages(pantry, client, django_assert_max_num_queries):
     add_module(pantry, "vpc/aws")
     for module in add_modules(pantry, [f"user{number:03}/aws" for number in range(130)]):

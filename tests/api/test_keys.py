@@ -94,6 +94,7 @@ def test_a_key_is_registered_once(tofu, dora, registered):
     assert SigningKey.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_a_key_that_its_owner_has_extended_is_renewed(tofu, dora):
     key = signing_key("expiring")
     before = post(tofu(dora), armor=key.armor, source="Cooks").json()

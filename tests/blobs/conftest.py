@@ -57,11 +57,12 @@ def gcs_url() -> Iterator[str]:
 
 
 SCHEMES = {"s3": "s3", "plain_s3": "s3", "azure": "azure", "gcs": "gs"}
-AZURE = pytest.param("azure", marks=pytest.mark.needs("azurite-blob"))
-GCS = pytest.param("gcs", marks=pytest.mark.needs("fake-gcs-server"))
+PLAIN_S3 = pytest.param("plain_s3", marks=pytest.mark.matrix)
+AZURE = pytest.param("azure", marks=[pytest.mark.matrix, pytest.mark.needs("azurite-blob")])
+GCS = pytest.param("gcs", marks=[pytest.mark.matrix, pytest.mark.needs("fake-gcs-server")])
 
 
-@pytest.fixture(params=["file", "s3", "plain_s3", AZURE, GCS])
+@pytest.fixture(params=["file", "s3", PLAIN_S3, AZURE, GCS])
 def backend(request: pytest.FixtureRequest, settings, tmp_path: Path, credentials) -> Backend:
     if request.param == "file":
         settings.STORAGE_URL = f"file://{tmp_path / 'blobs'}"

@@ -27,6 +27,7 @@ def test_storage_is_asked_what_it_can_do(backend, keys, request):
     assert keys() == []
 
 
+@pytest.mark.slow
 def test_a_large_object_is_created_once(backend, keys, monkeypatch):
     monkeypatch.setattr(ObjectBackend, "largest_put", PART)
     first, second = (letter * (PART + 1) for letter in (b"1", b"2"))

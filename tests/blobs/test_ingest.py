@@ -5,7 +5,7 @@ import hashlib
 import pytest
 from django.db import transaction
 
-from apps.blobs import ingest, store
+from apps.blobs import backends, ingest, store
 from apps.blobs.models import Blob, State
 from apps.lib.formats.fingerprints import Fingerprint
 
@@ -55,7 +55,8 @@ def test_a_chunk_is_kept_from_staging(backend, keys):
     assert (b"".join(store.read(DIGEST)), keys()) == (DATA, [KEY])
 
 
-def test_a_chunk_that_was_swept_is_missing(backend):
+def test_a_chunk_that_was_swept_is_missing(backend, monkeypatch):
+    monkeypatch.setattr(backends, "SHOWN_SECONDS", 0.2)
     key = ingest.new_key()
     arrival = staged_chunk(key)
     store.discard_staged(key)

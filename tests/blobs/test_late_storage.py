@@ -21,6 +21,7 @@ def proxy(settings, credentials, s3_url) -> Proxy:
     return before
 
 
+@pytest.mark.slow
 def test_what_was_just_stored_may_show_late(db, proxy):
     staged = store.stage("one", [DATA])
 

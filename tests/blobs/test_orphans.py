@@ -80,6 +80,7 @@ def test_an_orphan_goes_for_whoever_asks(orphan, keys, tomorrow):
     assert (report.orphans, report.removed, keys(), Blob.objects.count()) == (1, 1, [], 0)
 
 
+@pytest.mark.slow
 def test_many_are_found_in_batches_on_every_day(backend, tomorrow, monkeypatch, keys):
     monkeypatch.setattr(scrub, "LISTING_BATCH", 7)
     digests = {digest_of(number) for number in range(40)}

@@ -128,6 +128,7 @@ def test_s3_that_hangs_is_given_up_within_half_a_minute(settings, credentials):
     assert config.retries["total_max_attempts"] == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["s3", "azure", "gs"])
 def test_a_server_that_is_away_is_an_outage_whatever_it_speaks(settings, credentials, scheme, monkeypatch):
     monkeypatch.setitem(gcs._PATIENCE, "retry", gcs._PATIENCE["retry"].with_timeout(0.1))

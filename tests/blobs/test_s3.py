@@ -32,6 +32,7 @@ def bucket(settings, s3_url: str, credentials: None) -> Callable[..., S3Backend]
     return opened
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
@@ -129,6 +130,7 @@ def test_an_upload_that_the_server_forgot_is_an_outage_and_no_missing_object(db,
         store.stage("large", [bytes(PART + 1)])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # the children use no thread of the parent
 def test_forks_do_not_read_each_others_answers(settings, bucket, s3_url):
     """As web processes do, which are forks of one that has asked the storage already."""

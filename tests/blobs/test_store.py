@@ -9,7 +9,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from apps.blobs import store
+from apps.blobs import backends, store
 from apps.blobs.backends import LARGEST_STEP, Steps
 from apps.blobs.care.integrity import Verified
 from apps.blobs.models import Blob, State
@@ -70,6 +70,7 @@ def test_a_stage_that_breaks_half_way_leaves_nothing(backend, keys, megabytes):
         store.open_staged("one")
 
 
+@pytest.mark.slow
 def test_large_uploads_cost_little_memory(backend):
     chunk = bytes(256 * 1024)
     tracemalloc.start()
@@ -142,7 +143,8 @@ def test_a_truncated_object_in_storage_is_never_ready(db, backend):
     assert Blob.objects.get().state == State.PENDING
 
 
-def test_storing_what_was_never_staged_is_refused(db, backend):
+def test_storing_what_was_never_staged_is_refused(db, backend, monkeypatch):
+    monkeypatch.setattr(backends, "SHOWN_SECONDS", 0.2)
     with pytest.raises(store.Missing):
         store.store_staged("one", digest=DIGEST, size=len(DATA))
 
@@ -192,6 +194,7 @@ def test_a_ledger_entry_is_written_once(backend):
     assert store.get(key) == b"first"
 
 
+@pytest.mark.slow
 def test_of_64_writers_one_creates(backend):
     count = 64 if backend.creates_by() != "turns" else 8  # those wait for one another
     wins, start = [], threading.Barrier(count)

@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -45,13 +44,12 @@ def code_of(path: Path) -> str:
     return ast.unparse(tree)
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def imported(path: Path) -> tuple[str, ...]:
     """Every module that a file imports, wherever in it."""
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
+    nodes = list(ast.walk(tree_of(path)))
+    whole = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return *whole, *(node.module or "" for node in nodes if isinstance(node, ast.ImportFrom))
 
 
 def files_with(pattern: str, paths: list[Path]) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 from tests.live import CHECKOUT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["--collect-only"], ["tests/jobs"]], ids=["collection", "a folder"])
 def test_without_a_path_nothing_breaks_and_the_first_lines_say_what_is_missing(words, tmp_path):
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LARDER_", "PYTEST_"))}

@@ -165,6 +165,7 @@ def test_the_guard_needs_a_transaction(job):
     assert reached
 
 
+@pytest.mark.slow
 def test_the_lease_is_renewed_while_the_work_goes_on(job, settings):
     settings.JOB_LEASE = timedelta(seconds=1)
     with claimed(job):

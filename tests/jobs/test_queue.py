@@ -63,6 +63,7 @@ def test_a_job_that_was_rung_for_is_left_alone(job, rung):
     assert len(rung) == 1
 
 
+@pytest.mark.slow
 def test_a_lost_ring_is_rung_again_by_the_reaper(transactional_db, broker_away):
     job = queue.enqueue("test.work", target=7, created_by_id=None)
     assert queue.reap() == 0  # still away, and nobody minds
@@ -126,6 +127,7 @@ def test_finished_jobs_are_not_rung_for(job, rung, pass_time):
     assert queue.reap() == 0
 
 
+@pytest.mark.slow
 def test_a_broker_that_hangs_is_not_waited_for(transactional_db):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))

@@ -220,6 +220,7 @@ def test_a_description_is_markdown_without_headings_images_and_html():
     assert not re.search(r"<h\d|<img|<b>|href", html)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [

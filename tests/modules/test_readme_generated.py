@@ -118,6 +118,7 @@ def test_a_long_readme_has_a_list_of_contents():
     assert readme.headings(rendered("words " * 2000)) == []
 
 
+@pytest.mark.slow
 def test_reading_the_contents_takes_no_square_of_time():
     assert readme.headings('<h3 id="a">' * 100_000) == []
     assert readme.headings("<details>" * 100_000) == []

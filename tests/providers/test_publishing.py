@@ -197,6 +197,7 @@ def test_a_release_that_brings_every_worker_down_fails(draft_client, registered)
     assert release.state == "failed"
 
 
+@pytest.mark.slow
 def test_lists_are_complete_and_cost_the_same_at_any_length(tofu, alice, registered, django_assert_num_queries):
     viewer = Viewer(alice)
     for number in range(3):

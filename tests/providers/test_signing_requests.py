@@ -187,6 +187,7 @@ def test_without_a_worker_that_signs_it_waits_and_says_so(transactional_db, draf
     assert not AuditEvent.objects.filter(kind=Kind.RELEASE_SIGNING_REFUSED).exists()
 
 
+@pytest.mark.slow
 def test_it_waits_for_as_long_as_a_worker_reads(elsewhere, draft_client, held, monkeypatch):
     """Packages of some gigabytes take longer than a worker may need to begin."""
 

@@ -187,6 +187,7 @@ def test_the_next_version_takes_words_and_facets_along(acme):
     ]
 
 
+@pytest.mark.slow
 def test_a_giant_keeps_its_best_words(acme):
     doc = add_doc(acme, "giant/aws", outputs=[f"output{number}" for number in range(7_000)])
 

@@ -51,6 +51,7 @@ def outcomes(memory: Path, act: Callable[[], object], step: int = STEP) -> list[
     return found
 
 
+@pytest.mark.slow
 def test_signing_waits_for_room_and_makes_no_bad_signature(memory: Path, acme: Namespace, worker_host: None) -> None:
     key = held_key(acme)
     signatures = []
@@ -77,6 +78,7 @@ def test_a_public_key_is_not_called_bad_for_want_of_room(memory: Path) -> None:
     assert (found[0], found[-1]) == (False, True)
 
 
+@pytest.mark.slow
 def test_a_key_is_made_whole_or_not_at_all(memory: Path) -> None:
     found = outcomes(memory, lambda: generate("ed25519", name="acme"))
 

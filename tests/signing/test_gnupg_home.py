@@ -98,6 +98,7 @@ def test_the_sweep_leaves_the_living_and_what_is_not_ours(monkeypatch: pytest.Mo
         assert target.is_dir()
 
 
+@pytest.mark.slow
 def test_no_private_key_outlives_signers_that_were_killed(tmp_path: Path) -> None:
     """Twenty processes are killed in the middle of signing; the next worker's start leaves no home and no agent."""
     environment = {

@@ -25,6 +25,7 @@ from tests.builders.keys import PASSPHRASE, signing_key
 Make = Callable[[], None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", keys.ALGORITHMS)
 def test_a_worker_makes_what_was_asked_for(
     algorithm: str, acme: Namespace, owner: Viewer, worker_host: None, make_keys: Make
@@ -130,6 +131,7 @@ def test_the_command_imports_a_key_that_signs(kind: str, acme: Namespace, tmp_pa
     assert AuditEvent.objects.get().kind == "namespace:key:registered"
 
 
+@pytest.mark.slow
 def test_the_command_takes_the_passphrase_off(
     acme: Namespace, tmp_path: Path, worker_host: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +145,7 @@ def test_the_command_takes_the_passphrase_off(
     assert verify(data=b"data", signature=sign(key=key, data=b"data"), keys=[key]) == key
 
 
+@pytest.mark.slow
 def test_the_command_refuses_a_wrong_passphrase(
     acme: Namespace, tmp_path: Path, worker_host: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

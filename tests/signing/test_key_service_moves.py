@@ -114,6 +114,7 @@ def test_a_service_with_another_name_opens_its_rows_still(
 # --- From one to another ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_keys_move_from_the_file_to_aws_to_vault_and_back_and_sign_all_the_way(
     use: Use, aws: Aws, bao: FakeVault, token_file: Path, acme: Namespace, pantry: Namespace
 ) -> None:

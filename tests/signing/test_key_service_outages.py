@@ -46,6 +46,7 @@ def test_a_vault_that_fails_is_waited_for(
         vault.seal(key, b"secret")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["silent", "drips"])
 def test_a_vault_that_hangs_is_given_up(
     use: Use, bao: FakeVault, token_file: Path, acme: Namespace, monkeypatch: pytest.MonkeyPatch, how: str
@@ -117,6 +118,7 @@ def test_a_row_cannot_choose_the_key_of_somebody_else(use: Use, aws: Aws, acme: 
             vault.unseal(row_of(key))
 
 
+@pytest.mark.slow
 def test_an_aws_that_hangs_is_given_up(
     use: Use, aws: Aws, bao: FakeVault, acme: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

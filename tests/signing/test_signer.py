@@ -53,6 +53,7 @@ def failed_step(key: SigningKey) -> str:
     return failed.value.step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ed25519", "rsa4096", "nistp384", "subkey"])
 def test_it_makes_one_binary_signature_that_gpgv_accepts(
     kind: str, acme: Namespace, worker_host: None, tmp_path: Path
@@ -93,6 +94,7 @@ def test_it_refuses_what_is_no_private_key(secret, key: SigningKey) -> None:
     assert failed_step(key) == "import"
 
 
+@pytest.mark.slow
 def test_it_refuses_a_key_that_still_wants_a_passphrase(acme: Namespace, worker_host: None) -> None:
     assert failed_step(held_key(acme, "protected")) in ("import", "sign")
 
@@ -159,6 +161,7 @@ def test_a_gpg_that_writes_something_else_is_noticed(
     assert failed_step(key) == step
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a13_sixty_four_at_once_all_succeed_and_leave_nothing(pantry: Namespace, worker_host: None) -> None:
     """None fails for the memory that gpg locks; `nothing_is_left` looks for homes and agents."""

@@ -85,10 +85,8 @@ def _record_received(viewer: Viewer, version: ProviderVersion, key: str, staged:
         size=staged.size,
         created_by=viewer.user,
     )
-    record(
+    viewer.record(
         Event.PROVIDER_DOCS_RECEIVED,
-        actor_id=viewer.user_id,
-        token_id=viewer.token_id,
         subject=str(version),
         release=version.release_id,
         digest=staged.digest,

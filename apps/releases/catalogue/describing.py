@@ -9,7 +9,6 @@ from django.db.models import Model
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind as Event
-from apps.audit.recorder import record
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 
@@ -40,7 +39,7 @@ def save_changes(
     for field in wanted:
         setattr(parent, field, getattr(row, field))
     refresh(row)
-    record(kind, actor_id=actor.user_id, token_id=actor.token_id, subject=str(address), changes=changes)
+    actor.record(kind, subject=str(address), changes=changes)
 
 
 def checked_url(text: str) -> str:

@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.audit.kinds import Kind as Event
-from apps.audit.recorder import record
 from apps.lib.errors import Conflict
 from apps.releases.catalogue import indexing
 from apps.releases.cleanup import planning
@@ -103,10 +102,8 @@ def _act(rule: CleanupRule, verdict: Verdict, actor: Viewer) -> str:
 @transaction.atomic
 def _record(rule: CleanupRule, actor: Viewer, count: int) -> None:
     CleanupRule.objects.filter(pk=rule.pk).update(applied_at=timezone.now(), applied_count=count)
-    record(
+    actor.record(
         Event.CLEANUP_APPLIED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=rule.namespace.name,
         action=rule.action,
         versions=count,

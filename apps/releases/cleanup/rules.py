@@ -9,7 +9,6 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
-from apps.audit.recorder import record
 from apps.lib.errors import Invalid
 from apps.releases.cleanup.rows import MAX_DAYS, MAX_KEPT, CleanupAction, CleanupRule
 from apps.releases.lifecycle.actions import YANK
@@ -53,10 +52,8 @@ def change(*, namespace: Namespace, actor: Viewer, **wanted: Any) -> CleanupRule
         CleanupRule.objects.filter(pk=rule.pk).update(**changed)
     else:
         rule.save(force_insert=True)
-    record(
+    actor.record(
         Kind.CLEANUP_RULE_CHANGED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=namespace.name,
         changes={name: list(pair) for name, pair in changes.items()},
     )

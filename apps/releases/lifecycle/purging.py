@@ -40,10 +40,8 @@ def purge(*, release: Release, actor: Viewer, reason: str) -> None:
         raise Conflict(release.removal, hint="Nothing is left to purge.")
     changes = {"lifecycle_reason": reason, "lifecycle_at": timezone.now(), "lifecycle_by": actor.user}
     move(release, State.PUBLISHED, to=State.PURGED, lifecycle_replacement="", **changes)
-    record(
+    actor.record(
         Event.RELEASE_PURGED,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=str(release),
         release=release.pk,
         reason=reason,

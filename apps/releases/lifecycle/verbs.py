@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind as Event
-from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid
 from apps.releases.models import Lifecycle, Release, State
 from apps.releases.publishing.transitions import Moved
@@ -157,10 +156,8 @@ def _change(release: Release, **changes: Any) -> None:
 
 
 def _record(kind: Event, release: Release, actor: Viewer, reason: str, **detail: Any) -> None:
-    record(
+    actor.record(
         kind,
-        actor_id=actor.user_id,
-        token_id=actor.token_id,
         subject=str(release),
         release=release.pk,
         reason=reason,

@@ -49,10 +49,8 @@ def request(release: Release, *, actor: Viewer, job: str = JOB) -> None:
     try:
         with transaction.atomic():
             queue.enqueue(job, target=release.pk, created_by_id=actor.user_id)
-            record(
+            actor.record(
                 Event.RELEASE_VERIFY_REQUESTED,
-                actor_id=actor.user_id,
-                token_id=actor.token_id,
                 subject=str(release),
                 release=release.pk,
             )

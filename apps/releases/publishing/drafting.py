@@ -18,7 +18,6 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import reauthorising
 from apps.audit.kinds import Kind as Event
-from apps.audit.recorder import record
 from apps.blobs import store
 from apps.jobs import database_availability
 from apps.lib.digests import Tally, counted
@@ -230,10 +229,8 @@ def _compared(release: Release, known: ReleaseFile, chunks: Iterable[bytes]) -> 
 
 
 def _record(kind: Event, release: Release, viewer: Viewer, file: ReleaseFile) -> None:
-    record(
+    viewer.record(
         kind,
-        actor_id=viewer.user_id,
-        token_id=viewer.token_id,
         subject=str(release),
         release=release.pk,
         file=file.name,

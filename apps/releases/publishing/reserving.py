@@ -19,7 +19,6 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import reauthorising
 from apps.accounts.models import ApiToken, Namespace
 from apps.audit.kinds import Kind as Event
-from apps.audit.recorder import record
 from apps.lib.errors import Conflict, NotFound, Reason, RegistryError, Unavailable
 from apps.lib.versions import Version
 from apps.releases.models import Kind, Release, State
@@ -133,10 +132,8 @@ def reserve(
             structlog.contextvars.bind_contextvars(release_id=release.pk)
             # After the insert, so that VersionTaken comes first: the same bytes again are welcome in a full namespace.
             quotas.check(coordinate.namespace, more_bytes=1, more_versions=1, newcomer=release)
-            record(
+            viewer.record(
                 Event.RELEASE_RESERVED,
-                actor_id=viewer.user_id,
-                token_id=viewer.token_id,
                 subject=str(release),
                 release=release.pk,
             )

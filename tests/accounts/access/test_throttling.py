@@ -175,12 +175,14 @@ def allowed_to_processes(tmp_path, **variables):
     return int(done.stdout)
 
 
+@pytest.mark.slow
 def test_processes_count_together_in_redis(tmp_path):
     port = free_port()
     with redis(port, tmp_path):
         assert allowed_to_processes(tmp_path, LARDER_CACHE_URL=f"redis://127.0.0.1:{port}/0") == 30
 
 
+@pytest.mark.slow
 def test_processes_count_together_in_the_database(tmp_path):
     assert allowed_to_processes(tmp_path, LARDER_WEB_PROCESSES="3") == 30
 

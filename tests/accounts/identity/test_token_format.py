@@ -29,6 +29,7 @@ def test_it_finds_every_planted_token_and_no_decoy():
     assert found_in("".join(parts)) == planted
 
 
+@pytest.mark.slow
 def test_it_finds_nothing_in_ten_megabytes_of_noise():
     noise = random.Random(4)
     text = "".join(noise.choices(BASE62, k=10_000_000))

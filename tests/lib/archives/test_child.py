@@ -73,6 +73,7 @@ def test_a_control_character_is_shown_although_the_child_can_import_nothing(insp
     assert refusal.value.reasons[0].file == r"a\x1bb\u2028\x85.tf"
 
 
+@pytest.mark.slow
 def test_the_child_stops_by_its_own_clock(inspect, monkeypatch):
     monkeypatch.setattr(parent, "_GRACE", 240.0)  # the parent's clock is the wall's, which a busy machine outruns
     with pytest.raises(sandboxed.Refusal) as refusal:
@@ -95,6 +96,7 @@ def test_a_check_that_cannot_start_is_broken(inspect, monkeypatch):
         inspect(module_zip())
 
 
+@pytest.mark.slow
 @linux
 def test_the_memory_limit_holds(inspect):
     data = build([Member(f"{'n' * 100}{number}.tf", method=0) for number in range(60_000)])
@@ -106,6 +108,7 @@ def test_the_memory_limit_holds(inspect):
     assert len(inspect(data).entries) == 60_000
 
 
+@pytest.mark.slow
 def test_a_bomb_is_refused_quickly_and_in_little_memory(tmp_path: Path):
     path = tmp_path / "bomb.zip"
     path.write_bytes(zeros_bomb(500 * MIB, declared=500 * MIB - 1))

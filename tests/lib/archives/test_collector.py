@@ -89,6 +89,7 @@ def test_a_text_is_cut_exactly_when_it_is_shorter_than_its_entry(read):
     assert {name: len(text) == sizes[name] for name, text in listing.texts.items()} == {"a.tf": True, "b.tf": False}
 
 
+@pytest.mark.slow
 def test_many_wanted_texts_cost_no_more_than_others():
     """Sorting again for each text took a minute."""
     files = {f"{number}.tf": "x" * 100 for number in range(15_000, 0, -1)}

@@ -29,6 +29,7 @@ def test_the_corpus_is_large_and_names_are_unique():
     assert len(CASES) - len(refused) >= 100
 
 
+@pytest.mark.slow
 def test_each_broken_rule_is_refused_with_its_own_reason_and_each_near_miss_accepted():
     wrong = {name: verdict for name, case in CASES.items() if (verdict := wrong_verdict(case))}
 
@@ -78,6 +79,7 @@ def test_nothing_is_written_outside_or_inside(tmp_path: Path, monkeypatch: pytes
     assert decoy.read_text() == "decoy"
 
 
+@pytest.mark.slow
 def test_the_child_gives_the_same_verdicts(tmp_path: Path):
     path = tmp_path / "archive"
     for case in SMALL[::12]:

@@ -20,6 +20,7 @@ from tests.lib.archives.test_mutations import LIMITS, mutated_zip
 MUTANTS = 3_000
 
 
+@pytest.mark.slow
 @pytest.mark.needs("go")
 def test_go_reads_every_accepted_zip_as_we_do(tmp_path: Path):
     program = tmp_path / "list_zips"

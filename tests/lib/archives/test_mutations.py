@@ -89,6 +89,7 @@ def test_a_damaged_archive_is_listed_or_refused(kind: str):
     assert sum(map(bool, codes)) > 10 * refused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_child_lists_or_refuses_it_as_well_and_leaves_nothing(tmp_path: Path, kind: str):
     mutant, form, _ = KINDS[kind]

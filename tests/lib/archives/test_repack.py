@@ -52,6 +52,7 @@ def noise(size: int) -> bytes:
     return b"".join(hashlib.sha256(number.to_bytes(4, "big")).digest() for number in range(size // 32))
 
 
+@pytest.mark.slow
 def test_every_accepted_tar_repacks_to_the_same_contents(repack):
     for case in ACCEPTED[::3]:
         data = repack(case.bytes, case.form)
@@ -112,6 +113,7 @@ def test_the_bytes_are_frozen(repack):
     assert hashlib.sha256(data).hexdigest() == "1df7e7a3fc616230acc8774cf02ee6b19fb3c69cb02c6448d59ec2531969897d"
 
 
+@pytest.mark.slow
 def test_it_is_the_same_under_another_python(repack, tmp_path):
     source = tmp_path / "module.tar.gz"
     source.write_bytes(gz(module_tar({**MODULE, "big.bin": noise(2 * MIB)}, top="m/")))
@@ -217,6 +219,7 @@ def test_a_taker_that_stops_ends_the_child(tmp_path):
     assert children() == []
 
 
+@pytest.mark.slow
 @pytest.mark.needs("linux")  # reads /proc
 def test_memory_stays_flat_in_both_processes(tmp_path):
     path = tmp_path / "source"

@@ -95,6 +95,7 @@ def test_each_bad_protocol_is_told():
     assert [reason.found for reason in refusal.value.reasons] == ['the protocol "5"', 'the protocol "six"']
 
 
+@pytest.mark.slow
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=5), st.lists))
 def test_any_value_is_taken_or_refused(value: object):
     try:

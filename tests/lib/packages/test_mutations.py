@@ -33,6 +33,7 @@ def damaged_program(rng: random.Random) -> bytes:
     return build([*extra, Member("terraform-provider-dns_v1", head, mode=PROGRAM)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damaged", [damaged_zip, damaged_program], ids=["zip", "program"])
 def test_a_damaged_package_is_listed_truly_or_refused(tmp_path: Path, damaged):
     rng = random.Random(1)

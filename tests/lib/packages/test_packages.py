@@ -197,6 +197,7 @@ def test_a_broken_manifest_inside_is_refused(inspect, text: bytes):
     assert code_of(refusal).startswith("manifest_")
 
 
+@pytest.mark.slow
 def test_the_rules_of_zips_hold(inspect):
     every = corpus()
     for case in [*every[::7], *(case for case in every if case.reason_code == "version_needed")]:
@@ -222,6 +223,7 @@ def test_a_check_that_answers_nonsense_is_broken(inspect, monkeypatch: pytest.Mo
         inspect(package("dns", "1.2.0", "linux", "amd64"))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_package(tmp_path: Path):
     noise = os.urandom(MIB)
     data = build([Member(NAME, ELF + noise * 60, method=0, mode=PROGRAM), Member("z", noise * 20)])

@@ -91,6 +91,7 @@ def test_no_process_can_be_started(run):
     assert run("become_nobody") == {"failed": "BlockingIOError"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("do", "seconds", "word"),
     [

@@ -101,6 +101,7 @@ def test_a_unit_has_at_most_a_hundred_warnings():
     assert root["warnings"][-1]["message"] == "and more warnings"
 
 
+@pytest.mark.slow
 def test_a_document_that_no_page_could_hold_is_cut():
     units = module_of({"main.tf": b"".join(b"output o%d {}\n" % number for number in range(40_000))})
     assert MAX_DOCUMENT_BYTES * 0.99 < len(json.dumps(units)) < MAX_DOCUMENT_BYTES + 1_000

@@ -44,6 +44,7 @@ def test_a_name_with_any_characters_comes_back():
 SLOW = {f"f{number}.tf": b"-" * 1_000_000 for number in range(8)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "files"),
     [

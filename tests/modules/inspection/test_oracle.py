@@ -90,6 +90,7 @@ def owner(label, body):
     return body["provider"].strip('${}"').partition(".")[0] if "provider" in body else label.partition("_")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FILES if name not in BEYOND_THE_ORACLE])
 def test_names_and_counts_are_those_of_the_oracle(name):
     assert ours(FILES[name]) == theirs(FILES[name])

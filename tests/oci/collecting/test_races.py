@@ -109,6 +109,7 @@ def repeat(act, is_enough, wrong: list[str]) -> None:
         connection.close()
 
 
+@pytest.mark.slow
 def test_nobody_loses_what_they_were_told_is_there_and_nothing_leaks(
     repo, alice, pantry, settings, stored_files, days_pass
 ):

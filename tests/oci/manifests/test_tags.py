@@ -49,6 +49,7 @@ def test_the_list_is_frozen(repo, published, golden):
     assert "Link" not in answer.headers
 
 
+@pytest.mark.slow
 @pytest.mark.both
 def test_pages_follow_in_the_order_of_bytes_without_doubles(many):
     """Case 23."""

@@ -181,6 +181,7 @@ def test_other_artifacts_are_never_a_release(published, pusher, anybody):
     assert ModuleVersion.objects.count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3, 30])
 def test_reading_a_release_costs_the_same_at_any_number_of_versions(
     published, anybody, django_assert_max_num_queries, count

@@ -127,6 +127,7 @@ def test_bytes_that_a_release_brought_learn_their_sha512(uploader, published):
     assert f"sha512:{blob.sha512}" == sha512(with_bytes)
 
 
+@pytest.mark.slow
 def test_what_comes_in_several_pieces_is_known_by_the_digest_that_it_was_pushed_by(uploader):
     """sha512 would take longer than all the rest of a large upload."""
     large = DATA * 30_000

@@ -163,6 +163,7 @@ def test_a_module_with_neither_says_so(browser_of, bob, published):
     assert "No module that you can see in this registry calls this one." in text
 
 
+@pytest.mark.slow
 def test_many_users_have_pages_and_cost_no_more(browser_of, bob, acme, published):
     published("acme/vpc/aws", "1.0.0", data=module_zip(MODULE))
     browser, costs = browser_of(bob), []

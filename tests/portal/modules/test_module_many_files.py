@@ -26,6 +26,7 @@ def ask(browser_of, bob, published):
     return browser_of(bob).get
 
 
+@pytest.mark.slow
 def test_what_pages_link_to_is_there(ask):
     for tab in ("", "/inputs", "/outputs", "/resources", "/submodules/zone", "/examples/full", "/files"):
         for link in set(re.findall(rf'href="({AT}/files[^"#]*)', pages.shown(ask(f"{AT}{tab}")))):

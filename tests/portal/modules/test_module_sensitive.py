@@ -27,6 +27,7 @@ def ask(browser_of, bob, published):
     return browser_of(bob).get
 
 
+@pytest.mark.slow
 def test_no_page_about_the_module_shows_it(ask):
     waiting, seen = {AT, "/modules?q=hunter", "/modules?q=vault", "/", "/namespaces/acme"}, set()
     while waiting:

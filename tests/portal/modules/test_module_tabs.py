@@ -234,6 +234,7 @@ def test_a_name_that_begins_with_a_digit_gets_a_label_that_clients_take(page, pu
     assert set(re.findall(r'module "([^"]*)" {', words(text))) == {label}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3, 80])
 def test_a_tab_costs_the_same_at_any_size(browser_of, alice, acme, published, django_assert_max_num_queries, count):
     published("acme/big/aws", "0.0.1")

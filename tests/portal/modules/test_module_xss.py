@@ -118,6 +118,7 @@ def test_no_tab_acts(browser_of, bob, evil, tab):
     assert findings_in(response.content.decode()) == []
 
 
+@pytest.mark.slow
 def test_the_page_with_each_readme_does_not_act(browser_of, bob, evil):
     browser = browser_of(bob)
     for start in range(0, len(PAYLOADS), BATCH):

@@ -186,6 +186,7 @@ def test_an_empty_list_offers_what_would_find_something(browser_of, bob, stock):
     assert "yanked" not in page.partition('class="empty"')[2].partition("</main>")[0]
 
 
+@pytest.mark.slow
 def test_it_costs_the_same_at_any_size(browser_of, bob, acme):
     browser = browser_of(bob)
     queries = ("", "?q=part", "?q=part&system=aws&namespace=acme&sort=updated&yanked=1")

@@ -58,6 +58,7 @@ def test_each_input_and_output_has_a_permanent_address(large, browser_of, bob):
     assert browser.get(f"{V}/inputs/nothing").status_code == 404
 
 
+@pytest.mark.slow
 def test_those_of_a_submodule_have_one_too(large, browser_of, bob, monkeypatch):
     monkeypatch.setattr(rows, "PAGE", 2)
     inner = large.inspection["units"][1]

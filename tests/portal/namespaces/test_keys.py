@@ -284,6 +284,7 @@ def test_a_revocation_waits_for_the_password_with_its_reason(dora, browser_of, a
     assert (key.state, key.reason) == ("revoked", "It leaked.")
 
 
+@pytest.mark.slow
 def test_a_key_that_its_owner_has_extended_is_renewed(browser):
     key = signing_key("expiring")
     browser.post(ADD, {"armor": key.armor, "source": "Cooks", "step": "save"})

@@ -61,6 +61,7 @@ def test_it_counts_modules_and_providers(client, pantry):
     assert "Owned by" not in page, "who works here is for those who are signed in"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [10, 300])
 def test_it_costs_the_same_at_any_size(browser_of, bob, acme, django_user_model, django_assert_max_num_queries, count):
     add_modules(acme, [f"part-{position}/aws" for position in range(count)])

@@ -183,6 +183,7 @@ def test_pages_take_as_many_queries_beside_many_and_never_all_texts(browser, acm
     assert counts[0] == counts[1] <= 16
 
 
+@pytest.mark.slow
 def test_hostile_words_stay_words_wherever_they_stand(browser, bare):
     texts: dict[layouts.Place, bytes] = {}
     for number, text in enumerate(PAYLOADS):

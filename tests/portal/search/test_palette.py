@@ -57,6 +57,7 @@ def test_nobody_is_offered_what_they_may_not_do(client, browser_of, alice, bob, 
     assert "/namespaces/acme/members" in options(browser_of(charlie), "acme members")
 
 
+@pytest.mark.slow
 def test_each_offered_page_opens(browser_of, dora, olga, acme):
     for who in (dora, olga):
         browser = browser_of(who)

@@ -187,6 +187,7 @@ def test_hostile_constraints_are_text(pantry, client):
     assert text.count("&lt;script&gt;alert(1)") == 2  # the arrow and the table
 
 
+@pytest.mark.slow
 def test_many_users_cost_no_more_and_the_picture_stays_small(pantry, client):
     add_module(pantry, "vpc/aws")
     costs = []

@@ -122,6 +122,7 @@ def test_without_such_a_version_it_says_so(acme, browser_of, dora):
     assert "No version is deprecated or yanked" in pages.shown(browser_of(dora).get(URL))
 
 
+@pytest.mark.slow
 def test_many_have_pages_and_cost_no_more(vpc, pantry, browser_of, dora, django_assert_max_num_queries):
     for module in add_modules(pantry, [f"user{number:03}/aws" for number in range(120)]):
         calls(module, "acme/vpc/aws", constraint="1.0.0")

@@ -67,6 +67,7 @@ def sign_in(name: str, password: str):
     return Client().post(reverse("account_login"), {"login": name, "password": password})
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("state", ["refusing", "hanging"])
 def test_people_sign_in_and_who_guesses_is_slowed_down(request, bob, state):
@@ -81,6 +82,7 @@ def test_people_sign_in_and_who_guesses_is_slowed_down(request, bob, state):
     assert time.monotonic() - began < PATIENCE
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("state", ["refusing", "hanging"])
 def test_wrong_passwords_at_the_token_service_are_401_and_then_429(request, state):
@@ -94,6 +96,7 @@ def test_wrong_passwords_at_the_token_service_are_401_and_then_429(request, stat
     assert time.monotonic() - began < PATIENCE
 
 
+@pytest.mark.slow
 def test_a_hung_redis_is_asked_by_one_request_and_not_by_each(hanging):
     """The others use memory at once. Otherwise each would wait for its own time-out."""
     began = time.monotonic()
@@ -158,6 +161,7 @@ def wait_until(condition) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_the_variable_leads_to_this_cache(tmp_path):
     code = "from django.core.cache import cache; cache.set('pears', 3); print(cache.get('pears'))"
     done = subprocess.run(
@@ -172,6 +176,7 @@ def test_the_variable_leads_to_this_cache(tmp_path):
     assert done.stdout.split() == ["3"], done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["refusing", "hanging"])
 def test_a_redis_that_does_not_answer_is_a_part_that_is_down(request, settings, state):
     request.getfixturevalue(state)

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from kombu import Connection, Consumer, Producer, Queue
 
 from tests.live import CHECKOUT
@@ -79,6 +80,7 @@ class Reader(threading.Thread):
         message.ack()
 
 
+@pytest.mark.slow
 def test_what_several_write_and_several_read_arrives_once_each(tmp_path: Path) -> None:
     folder, is_over = tmp_path / "messages", threading.Event()
     readers = [Reader(folder, is_over) for _ in range(2)]

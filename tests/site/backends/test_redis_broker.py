@@ -66,6 +66,7 @@ def test_a_redis_that_dies_while_a_ring_is_not_acknowledged_ends_no_worker(broke
     assert "Couldn't ack" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_worker_that_ends_in_order_gives_its_rings_back(broker):
     _, url = broker
     connection, _ring, _queues = holding_one_and_waiting(url)

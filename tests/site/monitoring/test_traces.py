@@ -35,6 +35,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variables", [{}, OFF], ids=["unset", "disabled"])
 def test_whoever_wants_no_traces_pays_nothing(tmp_path, variables):
     done = run_python(WHAT_IS_THERE, LARDER_DATA_DIR=str(tmp_path), **{"OTEL_EXPORTER_OTLP_ENDPOINT": ""} | variables)

@@ -135,6 +135,7 @@ def test_storage_that_overwrites_is_named(sound, monkeypatch):
     assert "cannot create only once" in findings_of("storage")["storage"][1]
 
 
+@pytest.mark.slow
 def test_the_broker_is_away(sound, settings):
     before = app.conf["broker_url"]
     app.conf.update(broker_url="redis://127.0.0.1:1/0")

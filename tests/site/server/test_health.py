@@ -96,6 +96,7 @@ def test_a_check_that_hangs_costs_two_seconds_and_is_not_asked_again_meanwhile(c
     assert asked == [1]
 
 
+@pytest.mark.slow
 def test_whoever_asks_storage_is_probed_once_a_second(client, db, monkeypatch):
     asked = []
     monkeypatch.setitem(health.PARTS, "storage", lambda: asked.append(time.monotonic()))

@@ -111,6 +111,7 @@ def test_uv_installs_where_it_is_with_hashes_and_only_when_the_lock_changed(mach
     assert not machine.uv_called.exists()
 
 
+@pytest.mark.slow
 def test_pip_takes_over_where_uv_fails(machine: Machine) -> None:
     """uv knows nothing of pip's own settings, an index inside a company above all."""
     machine.python(13)
@@ -123,6 +124,7 @@ def test_pip_takes_over_where_uv_fails(machine: Machine) -> None:
     assert (machine.venv / "installed-empty.txt").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -139,6 +141,7 @@ def test_a_web_process_needs_nothing_that_its_parent_has_loaded(tmp_path: Path, 
     subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, env=environment, check=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_a_failed_installation_is_not_taken_for_done(machine: Machine) -> None:
     machine.python(13)
     (machine.checkout / "empty.txt").write_text("./no-such-package==1\n")

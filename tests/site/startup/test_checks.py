@@ -146,6 +146,7 @@ def test_the_key_that_opens_signing_keys_is_not_backed_up_with_them(settings, tm
     assert all("LARDER_SIGNING_KEK_FILE" in str(message.hint) for message in messages)
 
 
+@pytest.mark.slow
 def test_the_default_place_of_that_key_is_warned_of():
     environment = {name: value for name, value in os.environ.items() if not name.startswith("LARDER_")}
     done = subprocess.run(

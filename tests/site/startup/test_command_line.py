@@ -43,6 +43,7 @@ def refusal(done: "subprocess.CompletedProcess[str]") -> str:
     return said[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
@@ -61,6 +62,7 @@ def test_any_command_ends_with_one_sentence(tmp_path, variables, expected):
     assert "hunter2" not in said
 
 
+@pytest.mark.slow
 def test_make_run_says_the_same(tmp_path):
     url = "postgres://larder:hunter2@127.0.0.1:1/larder"
     assert "Connection refused" in refusal(manage(tmp_path, "up", LARDER_LISTEN=free(), LARDER_DATABASE_URL=url))
@@ -124,6 +126,7 @@ def test_a_value_that_cannot_be_used_is_refused_by_its_name(monkeypatch, read, v
         read("LARDER_TEST_VALUE")
 
 
+@pytest.mark.slow
 def test_each_line_of_a_file_is_a_secret_and_none_is_easy(tmp_path):
     file = tmp_path / "keys"
     for text, expected in (
@@ -143,6 +146,7 @@ def test_each_line_of_a_file_is_a_secret_and_none_is_easy(tmp_path):
         env.secrets_from("LARDER_TEST_NONE", file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", [["web"], ["worker"], ["worker", "--beat"], ["beat"]], ids=" ".join)
 def test_a_process_on_an_empty_database_says_what_to_run(tmp_path, process):
     assert "There is no secret key yet" in refusal(manage(tmp_path, *process))

@@ -76,6 +76,7 @@ def test_the_public_address_is_one_that_can_be_asked(tmp_path: Path, listen: str
     assert done.stdout.strip() == url
 
 
+@pytest.mark.slow
 def test_the_image_holds_what_its_commands_need(tmp_path: Path) -> None:
     """The context as .dockerignore cuts it, read-only, is enough to collect static files."""
     rules = (CHECKOUT / ".dockerignore").read_text().split()
@@ -103,6 +104,7 @@ def test_the_image_runs_as_a_number_and_has_what_signing_calls() -> None:
     assert {"gnupg", "gpgv", "tini"} <= set(DOCKERFILE.split())
 
 
+@pytest.mark.slow
 def test_the_bill_of_materials_names_every_package(tmp_path: Path):
     """The command of the image's target `sbom`."""
     pinned = set(

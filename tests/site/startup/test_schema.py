@@ -93,6 +93,7 @@ def tables(environment: dict[str, str], tmp_path: Path, django_db_setup: None) -
     return path
 
 
+@pytest.mark.slow
 def test_no_process_starts_on_tables_that_do_not_match(environment: dict[str, str], tables: Path):
     """An edited migration: recorded as applied, and one of its columns was never made."""
     with sqlite3.connect(tables) as database:
@@ -107,6 +108,7 @@ def test_no_process_starts_on_tables_that_do_not_match(environment: dict[str, st
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_migration_that_fails_is_a_sentence(environment: dict[str, str], tables: Path):
     with sqlite3.connect(tables) as database:
         database.execute("DELETE FROM django_migrations WHERE app = 'signing'")
@@ -120,6 +122,7 @@ def test_a_migration_that_fails_is_a_sentence(environment: dict[str, str], table
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_tables_of_an_edited_migration_are_refused_before_another_runs(environment: dict[str, str], tmp_path: Path):
     """A migration that changes the table has SQLite rebuild it, and write `signed_at` into each row as text."""
     (tmp_path / "data").mkdir(mode=0o700)

@@ -130,6 +130,7 @@ def test_a_ring_is_json():
 # --- PostgreSQL ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_database_server_that_hangs_is_given_up(tmp_path):
     """It takes the connection and says nothing, as a host behind a broken switch does. Without a limit: for minutes."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
