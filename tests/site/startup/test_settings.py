@@ -6,10 +6,11 @@ import pickle
 import socket
 import subprocess
 import sys
-import threading
 
 import pytest
-from django.db import connection, connections
+from django.conf import settings
+from django.db import connection
+from django.db.backends.sqlite3.base import DatabaseWrapper
 from kombu import serialization
 from kombu.exceptions import ContentDisallowed
 
@@ -17,40 +18,18 @@ from registry_site.celery import app
 from tests.live import CHECKOUT
 
 
-def in_a_web_thread(work):
-    """Run it in a thread with its own database connection, opened like those of a web process."""
-    answers = []
-
-    def run():
-        answers.append(work())
-        connections.close_all()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    return answers[0]
-
-
-def pragmas():
-    with connection.cursor() as cursor:
-        found = {}
-        for name in ("synchronous", "journal_mode", "foreign_keys", "busy_timeout"):
-            cursor.execute(f"PRAGMA {name}")
-            found[name] = cursor.fetchone()[0]
-        return found
-
-
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.needs("on SQLite")
 def test_sqlite_writes_through_to_the_disk():
     """synchronous 2 is FULL: with NORMAL a power cut takes the last commits of a WAL back, acknowledged or not."""
-    assert in_a_web_thread(pragmas) == {
-        "synchronous": 2,
-        "journal_mode": "wal",
-        "foreign_keys": 1,
-        "busy_timeout": 20_000,
-    }
+    served = DatabaseWrapper({**connection.settings_dict, "OPTIONS": settings.SQLITE_OPTIONS}, "default")
+    found = {}
+    with served.cursor() as cursor:
+        for name in ("synchronous", "journal_mode", "foreign_keys", "busy_timeout"):
+            found[name] = cursor.execute(f"PRAGMA {name}").fetchone()[0]
+    served.close()
+    assert found == {"synchronous": 2, "journal_mode": "wal", "foreign_keys": 1, "busy_timeout": 20_000}
 
 
 def run_python(code, **variables):
