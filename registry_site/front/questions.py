@@ -1,12 +1,11 @@
 """A request as the front understands it: all that an answer may depend on, byte for byte, or no question at all.
 
-An answer of the machine edges depends on the request's method, scheme, host, path, query, credentials, and on two
+An answer of the machine edges depends on the request's method, scheme, host, path, query, credentials, and on three
 headers more. A header that stands in neither list below, or twice, goes to Django.
 
 Questions are parsed on the event loop. Any thread may look up a request that was answered before: granian's own does.
 """
 
-import asyncio
 import hashlib
 import marshal
 import time
@@ -17,7 +16,7 @@ from registry_site.server import forwarded
 from registry_site.server.access_lines import Line
 
 # In the key, with the authorization as its digest: the table keeps no secrets.
-KEYED = (b"host", b"accept-encoding", b"if-none-match")
+KEYED = (b"host", b"accept-encoding", b"if-none-match", b"range")
 # Noted or logged, or left out by the machine edges. What may stand here more than once is in `LEFT_OUT`.
 NOTED = (b"user-agent", b"x-request-id", b"x-terraform-version")
 FORWARDED = (b"x-forwarded-for", b"x-forwarded-proto")
@@ -30,6 +29,8 @@ LEFT_OUT = frozenset(
         b"x-forwarded-port x-forwarded-server x-real-ip"
     ).split()
 )
+# Only below this path the front answers a part.
+ARCHIVES = "/archives/"
 
 REQUEST_ID = b"x-request-id"
 # Requests, and the bytes of one: what is longer is parsed each time. A known one takes 1.5 KB, and at worst 9 KB.
@@ -43,7 +44,7 @@ Key = tuple[str | bytes | None, ...]
 
 @dataclass(slots=True)
 class Question:
-    """`era` and `number` are the generation before Django was asked; equal requests wait for `asking`."""
+    """`era` and `number` are the generation before anybody was asked; equal requests wait under the key `asked_as`."""
 
     key: Key
     method: str
@@ -54,7 +55,7 @@ class Question:
     at: float
     era: int = -1
     number: int = -1
-    asking: asyncio.Future[bool] | None = None
+    asked_as: Key | None = None
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")
@@ -71,7 +72,8 @@ def question_of(scope: Any) -> Question | None:
         if name not in ONCE or name in headers:
             return None
         headers[name] = value
-    if b"host" not in headers:
+    path = scope["path"]
+    if b"host" not in headers or (b"range" in headers and not path.startswith(ARCHIVES)):
         return None
     credentials = headers.get(b"authorization")
     client, scheme = _origin(
@@ -80,7 +82,6 @@ def question_of(scope: Any) -> Question | None:
         headers.get(b"x-forwarded-for", b""),
         headers.get(b"x-forwarded-proto", b""),
     )
-    path = scope["path"]
     key = (
         method,
         scheme,

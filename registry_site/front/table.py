@@ -75,9 +75,17 @@ class Table:
                 return None
             self._entries.move_to_end(key)
             self.hits += 1
-            counted = (entry.origin.route, entry.whole.status)
-            self.answers[counted] = self.answers.get(counted, 0) + 1
+            self._count(entry)
             return entry
+
+    def count(self, entry: Entry) -> None:
+        """Count an answer that did not come from here."""
+        with self._lock:
+            self._count(entry)
+
+    def _count(self, entry: Entry) -> None:
+        counted = (entry.origin.route, entry.whole.status)
+        self.answers[counted] = self.answers.get(counted, 0) + 1
 
     def __contains__(self, key: Key) -> bool:
         return key in self._entries
