@@ -61,7 +61,7 @@ class Project:
         called = {
             address.replace("/", "-"): {"source": f"{host}/{address}", "version": VERSION} for address in self.modules
         }
-        return json.dumps({"terraform": {"required_providers": required}, "module": called})
+        return json.dumps({"terraform": {"required_providers": required}} | ({"module": called} if called else {}))
 
     def documents(self) -> Iterator[str]:
         yield "/.well-known/terraform.json"
