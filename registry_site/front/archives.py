@@ -23,8 +23,7 @@ from apps.lib.errors import RegistryError
 from apps.protocol.last_public import last_public
 from apps.protocol.locations import Asked, asked_at, disposition_of
 from apps.releases import fetchable
-from registry_site.front.questions import ARCHIVES, Key, Question
-from registry_site.front.table import Headers, Origin
+from registry_site.front.table import ARCHIVES, Headers, Key, Origin, Question
 
 # Larger ones are sent as files.
 SMALL_BYTES = 64 * 1024

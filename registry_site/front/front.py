@@ -13,10 +13,22 @@ from typing import Any
 from django.conf import settings
 
 from apps.http.ready import Ready
+from apps.releases.catalogue import downloads
 from registry_site.front.archives import Archive, Archives, kind_of
 from registry_site.front.lease import Lease
-from registry_site.front.questions import Key, Known, Question, Recognition
-from registry_site.front.table import Entry, Headers, Origin, Table, whole_of
+from registry_site.front.table import (
+    FILE,
+    Entry,
+    Headers,
+    Key,
+    Known,
+    Origin,
+    Question,
+    Recognition,
+    Shared,
+    Table,
+    whole_of,
+)
 from registry_site.server.access_lines import access_lines
 from registry_site.server.connections import PATHSEND, can_send_files, client_of, connections
 from registry_site.server.middleware import request_id_for
@@ -35,11 +47,14 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class Front:
-    def __init__(self, lease: Lease | None = None, archives: Archives | None = None) -> None:
+    def __init__(
+        self, lease: Lease | None = None, archives: Archives | None = None, shared: Shared | None = None
+    ) -> None:
         self.lease = lease or Lease()
         self.table = Table(self.lease, most_bytes=settings.READY_BYTES)
         self.recognition = Recognition()
         self.archives = archives or Archives()
+        self.shared = shared or Shared(None)
         self.misses = 0
         self._asking: dict[Key, asyncio.Future[bool]] = {}
 
@@ -63,13 +78,12 @@ class Front:
         """
         until = question.at + PATIENCE
         while True:
-            if question.key in self.table and await self.lease.holds():
-                entry = self.table.find(question.key)
-                if entry is not None:
-                    known = _known(question, entry)
-                    self.recognition.add(scope, known)
-                    await _send(known, entry, send, request_id_for(question.header(b"x-request-id")), question.at)
-                    return True
+            entry = await self._find(question)
+            if entry is not None:
+                known = _known(question, entry)
+                self.recognition.add(scope, known)
+                await _send(known, entry, send, request_id_for(question.header(b"x-request-id")), question.at)
+                return True
             asking = self._asking.get(question.key)
             if asking is None or not await _has_become_ready(asking, until - time.monotonic()):
                 break
@@ -82,6 +96,21 @@ class Front:
         if _BECOMES_READY.match(question.path) and not _BLOBS.match(question.path):
             self._ask(question, question.key)
         return False
+
+    async def _find(self, question: Question) -> Entry | None:
+        """This process's answer, or else another one's, if it holds."""
+        if question.key in self.table and await self.lease.holds():
+            entry = self.table.find(question.key)
+            if entry is not None:
+                return entry
+        entry = self.shared.find(question.key) if _BECOMES_READY.match(question.path) else None
+        if entry is None or not await self.lease.holds():
+            return None
+        if not self.lease.is_current_for_all(entry.scopes, entry.number):
+            return None
+        entry.era = self.lease.era
+        self.table.add(question.key, entry)
+        return self.table.find(question.key)
 
     async def _archive(self, scope: Any, question: Question) -> Archive | None:
         """The answer to a request for stored bytes; None where Django must answer."""
@@ -149,11 +178,14 @@ class Front:
             question.era,
             question.number,
             question.at + ready.seconds,
-            ready.noted,
+            ready.download,
             origin,
         )
         self.table.add(question.key, entry)
-        return question.key in self.table
+        is_kept = question.key in self.table
+        if is_kept:
+            self.shared.add(question.key, entry)
+        return is_kept
 
     async def tell(self, method: str, path: str, status: int) -> None:
         """Hold back an answer that may tell of a change until no process repeats what was before it."""
@@ -201,8 +233,8 @@ def _known(question: Question, entry: Entry) -> Known:
 
 async def _send(known: Known, entry: Entry, send: Send, request_id: str, arrived: float, *, file: str = "") -> None:
     whole = entry.whole
-    if entry.noted is not None:
-        entry.noted(known.user_agent)
+    if entry.download is not None:
+        downloads.record_download(*entry.download, downloads.client_of(known.user_agent))
     headers = [*whole.headers, (b"x-request-id", request_id.encode())]
     await send({"type": "http.response.start", "status": whole.status, "headers": headers})
     if file:
@@ -212,4 +244,4 @@ async def _send(known: Known, entry: Entry, send: Send, request_id: str, arrived
     access_lines.add(request_id, time.monotonic() - arrived, known.line)
 
 
-front = Front()
+front = Front(shared=Shared(FILE if settings.WEB_PROCESSES > 1 else None, most_bytes=settings.READY_BYTES))

@@ -42,8 +42,7 @@ from registry_site import wsgi
 from apps.http import byte_ranges
 from apps.releases.publishing.waiting import ASKED, OFFERED
 from registry_site.front.front import front
-from registry_site.front.questions import Question, question_of
-from registry_site.front.table import Origin
+from registry_site.front.table import Origin, Question, question_of
 from registry_site.server import health
 from registry_site.server.access_lines import access_lines
 from registry_site.server.connections import PATHSEND, can_send_files, client_of, connections, is_http2

@@ -14,7 +14,7 @@ from apps.http.ready import ready_of
 from registry_site.front.archives import Archives
 from registry_site.front.front import Front
 from registry_site.front.lease import Lease, Peers
-from registry_site.front.questions import question_of
+from registry_site.front.table import question_of
 
 T = TypeVar("T")
 PRIVATE_TO_EACH = b"x-request-id"
