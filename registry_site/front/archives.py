@@ -78,7 +78,10 @@ class Archives:
         self._frames: dict[Key, Frame] = {}
 
     def asked(self, question: Question) -> Asked | None:
-        if b"if-none-match" in question.headers or settings.ACCEL_REDIRECT or not store.is_on_this_host():
+        """What the request asks for, if it may be answered here."""
+        if not question.path.startswith(ARCHIVES) or b"if-none-match" in question.headers:
+            return None
+        if settings.ACCEL_REDIRECT or not store.is_on_this_host():
             return None
         return asked_at(question.path, now=timezone.now())
 
@@ -164,9 +167,7 @@ class Archives:
 
     def learn(self, question: Question, *, status: int, headers: Headers, origin: Origin) -> bool:
         """Keep what Django's answers of this kind have in common; False if this one does not show it."""
-        if status != HTTPStatus.OK or not question.path.startswith(ARCHIVES):
-            return False
-        asked = self.asked(question)
+        asked = self.asked(question) if status == HTTPStatus.OK else None
         given = dict(headers)
         if asked is None or len(given) != len(headers) or _UNUSUAL & given.keys() or not given.keys() >= set(_OWN):
             return False
