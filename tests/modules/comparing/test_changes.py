@@ -26,6 +26,21 @@ def output(more=""):
     return f'output "id" {{\n  value = 1\n{more}}}\n'
 
 
+def typed(kind):
+    return output(f"  type = {kind}\n")
+
+
+def repeated(by, kind="aws_vpc"):
+    """A resource; `by` is empty, count or for_each."""
+    return f'resource "{kind}" "this" {{\n{f"  {by} = var.x" if by else ""}\n}}\n'
+
+
+def for_opentofu(constraint):
+    return f'language {{\n  compatible_with {{\n    opentofu = "{constraint}"\n  }}\n}}\n'
+
+
+FORGOTTEN = "removed {\n  from = aws_vpc.this\n  lifecycle {\n    destroy = false\n  }\n}\n"
+ACTION = 'action "aws_lambda_invoke" "warm" {}\n'
 ALIAS = "      configuration_aliases = [aws.other]\n"
 CASES = [
     ("input_removed", "breaking", A, ""),
@@ -50,6 +65,8 @@ CASES = [
     ("input_type_specified", "risky", A.replace("= string", "= any"), A),
     ("input_null_is_default", "risky", A, A.replace("}", "nullable = false\n}")),
     ("input_validated", "risky", A, A.replace("}", 'validation {\n condition = true\n error_message = "No."\n}\n}')),
+    ("input_constant", "breaking", A, A.replace("}", "const = true\n}")),
+    ("input_not_constant", "compatible", A.replace("}", "const = true\n}"), A),
     ("input_sensitive", "risky", A, A.replace("}", "sensitive = true\n}")),
     ("input_no_longer_sensitive", "risky", A.replace("}", "sensitive = true\n}"), A),
     ("input_added", "compatible", "", A),
@@ -57,10 +74,23 @@ CASES = [
     ("input_type_widened", "compatible", A, A.replace("= string", "= any")),
     ("input_deprecated", "compatible", A, A.replace("}", 'deprecated = "Use b."\n}')),
     ("output_removed", "breaking", output(), ""),
+    ("output_type_narrowed", "breaking", typed("object({ a = string, b = number })"), typed("object({ a = string })")),
+    (
+        "output_type_extended",
+        "compatible",
+        typed("object({ a = string })"),
+        typed("object({ a = string, b = number })"),
+    ),
+    ("output_type_changed", "risky", output(), typed("string")),
     ("output_sensitive", "breaking", output(), output("sensitive = true\n")),
     ("output_no_longer_sensitive", "risky", output("sensitive = true\n"), output()),
     ("output_added", "compatible", "", output()),
     ("output_deprecated", "compatible", output(), output('deprecated = "Use b."\n')),
+    ("resource_instances_replaced", "breaking", repeated("count"), repeated("for_each")),
+    ("resource_forgotten", "risky", VPC, needs("") + FORGOTTEN),
+    ("import_added", "risky", VPC, VPC + 'import {\n  to = aws_vpc.this\n  id = "vpc-1"\n}\n'),
+    ("action_removed", "risky", ACTION, needs("")),
+    ("action_added", "compatible", VPC, VPC + ACTION),
     ("resource_removed", "breaking", VPC, needs("")),
     ("placeholder_removed", "risky", 'resource "null_resource" "x" {}\n', VPC),
     ("resource_moved", "compatible", VPC, VPC.replace("this", "main") + MOVED),
@@ -114,6 +144,97 @@ def test_a_move_of_instances_or_into_a_module_counts():
     found = {change.rule for change in changes(VPC, CALL + moved)}
 
     assert "resource_removed" not in found
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "replaced"),
+    [
+        ("count", "for_each", True),
+        ("for_each", "count", True),
+        ("for_each", "", True),
+        ("", "for_each", True),
+        ("", "count", False),
+        ("count", "", False),
+        ("for_each", "for_each", False),
+    ],
+)
+def test_instances_keep_their_addresses_only_without_for_each(before, after, replaced):
+    found = {change.rule: change for change in changes(repeated(before), repeated(after))}
+
+    assert ("resource_instances_replaced" in found) is replaced
+    called = {change.rule for change in changes(of_call(before), of_call(after))}
+    assert ("resource_instances_replaced" in called) is replaced
+
+
+def of_call(by):
+    return CALL.replace("}", f"  {by} = var.x\n}}") if by else CALL
+
+
+def test_instances_that_are_moved_or_placeholders_are_not_destroyed():
+    moved = 'moved {\n  from = aws_vpc.this[0]\n  to = aws_vpc.this["a"]\n}\n'
+    assert not changes(repeated("count"), repeated("for_each") + moved)
+    (found,) = changes(repeated("count", "null_resource"), repeated("for_each", "null_resource"))
+    assert (found.rule, found.before, found.after) == (
+        "placeholder_removed",
+        "count",
+        "for_each",
+    )
+
+
+def test_what_an_older_larder_did_not_read_is_no_change():
+    new = {"main.tf": A.replace("}", "const = true\n}") + repeated("for_each") + typed("string")}
+    old, now = (inspect({name: text.encode() for name, text in new.items()}, {}) for _ in range(2))
+    for part, key in (("variables", "const"), ("resources", "repetition"), ("outputs", "type")):
+        for row in old["units"][0][part]:
+            del row[key]
+
+    assert between(old, now) == []
+
+
+def test_what_is_not_forgotten_counts_as_destroyed():
+    for lifecycle in ("", "lifecycle {\n    destroy = true\n  }"):
+        removed = f"removed {{\n  from = aws_vpc.this\n  {lifecycle}\n}}\n"
+        assert "resource_removed" in {change.rule for change in changes(VPC, needs("") + removed)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rule"),
+    [
+        (for_opentofu(">= 1.12"), for_opentofu("~> 2.0"), "client_constraint_raised"),
+        (client(">= 1.6"), client(">= 1.6") + for_opentofu(">= 1.12"), "client_constraint_narrowed"),
+        (client("~> 1.6"), client("~> 1.6") + for_opentofu(">= 2.0"), "client_constraint_raised"),
+        (for_opentofu(">= 1.13"), for_opentofu(">= 1.12"), "client_constraint_widened"),
+    ],
+)
+def test_a_constraint_of_one_client_is_compared_with_what_held_for_it(before, after, rule):
+    assert [(change.name, change.rule) for change in changes(before, after)] == [("opentofu", rule)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rule"),
+    [
+        ("list(string)", "set(string)", "output_type_narrowed"),  # nobody reads [0] of a set
+        ("number", "string", "output_type_narrowed"),
+        ("map(object({ a = string }))", "map(object({ a = string, b = string }))", "output_type_extended"),
+        ("tuple([string])", "tuple([string, number])", "output_type_extended"),
+        ("any", "string", "output_type_changed"),
+        ("string", "strings", "output_type_changed"),
+        ("list( string )", "list(string)", ""),
+    ],
+)
+def test_what_an_output_offers_is_compared_by_its_type(before, after, rule):
+    assert [change.rule for change in changes(typed(before), typed(after))] == ([rule] if rule else [])
+
+
+def test_a_provider_that_only_an_action_uses_is_a_new_one():
+    assert "provider_added" in {change.rule for change in changes("", ACTION)}
+
+
+def test_the_quotes_that_an_older_larder_left_are_no_change():
+    new = inspect({"main.tf": b'module "net" {\n  source = "./${var.x}"\n}\n'}, {})
+    old = inspect({"main.tf": b'module "net" {\n  source = "./${var.x}"\n}\n'}, {})
+    old["units"][0]["calls"][0]["source"] = '"./${var.x}"'
+    assert between(old, new) == []
 
 
 def test_a_first_constraint_is_risky_and_an_upper_bound_no_new_major():
