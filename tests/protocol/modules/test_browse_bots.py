@@ -39,6 +39,8 @@ def test_renovate_reads_versions_and_the_repository(bot, vpc):
 
     (module,) = document["modules"]
     assert [one["version"] for one in module["versions"]] == ["2.0.0-rc.1", "1.10.0", "1.2.0"]
+    # Without it, `minimumReleaseAge` takes no version at all.
+    assert module["versions"][1]["published_at"] == "2026-01-03T03:04:05.060000Z"
     assert module["source"] == catalogue.REPOSITORY
 
 
@@ -65,7 +67,7 @@ def test_tfupdate_reads_the_latest_version_and_all_of_them(bot, vpc):
     document = bot("Go-http-client/1.1", "acme/vpc/aws")
 
     assert (document["version"], document["versions"]) == ("1.10.0", ["1.2.0", "1.10.0", "2.0.0-rc.1"])
-    assert bot("Go-http-client/1.1", "acme/vpc/aws/versions")["modules"][0]["versions"][0] == {"version": "2.0.0-rc.1"}
+    assert bot("Go-http-client/1.1", "acme/vpc/aws/versions")["modules"][0]["versions"][0]["version"] == "2.0.0-rc.1"
 
 
 def test_without_a_repository_there_is_no_url_to_follow(bot, vpc):
