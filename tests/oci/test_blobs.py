@@ -58,11 +58,6 @@ def test_one_range_is_206(kept, asked, part):
     assert response.headers["Docker-Content-Digest"] == DIGEST
 
 
-@pytest.mark.parametrize("asked", ["bytes=0-1,4-5", "bytes=-"])
-def test_what_is_no_single_range_is_ignored(kept, asked):
-    assert kept.get(DIGEST, Range=asked).status_code == 200
-
-
 @pytest.mark.parametrize(
     "asked",
     [
