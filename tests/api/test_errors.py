@@ -41,15 +41,6 @@ def test_each_error_has_one_shape_and_the_request_id(tofu, dora, method, path, b
     assert len(answer.headers["X-Request-Id"]) > 8
 
 
-@pytest.mark.parametrize("path", ["", "nothing", "modules/acme/vpc", "modules/acme/vpc/aws/1.0.0/", "a%2Fb%0a"])
-@pytest.mark.parametrize("method", ["get", "put", "post"])
-def test_what_is_not_there_is_404_in_this_dialect(db, path, method):
-    response = getattr(Client(), method)(f"/api/v1/{path}")
-
-    assert response.status_code == 404
-    assert json.loads(response.content)["error"]["code"] == "not_found"
-
-
 @pytest.mark.parametrize("path", PATHS)
 def test_head_answers_as_get_without_a_body(tofu, olga, published, path):
     release = published("acme/vpc/aws", "1.0.0")
