@@ -3,11 +3,16 @@
 `terraform login` is in test_login.py.
 """
 
+import base64
 import json
+from pathlib import Path
 
 import pytest
 
+from tests.e2e.conftest import archive
+from tests.e2e.oci.clients import Tofu, digest_of
 from tests.e2e.oci.programs import Program
+from tests.e2e.oci.test_tofu import MIRROR
 from tests.e2e.providers import configure, require
 from tests.e2e.workspace import Workspace, access_lines, said
 from tests.live import Live
@@ -18,8 +23,7 @@ from apps.accounts.access.gate import NOBODY
 from apps.accounts.identity import tokens
 tokens.revoke(token=tokens.identify("{}"), actor=NOBODY)
 """
-# The host of the public URL is what LARDER_HOSTNAMES has where nobody sets it.
-PULL = "providers/127.0.0.1/shed/names"
+PULL = f"{MIRROR}/shed/names"
 
 
 @pytest.fixture
@@ -105,6 +109,11 @@ def test_docker_login_opens_private_modules_and_providers_as_packages(live, shel
 
     assert "opentofu.modulepkg" in skopeo.done(*inspect("acme/vpc/aws:1.2.0"))
     assert "opentofu.provider" in skopeo.done(*inspect(f"{PULL}:1.1.0"))
+    client = Tofu(live, password_in(config, live.host))
+    assert client.module("acme/vpc/aws", tag="1.2.0") == archive("1.2.0", "acme/vpc/aws")
+    with live.client(depot.read) as reader:
+        document = reader.get("/v1/providers/shed/names/1.1.0/download/linux/amd64").json()
+    assert digest_of(client.provider(PULL, version="1.1.0")) == f"sha256:{document['shasum']}"
 
     revoke(live, token)
     for name in ("acme/vpc/aws:1.2.0", f"{PULL}:1.1.0"):
@@ -138,3 +147,8 @@ def test_tofu_installs_with_what_docker_login_wrote(live, shelf, depot, token, t
 
     revoke(live, token)
     assert workspace("after").init().returncode == 1
+
+
+def password_in(config: Path, host: str) -> str:
+    auth = json.loads(config.read_text())["auths"][host]["auth"]
+    return base64.b64decode(auth).decode().partition(":")[2]

@@ -1,4 +1,4 @@
-"""OpenTofu with `oci://` modules and with `oci_mirror`, and pushes that become what it installs."""
+"""OpenTofu with `oci://` modules and with `oci_mirror`: by its recorded requests everywhere, by itself where it is."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -7,13 +7,15 @@ import httpx
 import pytest
 
 from tests.e2e.conftest import archive
+from tests.e2e.oci.clients import NotHere, Pusher, Tofu, digest_of
 from tests.e2e.providers import configure, lock_of, require, said_by
 from tests.e2e.workspace import Workspace, access_lines, said
-from tests.live import Live
 from tests.needs import needs
-from tests.oci.manifests.documents import IMAGE, digest_of, package
 
 pytestmark = pytest.mark.live
+
+# The host of the public URL is what LARDER_HOSTNAMES has where nobody sets it.
+MIRROR = "providers/127.0.0.1"
 
 
 @pytest.fixture
@@ -21,16 +23,6 @@ pytestmark = pytest.mark.live
 def tofu(live, tmp_path):
     made = iter(range(10))
     return lambda: Workspace(tmp_path / f"tofu-{next(made)}", "tofu", live)
-
-
-def push(larder: Live, token: str, name: str, tag: str, archive: bytes) -> httpx.Response:
-    """The blobs, then the manifest; the answer to that."""
-    with larder.client(token) as client:
-        client.timeout = httpx.Timeout(60)
-        for data in (b"{}", archive):
-            url = f"/v2/{name}/blobs/uploads/?digest={digest_of(data)}"
-            client.post(url, content=data).raise_for_status()
-        return client.put(f"/v2/{name}/manifests/{tag}", content=package(archive), headers={"Content-Type": IMAGE})
 
 
 def sign_in(workspace: Workspace, token: str) -> None:
@@ -51,22 +43,64 @@ def installed(workspace: Workspace) -> str:
     return (workspace.work / entry["Dir"] / "main.tf").read_text()
 
 
-# --- Pushes -----------------------------------------------------------------------------------------------------------
+# --- By recorded requests --------------------------------------------------------------------------------------------
+
+
+def test_a_public_module_by_tag_by_digest_and_by_none(live, shelf):
+    client, name = Tofu(live), "open/vpc/aws"
+    with live.client() as anybody:
+        token = anybody.get("/v2/token").json()["token"]
+        head = anybody.head(f"/v2/{name}/manifests/1.1.0", headers={"Authorization": f"Bearer {token}"})
+
+    assert client.module(name, tag="1.1.0") == archive("1.1.0", name)
+    assert client.module(name, digest=head.headers["Docker-Content-Digest"]) == archive("1.1.0", name)
+    assert client.module(name) == archive("1.2.0", name)
+    assert client.asked[:3] == ["GET /v2/ 401", "GET token 200", "GET /v2/ 200"]
+    assert client.asked[3] == f"HEAD /v2/{name}/manifests/1.1.0 200"
+
+
+def test_a_private_module_costs_what_was_recorded(live, shelf):
+    client, name = Tofu(live, shelf.read), "acme/vpc/aws"
+
+    assert client.module(name, tag="1.2.0") == archive("1.2.0", name)
+    assert [line.split(" ")[0] for line in client.asked[:4]] == ["GET", "GET", "GET", "HEAD"]
+    assert len(client.asked) <= 8
+
+
+def test_a_private_module_is_not_there_for_anybody(live, shelf):
+    with pytest.raises(AssertionError, match=r"1\.2\.0: 404"):
+        Tofu(live).module("acme/vpc/aws", tag="1.2.0")
+
+
+def test_a_provider_from_the_mirror(live, depot):
+    for address, password in (("yard/dns", ""), ("shed/names", depot.read)):
+        client = Tofu(live, password)
+        zipped = client.provider(f"{MIRROR}/{address}")
+        with live.client(depot.read) as reader:
+            document = reader.get(f"/v1/providers/{address}/1.1.0/download/linux/amd64").json()
+        assert digest_of(zipped) == f"sha256:{document['shasum']}"
+
+
+@pytest.mark.parametrize("address", ["shed/names", "yard/nothing"])
+def test_a_hidden_or_unknown_provider_is_not_here(live, depot, address):
+    with pytest.raises(NotHere):
+        Tofu(live).provider(f"{MIRROR}/{address}")
 
 
 def test_a_pushed_package_is_listed_before_the_push_is_answered(live, shelf):
     name, zipped = "open/pushed/aws", archive("1.0.0", "open/pushed/aws")
 
-    answer = push(live, shelf.manage, name, "1.0.0", zipped)
+    answer = Pusher(live, shelf.manage).push(name, "1.0.0", zipped)
 
     assert answer.status_code == 201, answer.text
     with live.client() as anybody:
         versions = anybody.get(f"/v1/modules/{name}/versions").json()["modules"][0]["versions"]
     assert versions == [{"version": "1.0.0"}]
+    assert Tofu(live).module(name) == Tofu(live).module(name, tag="1.0.0") == zipped
 
 
 def test_a_package_that_no_door_takes_is_refused_before_the_push_is_answered(live, shelf):
-    answer = push(live, shelf.manage, "open/pushed/aws", "2.0.0", b"no zip at all")
+    answer = Pusher(live, shelf.manage).push("open/pushed/aws", "2.0.0", b"no zip at all")
 
     assert answer.status_code == 400, answer.text
     assert answer.json()["errors"][0]["code"] == "MANIFEST_INVALID"
@@ -74,25 +108,26 @@ def test_a_package_that_no_door_takes_is_refused_before_the_push_is_answered(liv
 
 
 def test_case_19_two_jobs_push_a_version_at_once(live, shelf):
-    name = "open/raced/aws"
+    name, pusher = "open/raced/aws", Pusher(live, shelf.manage)
     zips = [archive("1.0.0", f"job {number}") for number in range(2)]
 
     with ThreadPoolExecutor(2) as jobs:
-        answers = list(jobs.map(lambda zipped: push(live, shelf.manage, name, "1.0.0", zipped), zips))
+        answers = list(jobs.map(lambda zipped: pusher.push(name, "1.0.0", zipped), zips))
 
     assert sorted(answer.status_code for answer in answers) == [201, 409], [one.text for one in answers]
     winner = zips[[answer.status_code for answer in answers].index(201)]
+    assert Tofu(live).module(name, tag="1.0.0") == winner
     with live.client(shelf.read) as reader:
         document = reader.get(f"/api/v1/modules/{name}/1.0.0").json()
     assert digest_of(winner).endswith(document["digest"])
-    assert push(live, shelf.manage, name, "1.0.0", winner).status_code == 201
+    assert pusher.push(name, "1.0.0", winner).status_code == 201
 
 
 def test_two_jobs_that_push_the_same_at_once_both_hear_that_it_is_there(live, shelf):
-    name, zipped = "open/together/aws", archive("1.0.0", "together")
+    name, pusher, zipped = "open/together/aws", Pusher(live, shelf.manage), archive("1.0.0", "together")
 
     with ThreadPoolExecutor(4) as jobs:
-        answers = list(jobs.map(lambda _: push(live, shelf.manage, name, "1.0.0", zipped), range(4)))
+        answers = list(jobs.map(lambda _: pusher.push(name, "1.0.0", zipped), range(4)))
 
     assert [answer.status_code for answer in answers] == [201] * 4, [one.text for one in answers]
 
@@ -142,7 +177,7 @@ def test_tofu_takes_credentials_of_its_own_configuration(live, shelf, tofu):
 def test_tofu_installs_what_was_pushed(live, shelf, tofu):
     workspace, name = tofu(), "open/seed/aws"
     zipped = archive("7.7.7", "seed")
-    assert push(live, shelf.manage, name, "latest", zipped).status_code == 201
+    assert Pusher(live, shelf.manage).push(name, "latest", zipped).status_code == 201
     source(workspace, name)
 
     done = workspace.init()
