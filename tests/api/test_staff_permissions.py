@@ -9,7 +9,6 @@ from django.urls import reverse
 from apps.accounts.models import Grant, Role
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.jobs.models import Job
 from apps.releases.models import Release, State
 from tests.conftest import person
 
@@ -87,13 +86,3 @@ def test_quotas_need_the_permission_to_change_namespaces(tofu, acme, sam):
     assert patch().status_code == 403
     sam.user_permissions.add(Permission.objects.get(codename="change_namespace"))
     assert patch().status_code == 200
-
-
-def test_no_job_is_left_by_a_refusal(published, post, sam):
-    published()
-    before = Job.objects.count()
-
-    for act in ("verify", "purge"):
-        post(sam, act)
-
-    assert Job.objects.count() == before
