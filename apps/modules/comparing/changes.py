@@ -245,7 +245,7 @@ def _output_type(name: str, before: str | None, after: str | None, unit: str) ->
         else:
             if old == new:
                 return
-            if "any" not in (old.name, new.name):
+            if "any" not in {*types.tokens(before), *types.tokens(after)}:
                 extended = types.provides(new, old)
                 rule = "output_type_extended" if extended else "output_type_narrowed"
                 severity = Severity.COMPATIBLE if extended else Severity.BREAKING

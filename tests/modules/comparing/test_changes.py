@@ -218,6 +218,7 @@ def test_a_constraint_of_one_client_is_compared_with_what_held_for_it(before, af
         ("map(object({ a = string }))", "map(object({ a = string, b = string }))", "output_type_extended"),
         ("tuple([string])", "tuple([string, number])", "output_type_extended"),
         ("any", "string", "output_type_changed"),
+        ("list(any)", "list(string)", "output_type_changed"),
         ("string", "strings", "output_type_changed"),
         ("list( string )", "list(string)", ""),
     ],
