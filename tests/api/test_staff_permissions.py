@@ -106,13 +106,3 @@ def test_each_call_needs_its_own_permission(published, tofu, sam):
             assert permission in refused.json()["error"]["message"]
         sam.user_permissions.add(Permission.objects.get(codename=permission.partition(".")[2]))
         assert {answer.status_code for answer in answers(calls)} <= {200, 204}, permission
-
-
-def test_no_job_is_left_by_a_refusal(published, post, sam):
-    published()
-    before = Job.objects.count()
-
-    for act in ("verify", "purge"):
-        post(sam, act)
-
-    assert Job.objects.count() == before
