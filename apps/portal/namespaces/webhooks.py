@@ -24,7 +24,7 @@ from apps.notify.events import EVENTS
 from apps.notify.models import Shape, State, Webhook
 from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import page_of
 
 PAGE_SIZE = 50
 EVENT_LABEL = '<span>{} <span class="mono faint nowrap">{}</span></span>'
