@@ -5,6 +5,8 @@ import json
 import httpx
 import pytest
 
+from tests.builders import constructs
+from tests.builders.archives import module_zip
 from tests.e2e.conftest import archive
 from tests.e2e.server.proxy import proxy
 from tests.e2e.workspace import access_lines, said
@@ -54,6 +56,20 @@ def test_it_installs_by_constraint_and_as_two_versions_in_one_configuration(live
     values = json.loads(workspace.run("output", "-json").stdout)
     assert values["newest"]["value"] == "hello from 1.2.0"
     assert values["old"]["value"] == "hello from 1.0.0"
+
+
+def test_it_loads_a_module_with_every_construct_that_larder_reads(live, shelf, terraform):
+    data = module_zip(constructs.HCL)
+    assert live.publish("open/everything/null", "1.0.0", data, shelf.manage)["state"] == "published"
+    workspace = terraform()
+    workspace.module("all", "open/everything/null", "1.0.0")
+
+    done = workspace.init()
+
+    assert done.returncode == 0, done.stderr
+    computed = {"all.flavoured", "all.remote"} if workspace.program == "tofu" else set()  # of a .tofu file
+    assert set(workspace.installed()) == {"all", "all.parts"} | computed
+    assert "valid" in workspace.run("validate").stdout
 
 
 @pytest.mark.smoke

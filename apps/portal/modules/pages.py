@@ -120,7 +120,7 @@ def module_unit(request: HttpRequest, *, kind: str, version: str, unit: str, **n
     context["sections"] = [
         ("Inputs", "inputs", len(folder.variables)),
         ("Outputs", "outputs", len(folder.outputs)),
-        ("Resources", "resources", len(folder.resources)),
+        ("Resources", "resources", len(folder.resources) + len(folder.actions)),
         ("Dependencies", "dependencies", depends_on(folder)),
     ]
     return render(request, "portal/module/unit.html", context)

@@ -52,11 +52,11 @@ def _slice(unit: Unit, page: NumberedPage) -> Unit:
 
 def matching(rows: Rows, query: str) -> Rows:
     words = query.casefold().split()
-    return [row for row in rows if all(word in _text(row) for word in words)] if words else rows
-
-
-def _text(row: dict[str, Any]) -> str:
-    return " ".join(str(row.get(key) or "") for key in ("name", "type", "description", "provider")).casefold()
+    fields = ("name", "type", "description", "provider")
+    texts = (" ".join(str(row.get(field) or "") for field in fields).casefold() for row in rows)
+    return (
+        [row for row, text in zip(rows, texts, strict=True) if all(word in text for word in words)] if words else rows
+    )
 
 
 @login_not_required
