@@ -151,6 +151,8 @@ def _lacking(rows: Sequence[tuple[str, Document]], what: str, has: Callable[[Doc
 
 
 def _is_pinned(call: Document) -> bool:
-    """A local folder is of the same version as its caller."""
+    """A local folder is of the same version as its caller. Nobody knows where a computed source leads."""
     source = call["source"]
+    if "source" in call.get("computed", ()):
+        return True
     return source.startswith(("./", "../")) or bool(call["version"]) or bool(_REFERENCE.search(source))

@@ -11,6 +11,7 @@ from typing import Any
 
 from apps.providers.models import Package
 from apps.providers.reading import Key, ListedVersion, PublicKey, is_ending
+from apps.releases.catalogue.reading import moment_text
 from apps.releases.models import Lifecycle
 from apps.signing.models import State
 
@@ -43,6 +44,7 @@ def versions_document(versions: Sequence[ListedVersion], now: datetime) -> Docum
         "versions": [
             {
                 "version": version.version,
+                "published_at": moment_text(version.published_at),
                 "protocols": version.protocols,
                 "platforms": [{"os": os, "arch": arch} for os, arch in version.platforms],
             }

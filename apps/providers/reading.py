@@ -53,6 +53,7 @@ class Key(NamedTuple):
 
 class ListedVersion(NamedTuple):
     version: str
+    published_at: datetime
     protocols: list[str]
     lifecycle: str
     lifecycle_reason: str
@@ -76,6 +77,7 @@ _SERVED_KEY = {f"signer_{column}": F(f"{_KEYS}__{column}") for column in PublicK
 _OF_KEY = ("key_id", "key__key_id", "key__state", "key__expires_at", "key__reason")
 _OF_VERSION = (
     "release__version",
+    "release__published_at",
     "protocols",
     *(f"release__lifecycle{column}" for column in ("", "_reason", "_replacement")),
     "provider__notice",

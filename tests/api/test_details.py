@@ -5,7 +5,9 @@ import pytest
 from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
 from apps.modules.lifecycle import ACTIONS
+from apps.modules.models import ModuleVersion
 from apps.releases.catalogue import downloads
+from tests.builders import constructs
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.keys import signing_key
 from tests.protocol.providers import cast
@@ -35,14 +37,98 @@ def test_a_module_version_says_what_is_in_it(published, tofu, bob):
     assert (said["published_by"], said["downloads"], said["files"]) == ("alice", before + 1, 5)
     assert (said["lifecycle"]["state"], said["quarantined"]) == ("maintained", False)
     root = said["root"]
-    assert root["inputs"] == [
-        {"name": "name", "type": "string", "description": "What it is called.", "default": "", "required": True}
-    ]
-    assert root["outputs"] == [{"name": "id", "description": "Its id."}]
-    assert root["resources"] == [{"name": "this", "type": "null_resource"}]
+    (named,) = root["inputs"]
+    assert named == {
+        "name": "name",
+        "type": "string",
+        "description": "What it is called.",
+        "default": "",
+        "default_hidden": False,
+        "required": True,
+        "sensitive": False,
+        "ephemeral": False,
+        "nullable": True,
+        "const": False,
+        "deprecated": "",
+        "validation": [],
+    }
+    (output,) = root["outputs"]
+    assert (output["name"], output["description"], output["type"]) == ("id", "Its id.", "")
+    assert root["resources"] == [{"name": "this", "type": "null_resource", "provider": "null", "repetition": ""}]
     assert root["readme"] == MODULE["README.md"]
     (child,) = said["submodules"]
     assert (child["path"], child["inputs"][0]["default"]) == ("modules/subnet", '"10.0.0.0/8"')
+
+
+INPUTS = """\
+variable "password" {
+  type       = string
+  default    = "hunter2"
+  sensitive  = true
+  ephemeral  = true
+  nullable   = false
+  deprecated = "Use a role."
+  validation {
+    condition     = length(var.password) > 8
+    error_message = "Too short."
+  }
+}
+variable "key" {
+  sensitive = true
+}
+"""
+
+
+def test_a_hidden_default_is_null_and_no_empty_text(published, tofu, bob):
+    published("acme/vpc/aws", "1.2.0", data=module_zip({"main.tf": INPUTS}))
+    answer = tofu(bob).get(URL.format("acme"))
+    password, key = answer.json()["root"]["inputs"]
+
+    assert b"hunter2" not in answer.content
+    assert (password["default"], password["default_hidden"], password["required"]) == (None, True, False)
+    assert (key["default"], key["default_hidden"], key["required"]) == ("", False, True)
+    assert [password[name] for name in ("sensitive", "ephemeral", "nullable")] == [True, True, False]
+    assert (password["deprecated"], password["validation"]) == ("Use a role.", ["Too short."])
+
+
+def test_every_construct_of_a_page_is_in_the_document(published, tofu, bob):
+    published("acme/vpc/aws", "1.2.0", data=module_zip(constructs.HCL))
+    said = read(tofu(bob), URL.format("acme"))
+    root, tasks = said["root"], said["submodules"][1]
+
+    assert (root["required_version"], root["compatible_with"]) == (
+        ">= 1.7",
+        [{"client": "opentofu", "version": ">= 1.12"}],
+    )
+    assert {one["name"]: one["const"] for one in root["inputs"]} == {"names": False, "flavour": True}
+    assert {one["name"]: one["repetition"] for one in root["resources"]} == {
+        "box": "for_each",
+        "shelf": "count",
+        "door": "",
+    }
+    assert {one["name"]: one["computed"] for one in root["dependencies"]}["flavoured"] == ["source"]
+    assert root["moved"] == [{"from": "terraform_data.crate", "to": 'terraform_data.box["a"]'}]
+    assert root["removed"][0] == {"from": "terraform_data.attic", "destroy": False}
+    assert tasks["removed"] == [{"from": "terraform_data.shed", "destroy": None}]
+    assert tasks["imports"] == [{"to": 'terraform_data.kept["a"]'}]
+    assert tasks["outputs"][0]["type"] == "object({ name = string, ports = list(number) })"
+    assert [one["provider"] for one in tasks["actions"]] == ["aws", "shell"]
+    assert [one["name"] for one in tasks["provider_dependencies"]] == ["aws", "shell"]
+    assert tasks["queries"] == [{"name": "old", "type": "aws_instance", "provider": "aws"}]
+    assert tasks["migrations"] == [{"kind": "backend", "type": "s3"}]
+
+
+def test_what_an_older_larder_did_not_read_is_null(published, tofu, bob):
+    published("acme/vpc/aws", "1.2.0", data=module_zip(MODULE))
+    version = ModuleVersion.objects.get()
+    for part, key in (("variables", "const"), ("resources", "repetition"), ("outputs", "type")):
+        for row in version.inspection["units"][0][part]:
+            del row[key]
+    version.save()
+    root = read(tofu(bob), URL.format("acme"))["root"]
+
+    assert (root["inputs"][0]["const"], root["resources"][0]["repetition"], root["outputs"][0]["type"]) == (None,) * 3
+    assert (root["moved"], root["actions"]) == ([], [])
 
 
 def test_only_those_with_a_token_read_who_published(published, tofu, bob):

@@ -88,6 +88,10 @@ def test_a_module_may_gain_every_point():
     )
 
 
+def test_nobody_says_where_a_computed_source_leads():
+    assert missing(main('"example.com/acme/tags/null"\n  version = "1.0.0"', "var.source")) == {}
+
+
 @pytest.mark.parametrize(("code", "changes", "found"), CASES, ids=[f"{case[0]}-{i}" for i, case in enumerate(CASES)])
 def test_each_point_has_its_rule(code, changes, found):
     assert missing(changes) == {code: found}

@@ -35,7 +35,7 @@ def shown():
 
 
 def listed(user):
-    return reading.listed_versions(Viewer(user), ADDRESS).versions
+    return [version for version, _ in reading.listed_versions(Viewer(user), ADDRESS).versions]
 
 
 def events():

@@ -27,7 +27,7 @@ from apps.api.frame.shapes import (
 )
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules.catalogue import reading as modules
-from apps.modules.catalogue.documents import contents_document
+from apps.modules.catalogue.documents import contents_of, default_text, is_empty, namespace_of
 from apps.modules.comparing import versions as module_versions
 from apps.modules.health import RULES, health_of
 from apps.modules.models import ModuleVersion
@@ -40,29 +40,63 @@ from apps.releases.catalogue.comparing import Comparison, Severity
 from apps.releases.models import Release
 from apps.signing.models import State as KeyState
 
+_OLDER = "null: read by an older Larder, which did not look."
+
 
 class ModuleInput(Shape):
+    # Of rows of the inspection, as all shapes up to ModuleUnit.
     name = CharField()
     type = CharField()
     description = CharField()
-    default = CharField(help_text="JSON, or the expression as written; empty without a default.")
+    default = CharField(
+        allow_null=True, help_text="JSON, or the expression as written; empty without a default, null if it is hidden."
+    )
+    default_hidden = BooleanField(help_text="It has a default, and is sensitive.")
     required = BooleanField()  # type: ignore[assignment]  # a field's name
+    sensitive = BooleanField()
+    ephemeral = BooleanField()
+    nullable = BooleanField()
+    const = BooleanField(allow_null=True, help_text=f"Its value must be known before a plan. {_OLDER}")
+    deprecated = CharField(help_text="What to do instead; empty if it is not deprecated.")
+    validation = ListField(source="validations", child=CharField(), help_text="The message of each rule.")
+
+    def default_of(self, variable: Any) -> str | None:
+        return None if self.default_hidden_of(variable) else default_text(variable)
+
+    def default_hidden_of(self, variable: Any) -> bool:
+        return bool(variable["sensitive"]) and not variable["required"]
 
 
 class ModuleOutput(Shape):
     name = CharField()
+    type = CharField(allow_null=True, help_text=f"Empty if nothing says it. {_OLDER}")
     description = CharField()
+    sensitive = BooleanField()
+    ephemeral = BooleanField()
+    deprecated = CharField(help_text="What to do instead; empty if it is not deprecated.")
 
 
 class ModuleResource(Shape):
     name = CharField()
     type = CharField()
+    provider = CharField(help_text="Its local name.")
+
+
+class ManagedResource(ModuleResource):
+    repetition = ChoiceField(["", "count", "for_each"], allow_null=True, help_text=_OLDER)
+
+
+class DataSource(ModuleResource):
+    mode = ChoiceField(["data", "ephemeral"])
 
 
 class ModuleDependency(Shape):
     name = CharField()
     source = CharField()  # type: ignore[assignment]  # a field's name
     version = CharField(help_text="The constraint, or empty.")
+    computed = ListField(
+        child=ChoiceField(["source", "version"]), allow_null=True, help_text=f"Which of them are expressions. {_OLDER}"
+    )
 
 
 class ProviderDependency(Shape):
@@ -70,6 +104,35 @@ class ProviderDependency(Shape):
     namespace = CharField()
     source = CharField()  # type: ignore[assignment]  # a field's name
     version = CharField(help_text="The constraint, or empty.")
+
+    def namespace_of(self, provider: Any) -> str:
+        return namespace_of(provider)
+
+
+class ClientRequirement(Shape):
+    client = CharField(help_text="opentofu, or whatever the block names.")
+    version = CharField(source="text", help_text="The constraint.")
+
+
+class MovedAddress(Shape):
+    from_ = CharField()
+    to = CharField()
+
+
+class RemovedAddress(Shape):
+    from_ = CharField()
+    destroy = BooleanField(
+        allow_null=True, help_text="null: not said. Terraform destroys it then, OpenTofu forgets it."
+    )
+
+
+class ImportedAddress(Shape):
+    to = CharField()
+
+
+class StateMigration(Shape):
+    kind = ChoiceField(["backend", "state_store"])
+    type = CharField()
 
 
 class ModuleUnit(Shape):
@@ -79,11 +142,32 @@ class ModuleUnit(Shape):
     name = CharField()
     readme = CharField(help_text="Markdown.")
     empty = BooleanField()
-    inputs = ModuleInput(many=True)
+    required_version = CharField(help_text="Of OpenTofu and Terraform; empty for any.")
+    compatible_with = ClientRequirement(many=True, help_text="Constraints of single clients.")
+    inputs = ModuleInput(source="variables", many=True)
     outputs = ModuleOutput(many=True)
-    dependencies = ModuleDependency(many=True)
-    provider_dependencies = ProviderDependency(many=True)
-    resources = ModuleResource(many=True)
+    dependencies = ModuleDependency(source="calls", many=True)
+    provider_dependencies = ProviderDependency(source="providers", many=True)
+    resources = ManagedResource(many=True)
+    data_sources = DataSource(many=True)
+    actions = ModuleResource(many=True)
+    moved = MovedAddress(many=True)
+    removed = RemovedAddress(many=True)
+    imports = ImportedAddress(many=True)
+    queries = ModuleResource(many=True, help_text="The list blocks of .tfquery files.")
+    migrations = StateMigration(many=True, help_text="Where .tfmigrate files take the state from.")
+
+    def empty_of(self, unit: Any) -> bool:
+        return is_empty(unit)
+
+    def required_version_of(self, unit: Any) -> str:
+        return ", ".join(one["text"] for one in unit["required_version"])
+
+    def resources_of(self, unit: Any) -> list[Any]:
+        return [one for one in unit["resources"] if one["mode"] == "managed"]
+
+    def data_sources_of(self, unit: Any) -> list[Any]:
+        return [one for one in unit["resources"] if one["mode"] != "managed"]
 
 
 class VersionDetails(Shape):
@@ -110,9 +194,9 @@ class ModuleVersionDetails(VersionDetails):
         source="module.source_url", help_text="The address of its repository, or empty."
     )
     files = IntegerField(source="file_count", help_text="How many files its archive has.")
-    root = ModuleUnit()
-    submodules = ModuleUnit(many=True)
-    examples = ModuleUnit(many=True)
+    root = ModuleUnit(source="contents.root")
+    submodules = ModuleUnit(source="contents.submodules", many=True)
+    examples = ModuleUnit(source="contents.examples", many=True)
 
     def description_of(self, version: ModuleVersion) -> str:
         return version.module.description or version.summary
@@ -154,17 +238,13 @@ class ProviderChange(VersionChange):
 
 
 class VersionComparison(Shape):
-    before = CharField(source="before.version", help_text="The earlier version.")
+    from_ = CharField(source="before.version", help_text="The earlier version.")
     to = CharField(source="after.version", help_text="The later version.")
     severity = ChoiceField([str(one) for one in Severity], help_text="The highest of the changes.")
     step = ChoiceField(["major", "minor", "patch", "pre-release"], allow_null=True, help_text="Null for an older one.")
     is_said = BooleanField(help_text="False if something breaks and the number does not say so.")
     changes = VersionChange(many=True)
     markdown = CharField(help_text="The changes as a text for a changelog.")
-
-    def get_fields(self) -> dict[str, Any]:
-        """`from` is a word of Python."""
-        return {"from" if name == "before" else name: field for name, field in super().get_fields().items()}
 
     def step_of(self, comparison: Comparison) -> str | None:
         return comparison.step or None
@@ -208,7 +288,7 @@ class ModuleVersionView(DetailView):
     def row(self, version: str, **names: str) -> With:
         address = ModuleAddress(**names)
         row = modules.version_for(self.viewer, address, version, even_quarantined=True, with_markdown=True)
-        return With(row, downloads=_downloads(row.release), **contents_document(row))
+        return With(row, downloads=_downloads(row.release), contents=contents_of(row))
 
 
 class ProviderVersionView(DetailView):

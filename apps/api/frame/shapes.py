@@ -36,10 +36,12 @@ class Shape(Serializer[Any]):
     # of the row has. Neither asks the database.
 
     def get_fields(self) -> dict[str, Any]:
-        """In the order of the base classes, the furthest first: an overridden field stays in its place."""
+        """In the order of the base classes, the furthest first: an overridden field stays in its place. `from_` is the
+        field `from`, a word of Python.
+        """
         fields = super().get_fields()
         declared = (name for base in reversed(type(self).__mro__) for name in getattr(base, "_declared_fields", ()))
-        return {name: fields[name] for name in dict.fromkeys(declared)}
+        return {name.removesuffix("_"): fields[name] for name in dict.fromkeys(declared)}
 
     @cached_property
     def _parts(self) -> list[tuple[str, Callable[[Any], Any], Callable[[Any], Any]]]:
@@ -170,7 +172,7 @@ class VersionChange(Shape):
 
 class ModuleChange(VersionChange):
     sentences = MODULE_RULES
-    kind = ChoiceField(["call", "client", "input", "output", "provider", "resource", "submodule"])
+    kind = ChoiceField(["action", "call", "client", "input", "output", "provider", "resource", "submodule"])
     rule = ChoiceField(list(sentences), help_text="docs/version-guard.md says what each means.")
 
 

@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 MODULE_SUFFIXES = (".tf", ".tofu", ".tf.json", ".tofu.json")
+# `terraform query` and a migration of state read these beside a root module. No client that loads a module does.
+QUERY_SUFFIXES = (".tfquery.hcl", ".tfquery.json")
+MIGRATION_SUFFIX = ".tfmigrate.hcl"
+COMMAND_SUFFIXES = (*QUERY_SUFFIXES, MIGRATION_SUFFIX)
 MAX_FOLDERS = 200
 SUBMODULES = "modules"
 
@@ -77,6 +81,10 @@ def is_state(name: str) -> bool:
 def is_module_file(file: str) -> bool:
     """Whether clients read a file of this name, given without its folder, as part of a module. They skip dot files."""
     return file.endswith(MODULE_SUFFIXES) and not file.startswith(".")
+
+
+def is_command_file(file: str) -> bool:
+    return file.endswith(COMMAND_SUFFIXES) and not file.startswith(".")
 
 
 def is_beside_module(name: str) -> bool:

@@ -4,21 +4,27 @@ Lists and details go beyond the protocol: they have the shape that the public re
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from apps.lib.addresses import ModuleAddress
 from apps.modules.models import ModuleVersion
+from apps.releases.catalogue.reading import moment_text
 
 
-def versions_document(address: ModuleAddress, versions: Iterable[str], source_url: str = "") -> dict[str, Any]:
-    """`{"modules": [{"source", "versions": [{"version"}]}]}`, complete (no paging), in the order of `versions`.
+def versions_document(
+    address: ModuleAddress, versions: Iterable[tuple[str, datetime]], source_url: str = ""
+) -> dict[str, Any]:
+    """`{"modules": [{"source", "versions": [{"version", "published_at"}]}]}`, complete (no paging), in the order of
+    `versions`.
 
-    Clients read `modules[0].versions[].version`. If `source` is a URL, update bots look for a changelog there; tofu and
-    terraform ignore it.
+    Clients read `modules[0].versions[].version`. Update bots wait until a version has an age, and if `source` is a URL
+    they look for a changelog there; tofu and terraform ignore both.
     """
-    listed = [{"version": version} for version in versions]
+    listed = [{"version": version, "published_at": moment_text(at)} for version, at in versions]
     return {"modules": [{"source": source_url or str(address), "versions": listed}]}
 
 
@@ -42,7 +48,7 @@ def summary_document(
         "description": description,
         "source": source_url,
         "tag": "",
-        "published_at": published_at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "published_at": moment_text(published_at),
         "downloads": downloads,
         "verified": False,
     }
@@ -60,63 +66,90 @@ def details_document(version: ModuleVersion, *, versions: list[str], systems: Ma
         published_at=release.published_at,
         downloads=systems.get(module.system, 0),
     )
+    contents = contents_of(version)
     return summary | {
-        **contents_document(version),
+        "root": _unit_document(contents.root),
+        "submodules": [_unit_document(unit) for unit in contents.submodules],
+        "examples": [_unit_document(unit) for unit in contents.examples],
         "providers": sorted(systems),
         "versions": versions,
     }
 
 
-def contents_document(version: ModuleVersion) -> dict[str, Any]:
-    """The root, submodules and examples, each with its README as Markdown and its declarations."""
-    units: list[dict[str, Any]] = version.inspection.get("units", [])
-    root: dict[str, Any] = next((unit for unit in units if unit["kind"] == "root"), {})
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Folders with configuration as `modules.inspection` documents them; `readme` is Markdown, an absent list empty."""
+
+    root: Mapping[str, Any]
+    submodules: list[Mapping[str, Any]]
+    examples: list[Mapping[str, Any]]
+
+
+def contents_of(version: ModuleVersion) -> Contents:
+    stored: list[dict[str, Any]] = version.inspection.get("units", [])
     # A version inspected by an older Larder has only HTML, which is valid Markdown.
     markdown = version.readmes
     if markdown is None:
-        markdown = {"": version.readme_html, **{unit["path"]: unit.get("readme", "") for unit in units if unit["path"]}}
-    return {
-        "root": _unit_document({**root, "name": version.module.name}, markdown),
-        "submodules": [_unit_document(unit, markdown) for unit in units if unit["kind"] == "submodule"],
-        "examples": [_unit_document(unit, markdown) for unit in units if unit["kind"] == "example"],
-    }
+        markdown = {
+            "": version.readme_html,
+            **{unit["path"]: unit.get("readme", "") for unit in stored if unit["path"]},
+        }
+    units: list[Mapping[str, Any]] = [
+        defaultdict(list, unit, readme=markdown.get(unit["path"], "")) for unit in stored if unit["kind"] != "root"
+    ]
+    root: dict[str, Any] = next((unit for unit in stored if unit["kind"] == "root"), {"path": ""})
+    return Contents(
+        defaultdict(list, root, name=version.module.name, readme=markdown.get("", "")),
+        [unit for unit in units if unit["kind"] == "submodule"],
+        [unit for unit in units if unit["kind"] == "example"],
+    )
 
 
-def _unit_document(unit: Mapping[str, Any], markdown: Mapping[str, str]) -> dict[str, Any]:
-    """A folder with configuration; `markdown`: the READMEs by folder."""
-    parts = ("variables", "outputs", "resources", "calls")
+def is_empty(unit: Mapping[str, Any]) -> bool:
+    return not any(unit[part] for part in ("variables", "outputs", "resources", "calls"))
+
+
+def default_text(variable: Mapping[str, Any]) -> str:
+    """JSON, as the public registries write it; an expression as written; empty if there is no default."""
+    if "value" in variable:
+        return json.dumps(variable["value"], ensure_ascii=False, separators=(",", ":"))
+    return variable["default"] or ""
+
+
+def namespace_of(provider: Mapping[str, Any]) -> str:
+    return provider["source"].split("/")[-2] if "/" in provider["source"] else ""
+
+
+def _unit_document(unit: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "path": unit.get("path", ""),
-        "name": unit.get("name", ""),
-        "readme": markdown.get(unit.get("path", ""), ""),
-        "empty": not any(unit.get(part) for part in parts),
+        "path": unit["path"],
+        "name": unit["name"],
+        "readme": unit["readme"],
+        "empty": is_empty(unit),
         "inputs": [
             {
                 "name": one["name"],
                 "type": one["type"],
                 "description": one["description"],
-                # JSON, as the public registries write it; an expression as written; empty if there is no default.
-                "default": json.dumps(one["value"], ensure_ascii=False, separators=(",", ":"))
-                if "value" in one
-                else one["default"] or "",
+                "default": default_text(one),
                 "required": one["required"],
             }
-            for one in unit.get("variables", [])
+            for one in unit["variables"]
         ],
-        "outputs": [{"name": one["name"], "description": one["description"]} for one in unit.get("outputs", [])],
+        "outputs": [{"name": one["name"], "description": one["description"]} for one in unit["outputs"]],
         "dependencies": [
-            {"name": one["name"], "source": one["source"], "version": one["version"]} for one in unit.get("calls", [])
+            {"name": one["name"], "source": one["source"], "version": one["version"]} for one in unit["calls"]
         ],
         "provider_dependencies": [
             {
                 "name": one["name"],
-                "namespace": one["source"].split("/")[-2] if "/" in one["source"] else "",
+                "namespace": namespace_of(one),
                 "source": one["source"],
                 "version": one["version"],
             }
-            for one in unit.get("providers", [])
+            for one in unit["providers"]
         ],
         "resources": [
-            {"name": one["name"], "type": one["type"]} for one in unit.get("resources", []) if one["mode"] == "managed"
+            {"name": one["name"], "type": one["type"]} for one in unit["resources"] if one["mode"] == "managed"
         ],
     }

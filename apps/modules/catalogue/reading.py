@@ -1,5 +1,6 @@
 """Read modules through the gate."""
 
+from datetime import datetime
 from typing import NamedTuple
 
 from django.db.models import Q
@@ -16,7 +17,7 @@ from apps.releases.models import Kind, Release
 
 
 class Listed(NamedTuple):
-    versions: list[str]
+    versions: list[tuple[str, datetime]]  # with the time of publication
     source_url: str
 
 
@@ -92,10 +93,11 @@ def listed_versions(viewer: Viewer, address: ModuleAddress) -> Listed:
     rows = ModuleVersion.objects.published().filter(
         module__namespace=namespace, module__name=address.name, module__system=address.system
     )
-    listed = list(rows.listed().newest_first().values_list("release__version", "module__source_url"))
+    columns = ("release__version", "release__published_at", "module__source_url")
+    listed = list(rows.listed().newest_first().values_list(*columns))
     if not listed and not rows.exists():
         raise NotFound(f"There is no module {address.path_name} in {namespace.name}.")
-    return Listed([version for version, _ in listed], listed[0][1] if listed else "")
+    return Listed([(version, at) for version, at, _ in listed], listed[0][2] if listed else "")
 
 
 def published_release(viewer: Viewer, address: ModuleAddress, version: str) -> Release:

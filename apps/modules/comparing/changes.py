@@ -5,13 +5,12 @@ docs/version-guard.md has the table of SENTENCES: a test compares them.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from apps.lib import versions
-from apps.lib.constraints import Constraint
 from apps.lib.errors import Invalid
 from apps.modules.comparing import types
+from apps.modules.comparing.constraints import ANOTHER_MAJOR, NARROWER, UNKNOWN, WIDER, compare_constraints
 from apps.releases.catalogue.comparing import Change, Severity, severity_of, sorted_by_severity
 
 SENTENCES = {
@@ -27,6 +26,8 @@ SENTENCES = {
     "input_type_specified": "the type says what was left open before: values of another shape fail",
     "input_null_is_default": "null means the default now",
     "input_validated": "a new validation may refuse values",
+    "input_constant": "its value must now be known before a plan",
+    "input_not_constant": "its value may now be unknown before a plan",
     "input_sensitive": "the input is sensitive now",
     "input_no_longer_sensitive": "the input is not sensitive any more",
     "input_added": "a new input with a default",
@@ -34,14 +35,22 @@ SENTENCES = {
     "input_type_widened": "the type takes more values",
     "input_deprecated": "the input is deprecated",
     "output_removed": "the output is gone",
+    "output_type_narrowed": "its type lacks something it had",
+    "output_type_extended": "its type offers more",
+    "output_type_changed": "its type was added, dropped or cannot be compared: the value may be converted",
     "output_sensitive": "the output is sensitive now: who passes it on must say so",
     "output_no_longer_sensitive": "the output is shown now",
     "output_added": "a new output",
     "output_deprecated": "the output is deprecated",
+    "resource_instances_replaced": "its instances get new addresses: they are destroyed and created again",
+    "resource_forgotten": "a removed block forgets it: what it made stays, but is no longer managed",
     "resource_removed": "the address is gone without a moved block: what it made is destroyed",
     "placeholder_removed": "the address is gone, and nothing real is destroyed",
     "resource_moved": "a moved block says where it went",
     "resource_added": "a new address",
+    "import_added": "an import block takes over an existing object",
+    "action_removed": "the action is gone: commands that invoke it fail",
+    "action_added": "a new action",
     "call_changed": "the module that it calls is another, or another version",
     "provider_added": "a new provider must be configured",
     "provider_replaced": "the provider comes from another source",
@@ -59,13 +68,10 @@ SENTENCES = {
     "submodule_removed": "the submodule is gone",
     "submodule_added": "a new submodule",
 }
-WIDER, NARROWER, ANOTHER_MAJOR, UNKNOWN = "widened", "narrowed", "raised", "changed"
-_MOST_TERMS = 50  # the work grows with the square
-# Near each bound: just below, at, and above it in each place.
-_STEPS = ((0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0))
 __all__ = ["Change", "Severity", "between", "severity_of"]
 
 Document = Mapping[str, Any]
+Repeated = dict[str, str | None]
 _PLACEHOLDERS = ("null_resource.", "terraform_data.")
 # How a default of such types begins.
 _SHAPES = {"{": ("map", "object"), "[": ("list", "set", "tuple"), '"': ("string", "number", "bool")}
@@ -102,10 +108,10 @@ def _unit(old: Document, new: Document, path: str) -> Iterator[Change]:
     yield from _inputs(_named(old["variables"]), _named(new["variables"]), path)
     yield from _outputs(_named(old["outputs"]), _named(new["outputs"]), path)
     yield from _addresses(old, new, path)
+    yield from _actions(old, new, path)
     yield from _calls(_named(old["calls"]), _named(new["calls"]), path)
     yield from _providers(_named(old["providers"]), _named(new["providers"]), path)
-    before, after = (", ".join(one["text"] for one in unit["required_version"]) for unit in (old, new))
-    yield from _constraint("client", "required_version", before, after, path)
+    yield from _clients(old, new, path)
 
 
 def _named(entries: Iterable[Document]) -> dict[str, Document]:
@@ -147,6 +153,9 @@ def _input(name: str, old: Document, new: Document, unit: str) -> Iterator[Chang
         yield Change("input", name, severity, rule, "null", new["default"] or "", unit)
     if more := [message for message in new["validations"] if message not in old["validations"]]:
         yield Change("input", name, Severity.RISKY, "input_validated", "", "; ".join(more), unit)
+    if "const" in old and old["const"] != new["const"]:
+        rule = "input_constant" if new["const"] else "input_not_constant"
+        yield Change("input", name, Severity.BREAKING if new["const"] else Severity.COMPATIBLE, rule, unit=unit)
     if old["sensitive"] != new["sensitive"]:
         rule = "input_sensitive" if new["sensitive"] else "input_no_longer_sensitive"
         yield Change("input", name, Severity.RISKY, rule, unit=unit)
@@ -214,6 +223,7 @@ def _outputs(old: Mapping[str, Document], new: Mapping[str, Document], unit: str
     for name in new.keys() - old.keys():
         yield Change("output", name, Severity.COMPATIBLE, "output_added", "", name, unit)
     for name in old.keys() & new.keys():
+        yield from _output_type(name, old[name].get("type"), new[name].get("type"), unit)
         if new[name]["sensitive"] and not old[name]["sensitive"]:
             yield Change("output", name, Severity.BREAKING, "output_sensitive", unit=unit)
         elif old[name]["sensitive"] and not new[name]["sensitive"]:
@@ -222,35 +232,92 @@ def _outputs(old: Mapping[str, Document], new: Mapping[str, Document], unit: str
             yield Change("output", name, Severity.COMPATIBLE, "output_deprecated", "", new[name]["deprecated"], unit)
 
 
+def _output_type(name: str, before: str | None, after: str | None, unit: str) -> Iterator[Change]:
+    """None is what an older Larder knew of it. Without a type nobody knows what the value has."""
+    if before is None or after is None or before == after:
+        return
+    rule, severity = "output_type_changed", Severity.RISKY
+    if before and after:
+        try:
+            old, new = types.parse(before), types.parse(after)
+        except Invalid:
+            pass
+        else:
+            if old == new:
+                return
+            if "any" not in {*types.tokens(before), *types.tokens(after)}:
+                extended = types.provides(new, old)
+                rule = "output_type_extended" if extended else "output_type_narrowed"
+                severity = Severity.COMPATIBLE if extended else Severity.BREAKING
+    yield Change("output", name, severity, rule, before or "any", after or "any", unit)
+
+
 # --- Addresses in the state: resources and module calls ---------------------------------------------------------------
 
 
 def _addresses(old: Document, new: Document, unit: str) -> Iterator[Change]:
-    """A managed address that is gone destroys what it stood for, unless `moved` says where it went."""
+    """A managed address that is gone destroys what it stood for, unless `moved` says where it went, or `removed` that
+    it stays without being managed.
+    """
     before, after = _managed(old), _managed(new)
+    forgotten = {one["from"] for one in new.get("removed", ()) if one["destroy"] is False}
     moved = {one["from"]: one["to"] for one in new.get("moved", ())}
     # The resource or call of this module to which a `from` belongs: it may name an instance, or what a call made.
     ends = {_ADDRESS.sub(r"\1", source): target for source, target in reversed(moved.items())}
-    for address in before - after:
+    for address in before.keys() - after.keys():
         where = ends.get(address)
-        if where is None and address.startswith(_PLACEHOLDERS):
+        if where is None and address in forgotten:
+            yield Change("resource", address, Severity.RISKY, "resource_forgotten", address, "", unit)
+        elif where is None and address.startswith(_PLACEHOLDERS):
             yield Change("resource", address, Severity.RISKY, "placeholder_removed", address, "", unit)
         elif where is None:
             yield Change("resource", address, Severity.BREAKING, "resource_removed", address, "", unit)
         else:
             yield Change("resource", address, Severity.COMPATIBLE, "resource_moved", address, where, unit)
-    for address in after - before - set(moved.values()):
+    for address in after.keys() - before.keys() - set(moved.values()):
         yield Change("resource", address, Severity.COMPATIBLE, "resource_added", "", address, unit)
+    yield from _instances(before, after, ends, unit)
+    imported = {one["to"] for one in old.get("imports", ())}
+    for target in {one["to"] for one in new.get("imports", ())} - imported:
+        yield Change("resource", target, Severity.RISKY, "import_added", "", target, unit)
 
 
-def _managed(unit: Document) -> set[str]:
-    resources = {f"{one['type']}.{one['name']}" for one in unit["resources"] if one["mode"] == "managed"}
-    return resources | {f"module.{call['name']}" for call in unit["calls"]}
+def _instances(before: Repeated, after: Repeated, moved: Collection[str], unit: str) -> Iterator[Change]:
+    """Clients themselves move a single instance to `[0]` and back, but know no key of `for_each`."""
+    for address in before.keys() & after.keys() - set(moved):
+        repetitions = before[address], after[address]
+        if None in repetitions or (repetitions[0] == "for_each") == (repetitions[1] == "for_each"):
+            continue
+        was, is_now = (one or "" for one in repetitions)
+        rule, severity = "resource_instances_replaced", Severity.BREAKING
+        if address.startswith(_PLACEHOLDERS):
+            rule, severity = "placeholder_removed", Severity.RISKY
+        yield Change("resource", address, severity, rule, was, is_now, unit)
+
+
+def _managed(unit: Document) -> Repeated:
+    """The repetition of each address: empty without one, None where an older Larder has not read it."""
+    resources = {
+        f"{one['type']}.{one['name']}": one.get("repetition") for one in unit["resources"] if one["mode"] == "managed"
+    }
+    return resources | {f"module.{call['name']}": call.get("repetition") for call in unit["calls"]}
+
+
+def _actions(old: Document, new: Document, unit: str) -> Iterator[Change]:
+    before, after = ({f"{one['type']}.{one['name']}" for one in each.get("actions", ())} for each in (old, new))
+    for address in before - after:
+        yield Change("action", address, Severity.RISKY, "action_removed", address, "", unit)
+    for address in after - before:
+        yield Change("action", address, Severity.COMPATIBLE, "action_added", "", address, unit)
 
 
 def _calls(old: Mapping[str, Document], new: Mapping[str, Document], unit: str) -> Iterator[Change]:
     for name in old.keys() & new.keys():
-        before, after = (" ".join(filter(None, (one["source"], one["version"]))) for one in (old[name], new[name]))
+        # An older Larder left the quotes of a computed source.
+        before, after = (
+            " ".join(part.strip('"') for part in (one["source"], one["version"]) if part)
+            for one in (old[name], new[name])
+        )
         if before != after:
             yield Change("call", name, Severity.RISKY, "call_changed", before, after, unit)
 
@@ -276,6 +343,19 @@ def _providers(old: Mapping[str, Document], new: Mapping[str, Document], unit: s
             yield Change("provider", name, Severity.BREAKING, "provider_alias_removed", ", ".join(less), "", unit)
 
 
+def _clients(old: Document, new: Document, unit: str) -> Iterator[Change]:
+    """`language { compatible_with }` says for one client what `required_version` says for all."""
+    before, after = (", ".join(one["text"] for one in each["required_version"]) for each in (old, new))
+    yield from _constraint("client", "required_version", before, after, unit)
+    was, is_now = (defaultdict[str, list[str]](list) for _ in range(2))
+    for texts, each in ((was, old), (is_now, new)):
+        for one in each.get("compatible_with", ()):
+            texts[one["client"]].append(one["text"])
+    for client in was.keys() | is_now.keys():
+        said = ", ".join(was.get(client, [before])), ", ".join(is_now.get(client, [after]))
+        yield from _constraint("client", client, *said, unit)
+
+
 def _constraint(kind: str, name: str, before: str, after: str, unit: str) -> Iterator[Change]:
     """Raised: what the old one allowed is allowed no longer. By a new major number that breaks; else it is risky."""
     if before == after:
@@ -288,47 +368,3 @@ def _constraint(kind: str, name: str, before: str, after: str, unit: str) -> Ite
         ANOTHER_MAJOR: Severity.BREAKING,
     }[verdict]
     yield Change(kind, name, severity, f"{kind}_constraint_{verdict}", before, after, unit)
-
-
-def compare_constraints(before: str, after: str) -> str:
-    """`widened`: whatever was allowed still is. `raised`: of a major number that was named, nothing is allowed now.
-
-    `changed`: one of them is unreadable, or together they have too many terms.
-    """
-    try:
-        old, new = Constraint.parse(before), Constraint.parse(after)
-    except Invalid:
-        return UNKNOWN
-    if len(old.terms) + len(new.terms) > _MOST_TERMS:
-        return UNKNOWN
-    probes = {versions.parse(text) for text in _probes(old) | _probes(new)}
-    lost = [version for version in probes if old.allows(version) and not new.allows(version)]
-    if not lost:
-        return WIDER
-    kept = {_major_of(version) for version in probes if new.allows(version)}
-    named = {_major_of(term.version) for term in old.terms}
-    return ANOTHER_MAJOR if named & {_major_of(version) for version in lost} - kept else NARROWER
-
-
-def _major_of(version: versions.Version) -> str:
-    """A new minor number breaks before 1.0."""
-    major, minor, *_ = version.precedence.split(".")
-    return major if major != "0" else f"0.{minor}"
-
-
-def _probes(constraint: Constraint) -> set[str]:
-    """Versions that tell constraints apart: bounds, their neighbours, and far ones."""
-    found = {"0.0.1", "999.0.0"}
-    for term in constraint.terms:
-        numbers = [int(number) for number in term.version.precedence.partition("-")[0].split(".")]
-        for place in range(3):
-            # Just below: 1.4.999 is before 1.5.0.
-            if numbers[place]:
-                below = [*numbers[:place], numbers[place] - 1, *([999] * (2 - place))]
-                found.add(".".join(map(str, below)))
-        for step in _STEPS:
-            raised = [number + more for number, more in zip(numbers, step, strict=True)]
-            found.add(".".join(map(str, raised)))
-            place = next((place for place, more in enumerate(step) if more), 3)
-            found.add(".".join(map(str, [*raised[: place + 1], 0, 0, 0][:3])))
-    return found

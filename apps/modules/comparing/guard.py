@@ -101,7 +101,10 @@ _HOW_TO_CONFIRM = (
 
 def _reason(verdict: Verdict, hint: str) -> Reason:
     breaking = verdict.breaking
-    named = "; ".join(_named(change) for change in breaking[:MAX_NAMED])
+    named = "; ".join(
+        f"{change.kind} {_line(change.name)}{f' of {change.unit}' if change.unit else ''} ({SENTENCES[change.rule]})"
+        for change in breaking[:MAX_NAMED]
+    )
     more = f"; and {len(breaking) - MAX_NAMED} more" if len(breaking) > MAX_NAMED else ""
     count = f"{len(breaking)} breaking change{'' if len(breaking) == 1 else 's'}"
     return Reason(
@@ -110,11 +113,6 @@ def _reason(verdict: Verdict, hint: str) -> Reason:
         expected=f"a number that says so, such as {next_breaking(verdict.against)}",
         hint=hint,
     )
-
-
-def _named(change: Change) -> str:
-    where = f" of {change.unit}" if change.unit else ""
-    return f"{change.kind} {_line(change.name)}{where} ({SENTENCES[change.rule]})"
 
 
 def _line(text: str) -> str:

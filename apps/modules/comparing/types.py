@@ -59,6 +59,20 @@ def specifies(new: Type, old: Type) -> bool:
     return _accepts(new, old, vague=True)
 
 
+def provides(new: Type, old: Type) -> bool:
+    """Tell whether a value of the type `new` has all that could be read from one of `old`. Nothing converts it."""
+    if old.name != new.name or len(old.elements) > len(new.elements):
+        return False
+    return (
+        all(
+            name in new.attributes and provides(new.attributes[name].type, had.type)
+            for name, had in old.attributes.items()
+        )
+        and all(provides(one, had) for one, had in zip(new.elements, old.elements, strict=False))
+        and (old.inner is None or provides(_inner(new), old.inner))
+    )
+
+
 def lost_attributes(new: Type, old: Type) -> list[str]:
     """The attributes of objects that only `old` has, as paths such as `a.b`: clients drop what is given for them."""
     return [path for path, _, after in _attributes(new, old) if after is None]
@@ -114,7 +128,13 @@ def _map_accepts(new: Type, old: Type, vague: bool) -> bool:  # noqa: FBT001
 def _object_accepts(new: Type, old: Type, vague: bool) -> bool:  # noqa: FBT001
     """An attribute that `new` does not have is dropped by clients; one that it needs must have been needed before."""
     if old.name == "map" and vague:
-        return all(_stands_for(wanted.type, _inner(old)) for wanted in new.attributes.values())
+        # It has one type for all its values: what was a number or a boolean stood in it as a string.
+        value = _inner(old)
+        return all(
+            (value.name == "string" and wanted.type.name in ("number", "bool"))
+            or _accepts(wanted.type, value, vague=True)
+            for wanted in new.attributes.values()
+        )
     if old.name != "object":
         return False
     for name, wanted in new.attributes.items():
@@ -124,11 +144,6 @@ def _object_accepts(new: Type, old: Type, vague: bool) -> bool:  # noqa: FBT001
         if had is not None and not _accepts(wanted.type, had.type, vague=vague):
             return False
     return True
-
-
-def _stands_for(wanted: Type, value: Type) -> bool:
-    """A map has one type for all its values: what was a number or a boolean stood in it as a string."""
-    return (value.name == "string" and wanted.name in ("number", "bool")) or _accepts(wanted, value, vague=True)
 
 
 def _tuple_accepts(new: Type, old: Type, vague: bool) -> bool:  # noqa: FBT001

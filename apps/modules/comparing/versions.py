@@ -7,7 +7,6 @@ silence.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
@@ -32,6 +31,8 @@ _SUFFIXES = (".tfvars", ".tfvars.json", ".tftest.hcl", ".tofutest.hcl", "/change
 
 @dataclass(frozen=True, slots=True)
 class Files:
+    """`changed`: by size, and by checksum unless one of the two was read by an older Larder."""
+
     added: list[str]
     removed: list[str]
     changed: list[str]
@@ -49,19 +50,18 @@ def compare(viewer: Viewer, address: ModuleAddress, asked: str) -> ModuleCompari
     before, after = (version_of(viewer, module, number) for number in numbers_in(asked))
     changes = between(before.inspection, after.inspection)
     old, new = ({one["name"]: one for one in version.files} for version in (before, after))
+    changed = [
+        name
+        for name in old.keys() & new.keys()
+        if old[name]["size"] != new[name]["size"]
+        or len({one["crc"] for one in (old[name], new[name]) if "crc" in one}) > 1
+    ]
     files = Files(
         added=sorted(new.keys() - old.keys()),
         removed=sorted(old.keys() - new.keys()),
-        changed=sorted(name for name in old.keys() & new.keys() if _differ(old[name], new[name])),
+        changed=sorted(changed),
     )
     return ModuleComparison(module.address, before.release, after.release, changes, SENTENCES, (before, after), files)
-
-
-def _differ(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """By size, and by checksum unless one of the two was read by an older Larder."""
-    if "crc" in old and "crc" in new:
-        return (old["size"], old["crc"]) != (new["size"], new["crc"])
-    return bool(old["size"] != new["size"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 from apps.lib.constraints import Constraint
 from apps.lib.errors import Invalid
-from apps.modules.dependents import sources, users
+from apps.modules.dependents import users
 from apps.modules.dependents.users import Use
 from apps.releases.models import Release
 
@@ -54,28 +54,18 @@ def callers_of(viewer: Viewer, release: Release) -> list[Caller]:
 
 def _caller(use: Use, this: versions.Version, left: Sequence[str]) -> Caller | None:
     caller = Caller(use.address, use.version, use.asked)
-    if use.reference is not None:
-        return _by_reference(caller, use.reference, this, left)
+    reference = use.reference
+    # A tag or a digest still reaches a yanked version; quarantine and purge break the caller.
+    if reference is not None and reference.digest:
+        return replace(caller, effect=MAY_BE_IT)
+    if reference is not None and reference.tag not in ("", users.LATEST):
+        try:
+            is_this = users.version_of(reference.tag).precedence == this.precedence
+        except Invalid:
+            return replace(caller, effect=MAY_BE_IT)
+        return replace(caller, effect=BY_TAG) if is_this else None
     try:
-        constraint = Constraint.parse(use.constraint)
+        constraint = Constraint.parse(use.constraint if reference is None else "")
     except Invalid:
         return replace(caller, effect=MAY_FAIL)
-    if not constraint.allows(this):
-        return None
-    return replace(caller, instead=constraint.highest(left))
-
-
-def _by_reference(
-    caller: Caller, reference: sources.Reference, this: versions.Version, left: Sequence[str]
-) -> Caller | None:
-    """A tag or a digest still reaches a yanked version; quarantine and purge break the caller."""
-    if reference.digest:
-        return replace(caller, effect=MAY_BE_IT)
-    if reference.tag in ("", users.LATEST):
-        every = Constraint.parse("")
-        return replace(caller, instead=every.highest(left)) if every.allows(this) else None
-    try:
-        is_this = users.version_of(reference.tag).precedence == this.precedence
-    except Invalid:
-        return replace(caller, effect=MAY_BE_IT)
-    return replace(caller, effect=BY_TAG) if is_this else None
+    return replace(caller, instead=constraint.highest(left)) if constraint.allows(this) else None

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from tree_sitter import Node
 
+from apps.lib.archives.layouts import MIGRATION_SUFFIX, QUERY_SUFFIXES
+
 # Bounds on what one module may cost to read.
 MAX_FILES = 4_000  # in the whole archive
 MAX_FILE_BYTES = 1024 * 1024
@@ -42,24 +44,39 @@ class Shape:
 EXPRESSIONS = frozenset({"type"})  # never a literal; in JSON a string that holds one
 LOCAL = "local"  # each value of a `locals` block is read as a block: no page shows it, but two of a name are a fault
 REFERENCES = frozenset({"provider", "configuration_aliases"})
+REPETITIONS = ("for_each", "count")  # only whether they are set is read: their values may be as long as the file
 
-_OF_RESOURCE = frozenset({"provider"})
+_PROVIDER = frozenset({"provider"})
+_OF_RESOURCE = _PROVIDER | {*REPETITIONS}
 _FLAGS = frozenset({"description", "sensitive", "ephemeral", "deprecated"})
 
 SCHEMA: Mapping[str, Shape] = {
     "terraform": Shape(0, frozenset({"required_version"}), {"required_providers": Shape(0, every_attribute=True)}),
     "variable": Shape(
-        1, _FLAGS | {"type", "default", "nullable"}, {"validation": Shape(0, frozenset({"error_message"}))}
+        1, _FLAGS | {"type", "default", "nullable", "const"}, {"validation": Shape(0, frozenset({"error_message"}))}
     ),
-    "output": Shape(1, _FLAGS),
+    "output": Shape(1, _FLAGS | {"type"}),
     "resource": Shape(2, _OF_RESOURCE),
     "data": Shape(2, _OF_RESOURCE),
     "ephemeral": Shape(2, _OF_RESOURCE),
     "provider": Shape(1, frozenset({"version", "alias"})),
-    "module": Shape(1, frozenset({"source", "version"})),
+    "module": Shape(1, frozenset({"source", "version", *REPETITIONS})),
     "moved": Shape(0, frozenset({"from", "to"})),
-    "check": Shape(1, blocks={"data": Shape(2, _OF_RESOURCE)}),
+    "check": Shape(1, blocks={"data": Shape(2, _PROVIDER)}),
+    "removed": Shape(0, frozenset({"from"}), {"lifecycle": Shape(0, frozenset({"destroy"}))}),
+    "import": Shape(0, frozenset({"to"})),
+    "action": Shape(2, _PROVIDER),  # Terraform 1.14
+    # OpenTofu 1.12. It reads its own name and leaves the others to other programs.
+    "language": Shape(0, blocks={"compatible_with": Shape(0, every_attribute=True)}),
 }
+_QUERY_SCHEMA = {"list": Shape(2, _PROVIDER)}  # Terraform 1.14
+_MIGRATION_SCHEMA = {"from": Shape(0, blocks={"backend": Shape(1), "state_store": Shape(1)})}  # Terraform 1.16
+
+
+def schema_of(path: str) -> Mapping[str, Shape]:
+    if path.endswith(QUERY_SUFFIXES):
+        return _QUERY_SCHEMA
+    return _MIGRATION_SCHEMA if path.endswith(MIGRATION_SUFFIX) else SCHEMA
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +102,16 @@ class Value:
     literal: Any = NOT_LITERAL
     references: tuple[str, ...] = ()  # `aws.replica`, or each of `[aws, aws.replica]`
     entries: Mapping[str, "Value"] | None = None  # of an object, where the schema asks for them
+    is_quoted: bool = False  # it is one string, or template, in quotes
+
+    @property
+    def is_computed(self) -> bool:
+        return self.known and self.literal is NOT_LITERAL
+
+    @property
+    def expression(self) -> str:
+        """As `text`; a template without its quotes."""
+        return self.source[1:-1] if self.is_computed and self.is_quoted else self.text
 
     @property
     def text(self) -> str:

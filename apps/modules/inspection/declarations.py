@@ -4,10 +4,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from apps.modules.inspection.blocks import LOCAL, NOT_LITERAL, SENSITIVE, UNKNOWN, Block, Diagnostic, Value
+from apps.modules.inspection.blocks import (
+    LOCAL,
+    NOT_LITERAL,
+    REPETITIONS,
+    SENSITIVE,
+    UNKNOWN,
+    Block,
+    Diagnostic,
+    Value,
+)
 
 Key = tuple[str, tuple[str, ...]]
 MODES = {"resource": "managed", "data": "data", "ephemeral": "ephemeral"}
+UNNAMED = ("moved", "removed", "import", "language")
 # Comes with every client: nobody installs it.
 BUILT_IN = "terraform"
 
@@ -26,7 +36,7 @@ class Declarations:
 
     named: dict[Key, Block] = field(default_factory=dict)
     providers: list[Block] = field(default_factory=list)
-    moved: list[Block] = field(default_factory=list)
+    unnamed: dict[str, list[Block]] = field(default_factory=lambda: {kind: [] for kind in UNNAMED})
     required_versions: list[tuple[str, Value]] = field(default_factory=list)  # with the file
     requirements: dict[str, tuple[str, Value]] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -46,8 +56,8 @@ def declared(primary: Iterable[Block], overrides: Iterable[list[Block]]) -> Decl
             _require(found, block)
         elif block.kind == "provider":
             _provide(found, block)
-        elif block.kind == "moved":
-            found.moved.append(block)
+        elif block.kind in UNNAMED:
+            found.unnamed[block.kind].append(block)
         elif (key := (block.kind, block.labels)) not in found.named:
             found.named[key] = block
         else:
@@ -119,8 +129,8 @@ def _override(found: Declarations, blocks: list[Block]) -> None:
             found.requirements |= {name: (block.file, value) for name, value in _required_providers(block)}
         elif block.kind == "provider":
             _override_provider(found, block)
-        elif block.kind == "moved":
-            found.moved.append(block)
+        elif block.kind in UNNAMED:
+            found.unnamed[block.kind].append(block)
         elif (key := (block.kind, block.labels)) in found.named:
             found.named[key] = _merged(found.named[key], block)
         else:
@@ -149,7 +159,7 @@ def _titled(block: Block) -> str:
 def variable(block: Block, *, is_sure: bool) -> dict[str, Any]:
     """`is_sure` is false where an override file that nobody could read may say otherwise."""
     sensitive = block.flag("sensitive", absent=False, unreadable=True)
-    kind, default = block.attributes.get("type"), block.attributes.get("default")
+    default = block.attributes.get("default")
     value: Any = NOT_LITERAL
     shown: str | None = None
     if default is not None:
@@ -158,13 +168,14 @@ def variable(block: Block, *, is_sure: bool) -> dict[str, Any]:
         value = default.literal if is_known and not sensitive else NOT_LITERAL
     document = {
         "name": block.name,
-        "type": "" if kind is None else kind.source if kind.known else UNKNOWN,
+        "type": _type_of(block),
         "default": shown,
         "required": default is None,
         "description": block.text("description"),
         "sensitive": sensitive,
         "nullable": block.flag("nullable", absent=True, unreadable=True),
         "ephemeral": block.flag("ephemeral", absent=False, unreadable=False),
+        "const": block.flag("const", absent=False, unreadable=False),
         "deprecated": block.text("deprecated"),
         "validations": [inner.text("error_message") for inner in block.blocks if inner.kind == "validation"],
         "file": block.file,
@@ -173,9 +184,15 @@ def variable(block: Block, *, is_sure: bool) -> dict[str, Any]:
     return document if value is NOT_LITERAL else document | {"value": value}
 
 
+def _type_of(block: Block) -> str:
+    kind = block.attributes.get("type")
+    return "" if kind is None else kind.source if kind.known else UNKNOWN
+
+
 def output(block: Block) -> dict[str, Any]:
     return {
         "name": block.name,
+        "type": _type_of(block),
         "description": block.text("description"),
         "sensitive": block.flag("sensitive", absent=False, unreadable=True),
         "ephemeral": block.flag("ephemeral", absent=False, unreadable=False),
@@ -186,8 +203,12 @@ def output(block: Block) -> dict[str, Any]:
 
 
 def resource(block: Block) -> dict[str, Any]:
+    return {"mode": MODES[block.kind], **of_provider(block), "repetition": _repetition(block)}
+
+
+def of_provider(block: Block) -> dict[str, Any]:
+    """A block of a type that a provider defines: a resource, an action, a `list` of a query."""
     return {
-        "mode": MODES[block.kind],
         "type": block.labels[0],
         "name": block.labels[1],
         "provider": provider_of(block),
@@ -196,18 +217,50 @@ def resource(block: Block) -> dict[str, Any]:
     }
 
 
+def _repetition(block: Block) -> str:
+    return next((name for name in REPETITIONS if name in block.attributes), "")
+
+
 def call(block: Block) -> dict[str, Any]:
+    said = {name: block.attributes[name] for name in ("source", "version") if name in block.attributes}
     return {
         "name": block.name,
-        "source": block.text("source"),
-        "version": block.text("version"),
+        "source": said["source"].expression if "source" in said else "",
+        "version": said["version"].expression if "version" in said else "",
+        "computed": [name for name, value in said.items() if value.is_computed],
+        "repetition": _repetition(block),
         "file": block.file,
         "line": block.line,
     }
 
 
-def moved(block: Block) -> dict[str, Any]:
-    return {"from": block.text("from"), "to": block.text("to"), "file": block.file, "line": block.line}
+def state_changes(found: Declarations) -> dict[str, list[dict[str, Any]]]:
+    """What a plan does to the state besides creating and destroying: `moved`, `removed` and `imports`."""
+    kinds = {"moved": ("moved", ("from", "to")), "removed": ("removed", ("from",)), "imports": ("import", ("to",))}
+    rows = {
+        name: [
+            {**{end: block.text(end) for end in ends}, "file": block.file, "line": block.line}
+            for block in found.unnamed[kind]
+        ]
+        for name, (kind, ends) in kinds.items()
+    }
+    for row, block in zip(rows["removed"], found.unnamed["removed"], strict=True):
+        said = next((inner for inner in block.blocks if "destroy" in inner.attributes), None)
+        row["destroy"] = None if said is None else said.flag("destroy", absent=True, unreadable=True)
+    return rows
+
+
+def compatible_with(found: Declarations) -> list[dict[str, Any]]:
+    return [
+        {"client": client, "text": value.text, "file": block.file, "line": value.line}
+        for block in found.unnamed["language"]
+        for inner in block.blocks
+        for client, value in inner.attributes.items()
+    ]
+
+
+def migration(block: Block) -> dict[str, Any]:
+    return {"kind": block.kind, "type": block.name, "file": block.file, "line": block.line}
 
 
 def provider_of(block: Block) -> str:
@@ -229,7 +282,7 @@ def providers(found: Declarations) -> list[dict[str, Any]]:
         constraint = block.text("version")
         if constraint and constraint not in entry["version"].split(", "):
             entry["version"] = ", ".join(filter(None, (entry["version"], constraint)))
-    for block in found.of(*MODES):
+    for block in found.of(*MODES, "action"):
         name = provider_of(block)
         if name and name != BUILT_IN:
             entries.setdefault(name, _provider(name, block.file, block.line))

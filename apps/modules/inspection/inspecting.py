@@ -4,7 +4,6 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-from apps.lib.archives.layouts import is_module_file
 from apps.lib.sandbox import parent
 from apps.modules.inspection import units
 from apps.modules.inspection.blocks import Diagnostic
@@ -20,8 +19,8 @@ def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, A
     `sizes` are the sizes of all files in the archive, by their paths. If the child fails, the document has a root unit
     with one warning, and `failed` is true: a publish must not fail because a page has no inputs.
     """
-    wanted = {path: text for path, text in texts.items() if _is_wanted(path)}
-    known = {path: size for path, size in sizes.items() if _is_wanted(path)}
+    wanted = {path: text for path, text in texts.items() if units.is_read(path)}
+    known = {path: size for path, size in sizes.items() if units.is_read(path)}
     try:
         with tempfile.TemporaryFile() as file:
             for text in wanted.values():
@@ -35,10 +34,6 @@ def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, A
         return _without("The module files were not read: reading them took", str(error))
     except (parent.CheckBroken, OSError) as error:
         return _without("The module files were not read, because Larder's reader failed:", str(error))
-
-
-def _is_wanted(path: str) -> bool:
-    return is_module_file(path.rpartition("/")[2])
 
 
 def _without(words: str, cause: str) -> dict[str, Any]:

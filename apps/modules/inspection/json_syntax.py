@@ -13,13 +13,14 @@ from apps.modules.inspection.blocks import (
     MAX_DEPTH,
     MAX_VALUE_BYTES,
     NOT_LITERAL,
-    SCHEMA,
+    REPETITIONS,
     Block,
     File,
     Reading,
     Shape,
     Unreadable,
     Value,
+    schema_of,
 )
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -132,12 +133,13 @@ class _Reader:
         self.reading = Reading()
 
     def read(self) -> Reading:
+        schema = schema_of(self.file.path)
         try:
             for member in _members(read_json(self.text)):
                 if member.key == "locals":
                     self.reading.blocks += [self.local(one) for one in _members(member.value)]
-                elif member.key in SCHEMA:
-                    self.reading.blocks += self.blocks(member, SCHEMA[member.key])
+                elif member.key in schema:
+                    self.reading.blocks += self.blocks(member, schema[member.key])
         except Unreadable as error:
             found = self.file.diagnostic(error.offset, f"not read: {error}")
             fault = None if _is_lenient_json(self.text) else found
@@ -165,12 +167,13 @@ class _Reader:
                 problem = ""
                 if member.key in attributes:
                     problem = f"{member.key} is set twice, so it is unknown which one applies"
-                elif member.value.end - member.value.start > MAX_VALUE_BYTES:
+                elif member.key not in REPETITIONS and member.value.end - member.value.start > MAX_VALUE_BYTES:
                     problem = f"not shown: this value is longer than {MAX_VALUE_BYTES} bytes"
                 if problem:
                     self.reading.warn(self.file.diagnostic(member.start, problem))
                 unknown = Value(self.file.line(member.start), known=False)
-                attributes[member.key] = unknown if problem else self.attribute(member, shape)
+                is_unknown = problem or member.key in REPETITIONS
+                attributes[member.key] = unknown if is_unknown else self.attribute(member, shape)
         return Block(kind, labels, self.file.path, self.file.line(at), self.file.column(at), attributes, tuple(blocks))
 
     def local(self, member: Member) -> Block:
@@ -194,6 +197,7 @@ class _Reader:
             literal=_literal_or_none(found),
             references=tuple(one.content for one in (found.content if found.is_list else [found]) if _is_string(one)),
             entries=entries,
+            is_quoted=_is_string(found),
         )
 
 

@@ -107,7 +107,7 @@ def _shortened(message: str) -> str:
 def _target(unit: Unit, call: Mapping[str, Any]) -> str | None:
     """The folder that a local source names, None for other sources. Starts with `..` if it lies outside the package."""
     source = call["source"]
-    if not source.startswith(_LOCAL):
+    if not source.startswith(_LOCAL) or "source" in call.get("computed", ()):
         return None
     path = posixpath.normpath(posixpath.join(unit["path"], source))
     return "" if path == "." else path

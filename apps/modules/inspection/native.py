@@ -17,13 +17,14 @@ from apps.modules.inspection.blocks import (
     MAX_VALUE_BYTES,
     NOT_LITERAL,
     REFERENCES,
-    SCHEMA,
+    REPETITIONS,
     Block,
     Diagnostic,
     File,
     Reading,
     Shape,
     Value,
+    schema_of,
 )
 
 _REFERENCE = re.compile(r"[^\W\d][\w-]*(?:\.[^\W\d][\w-]*)*")
@@ -68,7 +69,7 @@ class _Reader:
     def top_level(self, node: Node) -> None:
         if self.file.source(node.children[0]) == "locals":
             self.reading.blocks += [self.local(one) for one in tree.statements(node)]
-        elif block := self.block(node, SCHEMA):
+        elif block := self.block(node, schema_of(self.file.path)):
             self.reading.blocks.append(block)
 
     def damage(self, node: Node, offset: int, message: str) -> None:
@@ -108,10 +109,11 @@ class _Reader:
         if name in attributes:
             problem = f"{name} is set twice, so it is unknown which one applies"
             self.reading.fault = self.reading.fault or self.diagnostic(node, f"{name} is set twice")
-        elif node.end_byte - node.start_byte > MAX_VALUE_BYTES:
+        elif name not in REPETITIONS and node.end_byte - node.start_byte > MAX_VALUE_BYTES:
             problem = f"not shown: this value is longer than {MAX_VALUE_BYTES} bytes"
         if problem:
             self.warn(node, problem)
+        if problem or name in REPETITIONS:
             attributes[name] = Value(self.file.line(node.start_byte), known=False)
         else:
             attributes[name] = value_of(self.file, node.children[-1], name, with_entries=shape.every_attribute)
@@ -139,12 +141,14 @@ class _Reader:
 
 def value_of(file: File, expression: Node, name: str, *, with_entries: bool = False) -> Value:
     """The value of the attribute of that name, which is undamaged."""
+    source = _shown(file, expression)
     return Value(
         line=file.line(expression.start_byte),
-        source=_shown(file, expression),
+        source=source,
         literal=NOT_LITERAL if name in EXPRESSIONS else _literal_or_none(file, expression),
         references=_references(file, expression) if name in REFERENCES else (),
         entries=_entries(file, expression) if with_entries else None,
+        is_quoted=source.startswith('"') and _unwrapped(expression).type == "template_expr",
     )
 
 

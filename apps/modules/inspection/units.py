@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.lib.archives.layouts import MODULE_SUFFIXES, is_beside_module, is_module_file
+from apps.lib.archives.layouts import MODULE_SUFFIXES, is_beside_module, is_command_file, is_module_file
 from apps.modules.inspection import declarations
 from apps.modules.inspection.blocks import (
     MAX_DIAGNOSTICS,
@@ -25,13 +25,15 @@ from apps.modules.inspection.native import read_native
 KINDS = ("root", "submodule", "example", "other")
 Document = dict[str, Any]
 LISTS = ("required_version", "variables", "outputs", "resources", "providers", "calls")
+# Absent from a unit that has none.
+RARE_LISTS = ("compatible_with", "moved", "removed", "imports", "actions", "queries", "migrations")
 INTERNAL_ERROR = "not read: Larder failed to read this file"
 _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """`path` is empty for the root."""
+    """`path` is empty for the root. `files` are those of the module, and then those of commands."""
 
     path: str
     kind: str
@@ -48,18 +50,26 @@ def folders_of(paths: Iterable[str]) -> list[Folder]:
     root in any case: clients load it then, whatever is in it.
     """
     files: dict[str, list[str]] = {}
+    of_commands: dict[str, list[str]] = {}
     for path in sorted(paths):
         folder, _, name = path.rpartition("/")
         if is_module_file(name):
             files.setdefault(folder, []).append(path)
+        elif is_command_file(name):
+            of_commands.setdefault(folder, []).append(path)
     if not any(kind_of(path) == "submodule" for path in files):
         files.setdefault("", [])
     folders = []
     for path, found in files.items():
         there = set(found)
-        seen = tuple(one for one in found if not _is_hidden(one, there))
+        seen = (*(one for one in found if not _is_hidden(one, there)), *of_commands.get(path, ()))
         folders.append(Folder(path, kind_of(path), seen))
     return sorted(folders, key=lambda folder: (not is_prominent(folder.path), KINDS.index(folder.kind), folder.path))
+
+
+def is_read(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return is_module_file(name) or is_command_file(name)
 
 
 def kind_of(folder: str) -> str:
@@ -105,12 +115,17 @@ class Unit:
 
 
 def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None, left: Iterable[str] = ()) -> Unit:
-    """The module files of one folder. `sizes` as for `read_module`; `left`: those that are too many. Raises nothing."""
+    """The files of one folder. `sizes` as for `read_module`; `left`: those that are too many. Raises nothing."""
     sizes = sizes or {}
-    wanted = sorted(path for path in {*files, *sizes} if is_module_file(path.rpartition("/")[2]))
-    readings = {path: _read_file(path, files.get(path), sizes.get(path, len(files.get(path, b"")))) for path in wanted}
-    primary = [path for path in wanted if not is_override(path)]
-    overriding = [path for path in wanted if is_override(path)]
+    every = {
+        path: _read_file(path, files.get(path), sizes.get(path, len(files.get(path, b""))))
+        for path in sorted({*files, *sizes})
+        if is_read(path)
+    }
+    readings = {path: reading for path, reading in every.items() if not is_command_file(path)}
+    of_commands = [block for path, reading in every.items() if path not in readings for block in reading.blocks]
+    primary = [path for path in readings if not is_override(path)]
+    overriding = [path for path in readings if is_override(path)]
     found = declared(
         [block for path in primary for block in readings[path].blocks],
         [readings[path].blocks for path in overriding],
@@ -127,9 +142,17 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
         "providers": declarations.providers(found),
         "calls": [declarations.call(block) for block in found.of("module")],
     }
-    if found.moved:
-        parts["moved"] = [declarations.moved(block) for block in found.moved]
-    diagnostics = [*found.diagnostics, *(one for reading in readings.values() for one in reading.diagnostics)]
+    rare = {
+        "compatible_with": declarations.compatible_with(found),
+        **declarations.state_changes(found),
+        "actions": [declarations.of_provider(block) for block in found.of("action")],
+        "queries": [declarations.of_provider(block) for block in of_commands if block.kind == "list"],
+        "migrations": [
+            declarations.migration(inner) for block in of_commands if block.kind == "from" for inner in block.blocks
+        ],
+    }
+    parts |= {name: rows for name, rows in rare.items() if rows}
+    diagnostics = [*found.diagnostics, *(one for reading in every.values() for one in reading.diagnostics)]
     return Unit(parts, _ordered(diagnostics), faults)
 
 
@@ -226,7 +249,7 @@ def _truncate(units: list[Document]) -> None:
         return
     for unit in units:
         lost = 0
-        for name in (*LISTS, "moved", "warnings"):
+        for name in (*LISTS, *RARE_LISTS, "warnings"):
             if name not in unit:
                 continue
             rows, unit[name] = unit[name], []

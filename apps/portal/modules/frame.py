@@ -15,8 +15,7 @@ from apps.modules.comparing import versions as comparing
 from apps.modules.models import Module, ModuleVersion
 from apps.portal.modules.attachments import tags_of
 from apps.portal.modules.units import Unit, Units
-from apps.portal.versions.pages import Tab, VersionPages
-from apps.portal.versions.settings import DescriptionForm
+from apps.portal.versions.pages import DescriptionForm, Tab, VersionPages
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.models import Kind
 
@@ -28,7 +27,10 @@ class ModulePages(VersionPages):
     publish_route = "portal:publish"
     actions = lifecycle.ACTIONS
     settings_form = DescriptionForm
-    columns = {"required": F("module_version__inspection__units__0__required_version")}
+    columns = {
+        "required": F("module_version__inspection__units__0__required_version"),
+        "compatible": F("module_version__inspection__units__0__compatible_with"),
+    }
 
     def parent_and_role(
         self, viewer: Viewer, address: ModuleAddress, *, need: Role = Role.READER
@@ -87,7 +89,7 @@ def _tabs(shown: ModuleVersion, units: Units) -> list[Tab]:
     of_root = [
         Tab("inputs", "Inputs", found(len(root.variables))),
         Tab("outputs", "Outputs", found(len(root.outputs))),
-        Tab("resources", "Resources", found(len(root.resources))),
+        Tab("resources", "Resources", found(len(root.resources) + len(root.actions))),
     ]
     return [
         Tab("version", "README"),

@@ -10,8 +10,7 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_safe
 
 from apps.lib.errors import NotFound
-from apps.portal.frame.page_urls import url_of
-from apps.portal.frame.paging import NumberedPage, page_of
+from apps.portal.frame.page_urls import NumberedPage, page_of, url_of
 from apps.portal.modules.frame import MODULES
 from apps.portal.modules.units import Rows, Unit, Units
 from apps.portal.versions.pages import Contents, Opened
@@ -53,11 +52,11 @@ def _slice(unit: Unit, page: NumberedPage) -> Unit:
 
 def matching(rows: Rows, query: str) -> Rows:
     words = query.casefold().split()
-    return [row for row in rows if all(word in _text(row) for word in words)] if words else rows
-
-
-def _text(row: dict[str, Any]) -> str:
-    return " ".join(str(row.get(key) or "") for key in ("name", "type", "description", "provider")).casefold()
+    fields = ("name", "type", "description", "provider")
+    texts = (" ".join(str(row.get(field) or "") for field in fields).casefold() for row in rows)
+    return (
+        [row for row, text in zip(rows, texts, strict=True) if all(word in text for word in words)] if words else rows
+    )
 
 
 @login_not_required

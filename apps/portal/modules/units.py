@@ -9,6 +9,7 @@ from typing import Any, Self
 from apps.modules.models import ModuleVersion
 
 Rows = list[dict[str, Any]]
+_CLIENTS = {"opentofu": "OpenTofu", "terraform": "Terraform"}
 # The path segments of the kinds' pages.
 _TOPS = {"submodule": "modules/", "example": "examples/"}
 
@@ -28,6 +29,13 @@ class Unit:
     resources: Rows = field(default_factory=list)
     providers: Rows = field(default_factory=list)
     calls: Rows = field(default_factory=list)
+    compatible_with: Rows = field(default_factory=list)
+    moved: Rows = field(default_factory=list)
+    removed: Rows = field(default_factory=list)
+    imports: Rows = field(default_factory=list)
+    actions: Rows = field(default_factory=list)
+    queries: Rows = field(default_factory=list)
+    migrations: Rows = field(default_factory=list)
     warnings: Rows = field(default_factory=list)
 
     @classmethod
@@ -68,20 +76,48 @@ class Unit:
         return [resource for resource in self.resources if resource["mode"] != "managed"]
 
     @property
-    def constraint(self) -> str:
-        """The required OpenTofu versions: `>= 1.6, < 2.0`."""
-        return ", ".join(row["text"] for row in self.required_version)
+    def requirements(self) -> list[tuple[str, str]]:
+        """The required versions by client: `[("OpenTofu or Terraform", ">= 1.6, < 2.0")]`."""
+        named = ((str(row["client"]), str(row["text"])) for row in self.compatible_with)
+        found = [(_CLIENTS.get(client, client), text) for client, text in named]
+        if self.required_version:
+            # OpenTofu 1.12 reads what `language` says for it. Modules that say so mean the other for Terraform.
+            both = "Terraform" if any(client == "OpenTofu" for client, _ in found) else "OpenTofu or Terraform"
+            found.append((both, ", ".join(row["text"] for row in self.required_version)))
+        return found
+
+    @property
+    def state_changes(self) -> Rows:
+        """What a plan does to the state besides creating and destroying."""
+        removed = {True: "destroyed", False: "forgotten", None: "removed"}
+        return [
+            *({**row, "change": "moved", "address": row["from"]} for row in self.moved),
+            *({**row, "change": removed[row["destroy"]], "address": row["from"]} for row in self.removed),
+            *(
+                {"change": "imported", "address": row["to"], "file": row["file"], "line": row["line"]}
+                for row in self.imports
+            ),
+            *({**row, "change": "migrated", "address": f'{row["kind"]} "{row["type"]}"'} for row in self.migrations),
+        ]
+
+    @property
+    def has_resources(self) -> bool:
+        """There is something to show on the tab of resources."""
+        return bool(self.resources or self.actions or self.state_changes or self.queries)
+
+    @property
+    def has_output_types(self) -> bool:
+        return any(row.get("type") for row in self.outputs)
 
     @property
     def called(self) -> "list[Call]":
-        return [Call(row, self._folder(row["source"])) for row in self.calls]
-
-    def _folder(self, source: str) -> str:
-        """The folder in the archive that a local source means; empty for other sources."""
-        if not source.startswith(("./", "../")):
-            return ""
-        path = posixpath.normpath(posixpath.join(self.path, source))
-        return "" if path.startswith("..") or path == "." else path
+        found = []
+        for row in self.calls:
+            path, is_local = "", row["source"].startswith(("./", "../")) and "source" not in row.get("computed", ())
+            if is_local:
+                path = posixpath.normpath(posixpath.join(self.path, row["source"]))
+            found.append(Call(row, "" if path.startswith("..") or path == "." else path))
+        return found
 
 
 def grouped(units: Iterable[Unit]) -> list[tuple[str, list[Unit]]]:

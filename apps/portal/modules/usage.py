@@ -18,7 +18,7 @@ from apps.lib.errors import Invalid, NotFound
 from apps.modules import usage_examples, usage_values
 from apps.modules.comparing import types
 from apps.modules.usage_values import Expression, Value
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import page_of
 from apps.portal.modules.frame import MODULES
 from apps.portal.modules.rows import matching
 from apps.portal.modules.units import Unit, Units
@@ -93,7 +93,9 @@ def _unit_of(units: Units, folder: str) -> Unit | None:
 
 
 def field_of(variable: dict[str, Any], sent: Sent) -> Field:
-    kind = _kind_of(variable)
+    kind = {"bool": "bool", "string": "line", "number": "line"}.get(_type_of(variable).name, "lines")
+    if variable.get("sensitive") or variable.get("ephemeral"):
+        kind = "secret"
     entered = sent.get(f"{PREFIX}{variable['name']}", "").replace("\0", "").replace("\r\n", "\n")
     if not entered.strip():
         return Field(variable, kind)
@@ -105,22 +107,11 @@ def field_of(variable: dict[str, Any], sent: Sent) -> Field:
             raise Invalid("found null, expected a value: the input is not nullable")
     except Invalid as refusal:
         return Field(variable, kind, entered, error=". ".join(filter(None, (str(refusal), refusal.hint))))
-    is_default = (
-        not variable["required"] and "value" in variable and _equal(usage_values.as_json(value), variable["value"])
-    )
+    is_default = False
+    if not variable["required"] and "value" in variable:
+        one, default = usage_values.as_json(value), variable["value"]
+        is_default = bool(one == default) and isinstance(one, bool) == isinstance(default, bool)  # True is no 1
     return Field(variable, kind, entered, value, is_default=is_default)
-
-
-def _equal(one: Any, default: Any) -> bool:
-    """True is no 1."""
-    return bool(one == default) and isinstance(one, bool) == isinstance(default, bool)
-
-
-def _kind_of(variable: dict[str, Any]) -> str:
-    if variable.get("sensitive") or variable.get("ephemeral"):
-        return "secret"
-    name = _type_of(variable).name
-    return {"bool": "bool", "string": "line", "number": "line"}.get(name, "lines")
 
 
 def _type_of(variable: dict[str, Any]) -> types.Type:

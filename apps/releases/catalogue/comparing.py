@@ -30,9 +30,9 @@ _TITLES = {Severity.BREAKING: "Breaking", Severity.RISKY: "Check these", Severit
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`kind`: input, output, resource, call, provider, client or submodule of a module; platform, protocol, key or docs
-    of a provider. `unit`: the submodule's folder, empty for the module itself. `before` and `after` are texts, empty
-    where there was or is nothing.
+    """`kind`: input, output, resource, action, call, provider, client or submodule of a module; platform, protocol, key
+    or docs of a provider. `unit`: the submodule's folder, empty for the module itself. `before` and `after` are texts,
+    empty where there was or is nothing.
     """
 
     kind: str

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Value, When
@@ -61,6 +61,11 @@ def no_version(address: ModuleAddress | ProviderAddress, version: str, coordinat
     if tombstone is not None:
         return NotFound(tombstone.removal, hint="The versions page lists all versions.")
     return NotFound(f"There is no version {version} of {address}.")
+
+
+def moment_text(at: datetime) -> str:
+    """A time in the documents that clients and update bots read."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def require_published(parent: Any) -> None:

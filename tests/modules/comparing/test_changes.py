@@ -26,6 +26,21 @@ def output(more=""):
     return f'output "id" {{\n  value = 1\n{more}}}\n'
 
 
+def typed(kind):
+    return output(f"  type = {kind}\n")
+
+
+def repeated(by, kind="aws_vpc"):
+    """A resource; `by` is empty, count or for_each."""
+    return f'resource "{kind}" "this" {{\n{f"  {by} = var.x" if by else ""}\n}}\n'
+
+
+def for_opentofu(constraint):
+    return f'language {{\n  compatible_with {{\n    opentofu = "{constraint}"\n  }}\n}}\n'
+
+
+FORGOTTEN = "removed {\n  from = aws_vpc.this\n  lifecycle {\n    destroy = false\n  }\n}\n"
+ACTION = 'action "aws_lambda_invoke" "warm" {}\n'
 ALIAS = "      configuration_aliases = [aws.other]\n"
 CASES = [
     ("input_removed", "breaking", A, ""),
@@ -50,6 +65,8 @@ CASES = [
     ("input_type_specified", "risky", A.replace("= string", "= any"), A),
     ("input_null_is_default", "risky", A, A.replace("}", "nullable = false\n}")),
     ("input_validated", "risky", A, A.replace("}", 'validation {\n condition = true\n error_message = "No."\n}\n}')),
+    ("input_constant", "breaking", A, A.replace("}", "const = true\n}")),
+    ("input_not_constant", "compatible", A.replace("}", "const = true\n}"), A),
     ("input_sensitive", "risky", A, A.replace("}", "sensitive = true\n}")),
     ("input_no_longer_sensitive", "risky", A.replace("}", "sensitive = true\n}"), A),
     ("input_added", "compatible", "", A),
@@ -57,10 +74,23 @@ CASES = [
     ("input_type_widened", "compatible", A, A.replace("= string", "= any")),
     ("input_deprecated", "compatible", A, A.replace("}", 'deprecated = "Use b."\n}')),
     ("output_removed", "breaking", output(), ""),
+    ("output_type_narrowed", "breaking", typed("object({ a = string, b = number })"), typed("object({ a = string })")),
+    (
+        "output_type_extended",
+        "compatible",
+        typed("object({ a = string })"),
+        typed("object({ a = string, b = number })"),
+    ),
+    ("output_type_changed", "risky", output(), typed("string")),
     ("output_sensitive", "breaking", output(), output("sensitive = true\n")),
     ("output_no_longer_sensitive", "risky", output("sensitive = true\n"), output()),
     ("output_added", "compatible", "", output()),
     ("output_deprecated", "compatible", output(), output('deprecated = "Use b."\n')),
+    ("resource_instances_replaced", "breaking", repeated("count"), repeated("for_each")),
+    ("resource_forgotten", "risky", VPC, needs("") + FORGOTTEN),
+    ("import_added", "risky", VPC, VPC + 'import {\n  to = aws_vpc.this\n  id = "vpc-1"\n}\n'),
+    ("action_removed", "risky", ACTION, needs("")),
+    ("action_added", "compatible", VPC, VPC + ACTION),
     ("resource_removed", "breaking", VPC, needs("")),
     ("placeholder_removed", "risky", 'resource "null_resource" "x" {}\n', VPC),
     ("resource_moved", "compatible", VPC, VPC.replace("this", "main") + MOVED),

@@ -16,6 +16,7 @@ variable "x" {
   description = "How many."
   nullable    = false
   ephemeral   = true
+  const       = true
   deprecated  = "Use y."
 
   validation {
@@ -40,6 +41,7 @@ variable "x" {
         "sensitive": False,
         "nullable": False,
         "ephemeral": True,
+        "const": True,
         "deprecated": "Use y.",
         "validations": ["More than none.", '"Not ${"so"} many."'],
         "file": "main.tf",
@@ -48,10 +50,12 @@ variable "x" {
 
 
 def test_an_output_has_everything_but_its_value():
-    text = 'output "x" {\n  value = var.secret\n  description = "It."\n  sensitive = true\n  deprecated = "Use y."\n}\n'
+    text = 'output "x" {\n  type = list(any)\n  value = var.secret\n  description = "It."\n'
+    text += '  sensitive = true\n  deprecated = "Use y."\n}\n'
     assert unit_of(text).parts["outputs"] == [
         {
             "name": "x",
+            "type": "list(any)",
             "description": "It.",
             "sensitive": True,
             "ephemeral": False,
@@ -149,23 +153,31 @@ def test_required_versions_are_listed_with_their_places():
 
 
 def test_calls_have_source_and_version():
-    text = 'module "a" {\n  source  = "x/y/z"\n  version = "~> 1"\n}\nmodule "b" {\n  source = "${var.base}/b"\n}\n'
+    text = 'module "a" {\n  source  = "x/y/z"\n  version = "~> 1"\n}\nmodule "b" {\n  count = 2\n  source = "./b"\n}\n'
     assert unit_of(text).parts["calls"] == [
-        {"name": "a", "source": "x/y/z", "version": "~> 1", "file": "main.tf", "line": 1},
-        {"name": "b", "source": '"${var.base}/b"', "version": "", "file": "main.tf", "line": 5},
+        {"name": "a", "source": "x/y/z", "version": "~> 1", "computed": [], "repetition": ""}
+        | {"file": "main.tf", "line": 1},
+        {"name": "b", "source": "./b", "version": "", "computed": [], "repetition": "count"}
+        | {"file": "main.tf", "line": 5},
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ('"${var.base}/b"', "${var.base}/b"),
+        ("var.source", "var.source"),
+        ('var.a == "b" ? "./c" : "./d"', 'var.a == "b" ? "./c" : "./d"'),
+        ('"./${var.folders["a"]}"', './${var.folders["a"]}'),
+    ],
+)
+def test_a_computed_source_or_version_is_called_that_and_has_no_quotes(written, shown):
+    (found,) = unit_of(f'module "a" {{\n  source  = {written}\n  version = {written}\n}}\n').parts["calls"]
+    assert (found["source"], found["version"], found["computed"]) == (shown, shown, ["source", "version"])
 
 
 def test_blocks_that_are_not_shown_cost_no_warning():
     text = """\
-removed {
-  from = a.d
-  lifecycle { destroy = false }
-}
-import {
-  to = a.c
-  id = "1"
-}
 check "x" {
   assert {
     condition     = true

@@ -1,0 +1,110 @@
+"""What the guard makes of the constructs of the last client releases, where a rule has more than one case."""
+
+import pytest
+
+from apps.modules.comparing.changes import between
+from apps.modules.inspection.inspecting import inspect
+from tests.modules.comparing.test_changes import (
+    ACTION,
+    CALL,
+    VPC,
+    A,
+    changes,
+    client,
+    for_opentofu,
+    needs,
+    repeated,
+    typed,
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "replaced"),
+    [
+        ("count", "for_each", True),
+        ("for_each", "count", True),
+        ("for_each", "", True),
+        ("", "for_each", True),
+        ("", "count", False),
+        ("count", "", False),
+        ("for_each", "for_each", False),
+    ],
+)
+def test_instances_keep_their_addresses_only_without_for_each(before, after, replaced):
+    found = {change.rule: change for change in changes(repeated(before), repeated(after))}
+
+    assert ("resource_instances_replaced" in found) is replaced
+    called = {change.rule for change in changes(of_call(before), of_call(after))}
+    assert ("resource_instances_replaced" in called) is replaced
+
+
+def of_call(by):
+    return CALL.replace("}", f"  {by} = var.x\n}}") if by else CALL
+
+
+def test_instances_that_are_moved_or_placeholders_are_not_destroyed():
+    moved = 'moved {\n  from = aws_vpc.this[0]\n  to = aws_vpc.this["a"]\n}\n'
+    assert not changes(repeated("count"), repeated("for_each") + moved)
+    (found,) = changes(repeated("count", "null_resource"), repeated("for_each", "null_resource"))
+    assert (found.rule, found.before, found.after) == (
+        "placeholder_removed",
+        "count",
+        "for_each",
+    )
+
+
+def test_what_an_older_larder_did_not_read_is_no_change():
+    new = {"main.tf": A.replace("}", "const = true\n}") + repeated("for_each") + typed("string")}
+    old, now = (inspect({name: text.encode() for name, text in new.items()}, {}) for _ in range(2))
+    for part, key in (("variables", "const"), ("resources", "repetition"), ("outputs", "type")):
+        for row in old["units"][0][part]:
+            del row[key]
+
+    assert between(old, now) == []
+
+
+def test_what_is_not_forgotten_counts_as_destroyed():
+    for lifecycle in ("", "lifecycle {\n    destroy = true\n  }"):
+        removed = f"removed {{\n  from = aws_vpc.this\n  {lifecycle}\n}}\n"
+        assert "resource_removed" in {change.rule for change in changes(VPC, needs("") + removed)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rule"),
+    [
+        (for_opentofu(">= 1.12"), for_opentofu("~> 2.0"), "client_constraint_raised"),
+        (client(">= 1.6"), client(">= 1.6") + for_opentofu(">= 1.12"), "client_constraint_narrowed"),
+        (client("~> 1.6"), client("~> 1.6") + for_opentofu(">= 2.0"), "client_constraint_raised"),
+        (for_opentofu(">= 1.13"), for_opentofu(">= 1.12"), "client_constraint_widened"),
+    ],
+)
+def test_a_constraint_of_one_client_is_compared_with_what_held_for_it(before, after, rule):
+    assert [(change.name, change.rule) for change in changes(before, after)] == [("opentofu", rule)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rule"),
+    [
+        ("list(string)", "set(string)", "output_type_narrowed"),  # nobody reads [0] of a set
+        ("number", "string", "output_type_narrowed"),
+        ("map(object({ a = string }))", "map(object({ a = string, b = string }))", "output_type_extended"),
+        ("tuple([string])", "tuple([string, number])", "output_type_extended"),
+        ("any", "string", "output_type_changed"),
+        ("list(any)", "list(string)", "output_type_changed"),
+        ("string", "strings", "output_type_changed"),
+        ("list( string )", "list(string)", ""),
+    ],
+)
+def test_what_an_output_offers_is_compared_by_its_type(before, after, rule):
+    assert [change.rule for change in changes(typed(before), typed(after))] == ([rule] if rule else [])
+
+
+def test_a_provider_that_only_an_action_uses_is_a_new_one():
+    assert "provider_added" in {change.rule for change in changes("", ACTION)}
+
+
+def test_the_quotes_that_an_older_larder_left_are_no_change():
+    new = inspect({"main.tf": b'module "net" {\n  source = "./${var.x}"\n}\n'}, {})
+    old = inspect({"main.tf": b'module "net" {\n  source = "./${var.x}"\n}\n'}, {})
+    old["units"][0]["calls"][0]["source"] = '"./${var.x}"'
+    assert between(old, new) == []
