@@ -34,6 +34,7 @@ class Process:
     def __init__(self) -> None:
         self.connection = connections["default"]
         self.connection.inc_thread_sharing()
+        self.offers: dict[str, Any] = {}  # what the server adds to each scope
         self.loop = asyncio.new_event_loop()
         # Others of its kind share this process, which locks of files cannot tell apart.
         lease = Lease(connect=lambda: self.connection, join=lambda _: Peers(None))
@@ -48,11 +49,8 @@ class Process:
         """Renew the lease now."""
         assert self.run(self.front.lease.renew())
 
-    def ask(
-        self, client: Client, url: str, method: str = "GET", offers: dict[str, Any] | None = None, **headers: str
-    ) -> Answer:
-        """`offers`: what the server adds to the scope."""
-        scope = scope_of(client, url, method, headers) | (offers or {})
+    def ask(self, client: Client, url: str, method: str = "GET", **headers: str) -> Answer:
+        scope = scope_of(client, url, method, headers) | self.offers
         question = question_of(scope)
         sent: list[dict[str, Any]] = []
 

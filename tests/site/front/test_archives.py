@@ -4,7 +4,6 @@ import itertools
 import os
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -117,7 +116,9 @@ def test_another_host_or_scheme_is_asked_of_django_first(process, published, tof
 
     said = process.ask(tofu(None), plain(release), "GET", Host="elsewhere.example")
     assert (said.status, said.was_ready) == (400, False)
-    assert not process.ask(tofu(None), plain(release), offers={"scheme": "https"}).was_ready
+    process.offers = {"scheme": "https"}
+    assert not process.ask(tofu(None), plain(release)).was_ready
+    process.offers = {}
     assert process.ask(tofu(None), plain(release)).was_ready
 
 
@@ -198,12 +199,14 @@ def test_a_large_file_leaves_as_a_file_once_it_was_checked(process, published, t
     large = published("pantry/vpc/aws", data=module_zip({"main.tf": b"", "noise": os.urandom(SMALL_BYTES)}))
     url = plain(large)
     warmed(process, tofu(None), plain(published("pantry/vpc/aws", "1.3.0")))
-    files: dict[str, Any] = {"extensions": {PATHSEND: {}}}
+    process.offers = {"extensions": {PATHSEND: {}}}
 
-    assert not process.ask(tofu(None), url, offers=files).was_ready, "nobody has hashed it"
-    assert process.ask(tofu(None), url, offers=files).was_ready
+    assert not process.ask(tofu(None), url).was_ready, "nobody has hashed it"
+    assert process.ask(tofu(None), url).was_ready
     assert is_as_django_says(process, tofu(None), url)
-    assert not process.ask(tofu(None), url, offers=files | {"http_version": "2"}).was_ready
+    process.offers |= {"http_version": "2"}
+    assert not process.ask(tofu(None), url).was_ready
+    process.offers = {}
     assert not process.ask(tofu(None), url).was_ready, "this server has not offered it"
     assert process.ask(tofu(None), url, "HEAD").was_ready
     assert not any(
