@@ -22,7 +22,7 @@ http {{
   types {{ }} default_type application/json;
   client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
   uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-  server {{ listen 127.0.0.1:{port}{tls}; root {folder}/files; }}
+  server {{ listen 127.0.0.1:{port}{tls}; root {folder}/files;{locations} }}
 }}
 """
 REGISTRY = """version: 0.1
@@ -33,19 +33,29 @@ http: {{addr: 127.0.0.1:{port}}}
 
 
 @contextmanager
-def nginx(folder: Path, files: Mapping[str, bytes | Path], tls: tuple[Path, Path] | None = None) -> Iterator[Server]:
-    """`files` by name: their bytes, or a file of the same disk, which gets a second name."""
+def nginx(
+    folder: Path,
+    files: Mapping[str, bytes | Path],
+    tls: tuple[Path, Path] | None = None,
+    headers: Mapping[str, tuple[str, str]] | None = None,
+) -> Iterator[Server]:
+    """`files` by name: their bytes, or a file of the same disk, which gets a second name. `headers` likewise."""
     port, served = free_port(), folder / "files"
     served.mkdir(parents=True)
     for name, content in files.items():
+        file = served / name.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, Path):
-            os.link(content, served / name)
+            os.link(content, file)
         else:
-            (served / name).write_bytes(content)
+            file.write_bytes(content)
     certificate = f" ssl; ssl_certificate {tls[0]}; ssl_certificate_key {tls[1]}" if tls else ""
     user = "user root;" if os.geteuid() == 0 else ""
+    locations = "".join(
+        f' location = {name} {{ add_header {header} "{value}"; }}' for name, (header, value) in (headers or {}).items()
+    )
     configuration = folder / "nginx.conf"
-    configuration.write_text(NGINX.format(folder=folder, port=port, tls=certificate, user=user))
+    configuration.write_text(NGINX.format(folder=folder, port=port, tls=certificate, user=user, locations=locations))
     command = ["nginx", "-p", str(folder), "-e", f"{folder}/error.log", "-c", str(configuration)]
     with _running(command, folder, f"http{'s' if tls else ''}://127.0.0.1:{port}", "/") as server:
         yield server

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench import (
     archives,
+    init,
     inspection,
     lists,
     oci,
@@ -38,6 +39,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "search": search.measure,
     "size": reads.measure_size,
     "reads": reads.measure,
+    "init": init.measure,
     "uploads": uploads.measure,
     "publishing": publishing.measure,
     "slow": slow.measure,

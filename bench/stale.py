@@ -1,6 +1,6 @@
 """Stale answers after an acknowledged change: 4 web processes over PostgreSQL, and what they must never answer (D16).
 
-    python -m bench.stale [trials]        # 2000 unless said otherwise
+    python -m bench.stale [trials [kinds]]   # 2000 of all kinds unless said otherwise; archive_purge,push are some
 
 Each trial makes the answers ready in all processes, changes something over HTTP, and asks everywhere the moment it is
 acknowledged. One stale answer ends it with status 1. Trials in several namespaces run at once, since each waits for the
@@ -115,9 +115,14 @@ class World:
     def download(self) -> str:
         return f"/v1/modules/{self.module}/{self.version}/download"
 
-    def act(self, verb: str) -> None:
+    def act(self, verb: str, **more: str) -> None:
         url = f"/api/v1/modules/{self.module}/{self.version}/{verb}"
-        self.admin.post(url, json={"reason": "a trial"}).raise_for_status()
+        self.admin.post(url, json={"reason": "a trial", **more}).raise_for_status()
+
+    def link(self) -> str:
+        """The archive's, without the checksum that clients take off."""
+        location: str = self.admin.get(self.download).raise_for_status().json()["location"]
+        return location.partition("?")[0]
 
     def publish(self) -> None:
         self.number += 1
@@ -220,21 +225,52 @@ def push(world: World) -> int:
     return sum(answer.headers["Docker-Content-Digest"] != digest for answer in world.answers(world.tag))
 
 
+def archive_quarantine(world: World) -> int:
+    """By its capability, which the front answers without Django."""
+    link = world.link()
+    world.make_ready(link, token="")
+    world.act("quarantine")
+    stale = sum(answer.status_code == 200 for answer in world.answers(link, token=""))
+    world.act("restore")
+    return stale
+
+
+def archive_purge(world: World) -> int:
+    link = world.link()
+    world.make_ready(link, token="")
+    world.act("purge", confirm=f"{world.module} {world.version}")
+    stale = sum(answer.status_code == 200 for answer in world.answers(link, token=""))
+    world.publish()
+    return stale
+
+
+def archive_visibility(world: World) -> int:
+    """By its plain link, once the namespace is no longer public."""
+    url = f"/api/v1/namespaces/{world.namespace}"
+    world.admin.put(url, json={"visibility": "public"}).raise_for_status()
+    link = world.link()
+    world.make_ready(link, token="")
+    world.admin.put(url, json={"visibility": "private"}).raise_for_status()
+    return sum(answer.status_code == 200 for answer in world.answers(link, token=""))
+
+
 # In this order: `restore` begins with what `yank` leaves behind, and so on.
-KINDS: tuple[Callable[[World], int], ...] = (
+Kinds = tuple[Callable[[World], int], ...]
+KINDS: Kinds = (
     *(publish, yank, restore, deprecate, quarantine),
     *(visibility, role, revoke, push),
+    *(archive_quarantine, archive_purge, archive_visibility),
 )
 
 
-def run(larder: Live, trials: int, *, at_once: int) -> dict[str, list[int]]:
+def run(larder: Live, trials: int, *, at_once: int, kinds: Kinds = KINDS) -> dict[str, list[int]]:
     """Return the stale answers of each trial by kind of change."""
     larder.manage("shell", "-c", "from apps.accounts.models import User; User.objects.create_user('bob')")
-    found: dict[str, list[int]] = {kind.__name__: [] for kind in KINDS}
+    found: dict[str, list[int]] = {kind.__name__: [] for kind in kinds}
 
     def of_one_world(number: int) -> None:
         with closing(World(larder, f"stale-{number}")) as world:
-            for kind in islice(cycle(KINDS), len(range(number, trials, at_once))):
+            for kind in islice(cycle(kinds), len(range(number, trials, at_once))):
                 found[kind.__name__].append(kind(world))
 
     with ThreadPoolExecutor(at_once) as pool:
@@ -251,18 +287,20 @@ def measure(bench: Bench) -> Iterator[Figure]:
     yield from _figures(bench.folder / "stale", trials, at_once)
 
 
-def _figures(folder: Path, trials: int, at_once: int) -> Iterator[Figure]:
+def _figures(folder: Path, trials: int, at_once: int, kinds: Kinds = KINDS) -> Iterator[Figure]:
     more = {"LARDER_WEB_PROCESSES": str(PROCESSES), "LARDER_DATABASE_URL": postgres.start(), "LARDER_TLS": "off"}
     with start_live(folder, **more) as larder:
-        found = run(larder, trials, at_once=at_once)
+        found = run(larder, trials, at_once=at_once, kinds=kinds)
     for kind, stale in found.items():
         yield Figure(f"stale answers after {kind}, {len(stale):,} trials", [sum(stale)], "", wanted="0")
 
 
 def main() -> None:
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else TRIALS
+    wanted = sys.argv[2].split(",") if len(sys.argv) > 2 else []
+    kinds = tuple(kind for kind in KINDS if not wanted or kind.__name__ in wanted)
     with tempfile.TemporaryDirectory(prefix="larder-bench-") as name:
-        figures = list(_figures(Path(name), trials, AT_ONCE))
+        figures = list(_figures(Path(name), trials, AT_ONCE, kinds))
     print(report.table(figures))
     sys.exit(1 if any(figure.values[0] for figure in figures) else 0)
 

@@ -57,14 +57,15 @@ def _memory(pid: int, field: str) -> float:
 
 def cpu_seconds(root: int) -> float:
     """Processor time that the living processes of the tree have used."""
-    ticks = 0
-    for pid in descendants(root):
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return sum(cpu_seconds_of(pid) for pid in descendants(root))
+
+
+def cpu_seconds_of(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Peak:

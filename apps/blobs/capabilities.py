@@ -29,14 +29,19 @@ def sign(*, digest: str, file_name: str, now: datetime) -> str:
 
 def verify(segment: str, *, digest: str, file_name: str, now: datetime) -> bool:
     """Check that the segment opens this digest under this name now. Retired secret keys still count."""
+    return seconds_left(segment, digest=digest, file_name=file_name, now=now) > 0
+
+
+def seconds_left(segment: str, *, digest: str, file_name: str, now: datetime) -> float:
+    """Return for how long the segment opens this digest under this name; 0 if it does not."""
     found = _SEGMENT.fullmatch(segment)
     if found is None:
-        return False
+        return 0
     expiry, signature = found.groups()
     keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     # Try every key, so that the time does not tell which one it was.
     signed = [constant_time_compare(signature, _signature(expiry, digest, file_name, key)) for key in keys]
-    return any(signed) and base36_to_int(expiry) > now.timestamp()
+    return max(0.0, base36_to_int(expiry) - now.timestamp()) if any(signed) else 0
 
 
 def same_until(now: datetime) -> datetime:

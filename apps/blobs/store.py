@@ -188,6 +188,11 @@ def verified_file(digest: str) -> File | None:
     return File(key, path)
 
 
+def is_on_this_host() -> bool:
+    """Tell whether blobs are files of this host, which a process reads without waiting for another machine."""
+    return backends.current().path("sha256") is not None
+
+
 def link_to(digest: str, *, headers: Mapping[str, str]) -> str | None:
     """Return a URL by which anyone may read the blob for STORAGE_REDIRECT_SECONDS; None if Larder sends it itself.
 

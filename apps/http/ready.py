@@ -1,8 +1,8 @@
 """The mark of a view on an answer that the front may repeat (D16): on the response object, never in a header."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.http.response import HttpResponseBase
 
@@ -12,16 +12,23 @@ LONGEST = 60.0
 _NAME = "larder_ready"
 
 
+class Download(NamedTuple):
+    """The release, and the account that reads it."""
+
+    release_id: int
+    user_id: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Ready:
     """The answer holds for whoever asks exactly the same, with the same credentials, until a change of these scopes
-    (apps/audit/generation.py), and for so many seconds from the arrival of the request. Each time, `noted` gets the
-    User-Agent.
+    (apps/audit/generation.py), and for so many seconds from the arrival of the request. Each time it counts as the
+    download, if it is one.
     """
 
     scopes: Collection[str]
     seconds: float
-    noted: Callable[[str], object] | None = None
+    download: Download | None = None
 
 
 def mark(response: HttpResponseBase, ready: Ready) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
-from functools import partial
 from http import HTTPStatus
 from typing import Any, ClassVar
 from urllib.parse import parse_qs
@@ -63,7 +62,7 @@ class MachineView(APIView):
     parser_classes = []
     content_negotiation_class = IgnoreAccept
     dialect: ClassVar[Dialect]
-    counted: Callable[[str], None] | None = None
+    counted: ready.Download | None = None
 
     @property
     def viewer(self) -> Viewer:
@@ -114,8 +113,8 @@ class MachineView(APIView):
         """Count this answer as a download, and again each time the front repeats it. HEAD is none."""
         if self.request.method == "GET":
             structlog.contextvars.bind_contextvars(release_id=release_id)  # for the access line
-            self.counted = partial(_count_download, release_id, self.viewer.user_id)
-            self.counted(self.request.headers.get("User-Agent", ""))
+            self.counted = ready.Download(release_id, self.viewer.user_id)
+            downloads.record_download(*self.counted, downloads.client_of(self.request.headers.get("User-Agent", "")))
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         asked_at = timezone.now()
@@ -170,10 +169,6 @@ class NothingHere(MachineView):
 
 def nothing_here() -> NotFound:
     return NotFound("There is nothing at this address.")
-
-
-def _count_download(release_id: int, user_id: int | None, user_agent: str) -> None:
-    downloads.record_download(release_id, user_id, downloads.client_of(user_agent))
 
 
 def read_form(request: Request) -> dict[str, list[str]]:

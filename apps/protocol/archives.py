@@ -1,7 +1,5 @@
 """Archive URLs (D6): who may fetch the archives that download answers name. Only the suffix of a file name matters."""
 
-import re
-import threading
 from collections.abc import Iterator
 from functools import partial
 
@@ -9,7 +7,6 @@ from django.conf import settings
 from django.http.response import HttpResponseBase
 from django.urls import path
 from django.utils import timezone
-from django.utils.http import content_disposition_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
@@ -20,42 +17,14 @@ from apps.jobs import database_availability
 from apps.lib.digests import is_sha256
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, Unavailable
 from apps.protocol.base import ProtocolView
+from apps.protocol.last_public import last_public
+from apps.protocol.locations import FILE_NAME, disposition_of
 from apps.releases.lifecycle.quarantine import blocked
 from apps.releases.models import Release, ReleaseQuerySet
-
-_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,250}(?:\.zip|_SHA256SUMS(?:\.sig)?)", re.ASCII)
 
 
 class LinkRefused(RegistryError):
     code = "forbidden"
-
-
-class LastPublic:
-    """Digests last seen as public by this process, served on while the database is unavailable (D6)."""
-
-    MAX_DIGESTS = 20_000
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._digests: dict[str, None] = {}
-
-    def __contains__(self, digest: str) -> bool:
-        return digest in self._digests
-
-    def clear(self) -> None:
-        with self._lock:
-            self._digests.clear()
-
-    def update(self, digest: str, *, is_public: bool) -> None:
-        with self._lock:
-            self._digests.pop(digest, None)
-            if is_public:
-                self._digests[digest] = None
-            if len(self._digests) > self.MAX_DIGESTS:
-                del self._digests[next(iter(self._digests))]  # the least recently requested
-
-
-last_public = LastPublic()
 
 
 def archive_response(request: Request, *, digest: str, file_name: str, cache_control: str) -> HttpResponseBase:
@@ -71,7 +40,7 @@ def archive_response(request: Request, *, digest: str, file_name: str, cache_con
     headers = {
         "Content-Type": "text/plain; charset=utf-8" if file_name.endswith("_SHA256SUMS") else media_type,
         "Cache-Control": cache_control,
-        "Content-Disposition": content_disposition_header(as_attachment=True, filename=file_name) or "attachment",
+        "Content-Disposition": disposition_of(file_name),
         "X-Content-Type-Options": "nosniff",
     }
 
@@ -139,7 +108,7 @@ def _is_public(digest: str, file_name: str) -> bool:
     try:
         is_public = _is_visible(NOBODY, digest, file_name)
     except database_availability.AWAY:
-        if digest in last_public and digest not in blocked and _FILE_NAME.fullmatch(file_name):
+        if digest in last_public and digest not in blocked and FILE_NAME.fullmatch(file_name):
             return True
         raise
     if is_sha256(digest):
@@ -149,7 +118,7 @@ def _is_public(digest: str, file_name: str) -> bool:
 
 def _is_visible(viewer: Viewer, digest: str, file_name: str) -> bool:
     """A published release with these bytes is in a namespace that the viewer sees, and none is in quarantine."""
-    if not is_sha256(digest) or not _FILE_NAME.fullmatch(file_name):
+    if not is_sha256(digest) or not FILE_NAME.fullmatch(file_name):
         return False
     shown = visible_namespaces(viewer).values("pk")
     return _released(digest).filter(namespace__in=shown).exists()

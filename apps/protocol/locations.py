@@ -5,14 +5,45 @@ caches may store, all others a URL that carries its own permission. The file nam
 by its suffix (M4).
 """
 
+import re
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.urls import reverse
+from django.utils.http import content_disposition_header
 
 from apps.accounts.models import Namespace, Visibility
 from apps.blobs import capabilities
 from apps.modules.catalogue.documents import archive_name
 from apps.releases.models import Release
+
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,250}(?:\.zip|_SHA256SUMS(?:\.sig)?)", re.ASCII)
+_PATH = re.compile(rf"/archives/(?:([^/]+)/)?([0-9a-f]{{64}})/({FILE_NAME.pattern})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an archive's URL names. `seconds`: for how long it carries its own permission; None: public bytes alone."""
+
+    digest: str
+    file_name: str
+    seconds: float | None
+
+
+def asked_at(url_path: str, *, now: datetime) -> Asked | None:
+    """Return what the URL asks for, without the database; None where only the view can decide."""
+    found = _PATH.fullmatch(url_path)
+    if found is None:
+        return None
+    capability, digest, file_name = found.groups()
+    if capability is None:
+        return Asked(digest, file_name, None)
+    seconds = capabilities.seconds_left(capability, digest=digest, file_name=file_name, now=now)
+    return Asked(digest, file_name, seconds) if seconds > 0 else None
+
+
+def disposition_of(file_name: str) -> str:
+    return content_disposition_header(as_attachment=True, filename=file_name) or "attachment"
 
 
 def location_of(release: Release, *, now: datetime) -> str:

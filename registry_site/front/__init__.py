@@ -1,1 +1,1 @@
-"""Ready answers, before Django: the table, the question that it knows, the lease under which it holds (D16)."""
+"""Ready answers, before Django: what was asked and answered, the lease under which it holds, and archives (D6, D16)."""

@@ -13,10 +13,24 @@ from typing import Any
 from django.conf import settings
 
 from apps.http.ready import Ready
+from apps.releases.catalogue import downloads
+from registry_site.front.archives import Archive, Archives, kind_of
 from registry_site.front.lease import Lease
-from registry_site.front.questions import Key, Known, Question, Recognition
-from registry_site.front.table import Entry, Headers, Origin, Table, whole_of
+from registry_site.front.table import (
+    FILE,
+    Entry,
+    Headers,
+    Key,
+    Known,
+    Origin,
+    Question,
+    Recognition,
+    Shared,
+    Table,
+    whole_of,
+)
 from registry_site.server.access_lines import access_lines
+from registry_site.server.connections import PATHSEND, can_send_files, client_of, connections
 from registry_site.server.middleware import request_id_for
 
 # Below these paths nothing tells of a change to whoever made it: protocol reads, files that are named by their
@@ -33,10 +47,14 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class Front:
-    def __init__(self, lease: Lease | None = None) -> None:
+    def __init__(
+        self, lease: Lease | None = None, archives: Archives | None = None, shared: Shared | None = None
+    ) -> None:
         self.lease = lease or Lease()
         self.table = Table(self.lease, most_bytes=settings.READY_BYTES)
         self.recognition = Recognition()
+        self.archives = archives or Archives()
+        self.shared = shared or Shared(None)
         self.misses = 0
         self._asking: dict[Key, asyncio.Future[bool]] = {}
 
@@ -60,34 +78,84 @@ class Front:
         """
         until = question.at + PATIENCE
         while True:
-            if question.key in self.table and await self.lease.holds():
-                entry = self.table.find(question.key)
-                if entry is not None:
-                    known = _known(question, entry)
-                    self.recognition.add(scope, known)
-                    await _send(known, entry, send, request_id_for(question.header(b"x-request-id")), question.at)
-                    return True
+            entry = await self._find(question)
+            if entry is not None:
+                known = _known(question, entry)
+                self.recognition.add(scope, known)
+                await _send(known, entry, send, request_id_for(question.header(b"x-request-id")), question.at)
+                return True
             asking = self._asking.get(question.key)
             if asking is None or not await _has_become_ready(asking, until - time.monotonic()):
                 break
         self.misses += 1
         question.era, question.number = self.lease.era, self.lease.number
-        becomes_ready = _BECOMES_READY.match(question.path) and not _BLOBS.match(question.path)
-        if becomes_ready and question.key not in self._asking:
-            question.asking = self._asking[question.key] = asyncio.get_running_loop().create_future()
+        archive = await self._archive(scope, question)
+        if archive is not None:
+            await self._send_archive(scope, question, archive, send)
+            return True
+        if _BECOMES_READY.match(question.path) and not _BLOBS.match(question.path):
+            self._ask(question, question.key)
         return False
+
+    async def _find(self, question: Question) -> Entry | None:
+        """This process's answer, or else another one's, if it holds."""
+        if question.key in self.table and await self.lease.holds():
+            entry = self.table.find(question.key)
+            if entry is not None:
+                return entry
+        entry = self.shared.find(question.key) if _BECOMES_READY.match(question.path) else None
+        if entry is None or not await self.lease.holds():
+            return None
+        if not self.lease.is_current_for_all(entry.scopes, entry.number):
+            return None
+        entry.era = self.lease.era
+        self.table.add(question.key, entry)
+        return self.table.find(question.key)
+
+    async def _archive(self, scope: Any, question: Question) -> Archive | None:
+        """The answer to a request for stored bytes; None where Django must answer."""
+        asked = self.archives.asked(question)
+        stored = await self.archives.find(asked.digest) if asked is not None else None
+        if asked is None or stored is None:
+            return None
+        kind = kind_of(question, asked)
+        if not self.archives.has_frame(kind):
+            asking = self._asking.get(kind)
+            if asking is None:
+                self._ask(question, kind)
+                return None
+            await _has_become_ready(asking, PATIENCE)
+        return self.archives.answer(question, asked, stored, can_send=can_send_files(scope))
+
+    async def _send_archive(self, scope: Any, question: Question, archive: Archive, send: Send) -> None:
+        """Send it; a small one that is whole answers equal requests from now on."""
+        whole = whole_of(archive.status, archive.headers, archive.body)
+        until = question.at + archive.seconds
+        entry = Entry(whole, archive.scopes, question.era, question.number, until, None, archive.origin)
+        if archive.status == HTTPStatus.OK and not archive.file:
+            self.table.add(question.key, entry)
+        self.table.count(entry)
+        if archive.file:
+            connections.sends_file(client_of(scope), question.path)
+        request_id = request_id_for(question.header(b"x-request-id"))
+        await _send(_known(question, entry), entry, send, request_id, question.at, file=archive.file)
+
+    def _ask(self, question: Question, key: Key) -> None:
+        """Let equal requests wait for this one's answer, unless they wait for another one's."""
+        if key not in self._asking:
+            question.asked_as = key
+            self._asking[key] = asyncio.get_running_loop().create_future()
 
     def settle(self, question: Question, *, is_ready: bool) -> None:
         """Wake the requests that wait for this one's answer. Safe to repeat."""
-        asking, question.asking = question.asking, None
-        if asking is not None:
-            del self._asking[question.key]
-            asking.set_result(is_ready)
+        key, question.asked_as = question.asked_as, None
+        if key is not None:
+            self._asking.pop(key).set_result(is_ready)
 
     def store(
         self,
         question: Question,
-        ready: Ready,
+        ready: Ready | None,
         *,
         status: int,
         headers: Headers,
@@ -95,6 +163,8 @@ class Front:
         origin: Origin = Origin(),  # noqa: B008  # it cannot change
     ) -> bool:
         """Keep Django's answer for whoever asks the same; False if it must not or cannot be kept."""
+        if ready is None:
+            return self.archives.learn(question, status=status, headers=headers, origin=origin)
         is_personal = any(
             name == b"set-cookie" or (name == b"vary" and b"cookie" in value.lower()) for name, value in headers
         )
@@ -108,11 +178,14 @@ class Front:
             question.era,
             question.number,
             question.at + ready.seconds,
-            ready.noted,
+            ready.download,
             origin,
         )
         self.table.add(question.key, entry)
-        return question.key in self.table
+        is_kept = question.key in self.table
+        if is_kept:
+            self.shared.add(question.key, entry)
+        return is_kept
 
     async def tell(self, method: str, path: str, status: int) -> None:
         """Hold back an answer that may tell of a change until no process repeats what was before it."""
@@ -158,14 +231,17 @@ def _known(question: Question, entry: Entry) -> Known:
     return Known(question.key, status, user_agent, line)
 
 
-async def _send(known: Known, entry: Entry, send: Send, request_id: str, arrived: float) -> None:
+async def _send(known: Known, entry: Entry, send: Send, request_id: str, arrived: float, *, file: str = "") -> None:
     whole = entry.whole
-    if entry.noted is not None:
-        entry.noted(known.user_agent)
+    if entry.download is not None:
+        downloads.record_download(*entry.download, downloads.client_of(known.user_agent))
     headers = [*whole.headers, (b"x-request-id", request_id.encode())]
     await send({"type": "http.response.start", "status": whole.status, "headers": headers})
-    await send({"type": "http.response.body", "body": whole.body, "more_body": False})
+    if file:
+        await send({"type": PATHSEND, "path": file})
+    else:
+        await send({"type": "http.response.body", "body": whole.body, "more_body": False})
     access_lines.add(request_id, time.monotonic() - arrived, known.line)
 
 
-front = Front()
+front = Front(shared=Shared(FILE if settings.WEB_PROCESSES > 1 else None, most_bytes=settings.READY_BYTES))

@@ -90,6 +90,7 @@ class Lease:
         self.era = 0
         self.number = -1
         self.changes: dict[str, int] = {}
+        self.is_complete = False  # `changes` has all that were ever made
         self._asked = self._changed = float("-inf")  # when it last asked, and last learned of a change
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lease")
         self._connection: BaseDatabaseWrapper | None = None
@@ -116,7 +117,7 @@ class Lease:
         """Ask now; False if the database does not answer."""
         loop = asyncio.get_running_loop()
         try:
-            news = await loop.run_in_executor(self._thread, self._ask, self.number)
+            news = await loop.run_in_executor(self._thread, self._ask, self.number if self.is_complete else -1)
         except (DatabaseError, InterfaceError, OSError) as error:
             log.warning("database_away", error=type(error).__name__)
             return False
@@ -124,11 +125,13 @@ class Lease:
         if counter != self.number:
             self._changed = news.answered
         is_continued = news.since >= 0 and counter >= self.number
-        if is_continued and news.changes.get(generation.EVERYTHING, 0) <= self.number:
+        if not is_continued or news.changes.get(generation.EVERYTHING, 0) > self.number:
+            self.era += 1
+        if is_continued:
             self.changes |= news.changes
         else:
-            self.era += 1
-            self.changes = {}
+            self.changes = dict(news.changes)
+            self.is_complete = news.since < 0
         self.number = counter
         self._asked = max(self._asked, news.asked)
         return True
@@ -146,6 +149,14 @@ class Lease:
     def is_current(self, scopes: Iterable[str], era: int, number: int) -> bool:
         """Tell whether what was answered then, and depends on these scopes, still holds."""
         return era == self.era and all(self.changes.get(scope, 0) <= number for scope in scopes)
+
+    def is_current_for_all(self, scopes: Iterable[str], number: int) -> bool:
+        """Tell whether what another process was answered at that number still holds, whatever its era.
+
+        What this process has not come to yet may be of another database.
+        """
+        known = self.is_complete and number <= self.number
+        return known and all(self.changes.get(scope, 0) <= number for scope in (generation.EVERYTHING, *scopes))
 
     def _ask(self, since: int) -> News:
         """One query, on a connection of its own that no pool lends and no request closes."""

@@ -42,11 +42,10 @@ from registry_site import wsgi
 from apps.http import byte_ranges
 from apps.releases.publishing.waiting import ASKED, OFFERED
 from registry_site.front.front import front
-from registry_site.front.questions import Question, question_of
-from registry_site.front.table import Origin
+from registry_site.front.table import Origin, Question, question_of
 from registry_site.server import health
 from registry_site.server.access_lines import access_lines
-from registry_site.server.connections import WATCHES_FILES, Peer, connections
+from registry_site.server.connections import PATHSEND, can_send_files, client_of, connections, is_http2
 from registry_site.server.first_step import on_the_loop
 from registry_site.server.middleware import ORIGIN
 from registry_site.server.request_body import Gathering, RequestBody, Sender
@@ -59,7 +58,6 @@ Send = Callable[[Message], Awaitable[None]]
 READ_ONLY = ("GET", "HEAD", "OPTIONS", "TRACE")  # no view reads a body with these
 # granian buffers four pieces of a download before it waits for the reader.
 PIECE = 64 * 1024
-PATHSEND = "http.response.pathsend"
 # An HTTP/1.1 sender that has read the head of a refusal stops within this time.
 QUIET_SECONDS = 1.0
 # A request takes the GIL again after each query and each hand-over, and waits so long for a thread that computes.
@@ -126,19 +124,8 @@ def environ_of(scope: HTTPScope) -> dict[str, Any]:
     if cookies:
         environ["HTTP_COOKIE"] = b"; ".join(cookies).decode("latin-1")
     # HTTP/2 and chunked uploads send no length: the input ends with the body (D2).
-    # Over HTTP/2 nobody can tell whether a file is still being read: the connection goes on with other answers.
-    can_send_files = WATCHES_FILES and not is_http2(scope) and PATHSEND in (scope.get("extensions") or {})
-    offered = {OFFERED: True, byte_ranges.OFFERED: can_send_files}
+    offered = {OFFERED: True, byte_ranges.OFFERED: can_send_files(scope)}
     return environ | {"wsgi.input_terminated": True, "wsgi.errors": sys.stderr} | offered
-
-
-def is_http2(scope: HTTPScope) -> bool:
-    return scope["http_version"].startswith("2")
-
-
-def client_of(scope: HTTPScope) -> Peer:
-    address, port = scope.get("client") or ("", 0)
-    return address, int(port)  # granian passes it as text
 
 
 class Application:
@@ -268,7 +255,7 @@ class Exchange:
     async def _answer(self, body: RequestBody | None = None) -> None:
         answer: Answer = await self._in_thread(_call, self.environ)
         if self.question is not None:
-            is_ready = answer.ready is not None and front.store(
+            is_ready = front.store(
                 self.question,
                 answer.ready,
                 status=answer.status,

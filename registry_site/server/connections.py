@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -32,9 +33,29 @@ CROWD_SECONDS = 5
 WATCHES_FILES = sys.platform == "linux"
 _BYTES_ACKED = 120  # its place in struct tcp_info (linux/tcp.h)
 
+# granian's word for a file that it sends by itself.
+PATHSEND = "http.response.pathsend"
+
 Peer = tuple[str, int]
 
 log = structlog.get_logger("larder.asgi")
+
+
+def is_http2(scope: Any) -> bool:
+    return bool(scope["http_version"].startswith("2"))
+
+
+def can_send_files(scope: Any) -> bool:
+    """Tell whether a file may leave by itself.
+
+    Over HTTP/2 nobody can tell whether it is still being read: the connection goes on with other answers.
+    """
+    return WATCHES_FILES and not is_http2(scope) and PATHSEND in (scope.get("extensions") or {})
+
+
+def client_of(scope: Any) -> Peer:
+    address, port = scope.get("client") or ("", 0)
+    return address, int(port)  # granian passes it as text
 
 
 Progress = tuple[int, int]

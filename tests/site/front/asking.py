@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from django.db import connections
 from django.test import Client
 
 from apps.http.ready import ready_of
+from registry_site.front.archives import Archives
 from registry_site.front.front import Front
 from registry_site.front.lease import Lease, Peers
-from registry_site.front.questions import question_of
+from registry_site.front.table import question_of
 
 T = TypeVar("T")
 PRIVATE_TO_EACH = b"x-request-id"
@@ -26,14 +29,17 @@ class Answer:
 
 
 class Process:
-    """Its lease asks through the test's connection, in a thread, while the test waits."""
+    """Its lease and its archives ask through the test's connection, in threads, while the test waits."""
 
     def __init__(self) -> None:
         self.connection = connections["default"]
         self.connection.inc_thread_sharing()
+        self.offers: dict[str, Any] = {}  # what the server adds to each scope
         self.loop = asyncio.new_event_loop()
         # Others of its kind share this process, which locks of files cannot tell apart.
-        self.front = Front(Lease(connect=lambda: self.connection, join=lambda _: Peers(None)))
+        lease = Lease(connect=lambda: self.connection, join=lambda _: Peers(None))
+        self.thread = ThreadPoolExecutor(1, initializer=connections.__setitem__, initargs=("default", self.connection))
+        self.front = Front(lease, Archives(self.thread, rest=lambda: None))
         self.learn()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -44,7 +50,7 @@ class Process:
         assert self.run(self.front.lease.renew())
 
     def ask(self, client: Client, url: str, method: str = "GET", **headers: str) -> Answer:
-        scope = scope_of(client, url, method, headers)
+        scope = scope_of(client, url, method, headers) | self.offers
         question = question_of(scope)
         sent: list[dict[str, Any]] = []
 
@@ -55,19 +61,20 @@ class Process:
             question is not None and self.run(self.front.has_answered(scope, question, send))
         ):
             start, end = sent
-            return Answer(start["status"], _compared(start["headers"]), end["body"], was_ready=True)
+            body = Path(end["path"]).read_bytes() if "path" in end else end["body"]
+            return Answer(start["status"], _compared(start["headers"]), body, was_ready=True)
         response = client.generic(method, url, headers=headers)
         raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers.items()]
-        body = b"" if response.streaming else response.content
-        ready = ready_of(response)
-        if question is not None and ready is not None:
-            self.front.store(question, ready, status=response.status_code, headers=tuple(raw), body=body)
+        body = response.getvalue()
         if question is not None:
-            self.front.settle(question, is_ready=ready is not None)
+            ready, status = ready_of(response), response.status_code
+            is_ready = self.front.store(question, ready, status=status, headers=tuple(raw), body=body)
+            self.front.settle(question, is_ready=is_ready)
         return Answer(response.status_code, _compared(raw), body, was_ready=False)
 
     def end(self) -> None:
         self.loop.close()
+        self.thread.shutdown()
         self.connection.dec_thread_sharing()
 
 
@@ -80,6 +87,7 @@ def scope_of(client: Client, url: str, method: str = "GET", headers: dict[str, s
         given["Cookie"] = client.cookies.output(header="", sep=";")
     return {
         "type": "http",
+        "http_version": "1.1",
         "method": method,
         "scheme": "http",
         "path": path,

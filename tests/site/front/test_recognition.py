@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry_site.front.questions import MOST, MOST_BYTES, Known, Recognition
+from registry_site.front.table import MOST, MOST_BYTES, Known, Recognition
 from registry_site.server.access_lines import Line
 from tests.site.front.asking import scope_of
 

@@ -9,7 +9,7 @@ import pytest
 from apps.http.ready import Ready
 from apps.lib.addresses import canonical
 from registry_site.front.front import Front
-from registry_site.front.questions import Question, question_of
+from registry_site.front.table import Question, question_of
 from tests.site.front.asking import scope_of
 
 URL = "/v1/modules/pantry/vpc/aws/versions"

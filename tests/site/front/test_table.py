@@ -8,8 +8,7 @@ import pytest
 from apps.http.ready import Ready
 from registry_site.front.front import Front
 from registry_site.front.lease import Lease
-from registry_site.front.questions import Question, question_of
-from registry_site.front.table import ENTRY_BYTES, Entry, Table, whole_of
+from registry_site.front.table import ENTRY_BYTES, Entry, Question, Table, question_of, whole_of
 from tests.site.front.asking import scope_of
 
 MEGABYTE = 1024 * 1024
@@ -17,7 +16,7 @@ MEGABYTE = 1024 * 1024
 
 def entry_of(body):
     whole = whole_of(200, ((b"content-type", b"application/json"),), body)
-    return Entry(whole, (), era=0, number=0, until=float("inf"), noted=None)
+    return Entry(whole, (), era=0, number=0, until=float("inf"), download=None)
 
 
 def key_of(path="/v1/modules", credentials=None):

@@ -1,0 +1,197 @@
+"""Archives, packages, sums and signatures without Django (D6): small ones from memory, larger ones as files.
+
+Everything runs on the event loop, except `_look`: one thread asks the database and reads small files, at once for all
+requests that came while it was busy. Where only a view can decide, the answer is None, and Django's.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from http import HTTPStatus
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, close_old_connections
+from django.utils import timezone
+
+from apps.accounts.models import Visibility
+from apps.blobs import store
+from apps.http.byte_ranges import NotSatisfiable, requested_range
+from apps.http.ready import LONGEST
+from apps.lib.errors import RegistryError
+from apps.protocol.last_public import last_public
+from apps.protocol.locations import Asked, asked_at, disposition_of
+from apps.releases import fetchable
+from registry_site.front.table import ARCHIVES, Headers, Key, Origin, Question
+
+# Larger ones are sent as files.
+SMALL_BYTES = 64 * 1024
+# Digests of one query, and kinds of answers.
+MOST_DIGESTS = 200
+MOST_FRAMES = 256
+# A request waits so long for the database before it goes to Django.
+PATIENCE = 2.0
+_OWN = (b"content-length", b"etag", b"content-disposition")
+_UNUSUAL = frozenset((b"content-encoding", b"location", b"set-cookie", b"x-accel-redirect"))
+
+log = structlog.get_logger("larder.front")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Bytes that may be fetched: the visibility of their namespaces, a small body, or the path of a checked file."""
+
+    places: Mapping[str, str]
+    size: int
+    body: bytes | None
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What Django's answers of a kind have in common: to the same host, by the same kind of link, for one suffix."""
+
+    headers: Headers
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A whole answer; `file` instead of the body where the server sends it."""
+
+    status: int
+    headers: Headers
+    body: bytes
+    file: str
+    scopes: Collection[str]
+    seconds: float
+    origin: Origin
+
+
+class Archives:
+    def __init__(self, thread: Executor | None = None, rest: Callable[[], None] = close_old_connections) -> None:
+        self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="archives")
+        self._rest = rest
+        self._wanted: dict[str, asyncio.Future[Stored | None]] = {}
+        self._looking: asyncio.Task[None] | None = None
+        self._frames: dict[Key, Frame] = {}
+
+    def asked(self, question: Question) -> Asked | None:
+        """What the request asks for, if it may be answered here."""
+        if not question.path.startswith(ARCHIVES) or b"if-none-match" in question.headers:
+            return None
+        if settings.ACCEL_REDIRECT or not store.is_on_this_host():
+            return None
+        return asked_at(question.path, now=timezone.now())
+
+    async def find(self, digest: str) -> Stored | None:
+        """Look it up after now, together with others."""
+        wanted = self._wanted.get(digest)
+        if wanted is None:
+            loop = asyncio.get_running_loop()
+            wanted = self._wanted[digest] = loop.create_future()
+            if self._looking is None or self._looking.done():
+                self._looking = loop.create_task(self._look_for_all())
+        await asyncio.wait([wanted], timeout=PATIENCE)
+        return wanted.result() if wanted.done() else None
+
+    async def _look_for_all(self) -> None:
+        while self._wanted:
+            # Who comes from now on knows of later changes, and waits for the next look.
+            batch = {digest: self._wanted.pop(digest) for digest in list(self._wanted)[:MOST_DIGESTS]}
+            found: Mapping[str, Stored] = {}
+            try:
+                found = await asyncio.get_running_loop().run_in_executor(self._thread, self._look, list(batch))
+            finally:
+                for digest, wanted in batch.items():
+                    wanted.set_result(found.get(digest))
+
+    def _look(self, digests: Collection[str]) -> dict[str, Stored]:
+        """Ask what may be fetched, and read it."""
+        self._rest()
+        try:
+            places = fetchable.places_of(digests)
+        except (DatabaseError, InterfaceError) as error:
+            log.warning("database_away", error=type(error).__name__)
+            return {}
+        finally:
+            self._rest()
+        found = {}
+        for digest, shown in places.items():
+            try:
+                stored = _read(digest, shown)
+            except (RegistryError, OSError):
+                continue  # Django says what is wrong
+            if stored is not None:
+                found[digest] = stored
+                # Where the database is away, the view goes on with what was public.
+                last_public.update(digest, is_public=Visibility.PUBLIC in shown.values())
+        return found
+
+    def has_frame(self, kind: Key) -> bool:
+        return kind in self._frames
+
+    def answer(self, question: Question, asked: Asked, stored: Stored, *, can_send: bool) -> Archive | None:
+        """Write the answer as Django writes those of its kind."""
+        places = sorted(stored.places)
+        if asked.seconds is None:
+            places = [name for name in places if stored.places[name] == Visibility.PUBLIC]
+        frame = self._frames.get(kind_of(question, asked))
+        if frame is None or not places:
+            return None
+        status, part, file = HTTPStatus.OK, range(stored.size), ""
+        more: Headers = ()
+        etag = f'"{asked.digest}"'
+        if question.method == "GET":
+            try:
+                wanted = requested_range({"Range": question.header(b"range")}, size=stored.size, etag=etag)
+            except NotSatisfiable:
+                return None
+            if wanted is not None:
+                status, part = HTTPStatus.PARTIAL_CONTENT, wanted
+                more = ((b"content-range", f"bytes {part.start}-{part.stop - 1}/{stored.size}".encode()),)
+            if stored.body is None:
+                if wanted is not None or not can_send or not stored.file:
+                    return None
+                file = stored.file
+        own = {
+            b"content-length": str(len(part)).encode(),
+            b"etag": etag.encode(),
+            b"content-disposition": disposition_of(asked.file_name).encode("latin-1"),
+        }
+        headers = (*((name, own.get(name, value)) for name, value in frame.headers), *more)
+        body = (stored.body or b"")[part.start : part.stop] if question.method == "GET" else b""
+        seconds = LONGEST if asked.seconds is None else min(LONGEST, asked.seconds)
+        return Archive(status, headers, body, file, {places[0]}, seconds, frame.origin)
+
+    def learn(self, question: Question, *, status: int, headers: Headers, origin: Origin) -> bool:
+        """Keep what Django's answers of this kind have in common; False if this one does not show it."""
+        asked = self.asked(question) if status == HTTPStatus.OK else None
+        given = dict(headers)
+        if asked is None or len(given) != len(headers) or _UNUSUAL & given.keys() or not given.keys() >= set(_OWN):
+            return False
+        if asked.seconds is None and not given.get(b"cache-control", b"").startswith(b"public"):
+            return False  # a token opened it
+        if len(self._frames) >= MOST_FRAMES:
+            self._frames.pop(next(iter(self._frames)))
+        same = tuple((name, value) for name, value in headers if name != b"x-request-id")
+        self._frames[kind_of(question, asked)] = Frame(same, Origin(route=origin.route))
+        return True
+
+
+def kind_of(question: Question, asked: Asked) -> Key:
+    scheme, host = question.key[1], question.headers[b"host"]
+    suffix = next(suffix for suffix in (".zip", "SUMS", ".sig") if asked.file_name.endswith(suffix))
+    return ("archive", scheme, host, "plain" if asked.seconds is None else "capability", suffix)
+
+
+def _read(digest: str, places: Mapping[str, str]) -> Stored | None:
+    store.require_sound(digest)
+    size = store.size_of(digest)
+    if size is None:
+        return None
+    if size <= SMALL_BYTES:
+        return Stored(places, size, b"".join(store.read(digest)), "")
+    file = store.verified_file(digest)
+    return Stored(places, size, None, str(file.path) if file else "")
