@@ -97,17 +97,7 @@ def _uses_of(viewer: Viewer, address: Address) -> Graph:
 
 def _rows(found: Graph) -> list[Row]:
     nearer, selected = found.nearer(), graph.selected(found)
-    return [
-        Row(node, through := nearer.get(node.address, []), _versions(node, through, selected.get(node.address, {})))
-        for node in found.nodes
-    ]
-
-
-def _versions(node: Node, through: list[tuple[Address, list[str]]], selected: Mapping[str, str]) -> list[str]:
-    """Each once, without those of calls that accept none."""
-    asked = [one for _, constraints in through for one in constraints] or [""]
-    found = dict.fromkeys(selected.get(one, node.version) for one in asked)
-    return [version for version in found if version]
+    return [Row(node, nearer.get(node.address, []), selected[node.address]) for node in found.nodes]
 
 
 def _by_step(nodes: Iterable[Node]) -> list[list[Node]]:
