@@ -22,7 +22,11 @@ _EMPTY_VALUES = (
     (("map", "object"), "{}"),
 )
 LONGEST_TYPE = 60
-OCI_HINT = "For OpenTofu 1.10 and later. Without ?tag= it is the highest stable version; ?digest= pins the bytes."
+OCI_HINT = (
+    "For OpenTofu 1.10 and later. Without ?tag= it is the highest stable version; ?digest= pins the bytes. If the "
+    "namespace is not public, sign in with docker login or an oci_credentials block: the token of tofu login does not "
+    "count here."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,11 @@ def test_without_javascript_it_leads_to_the_release_page_with_its_file_form(brow
     assert 'action="/uploads/' in page
 
 
+def test_a_slash_at_the_end_leads_to_the_form_with_its_query(browser):
+    response = browser.get("/publish/?namespace=acme&name=vpc")
+    assert (response.status_code, response.url) == (302, "/publish?namespace=acme&name=vpc")
+
+
 @pytest.mark.parametrize(
     ("field", "text", "says"),
     [
