@@ -77,9 +77,9 @@ def source_of(address: ModuleAddress, folder: str = "") -> str:
 
 
 def callable_folder(version: ModuleVersion) -> str:
-    """ "" for the root; the first submodule of a module without a root."""
-    units = version.inspection.get("units", [])
-    return "" if not units or any(unit.get("kind", "root") == "root" for unit in units) else units[0].get("path", "")
+    """Of a module without a root: its first folder, submodules first."""
+    paths = (unit.get("path", "") for unit in version.inspection.get("units", []))
+    return next((path for path in paths if path), "")
 
 
 def label_of(address: ModuleAddress, folder: str = "") -> str:
