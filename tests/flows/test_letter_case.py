@@ -71,6 +71,13 @@ def test_a_link_that_is_left_out_is_not_copied(put, pack):
 
 
 @packed
+def test_a_link_beside_a_file_that_a_module_loads_is_refused(put, pack):
+    release = put(pack({"Main.tf": "main.tf"}, MODULE))
+
+    assert [reason["code"] for reason in release.reasons] == ["duplicate_name"]
+
+
+@packed
 def test_only_the_chosen_folder_counts(put, pack):
     release = put(pack({}, {"a/main.tf": "", "b/main.tf": "", "B/main.tf": ""}), "?folder=a")
 
