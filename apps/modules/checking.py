@@ -83,20 +83,12 @@ def plan(
     """
     names = [entry.name for entry in listing.entries if not entry.is_dir]
     if not names:
-        raise Refusal(
-            [
-                Reason(
-                    code="empty",
-                    found="an archive without files",
-                    expected="the module's files, such as main.tf",
-                    hint="Pack the contents of the module's folder and upload that.",
-                )
-            ]
-        )
+        hint = "Pack the contents of the module's folder and upload that."
+        raise Refusal([Reason("empty", "an archive without files", "the module's files, such as main.tf", hint)])
     layout = sandboxed.layout_of(names)
     notes |= {"form": listing.form, "top_folder": layout.top_folder, "folders": list(layout.folders)}
     if interactive and multiple_modules and not folder:
-        notes["no_root"] = "" not in layout.folders
+        notes["no_root"] = bool(layout.folders) and "" not in layout.folders
         return _asking(_choose(layout.folders, "several modules to publish from it"))
     tree = Tree(listing.entries, limits)
     prefix = _prefix(tree, folder, layout.top_folder)
@@ -104,7 +96,7 @@ def plan(
         raise Refusal([_no_such_folder(folder, layout.folders)])
     view = tree.below(prefix)
     left_out = tuple(name for name in layout.left_out if name.startswith(prefix))
-    doubles, named = twins.settle([name for name in view.names if name not in set(left_out)], prefix)
+    doubles, named = twins.settle(sorted(set(view.names).difference(left_out)), prefix)
     copies = {member: [name for name in there if name not in doubles] for member, there in view.copies.items()}
     staying = set(view.names) - {*left_out, *doubles}
     at_root = (name.removeprefix(prefix) for name in staying)
