@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 from apps.lib.errors import Invalid
 from apps.lib.net import hostnames
@@ -124,6 +124,11 @@ class ModuleAddress:
         _check("system", parts[2], "", LONGEST_SYSTEM)
         return cls(*parts)
 
+    @staticmethod
+    def spelled(namespace: str) -> str:
+        """The form in which namespaces are compared: clients distinguish `Azure` and `azure`."""
+        return namespace
+
     @property
     def path_name(self) -> str:
         """`name/system`: the address inside its namespace."""
@@ -141,7 +146,6 @@ class ProviderAddress:
 
     namespace: str
     type: str
-    is_folded: ClassVar[bool] = False
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.type}"
@@ -161,6 +165,11 @@ class ProviderAddress:
         """The address in configurations, after the host: clients accept neither capitals nor `_` in it."""
         return f"{canonical(self.namespace)}/{self.type}"
 
+    @staticmethod
+    def spelled(namespace: str) -> str:
+        """As in `ModuleAddress`. Clients fold it, so requests say `my-team`, and pages `My_Team`."""
+        return canonical(namespace)
+
     @property
     def path_name(self) -> str:
         """Its name inside its namespace."""
@@ -176,13 +185,6 @@ def hosted_provider(source: str, hosts: Iterable[str]) -> ProviderAddress | None
         return ProviderAddress.parse(path)
     except Invalid:
         return None
-
-
-class ClientProviderAddress(ProviderAddress):
-    """The address in a client's request: clients fold the namespace, so match its canonical form. Unchecked."""
-
-    __slots__ = ()
-    is_folded = True
 
 
 class Segment:

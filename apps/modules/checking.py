@@ -12,12 +12,12 @@ from django.conf import settings
 
 from apps.blobs import store
 from apps.lib.archives import sandboxed
-from apps.lib.archives.layouts import SUBMODULES, has_submodules, is_beside_module, is_module_file
+from apps.lib.archives.layouts import has_submodules, is_beside_module, is_module_file
 from apps.lib.archives.links import Tree, View
 from apps.lib.archives.sandboxed import Limits, Listing, Refusal
 from apps.lib.digests import counted
 from apps.lib.errors import Invalid, Reason, TooLarge
-from apps.modules import inspection
+from apps.modules import inspection, twins
 from apps.modules.comparing.guard import BREAKING_CHANGE
 from apps.modules.contents import extraction
 from apps.modules.inspection import loading
@@ -43,7 +43,7 @@ class Plan:
     questions: tuple[Reason, ...]
     is_repacked: bool
     copies: Mapping[str, list[str]] = field(default_factory=dict)  # resolved links: see links.View
-    doubtful: Mapping[str, Reason] = field(default_factory=dict)  # broken links that a module file may name
+    doubtful: Mapping[str, Reason] = field(default_factory=dict)  # left out, but a module file may name it
 
 
 def clean_folder(folder: str) -> str:
@@ -83,19 +83,12 @@ def plan(
     """
     names = [entry.name for entry in listing.entries if not entry.is_dir]
     if not names:
-        raise Refusal(
-            [
-                Reason(
-                    code="empty",
-                    found="an archive without files",
-                    expected="the module's files, such as main.tf",
-                    hint="Pack the contents of the module's folder and upload that.",
-                )
-            ]
-        )
+        hint = "Pack the contents of the module's folder and upload that."
+        raise Refusal([Reason("empty", "an archive without files", "the module's files, such as main.tf", hint)])
     layout = sandboxed.layout_of(names)
     notes |= {"form": listing.form, "top_folder": layout.top_folder, "folders": list(layout.folders)}
     if interactive and multiple_modules and not folder:
+        notes["no_root"] = bool(layout.folders) and "" not in layout.folders
         return _asking(_choose(layout.folders, "several modules to publish from it"))
     tree = Tree(listing.entries, limits)
     prefix = _prefix(tree, folder, layout.top_folder)
@@ -103,28 +96,33 @@ def plan(
         raise Refusal([_no_such_folder(folder, layout.folders)])
     view = tree.below(prefix)
     left_out = tuple(name for name in layout.left_out if name.startswith(prefix))
-    staying = set(view.names) - set(left_out)
+    doubles, named = twins.settle(sorted(set(view.names).difference(left_out)), prefix)
+    copies = {member: [name for name in there if name not in doubles] for member, there in view.copies.items()}
+    staying = set(view.names) - {*left_out, *doubles}
     at_root = (name.removeprefix(prefix) for name in staying)
     if not any("/" not in name and is_module_file(name) for name in at_root):
-        notes["no_root"] = has_submodules(name.removeprefix(prefix) for name in staying)
-        if interactive and layout.folders and not (notes["no_root"] and (folder or CHOOSE_FOLDER in confirmed)):
+        has_parts = has_submodules(name.removeprefix(prefix) for name in staying)
+        notes["no_root"] = has_parts or bool(layout.folders and not folder)
+        is_chosen = CHOOSE_FOLDER in confirmed
+        if interactive and layout.folders and not (notes["no_root"] and (folder or is_chosen)):
             return _asking(_choose(layout.folders, "no module file at its root"))
-        if not notes["no_root"]:
+        if not (has_parts or (notes["no_root"] and is_chosen)):
             raise Refusal([_no_module_file(sorted(view.names), prefix, layout.folders)])
-    is_repacked = bool(prefix or left_out or view.followed or view.broken or listing.form != "zip")
+    is_repacked = bool(prefix or left_out or doubles or view.followed or view.broken or listing.form != "zip")
     notes |= {
         "left_out": [name.removeprefix(prefix) for name in left_out[:MAX_NAMES]],
         "left_out_count": len(left_out),
         "repacked": is_repacked,
     }
-    doubtful = _settle_links(view, prefix, notes)
+    doubtful = named | _settle_links(view, prefix, notes)
+    notes["warnings"] = [*(reason.as_dict() for reason in doubles.values()), *notes["warnings"]][:MAX_NAMES]
     state_files = [name for name in layout.state_files if name.startswith(prefix)]
     keys = [name for key in listing.private_keys for name in (key, *view.copies.get(key, ())) if name in staying]
     questions = [
         *([_state_files(state_files)] if state_files and STATE_FILE not in confirmed else []),
         *([_private_keys(keys)] if keys and PRIVATE_KEY not in confirmed else []),
     ]
-    return Plan(prefix, left_out, tuple(questions), is_repacked, view.copies, doubtful)
+    return Plan(prefix, (*left_out, *doubles), tuple(questions), is_repacked, copies, doubtful)
 
 
 def unloadable(faults: Collection[Fault], *, notes: dict[str, Any], confirmed: Collection[str] = ()) -> list[Reason]:
@@ -149,6 +147,8 @@ def require_unchanged(plan: Plan, notes: Mapping[str, Any]) -> None:
         found = f"an archive of the form {notes['form']}"
     elif notes["links"]:
         found = f"links: {_named(notes['links'], 5)}"
+    elif twice := [one["file"] for one in notes["warnings"] if one["code"] == "duplicate_name"]:
+        found = f"names that differ only in letter case: {_named(twice, 5)}"
     elif plan.prefix:
         found = f"all files in the folder {plan.prefix}"
     else:
@@ -213,7 +213,7 @@ def _settle_links(view: View, prefix: str, notes: dict[str, Any]) -> dict[str, R
         for link in view.broken
     }
     maybe = {name: reason for name, reason in reasons.items() if not is_beside_module(name)}
-    if needed := [reason for name, reason in maybe.items() if _is_loaded(name)]:
+    if needed := [reason for name, reason in maybe.items() if twins.is_loaded(name)]:
         raise Refusal(needed)
     notes |= {
         "links": [
@@ -223,12 +223,6 @@ def _settle_links(view: View, prefix: str, notes: dict[str, Any]) -> dict[str, R
         "warnings": [reason.as_dict() for reason in [*reasons.values()][:MAX_NAMES]],
     }
     return maybe
-
-
-def _is_loaded(name: str) -> bool:
-    """Clients load this name, as a module file or as a submodule, before they look into any file."""
-    folder, _, last = name.rpartition("/")
-    return is_module_file(last) or folder.rpartition("/")[2] == SUBMODULES
 
 
 def _named(names: Iterable[str], most: int = FOLDERS_NAMED) -> str:
@@ -257,7 +251,8 @@ def _no_module_file(names: list[str], prefix: str, folders: Collection[str]) -> 
     hint = "Pack the contents of the module's folder, so that main.tf is at the root."
     if folders:
         hint = (
-            f"Publish one of the folders that contain modules ({_folders(folders)}): name it as the folder (?folder=…)."
+            f"Publish one of the folders that contain modules ({_folders(folders)}): name it as the folder "
+            "(?folder=…). Or publish all of it (?folder=*)."
         )
     return Reason(
         code="no_module_file",

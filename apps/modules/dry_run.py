@@ -61,7 +61,7 @@ def forecast(
     namespace = _authorise(viewer, address)
     publishing.check_address(namespace, address)
     number = versions.parse(version)
-    folder, confirmed = checking.clean_folder(folder), checking.clean_confirmations(confirm)
+    folder, confirmed = publishing.choice_of(folder, confirm)
     key = uuid.uuid4().hex
     limit, setting = settings.MODULE_ARCHIVE_MAX_BYTES, publishing.LIMIT_SETTING
     try:

@@ -209,6 +209,13 @@ def authorise_coordinate(viewer: Viewer, address: ModuleAddress, version: str) -
     return reserving.Coordinate(Kind.MODULE, namespace, address.path_name, versions.parse(version))
 
 
+def choice_of(folder: str, confirm: Iterable[str]) -> tuple[str, list[str]]:
+    """A script's folder and confirmations: `*` is all of the archive, a module without a root. Raises Invalid."""
+    is_whole = folder.strip() == "*"
+    chosen = [checking.CHOOSE_FOLDER] if is_whole else []
+    return "" if is_whole else checking.clean_folder(folder), [*chosen, *checking.clean_confirmations(confirm)]
+
+
 def check_address(namespace: Namespace, address: ModuleAddress) -> None:
     """The naming rules of a module that may be new. Raises Invalid, or Conflict if the name is too close to another."""
     check_module_name(address.name, reserved=settings.RESERVED_NAMES)
@@ -227,8 +234,8 @@ def check_address(namespace: Namespace, address: ModuleAddress) -> None:
 
 def _brief(file_name: str, folder: str, confirm: Collection[str], reason: str) -> _Brief:
     """A script's instructions. Raises Invalid."""
-    confirmed = checking.clean_confirmations(confirm)
-    return _Brief(file_name, checking.clean_folder(folder), confirmed=confirmed, reason=guard.clean_reason(reason))
+    folder, confirmed = choice_of(folder, confirm)
+    return _Brief(file_name, folder, confirmed=confirmed, reason=guard.clean_reason(reason))
 
 
 def _reserve(

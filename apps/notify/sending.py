@@ -11,7 +11,7 @@ from threading import Lock, Thread
 import structlog
 from django.conf import settings
 from django.db import connection
-from django.db.models import F, Min
+from django.db.models import Case, F, IntegerField, Min, When
 from django.utils import timezone
 
 from apps.accounts.identity import sealing
@@ -38,10 +38,14 @@ log = structlog.get_logger("larder.notify")
 
 
 def send_of(number: int) -> int:
-    """Send what is due to one webhook, the oldest first, until one fails; return how many went out."""
+    """Send what is due to one webhook until one fails: new messages, then retries, the oldest first. Return how many.
+
+    Behind the retries of a receiver that failed for hours, a new message would wait for each of them.
+    """
     sent, until = 0, time.monotonic() + MAX_SECONDS
     due = Delivery.objects.due(timezone.now()).filter(webhook=number).select_related("webhook__namespace")
-    for delivery in due.order_by("next_at", "pk")[:BATCH_SIZE]:
+    is_retry = Case(When(attempts=0, then=0), default=1, output_field=IntegerField())
+    for delivery in due.order_by(is_retry, "next_at", "pk")[:BATCH_SIZE]:
         if not _claim(delivery):
             continue
         if not _attempt(delivery):

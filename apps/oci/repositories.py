@@ -21,6 +21,11 @@ from apps.modules import publishing
 from apps.modules.models import Module, ModuleVersion, ModuleVersionQuerySet
 from apps.oci.authentication import Caller
 
+# Clients ask without credentials where they have none: they get an anonymous token, and then this.
+SIGN_IN = (
+    "If it is private, sign in with an API token: docker login, oras login, or an oci_credentials block in the CLI "
+    "configuration. OpenTofu does not use the token of tofu login here."
+)
 FIRST_PART = (
     "The first part of its name must be a namespace in which you can publish: check the spelling, or ask for one."
 )
@@ -109,7 +114,7 @@ def find(caller: Caller, address: RepositoryAddress, *, need: Role = Role.READER
         raise unknown(address, hint=FIRST_PART if need > Role.READER else "") from None
     except CredentialsRequired:
         if caller.has_token and need == Role.READER:
-            raise unknown(address) from None
+            raise unknown(address, hint=SIGN_IN) from None
         raise
     return VisibleRepository(address, namespace)
 

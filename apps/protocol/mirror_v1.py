@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from apps.accounts.models import Visibility
 from apps.http.views import ReadyAtAddress
-from apps.lib.addresses import ClientProviderAddress
+from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.lib.net.hostnames import normalised
 from apps.protocol.base import ProtocolView
@@ -30,7 +30,7 @@ class Index(ReadyAtAddress, ProtocolView):
         viewer = self.viewer
         try:
             _require_ours(hostname)
-            versions = reading.listed_versions(viewer, ClientProviderAddress(namespace, type))
+            versions = reading.listed_versions(viewer, ProviderAddress(namespace, type))
         except (CredentialsRequired, NotFound):
             raise NotFound("This mirror has no such provider that you may see.") from None
         return Response(mirror_index_document(versions))
@@ -52,7 +52,7 @@ class Version(ReadyAtAddress, ProtocolView):
         viewer = self.viewer
         try:
             _require_ours(hostname)
-            packages = reading.packages_for(viewer, ClientProviderAddress(namespace, type), version)
+            packages = reading.packages_for(viewer, ProviderAddress(namespace, type), version)
         except (CredentialsRequired, NotFound):
             packages = []
         if not packages:

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from apps.accounts.models import Visibility
 from apps.http.views import ReadyAtAddress
-from apps.lib.addresses import ClientProviderAddress
+from apps.lib.addresses import ProviderAddress
 from apps.protocol.base import ProtocolView, Unknown
 from apps.protocol.locations import url_of
 from apps.providers import reading
@@ -25,7 +25,7 @@ class Versions(ReadyAtAddress, ProtocolView):
     """Every listed version, highest first. A version is listed only if all its parts are present."""
 
     def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
-        versions = reading.listed_versions(self.viewer, ClientProviderAddress(namespace, type))
+        versions = reading.listed_versions(self.viewer, ProviderAddress(namespace, type))
         return Response(versions_document(versions, timezone.now()))
 
 
@@ -43,7 +43,7 @@ class Download(ReadyAtAddress, ProtocolView):
         arch: str,
     ) -> Response:
         viewer, now = self.viewer, timezone.now()
-        address, platform = ClientProviderAddress(namespace, type), (os, arch)
+        address, platform = ProviderAddress(namespace, type), (os, arch)
         found = reading.download_for(viewer, address, version, platform, with_all=settings.PROVIDER_PACKAGES, now=now)
         release = found.package.version.release
         document = download_document(

@@ -129,7 +129,9 @@ def cancel(*, viewer: Viewer, release: Release) -> None:
 
 
 def authorise_coordinate(viewer: Viewer, address: ProviderAddress, version: str) -> reserving.Coordinate:
-    namespace = gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
+    namespace = gate.namespace_for(
+        viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type, spelled=address.spelled
+    )
     check_provider_type(address.type, reserved=settings.RESERVED_NAMES)
     return reserving.Coordinate(Kind.PROVIDER, namespace, address.type, versions.parse(version))
 

@@ -219,7 +219,7 @@ def _in(packages: list[Package], namespace: Namespace) -> list[Package]:
 def latest_release(viewer: Viewer, address: ProviderAddress, version: str) -> Release:
     """The newest release of an exact version in any state, for scripts that poll their draft (D24)."""
     # With the name: a token that publishes only this provider may see more than a reader.
-    _, role = gate.namespace_and_role(viewer, address.namespace, only_name=address.type)
+    _, role = _namespace_and_role(viewer, address)
     rows = Release.objects.filter(coordinate_of(address, version))
     if role == Role.READER:
         rows = rows.published() | rows.removed()
@@ -231,7 +231,7 @@ def latest_release(viewer: Viewer, address: ProviderAddress, version: str) -> Re
 
 def draft_for(viewer: Viewer, address: ProviderAddress, version: str) -> Release:
     """The release that has this number now, for its publishers: a draft, in progress, or published."""
-    gate.namespace_for(viewer, address.namespace, need=Role.PUBLISHER, only_name=address.type)
+    _namespace_and_role(viewer, address, Role.PUBLISHER)
     rows = Release.objects.live().filter(coordinate_of(address, version))
     release = rows.select_related("namespace").first()
     if release is None:
@@ -260,8 +260,9 @@ def coordinate_of(address: ProviderAddress, version: str) -> Q:
 
 
 def _namespace_and_role(viewer: Viewer, address: ProviderAddress, need: Role = Role.READER) -> tuple[Namespace, Role]:
-    spelled = canonical if address.is_folded else str
-    return gate.namespace_and_role(viewer, address.namespace, need=need, only_name=address.type, spelled=spelled)
+    return gate.namespace_and_role(
+        viewer, address.namespace, need=need, only_name=address.type, spelled=address.spelled
+    )
 
 
 def _no_provider(address: ProviderAddress) -> NotFound:

@@ -69,6 +69,21 @@ def test_steps_say_how_far(chain, client):
     assert client.get("/api/v1/modules/pantry/none/aws/dependents").status_code == 404
 
 
+def test_dependencies_say_which_version_the_constraint_selects(published, pantry, client):
+    for number in ("1.0.0", "1.4.0", "2.0.0"):
+        published("pantry/vpc/aws", number)
+    for name, constraint in (("app", "~> 1.0"), ("tool", ""), ("lost", "~> 3.0")):
+        calls(add_module(pantry, f"{name}/aws"), "pantry/vpc/aws", constraint=constraint)
+
+    def selected(name):
+        [vpc] = client.get(f"/api/v1/modules/pantry/{name}/aws/dependencies").json()["dependencies"]
+        return vpc["version"], vpc["selected"]
+
+    assert selected("app") == ("2.0.0", ["1.4.0"])
+    assert selected("tool") == ("2.0.0", ["2.0.0"])
+    assert selected("lost") == ("2.0.0", [])
+
+
 @pytest.mark.slow
 def test_long_lists_have_pages(pantry, client, django_assert_max_num_queries):
     add_module(pantry, "vpc/aws")

@@ -123,6 +123,27 @@ def test_several_modules_come_out_of_one_monorepo(page, space, archive, watch: W
     page.wait_for_url(f"**/modules/{space}/mono_dns/local/1.0.0")
 
 
+def test_a_hundred_folders_are_filtered_and_ticked_together(page, space, archive):
+    files = {f"modules/{kind}-{number:02}/main.tf": "" for kind in ("net", "dns") for number in range(50)}
+    begin(page, space, "hundred", archive("hundred.zip", module_zip(files)))
+    page.get_by_text("An archive with several modules in it?").click()
+    page.get_by_label("This archive contains several modules").check()
+    publish(page)
+    wait_for(page, "held")
+    expect(page.get_by_role("radio", name="All of it")).to_be_visible()
+    page.get_by_role("radio", name="modules/net-00").check()
+    page.get_by_text("Publish other folders as further modules").click()
+
+    page.get_by_role("searchbox", name="Filter the folders").fill("net-0")
+    expect(page.locator("[data-filter-said]")).to_have_text("10 of 100")
+    page.get_by_label("Select all that are shown").check()
+    ticked = page.locator(".part input[type=checkbox]:checked")
+    expect(ticked).to_have_count(9)  # the tenth is the folder of the release itself
+    assert serious_findings(page) == []
+    page.get_by_label("Select all that are shown").uncheck()
+    expect(ticked).to_have_count(0)
+
+
 def test_a_folder_outside_the_archive_is_refused_at_its_field(page, space, archive, watch: Watch):
     watch.expect("status of 422")
     begin(page, space, "outside", archive("outside.zip"))

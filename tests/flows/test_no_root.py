@@ -121,7 +121,32 @@ def test_a_folder_called_modules_may_still_be_the_module(put):
     ids=["examples", "other folders", "what clients skip", "another letter case"],
 )
 def test_without_submodules_it_is_refused_as_before(put, files):
-    assert [reason["code"] for reason in put(files).reasons] == ["no_module_file"]
+    [reason] = put(files).reasons
+    assert reason["code"] == "no_module_file"
+
+
+def test_a_script_publishes_all_folders_of_any_archive_with_a_star(put, client, alice, bearer):
+    files = {"README.md": "# x\n", "stacks/one/main.tf": USER, "stacks/two/main.tf": USER}
+    assert "?folder=*" in put(files).reasons[0]["hint"]
+    data = gz(module_tar(files, top="terraform-aws-iam-1/"))
+    url = f"{PATH}?folder=*&dry_run=1"
+    dry = client.put(url, data, content_type="application/octet-stream", headers=bearer(alice)).json()
+    assert dry["state"] == "would_publish"
+
+    release = put(files, "?folder=*")
+    assert (release.state, release.folder, release.notes["no_root"]) == ("published", "", True)
+    units = release.module_version.inspection["units"]
+    assert [unit["path"] for unit in units] == ["", "stacks/one", "stacks/two"]
+    client.force_login(alice)
+    assert "/acme/vpc/aws//stacks/one" in client.get(f"/releases/{release.public_id}").text
+    assert client.get(f"{PAGE}").status_code == 200
+
+    again = client.put(f"{PATH}?folder=*", data, content_type="application/octet-stream", headers=bearer(alice))
+    assert again.status_code == 200
+
+
+def test_a_star_does_not_publish_an_archive_without_configuration(put):
+    assert [reason["code"] for reason in put({"README.md": "# x\n"}, "?folder=*").reasons] == ["no_module_file"]
 
 
 @pytest.fixture
@@ -138,7 +163,7 @@ def test_in_the_browser_its_publisher_says_whether_all_of_it_is_meant(held, clie
     assert [question["code"] for question in held.questions] == ["choose_folder"]
     client.force_login(alice)
     page = client.get(f"/releases/{held.public_id}").text
-    assert "All of it: a module without a root, used by its submodules" in page
+    assert "All of it: a module without a root, used by its folders" in page
 
     answer = client.post(f"/releases/{held.public_id}/answer", {"folder": "."})
     work()

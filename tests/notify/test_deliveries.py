@@ -137,6 +137,24 @@ def test_a_receiver_that_is_away_delays_no_other(hooked, monkeypatch):
     assert len(there.received) == 3
 
 
+def test_a_new_message_to_a_failing_webhook_is_attempted_ahead_of_its_old_retries(hooked):
+    _, _, there = hooked(says(500))
+    for number in range(3):
+        event(subject=f"acme/vpc/aws 1.{number}.0")
+        tell()
+    old = {got.headers["webhook-id"] for got in there.received}
+    assert len(old) == 3
+    Delivery.objects.update(next_at=timezone.now() - timedelta(hours=3))
+    there.received.clear()
+
+    event(subject="acme/vpc/aws 2.0.0")
+    event(subject="acme/vpc/aws 2.1.0")
+    for _ in range(3):
+        tell()
+
+    assert [got.headers["webhook-id"] in old for got in there.received] == [False, False, True]
+
+
 def test_a_webhook_that_failed_for_three_days_is_switched_off(hooked):
     hook, _, there = hooked(says(503))
     event()

@@ -72,6 +72,16 @@ def test_hidden_and_missing_read_the_same_byte_for_byte(acme, published):
         assert hidden.json()["errors"][0]["code"] == "NAME_UNKNOWN", path
 
 
+def test_a_private_source_without_credentials_says_which_ones_count(acme, bob, bearer, published):
+    published("acme/vpc/aws", "1.2.0")
+    hidden = ask("GET", "/v2/acme/vpc/aws/manifests/1.2.0", registry_tokens.issue(None)).json()["errors"][0]
+    assert "oci_credentials" in hidden["message"]
+    assert "docker login" in hidden["message"]
+
+    missing = Client(headers=bearer(bob)).get("/v2/acme/none/aws/manifests/1.2.0").json()["errors"][0]
+    assert "docker login" not in missing["message"]  # Bob has signed in
+
+
 def test_who_reads_and_may_not_push_is_denied(acme, bob, bearer):
     answer = Client(headers=bearer(bob, Scope.MANAGE)).put("/v2/acme/vpc/aws/manifests/main")
 

@@ -66,7 +66,7 @@ def test_case_26_every_answer_is_called_json_and_the_documents_name_the_base_wit
     for path in (INDEX, VERSION, INDEX.replace("dns", "nothing"), VERSION.replace("1.2.0", "9.9.9")):
         assert client.get(path).headers["Content-Type"] == "application/json", path
     text = (Path(settings.BASE_DIR) / "docs/providers.md").read_text()
-    bases = re.findall(r'network_mirror \{\s+url = "([^"]+)"', text)
+    bases = re.findall(r'network_mirror \{\s+url\s+= "([^"]+)"', text)
     assert bases
     assert all(base.endswith("/v1/mirror/") for base in bases)
 

@@ -51,6 +51,8 @@ class Viewer:
 
 
 NOBODY = Viewer()
+# Normalises names of namespaces before they are compared.
+Spelled = Callable[[str], str]
 # Staff with this permission act as owner in every namespace. Other staff read everywhere, and have what is granted.
 OPERATE = "accounts.operate_namespace"
 MAX_OWNERS_NAMED = 5
@@ -129,7 +131,7 @@ def namespace_for(
     need: Role = Role.READER,
     only_name: str = "",
     permission: str = OPERATE,
-    spelled: Callable[[str], str] = str,
+    spelled: Spelled = str,
 ) -> Namespace:
     """Return the namespace of `namespace_and_role`."""
     return namespace_and_role(viewer, name, need=need, only_name=only_name, permission=permission, spelled=spelled)[0]
@@ -142,7 +144,7 @@ def namespace_and_role(
     need: Role = Role.READER,
     only_name: str = "",
     permission: str = OPERATE,
-    spelled: Callable[[str], str] = str,
+    spelled: Spelled = str,
 ) -> tuple[Namespace, Role]:
     """Return the namespace and the viewer's role in it, at least `need`. Staff with `permission` count as owners.
 
@@ -150,12 +152,17 @@ def namespace_and_role(
     letter case (OCI), `canonical` also the difference of `-` and `_` (sources of providers).
 
     Raises CredentialsRequired (not signed in; the same text for hidden and missing), NotFound (hidden or missing; the
-    same text for both) or RoleRequired (visible, role missing).
+    same text for both, but for a visible one in another spelling the right one) or RoleRequired (role missing).
     """
     # PostgreSQL raises on a NUL byte, and no namespace has one.
     operating = operates(viewer, permission)
     looked = None if "\0" in name else _find(viewer, _BY_CANONICAL, canonical(name), only_name, operates=operating)
     if looked and spelled(looked[0].name) != spelled(name):
+        if looked[1].role is not None:
+            raise NotFound(
+                f"There is no namespace {name!r} that you may see.",
+                hint=f"Did you mean {looked[0].name!r}? Clients distinguish capitals, - and _.",
+            )
         looked = None
     if looked and looked[1].role and looked[1].role.covers(need):
         return looked[0], looked[1].role

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from apps.accounts.access.gate import Viewer, grants_of, namespace_and_role, namespace_for, operates
+from apps.accounts.access.gate import Spelled, Viewer, grants_of, namespace_and_role, namespace_for, operates
 from apps.accounts.models import Namespace, Role, Scope, User
 from apps.audit.kinds import Kind
 from apps.lib.errors import CredentialsRequired, RoleRequired
@@ -71,19 +71,23 @@ def require_everywhere(viewer: Viewer, permission: str) -> None:
     raise RoleRequired(f"This needs {needed}.", hint=hint)
 
 
-def namespace_for_act(viewer: Viewer, name: str, *, need: Role, permission: str, only_name: str = "") -> Namespace:
+def namespace_for_act(
+    viewer: Viewer, name: str, *, need: Role, permission: str, only_name: str = "", spelled: Spelled = str
+) -> Namespace:
     """Return the namespace for people with the role and staff with the permission. Raises like `namespace_for`."""
     if is_operator(viewer):
-        return _namespace_and_role(viewer, name, need, permission, only_name, unless=need)[0]
-    return namespace_for(viewer, name, need=need, only_name=only_name)
+        return _namespace_and_role(viewer, name, need, permission, only_name=only_name, spelled=spelled, unless=need)[0]
+    return namespace_for(viewer, name, need=need, only_name=only_name, spelled=spelled)
 
 
-def operated_namespace(viewer: Viewer, name: str, *, permission: str, only_name: str = "") -> Namespace:
-    return operated_namespace_and_role(viewer, name, permission=permission, only_name=only_name)[0]
+def operated_namespace(
+    viewer: Viewer, name: str, *, permission: str, only_name: str = "", spelled: Spelled = str
+) -> Namespace:
+    return operated_namespace_and_role(viewer, name, permission=permission, only_name=only_name, spelled=spelled)[0]
 
 
 def operated_namespace_and_role(
-    viewer: Viewer, name: str, *, permission: str, only_name: str = ""
+    viewer: Viewer, name: str, *, permission: str, only_name: str = "", spelled: Spelled = str
 ) -> tuple[Namespace, Role]:
     """Return the namespace for staff with the permission and, if they use a token, one that may manage it; and their
     role without that permission.
@@ -91,9 +95,9 @@ def operated_namespace_and_role(
     Raises like `namespace_for`.
     """
     if is_operator(viewer):
-        return _namespace_and_role(viewer, name, Role.OWNER, permission, only_name)
+        return _namespace_and_role(viewer, name, Role.OWNER, permission, only_name=only_name, spelled=spelled)
     try:
-        namespace_for(viewer, name, need=Role.OWNER, only_name=only_name)
+        namespace_for(viewer, name, need=Role.OWNER, only_name=only_name, spelled=spelled)
     except RoleRequired:
         pass  # recorded there
     else:
@@ -102,10 +106,17 @@ def operated_namespace_and_role(
 
 
 def _namespace_and_role(
-    viewer: Viewer, name: str, need: Role, permission: str, only_name: str, *, unless: Role | None = None
+    viewer: Viewer,
+    name: str,
+    need: Role,
+    permission: str,
+    *,
+    only_name: str,
+    spelled: Spelled,
+    unless: Role | None = None,
 ) -> tuple[Namespace, Role]:
-    namespace, role = namespace_and_role(viewer, name, only_name=only_name)
+    namespace, role = namespace_and_role(viewer, name, only_name=only_name, spelled=spelled)
     require_permission(viewer, namespace, permission, unless=unless)
     if not role.covers(need):  # by the permission alone, if their token allows it
-        namespace_for(viewer, name, need=need, only_name=only_name, permission=permission)
+        namespace_for(viewer, name, need=need, only_name=only_name, permission=permission, spelled=spelled)
     return namespace, role

@@ -1,5 +1,7 @@
 """/api/v1/modules/…/dependents, …/dependencies and …/outdated, and those of providers: who uses what here."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from django.urls import path
@@ -14,7 +16,7 @@ from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 from apps.modules.catalogue.reading import module_and_role, module_for
 from apps.modules.dependents import graph, users
-from apps.modules.dependents.graph import Graph, Node
+from apps.modules.dependents.graph import Address, Graph, Node
 from apps.modules.dependents.users import Outdated
 from apps.providers.reading import provider_and_role, provider_for, visible_among
 from apps.releases.catalogue.reading import require_published
@@ -40,6 +42,13 @@ class GraphNode(Shape):
         return node.version or None
 
 
+class Dependency(GraphNode):
+    selected = ListField(
+        child=CharField(),
+        help_text="The versions that the constraints select today; empty for a provider, or if none fits.",
+    )
+
+
 class DependentPage(Shape):
     dependents = GraphNode(many=True)
     next = NextField()
@@ -47,7 +56,7 @@ class DependentPage(Shape):
 
 
 class DependencyPage(Shape):
-    dependencies = GraphNode(many=True)
+    dependencies = Dependency(many=True)
     next = NextField()
     is_complete = BooleanField(help_text="False if there are more than Larder lists.")
 
@@ -79,13 +88,15 @@ class Neighbours(ApiView):
             raise Invalid(f"found steps={text!a}, expected {_STEPS[0]} to {_STEPS[-1]}", hint="Leave it out for 1.")
         return int(text)
 
-    def nodes(self, found: Graph) -> Response:
+    def nodes(self, found: Graph, selected: Mapping[Address, list[str]] = MappingProxyType({})) -> Response:
         nearer = found.nearer()
         through = {
             node.address: [{"address": other, "constraints": asked} for other, asked in nearer.get(node.address, [])]
             for node in found.nodes
         }
-        nodes = [With(node, through=through[node.address]) for node in found.nodes]
+        nodes = [
+            With(node, through=through[node.address], selected=selected.get(node.address, [])) for node in found.nodes
+        ]
         return self.page(nodes, is_complete=not found.is_cut)
 
 
@@ -106,7 +117,7 @@ class ModuleDependencies(Neighbours):
         require_published(module)
         found, required = graph.dependencies_of(self.viewer, module.address, steps=self.steps())
         found.require(required, visible_among(self.viewer, (one.provider for one in required)))
-        return self.nodes(found)
+        return self.nodes(found, graph.selected(found))
 
 
 class ProviderDependents(Neighbours):

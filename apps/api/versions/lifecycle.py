@@ -57,7 +57,7 @@ class ActionView(ApiView):
     version, and none serves one in quarantine. Actions that a worker carries out are answered 202 and read no body.
     """
 
-    address_of: Callable[..., ModuleAddress | ProviderAddress] = ModuleAddress
+    address_of: type[ModuleAddress | ProviderAddress] = ModuleAddress
     verb: Callable[..., Release] = modules.deprecate
     input: type[serializers.Serializer[Any]] | None = ReasonInput
     summary = ""
@@ -71,7 +71,7 @@ class ActionView(ApiView):
         return Operation(self.summary, self.input, {status: shapes.Release}, again=again, scope=self.scope)
 
     def post(self, request: Request, *, namespace: str, version: str, **names: str) -> Response:  # noqa: ARG002
-        gate.namespace_for(self.viewer, namespace)  # before the body is read
+        gate.namespace_for(self.viewer, namespace, spelled=self.address_of.spelled)  # before the body is read
         fields = self.body() if self.input else {}
         address = self.address_of(namespace=namespace, **names)
         release = self.verb(viewer=self.viewer, address=address, version=version, **fields)

@@ -62,7 +62,7 @@ class ModuleRelease(DetailView):
         answers={200: (shapes.Release, DryRun), 202: shapes.Release},
         query={
             "dry_run": "1: check the archive, say what would happen, publish nothing. Any scope.",
-            "folder": "Publish this folder of the archive.",
+            "folder": "Publish this folder of the archive; * for all of one without module files at its root.",
             "confirm": "Confirm questions in advance: state_file, private_key, unloadable, breaking-change.",
             "reason": "Why it breaks something although its number does not say so, with confirm=breaking-change.",
         },

@@ -82,7 +82,7 @@ class ModuleUploads(TusView):
         "Begin a resumable upload of a module version",
         answers={201: Upload},
         query={
-            "folder": "Publish this folder of the archive.",
+            "folder": "Publish this folder of the archive; * for all of one without module files at its root.",
             "confirm": "Confirm questions in advance: state_file, private_key, unloadable, breaking-change.",
             "reason": "Why it breaks something although its number does not say so, with confirm=breaking-change.",
         },

@@ -98,7 +98,7 @@ class _Reader:
                 pass  # what nobody wanted to read
         if self._about:
             raise _out_of_order("a header for a member that is missing", "")
-        if reasons := [*broken_names(self._names, self._limits), *self._reasons]:
+        if reasons := [*broken_names(self._names, self._limits, twins=self._links), *self._reasons]:
             raise Refusal(reasons[:MAX_REASONS])
 
     def _headers(self) -> Iterator[Header]:

@@ -62,7 +62,10 @@ def zip_members(
     entries, directory_at, directory_size = _read_end(file, size, limits)
     file.seek(directory_at)
     records = _read_directory(file.read(directory_size), entries)
-    reasons = [*broken_names((record.name for record in records), limits), *_broken_kinds(records, links=links)]
+    reasons = [
+        *broken_names((record.name for record in records), limits, twins=links),
+        *_broken_kinds(records, links=links),
+    ]
     if reasons:
         raise Refusal(reasons[:MAX_REASONS])
     places = _data_places(file, records, directory_at)

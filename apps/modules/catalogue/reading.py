@@ -7,13 +7,17 @@ from django.db.models import Q
 
 from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Role
+from apps.accounts.models import Namespace, Role
 from apps.lib import versions
-from apps.lib.addresses import ModuleAddress
+from apps.lib.addresses import ModuleAddress, canonical
 from apps.lib.errors import NotFound
+from apps.lib.text.spelling import distance
 from apps.modules.models import Module, ModuleQuerySet, ModuleVersion
 from apps.releases.catalogue.reading import no_version, sort_key_of
-from apps.releases.models import Kind, Release
+from apps.releases.models import Kind, Release, SearchDoc
+
+# Names in a namespace that a misspelled one is compared with.
+MAX_NEAR = 1_000
 
 
 class Listed(NamedTuple):
@@ -35,8 +39,22 @@ def module_and_role(viewer: Viewer, address: ModuleAddress, *, need: Role = Role
     modules = Module.objects.filter(namespace=namespace, name=address.name, system=address.system)
     module = modules.select_related("namespace").first()
     if module is None:
-        raise NotFound(f"There is no module {address.path_name} in {namespace.name}.")
+        raise unknown_module(namespace, address)
     return module, role
+
+
+def unknown_module(namespace: Namespace, address: ModuleAddress) -> NotFound:
+    """To be raised in a namespace that the viewer sees; suggests the module with the nearest name."""
+    wanted, near = canonical(address.path_name), []
+    docs = SearchDoc.objects.filter(kind=Kind.MODULE, namespace=namespace).order_by("sort_key", "pk")
+    for name in docs.values_list("name", flat=True)[:MAX_NEAR]:
+        folded = canonical(name)
+        is_other_system = folded.partition("/")[0] == wanted.partition("/")[0]
+        edits = 1 if folded != wanted and is_other_system else distance(wanted, folded)
+        if edits is not None:
+            near.append((edits, name))
+    hint = f"Did you mean {namespace.name}/{min(near)[1]}?" if near else ""
+    return NotFound(f"There is no module {address.path_name} in {namespace.name}.", hint=hint)
 
 
 def version_for(
@@ -96,7 +114,7 @@ def listed_versions(viewer: Viewer, address: ModuleAddress) -> Listed:
     columns = ("release__version", "release__published_at", "module__source_url")
     listed = list(rows.listed().newest_first().values_list(*columns))
     if not listed and not rows.exists():
-        raise NotFound(f"There is no module {address.path_name} in {namespace.name}.")
+        raise unknown_module(namespace, address)
     return Listed([(version, at) for version, at, _ in listed], listed[0][2] if listed else "")
 
 

@@ -144,11 +144,23 @@ def dependencies_of(
     ]
 
 
-def selected(graph: Graph) -> dict[Address, dict[str, str]]:
-    """Return by module and what is asked the version that clients select where it is not the default one.
+def selected(graph: Graph) -> dict[Address, list[str]]:
+    """Return by module the versions that clients select for its nearer neighbours, each once; none for providers.
 
-    Empty where none is accepted, or nobody knows it. The nearest BATCH_SIZE modules are looked at.
+    Those of calls that accept none are missing. Of the modules whose default version is refused, the nearest BATCH_SIZE
+    are looked at.
     """
+    others, nearer = _other_than_default(graph), graph.nearer()
+    found: dict[Address, list[str]] = {}
+    for node in graph.nodes:
+        asked = [one for _, constraints in nearer.get(node.address, []) for one in constraints] or [""]
+        versions_there = (others.get(node.address, {}).get(one, node.version) for one in asked)
+        found[node.address] = [version for version in dict.fromkeys(versions_there) if version]
+    return found
+
+
+def _other_than_default(graph: Graph) -> dict[Address, dict[str, str]]:
+    """By module and what is asked, where the default version is refused; empty where none is accepted."""
     near = [node.address for node in graph.nodes if node.address in graph.refusing][:BATCH_SIZE]
     if not near:
         return {}

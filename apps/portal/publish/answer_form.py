@@ -19,7 +19,7 @@ from apps.portal.frame.forms import PLAIN, sentence
 from apps.releases.models import Release, State
 
 TOP = "."  # a choice must not be empty; checking.clean_folder accepts this
-WHOLE = "All of it: a module without a root, used by its submodules (//modules/…)"
+WHOLE = "All of it: a module without a root, used by its folders (//…)"
 OPEN = "Confirm it, or cancel the release."
 YES = {
     checking.STATE_FILE: "Leave it out and publish the rest",

@@ -59,7 +59,9 @@ class StartForm(forms.Form):
         self.fields[self.chosen].required = bool(self.addresses)
         for name in self.NEW_PARTS:
             self.fields[name].required = self.is_new
-        self.offer("namespace", [(one, one) for one in namespaces])
+        # Of several namespaces none is chosen for the publisher, who would overlook it: a name is for good.
+        blank = [("", "Choose a namespace")] if len(namespaces) > 1 else []
+        self.offer("namespace", [*blank, *((one, one) for one in namespaces)])
         for name, text in self.HELP.items():
             self.fields[name].help_text = text
             self.fields[name].widget.attrs |= PLAIN

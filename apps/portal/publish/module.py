@@ -5,6 +5,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods
+from django.views.generic import RedirectView
 
 from apps.accounts.access import gate, throttling
 from apps.accounts.access.gate import Viewer
@@ -143,4 +144,7 @@ def publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
     return frame.started(request, release, {"upload": reverse("portal:upload", args=[ticket])})
 
 
-urlpatterns = [path("publish", publish, name="publish")]
+urlpatterns = [
+    path("publish", publish, name="publish"),
+    path("publish/", RedirectView.as_view(pattern_name="portal:publish", query_string=True)),
+]

@@ -22,7 +22,11 @@ _EMPTY_VALUES = (
     (("map", "object"), "{}"),
 )
 LONGEST_TYPE = 60
-OCI_HINT = "For OpenTofu 1.10 and later. Without ?tag= it is the highest stable version; ?digest= pins the bytes."
+OCI_HINT = (
+    "For OpenTofu 1.10 and later. Without ?tag= it is the highest stable version; ?digest= pins the bytes. If the "
+    "namespace is not public, sign in with docker login or an oci_credentials block: the token of tofu login does not "
+    "count here."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +77,9 @@ def source_of(address: ModuleAddress, folder: str = "") -> str:
 
 
 def callable_folder(version: ModuleVersion) -> str:
-    """ "" for the root; the first submodule of a module without a root."""
-    units = version.inspection.get("units", [])
-    return "" if not units or any(unit.get("kind", "root") == "root" for unit in units) else units[0].get("path", "")
+    """Of a module without a root: its first folder, submodules first."""
+    paths = (unit.get("path", "") for unit in version.inspection.get("units", []))
+    return next((path for path in paths if path), "")
 
 
 def label_of(address: ModuleAddress, folder: str = "") -> str:

@@ -89,14 +89,7 @@ def picture(used_by: Graph, uses: Graph, selected: Mapping[Address, str]) -> Saf
 
 def _rows(found: Graph) -> list[Row]:
     nearer, selected = found.nearer(), graph.selected(found)
-    rows = []
-    for node in found.nodes:
-        through, chosen = nearer.get(node.address, []), selected.get(node.address, {})
-        asked = [one for _, constraints in through for one in constraints] or [""]
-        # Each once, without those of calls that accept none.
-        versions = dict.fromkeys(chosen.get(one, node.version) for one in asked)
-        rows.append(Row(node, through, [version for version in versions if version]))
-    return rows
+    return [Row(node, nearer.get(node.address, []), selected[node.address]) for node in found.nodes]
 
 
 def _by_step(nodes: Iterable[Node]) -> list[list[Node]]:

@@ -29,6 +29,8 @@ MODULES, PROVIDERS, SUBMODULES, RESOURCES, DATA_SOURCES = (
 INPUTS, OUTPUTS, READMES, NAMESPACES, TEAMS = ("inputs", "outputs", "readmes", "namespaces", "teams")
 # In the order in which they are shown.
 GROUPS = (MODULES, PROVIDERS, SUBMODULES, RESOURCES, DATA_SOURCES, INPUTS, OUTPUTS, READMES, NAMESPACES, TEAMS)
+# Words of a query that say what is looked for, unless nothing else is said.
+KIND_WORDS = {"module": MODULES, "modules": MODULES, "provider": PROVIDERS, "providers": PROVIDERS}
 ITEMS = {
     indexing.SUBMODULE: SUBMODULES,
     indexing.RESOURCE: RESOURCES,
@@ -101,8 +103,13 @@ class Answer:
 
 
 def everything(viewer: Viewer, query: str, *, only: str = "", limit: int = SHOWN) -> Answer:
-    """Search all groups or `only` one. If nothing matches, misspelled words are replaced by the nearest in use."""
-    words = words_of(query)
+    """Search all groups or `only` one. If nothing matches, misspelled words are replaced by the nearest in use.
+
+    A word such as `provider` brings that group to the top: few providers have it in their names.
+    """
+    said = words_of(query)
+    words = [word for word in said if word not in KIND_WORDS] or said
+    first = next((KIND_WORDS[word] for word in said if word in KIND_WORDS), "")
     if not words:
         return Answer()
     places = _Places(viewer)
@@ -114,8 +121,8 @@ def everything(viewer: Viewer, query: str, *, only: str = "", limit: int = SHOWN
             right = words_of(" ".join(corrections.get(word, word) for word in words))
             hits, is_complete, _ = _search(places, right)
             words, corrections = (right, corrections) if hits else (words, {})
-    # The groups that have hits, in the order of GROUPS, the best of each with their documents.
-    kinds = [kind for kind in GROUPS if not only or kind == only]
+    # The groups that have hits, in that order, the best of each with their documents.
+    kinds = sorted((kind for kind in GROUPS if not only or kind == only), key=lambda kind: kind != first)
     by_kind: dict[str, list[Hit]] = {kind: [] for kind in kinds}
     for hit in hits:
         if hit.group in by_kind:

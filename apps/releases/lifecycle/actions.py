@@ -53,6 +53,9 @@ class Address(Protocol):
     @property
     def path_name(self) -> str: ...
 
+    @staticmethod
+    def spelled(namespace: str) -> str: ...
+
 
 A = TypeVar("A", bound=Address)
 
@@ -135,16 +138,24 @@ class VersionActions(ABC, Generic[A]):
         """The published version, for those who may act on it; one in quarantine for staff alone. Staff who hold no role
         there themselves need the permission of the act as well.
         """
-        name, only_name = address.namespace, address.path_name
         if permission:
-            operators.namespace_for_act(viewer, name, need=need, permission=permission, only_name=only_name)
+            operators.namespace_for_act(
+                viewer,
+                address.namespace,
+                need=need,
+                permission=permission,
+                only_name=address.path_name,
+                spelled=address.spelled,
+            )
             return self._shown(viewer, address, version)
         return self.release_and_role(viewer, address, version, need=need)[0]
 
     def release_and_role(
         self, viewer: Viewer, address: A, version: str, *, need: Role = Role.PUBLISHER
     ) -> tuple[Release, Role]:
-        _, role = gate.namespace_and_role(viewer, address.namespace, need=need, only_name=address.path_name)
+        _, role = gate.namespace_and_role(
+            viewer, address.namespace, need=need, only_name=address.path_name, spelled=address.spelled
+        )
         return self._shown(viewer, address, version), role
 
     def _shown(self, viewer: Viewer, address: A, version: str) -> Release:
@@ -166,7 +177,9 @@ class VersionActions(ABC, Generic[A]):
 
     def operated_release(self, viewer: Viewer, address: A, version: str, permission: str) -> Release:
         """The version, which may be a tombstone, for staff with the permission."""
-        operators.operated_namespace(viewer, address.namespace, permission=permission, only_name=address.path_name)
+        operators.operated_namespace(
+            viewer, address.namespace, permission=permission, only_name=address.path_name, spelled=address.spelled
+        )
         return self._found(address, version)
 
     def _found(self, address: A, version: str) -> Release:

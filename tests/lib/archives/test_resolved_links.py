@@ -154,7 +154,7 @@ BAD = {
     "a hard link with the mode of a link": (tarred(Item("x", kind=HARD, link=b"y", mode=0o120777)), "file_type"),
     "a file behind a link": (tarred(Item("a", kind=SYMBOLIC, link=b"y"), Item("a/b.tf")), "file_and_folder"),
     "a link twice": (tarred(*[Item("x", kind=SYMBOLIC, link=b"y")] * 2), "duplicate_name"),
-    "a link and a file of one name": (tarred(Item("Main.tf", kind=SYMBOLIC, link=b"main.tf")), "duplicate_name"),
+    "a link and a file of one name": (tarred(Item("main.tf", kind=SYMBOLIC, link=b"other.tf")), "duplicate_name"),
     "a link with a bad name": (tarred(Item("../x", kind=SYMBOLIC, link=b"main.tf")), "name_dots"),
     "a target in Latin-1": (tarred(Item("x", kind=SYMBOLIC, link=b"caf\xe9")), "link_target"),
     "two targets": (

@@ -47,6 +47,17 @@ def part(at: int, **fields: str) -> dict[str, str]:
     return {f"part-{at}-{name}": text for name, text in {"chosen": "on", **fields}.items()}
 
 
+@pytest.mark.parametrize("more", [{}, {"multiple_modules": "on"}])
+def test_all_of_an_archive_is_offered_wherever_a_folder_has_configuration(upload, browser, work, more):
+    release = upload({"README.md": "", "stacks/one/main.tf": "", "stacks/two/main.tf": ""}, **more)
+    assert "All of it: a module without a root" in page_of(browser, release)
+
+    assert answer(browser, release, folder=".").status_code == 303
+    work()
+    release.refresh_from_db()
+    assert (release.state, release.folder) == (State.PUBLISHED, "")
+
+
 def test_a_held_release_stands_on_its_check_and_asks(upload, browser):
     release = upload(SECRETS)
     assert release.state == State.HELD
@@ -106,7 +117,7 @@ def test_another_publisher_may_say_no_and_is_not_taken_for_its_publisher(upload,
 def test_several_modules_are_taken_from_one_upload(upload, browser, work):
     release = upload(MONOREPO, multiple_modules="on")
     page = page_of(browser, release)
-    assert re.findall(r'name="folder" value="([^"]+)"', page) == [NET, DNS]
+    assert re.findall(r'name="folder" value="([^"]+)"', page) == [".", NET, DNS]
     values = dict(re.findall(r'name="part-\d-(\w+)" value="([^"]*)"', page.rpartition("part-1-chosen")[2]))
     assert values == {"name": "dns", "system": "aws", "version": "1.2.0"}
     assert 'name="part-0-name" value="my_net"' in page

@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from apps.accounts.models import Grant
 from apps.releases.models import Release, State
 
 pytestmark = pytest.mark.django_db
@@ -31,6 +32,23 @@ def test_without_javascript_it_leads_to_the_release_page_with_its_file_form(brow
     page = browser.get(response.url).content.decode()
     assert 'enctype="multipart/form-data"' in page
     assert 'action="/uploads/' in page
+
+
+def test_of_several_namespaces_none_is_chosen_for_the_publisher(browser, alice):
+    page = browser.get("/publish").content.decode()
+    assert '<option value="" selected>Choose a namespace</option>' in page
+    answer = browser.post("/publish", {**NEW, "namespace": ""}, headers=JSON)
+    assert answer.json()["errors"] == {"namespace": ["A new module needs a namespace."]}
+
+    Grant.objects.filter(user=alice).exclude(namespace__name="acme").delete()
+    only = browser.get("/publish").content.decode()
+    assert "Choose a namespace" not in only
+    assert '<option value="acme">acme</option>' in only
+
+
+def test_a_slash_at_the_end_leads_to_the_form_with_its_query(browser):
+    response = browser.get("/publish/?namespace=acme&name=vpc")
+    assert (response.status_code, response.url) == (302, "/publish?namespace=acme&name=vpc")
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,11 @@ _CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")
 _RENAME = "Rename it and pack again."
 
 
-def broken_names(names: Iterable[str], limits: Limits) -> Iterator[Reason]:
-    """A reason for each bad name, in the order given; if there is none, for each two that clash."""
+def broken_names(names: Iterable[str], limits: Limits, *, twins: bool = False) -> Iterator[Reason]:
+    """A reason for each bad name, in the order given; if there is none, for each two that clash.
+
+    With `twins` the caller settles names that differ only in case (`case_twins`).
+    """
     names = list(names)
     bad = False
     for name in names:
@@ -26,7 +29,21 @@ def broken_names(names: Iterable[str], limits: Limits) -> Iterator[Reason]:
             bad = True
             yield Reason(code, found, expected, _RENAME, shown(name))
     if not bad:
-        yield from _clashes(names)
+        yield from _clashes(names, twins=twins)
+
+
+def case_twins(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Each file whose path differs only in case, or in composed accents, from an earlier file or folder; with that."""
+    seen: dict[str, str] = {}
+    for name in names:
+        parts = name.split("/")
+        paths = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+        folded = [_folded(path) for path in paths]
+        twin = next((seen[key] for key, path in zip(folded, paths, strict=True) if seen.get(key, path) != path), None)
+        if twin is not None:
+            yield name, twin
+        else:
+            seen |= zip(folded, paths, strict=True)
 
 
 def _whole(name: str, limits: Limits) -> tuple[str, str, str] | None:
@@ -68,7 +85,7 @@ def _part(part: str) -> tuple[str, str, str] | None:
     return None
 
 
-def _clashes(names: list[str]) -> Iterator[Reason]:
+def _clashes(names: list[str], *, twins: bool) -> Iterator[Reason]:
     """Names that differ only in case or in composed accents, and files that are folders as well."""
     own: dict[bool, dict[str, str]] = {True: {}, False: {}}  # is it a folder's own record? -> folded path -> name
     folders: dict[str, str] = {}  # folded path -> path, of every folder that has a record or lies on a path
@@ -78,17 +95,19 @@ def _clashes(names: list[str]) -> Iterator[Reason]:
         first = spellings.get(key)  # not setdefault and `is`: equal names of one letter are one object
         if first is None:
             spellings[key] = name
-        else:
+        elif not twins or name == first:
             yield _twice(name, first)
         folder = path if name.endswith("/") else path.rpartition("/")[0]
         while folder:
             spelling = folders.setdefault(_folded(folder), folder)
             if spelling is not folder:
-                if spelling != folder and first is None:
+                if spelling != folder and first is None and not twins:
                     yield _twice(name, spelling)
                 break  # the folders above it were seen with it
             folder = folder.rpartition("/")[0]
     for key in sorted(own[False].keys() & folders.keys()):
+        if twins and own[False][key] != folders[key]:
+            continue
         found = f"a folder named {shown(folders[key])!r} beside it"
         yield Reason("file_and_folder", found, "either a file or a folder", _RENAME, shown(own[False][key]))
 
