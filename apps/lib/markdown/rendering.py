@@ -39,6 +39,7 @@ MAX_CODE_SECONDS = 1.0
 MAX_DESCRIPTION_CHARACTERS = 8 * 1024
 SUMMARY = 300
 MAX_SUMMARY_TOKENS = 2_000
+MAX_SENTENCE_CHARACTERS = 4 * 1024  # the pattern that looks for words in it is quadratic
 ANCHOR_PREFIX = "user-content-"
 _FOLDS = ("details", "summary")
 # References without a target and tags outside TAGS stay as written.
@@ -212,7 +213,7 @@ def _is_sentence(tokens: list[Token]) -> bool:
         if depth == 0:
             outside.append(child)
     code = any(child.type == "code_inline" for child in outside)
-    return code or any(letter.isalpha() for letter in _NO_WORDS.sub("", words_of(outside)))
+    return code or any(letter.isalpha() for letter in _NO_WORDS.sub("", words_of(outside)[:MAX_SENTENCE_CHARACTERS]))
 
 
 @lru_cache(maxsize=8)
