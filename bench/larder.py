@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench import references
 from bench.load import Server
-from tests.live import Live, start_live
+from tests.live import CHECKOUT, Live, start_live
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Bench:
     rounds: int = 3
     is_tiny: bool = False
     trials: int = 2000  # of stale answers
+    archives: Path | None = None  # real modules to publish
+    against: Path | None = None  # another checkout, for the same work in turns
     skipped: list[str] = field(default_factory=list)
     _running: tuple[tuple[bool, bool], Live] | None = None
     _token: tuple[Live | None, str] = (None, "")
@@ -74,11 +76,13 @@ class Bench:
 
 
 @contextmanager
-def start(folder: Path, *, tls: bool, size: Size | None = None, processes: int = 2) -> Iterator[Live]:
+def start(
+    folder: Path, *, tls: bool, size: Size | None = None, processes: int = 2, checkout: Path = CHECKOUT
+) -> Iterator[Live]:
     """A Larder with so many web processes; filled to `size` unless its folder already is."""
     scheme = {} if tls else {"LARDER_TLS": "off"}
     no_limits = {"LARDER_RATE_PUBLISH": "off", "LARDER_RATE_SEARCH": "off"}
-    with start_live(folder, LARDER_WEB_PROCESSES=str(processes), **scheme, **no_limits) as live:
+    with start_live(folder, checkout, LARDER_WEB_PROCESSES=str(processes), **scheme, **no_limits) as live:
         if size is not None:
             fill(live, size)
         yield live

@@ -17,6 +17,7 @@ from bench import (
     init,
     inspection,
     lists,
+    modules,
     oci,
     providers,
     publishing,
@@ -42,6 +43,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "init": init.measure,
     "uploads": uploads.measure,
     "publishing": publishing.measure,
+    "modules": modules.measure,
     "slow": slow.measure,
     "providers": providers.measure,
     "oci": oci.measure,
@@ -63,7 +65,16 @@ def main() -> None:
     failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="larder-bench-") as name:
         keep = Path(options.keep).resolve() if options.keep else Path(name) / "seeded"
-        bench = Bench(Path(name), keep, options.seconds, options.rounds, is_tiny=options.tiny, trials=options.trials)
+        bench = Bench(
+            Path(name),
+            keep,
+            options.seconds,
+            options.rounds,
+            is_tiny=options.tiny,
+            trials=options.trials,
+            archives=options.archives,
+            against=options.against,
+        )
         try:
             for part in PARTS:
                 if part in wanted:
@@ -113,6 +124,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--keep", metavar="FOLDER", help="fill the large registry here, or take the one that is there")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of a round under load (default: 2)")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each measurement (default: 3)")
+    parser.add_argument("--archives", metavar="FOLDER", type=Path, help="modules that the part `modules` publishes")
+    parser.add_argument("--against", metavar="CHECKOUT", type=Path, help="publish them in its Larder too, in turns")
     parser.add_argument("--trials", type=int, default=2000, help="changes that `stale` tries (default: 2000)")
     parser.add_argument("--json", metavar="FILE", help="write every round to this file")
     parser.add_argument("--write-docs", action="store_true", help="put the table into docs/performance.md")

@@ -306,6 +306,7 @@ class Upload:
     interactive: bool = False
     multiple_modules: bool = False
     is_package: bool = False  # pushed: served unchanged or not at all
+    pages: str = ""  # the path of the version's pages, for which READMEs are rendered
 
 
 @dataclass(slots=True)
@@ -356,7 +357,7 @@ def examine(staged: BinaryIO, upload: Upload, notes: dict[str, Any]) -> Examined
             listing = sandboxed.inspect(repacked, limits(), wanted=extraction.WANTED, form="zip")
         refuse_named_links(decided, listing.texts)
     quarantine.refuse_quarantined({listing.digest: upload.file_name})
-    inspected = extraction.inspect(listing)
+    inspected = extraction.inspect(listing, upload.pages)
     faults = unloadable(inspected.faults, notes=notes, confirmed=upload.confirmed)
     return Examined(listing, inspected, key, [*decided.questions, *faults])
 

@@ -22,7 +22,7 @@ from apps.lib.errors import Conflict, Reason
 from apps.modules import checking, package_manifest
 from apps.modules.catalogue import entries
 from apps.modules.comparing import guard
-from apps.modules.contents import extraction
+from apps.modules.contents import extraction, readme
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.models import Kind, Release, State
 from apps.releases.publishing import pipeline, receiving, reserving, staging, transitions
@@ -285,6 +285,7 @@ def check(work: Work) -> None:
         interactive=release.asks,
         multiple_modules=multiple_modules,
         is_package=bool(package_manifest.pushed_with(release)),
+        pages=readme.page_path(address_of(release), release.version),
     )
     with staging.open_source(release) as staged:
         found = checking.examine(staged, upload, work.notes)

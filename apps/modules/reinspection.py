@@ -51,9 +51,9 @@ def run(claim: Claim) -> None:
         listing = sandboxed.inspect(file, checking.limits(), wanted=extraction.WANTED)
     if listing.digest != release.digest:
         raise store.Damaged(f"The stored bytes of {release} differ from those published.")
-    contents = extraction.read(
-        listing, extraction.inspect(listing), address=version.module.address, version=release.version
-    )
+    address = version.module.address
+    inspected = extraction.inspect(listing, readme.page_path(address, release.version))
+    contents = extraction.read(listing, inspected, address=address, version=release.version)
     with transaction.atomic():
         claim.guard()
         extraction.write(version, contents)

@@ -89,10 +89,10 @@ def lead(state: StateCore) -> None:
     place = state.env.setdefault("place", Place())
     for token in state.tokens:
         if token.children:
-            token.children = list(_led(token.children, place))
+            token.children = list(led(token.children, place))
 
 
-def _led(tokens: list[Token], place: Place) -> Iterator[Token]:
+def led(tokens: list[Token], place: Place) -> Iterator[Token]:
     """The tokens with links resolved; a link without text or image (a badge's) is dropped."""
     held: list[list[Token]] = []  # open links, each with its tokens so far
     for token in tokens:
@@ -105,11 +105,11 @@ def _led(tokens: list[Token], place: Place) -> Iterator[Token]:
             else:
                 yield from inside
         else:
-            led = _image(token, place) if token.type == "image" else token
+            shown = _image(token, place) if token.type == "image" else token
             if held:
-                held[-1].append(led)
+                held[-1].append(shown)
             else:
-                yield led
+                yield shown
     for unclosed in held:
         yield from unclosed[1:]
 

@@ -22,7 +22,7 @@ from markdown_it.token import Token
 from mdit_py_plugins.gfm import gfm_plugin
 
 from apps.lib.markdown.generated import fold
-from apps.lib.markdown.links import INLINE_IMAGES, Place, lead, words_of
+from apps.lib.markdown.links import INLINE_IMAGES, Place, lead, led, words_of
 from apps.lib.markdown.tags import add_tags, lowered
 from apps.lib.text.highlighting import CLASSES as HIGHLIGHTS
 from apps.lib.text.highlighting import language_of_label, lines_of
@@ -39,6 +39,7 @@ MAX_CODE_SECONDS = 1.0
 MAX_DESCRIPTION_CHARACTERS = 8 * 1024
 SUMMARY = 300
 MAX_SUMMARY_TOKENS = 2_000
+MAX_SENTENCE_CHARACTERS = 4 * 1024  # the pattern that looks for words in it is quadratic
 ANCHOR_PREFIX = "user-content-"
 _FOLDS = ("details", "summary")
 # References without a target and tags outside TAGS stay as written.
@@ -83,10 +84,7 @@ class _Anywhere(Place):
 
 def render(source: bytes, place: Place | None = None) -> str:
     """No script, style, form, remote image or event handler survives."""
-    place = place or Place()
-    parser, env = _parser(), {"place": place}
-    tokens = parser.parse(text_of(source)[:MAX_CHARACTERS], env)
-    return _cleaner(place.links, place.pictures).clean(parser.renderer.render(tokens, parser.options, env)).strip()
+    return render_and_summarise(source, place)[0]
 
 
 def summary(source: bytes) -> str:
@@ -95,17 +93,18 @@ def summary(source: bytes) -> str:
     Skips badges, headings, comments and the contents of <details>.
     """
     # Parse all blocks: definitions of image and link references are usually at the end.
-    env = {"place": _Anywhere(), "most_tokens": MAX_SUMMARY_TOKENS}
-    tokens = _parser().parse(text_of(source)[:MAX_CHARACTERS], env)
-    folds: list[str] = []
-    for before, token in pairwise(tokens):
-        shown = _unfolded(token.children or [], folds)  # for every token: a fold spans paragraphs
-        is_heading = any(child.content[1:2] == "h" for child in shown if child.type == "html_inline")
-        if before.type == "paragraph_open" and before.level == 0 and not is_heading and _is_sentence(shown):
-            words = " ".join(words_of(shown).split())
-            cut = words[: SUMMARY - 1]
-            return words if len(words) <= SUMMARY else f"{cut.rpartition(' ')[0] or cut}…"
-    return ""
+    env = {"place": Place(), "most_tokens": MAX_SUMMARY_TOKENS}
+    _parser().parse(text_of(source)[:MAX_CHARACTERS], env)
+    return str(env["summary"])
+
+
+def render_and_summarise(source: bytes, place: Place | None = None) -> tuple[str, str]:
+    """Both of one parse, which takes most of their time."""
+    place = place or Place()
+    parser, env = _parser(), {"place": place}
+    tokens = parser.parse(text_of(source)[:MAX_CHARACTERS], env)
+    html = _cleaner(place.links, place.pictures).clean(parser.renderer.render(tokens, parser.options, env)).strip()
+    return html, str(env["summary"])
 
 
 @lru_cache(maxsize=2048)
@@ -129,6 +128,7 @@ def _parser() -> MarkdownIt:
     parser.core.ruler.after("block", "bound", _bound)
     parser.core.ruler.after("bound", "callouts", callouts)
     parser.core.ruler.at("inline", _inline)
+    parser.core.ruler.push("summarise", _summarise)
     parser.core.ruler.push("lead", lead)
     parser.core.ruler.push("outline", _outline)
     parser.core.ruler.push("generated", fold)
@@ -157,6 +157,22 @@ def _inline(state: StateCore) -> None:
             token.children.append(Token("text", "", 0, content=token.content))
         else:
             state.md.inline.parse(token.content, state.md, state.env, token.children)
+
+
+def _summarise(state: StateCore) -> None:
+    """Before links are resolved: a row of links is recognised wherever they lead."""
+    state.env["summary"] = ""
+    folds: list[str] = []
+    anywhere = _Anywhere()
+    for before, token in pairwise(state.tokens[:MAX_SUMMARY_TOKENS]):
+        children = [child.copy(attrs=dict(child.attrs)) for child in token.children or []]  # `led` changes them
+        shown = _unfolded(list(led(children, anywhere)), folds)  # for every token: a fold spans paragraphs
+        is_heading = any(child.content[1:2] == "h" for child in shown if child.type == "html_inline")
+        if before.type == "paragraph_open" and before.level == 0 and not is_heading and _is_sentence(shown):
+            words = " ".join(words_of(shown).split())
+            cut = words[: SUMMARY - 1]
+            state.env["summary"] = words if len(words) <= SUMMARY else f"{cut.rpartition(' ')[0] or cut}…"
+            return
 
 
 def _outline(state: StateCore) -> None:
@@ -197,7 +213,7 @@ def _is_sentence(tokens: list[Token]) -> bool:
         if depth == 0:
             outside.append(child)
     code = any(child.type == "code_inline" for child in outside)
-    return code or any(letter.isalpha() for letter in _NO_WORDS.sub("", words_of(outside)))
+    return code or any(letter.isalpha() for letter in _NO_WORDS.sub("", words_of(outside)[:MAX_SENTENCE_CHARACTERS]))
 
 
 @lru_cache(maxsize=8)

@@ -1,7 +1,4 @@
-"""The child process: it starts with few rights and drops the rest before it reads its input.
-
-Started by `apps.lib.sandbox.parent` as `python -I -S -c … <orders>`, the input as its standard input.
-"""
+"""The child process: a fork of the fork server that drops its rights before it reads anything."""
 
 import json
 import os
@@ -12,17 +9,30 @@ from typing import Any
 from apps.lib.sandbox.frames import OUT_OF_MEMORY, answer
 from apps.lib.sandbox.powers import Limits, confine, die_with_parent
 
+PROGRAMS: dict[str, Any] = {}  # prepared, by their names
 _STDIN = 0
 
 
-def main(orders: dict[str, Any]) -> None:
+def prepare(program: str, site_packages: list[str]) -> Any:
+    """The program's module, imported and prepared once; those packages are on the path meanwhile."""
+    if program not in PROGRAMS:
+        own = list(sys.path)
+        sys.path.extend(site_packages)
+        try:
+            module = import_module(program)
+            if hasattr(module, "prepare"):
+                module.prepare()
+        finally:
+            sys.path[:] = own
+        PROGRAMS[program] = module
+    return PROGRAMS[program]
+
+
+def main(orders: dict[str, Any], request_descriptor: int) -> None:
     """Runs the program that the orders name, confined, and ends the process."""
     die_with_parent(orders["parent"])
-    sys.path.extend(orders["site_packages"])
-    program = import_module(orders["program"])
-    if hasattr(program, "prepare"):
-        program.prepare()
-    with os.fdopen(orders["request"], "rb") as file:
+    program = prepare(orders["program"], orders["site_packages"])
+    with os.fdopen(request_descriptor, "rb") as file:
         file.seek(0)
         request: dict[str, Any] = json.load(file)
     try:

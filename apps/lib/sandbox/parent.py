@@ -1,5 +1,7 @@
 """Runs a program of this project in a child process that can only read its input and answer (D17).
 
+Children are forks of a server that has imported the program (`starter`, `fork_server`).
+
     document = parent.run(program="apps.modules.inspection.child", request={"files": {…}}, site_packages=True)
 
 The program is a module, named by its path:
@@ -7,10 +9,11 @@ The program is a module, named by its path:
     def prepare() -> None: ...          # optional: import here what is imported late, or lies in site-packages
     def main(request: dict[str, Any], stdin: int) -> dict[str, Any]: ...
 
-The module is imported and `prepare` called before the limits are set; in `main` nothing can be opened, imported,
-written or started. `request` and the document are JSON; both may be megabytes. `stdin` is the descriptor of
-the file that was handed over, to be read with `sandbox.positioned.open_positioned`. Output beside the document
-goes through `sandbox.frames.emit`, piece by piece, and comes out of `stream`.
+The module is imported and `prepare` called in the server, before the first child is forked: neither may start a
+thread. In `main` nothing can be opened, imported, written or started. `request` and the document are JSON; both may be
+megabytes. `stdin` is the descriptor of the file that was handed over, to be read with
+`sandbox.positioned.open_positioned`. Output beside the document goes through `sandbox.frames.emit`, piece by piece, and
+comes out of `stream`.
 
 An exception that leaves `main` becomes CheckBroken: faults of the input belong into the document.
 """
@@ -19,27 +22,17 @@ import json
 import os
 import selectors
 import signal
-import subprocess
-import sys
-import sysconfig
-import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any, BinaryIO
 
+from apps.lib.sandbox import starter
 from apps.lib.sandbox.frames import DOCUMENT, HEADER_BYTES, MAX_OUTPUT_BYTES, OUT_OF_MEMORY, OUTPUT
 from apps.lib.sandbox.powers import Limits
+from apps.lib.sandbox.starter import Child
 
 __all__ = ["CheckBroken", "Limits", "TooExpensive", "run", "stream"]
 
-_ROOT = Path(__file__).resolve().parents[3]
-# -I: no variable and no folder of the caller reaches the child; -S: no site-packages. So the root is put on its path.
-_START = (
-    "import json, sys; orders = json.loads(sys.argv[1]); sys.path.insert(0, orders['root']); "
-    "from apps.lib.sandbox.child import main; main(orders)"
-)
 _STEP = 64 * 1024
 _GRACE = 3.0  # seconds beyond the child's own clock, which can say why it stopped
 # That clock counts processor time, which passes more slowly than the wall's on a busy machine.
@@ -68,7 +61,8 @@ def run(
     """Runs the program and returns its document. Raises CheckBroken, or TooExpensive if the input is at fault.
 
     `stdin` is a real file, whose position does not matter and is not moved. `site_packages` puts those of this
-    interpreter on the child's path. Takes some 50 ms and what the program needs.
+    interpreter on the path while the program is imported. Takes some 5 ms and what the program needs; a process's first
+    check starts the server, in some 100 ms.
     """
     pieces = stream(program=program, request=request, stdin=stdin, limits=limits, site_packages=site_packages)
     while True:
@@ -100,19 +94,20 @@ def stream(
         stdin.flush()  # the child sees the file, not our buffer
     patience = _Patience(limits.seconds * _BUSY + _GRACE)
     try:
-        child = _started(program, request, stdin, limits, site_packages=site_packages)
+        child = starter.start(program, request, stdin, limits, site_packages=site_packages)
     except OSError as error:
         raise CheckBroken(f"the check cannot start: {error}") from error
-    with child:
-        try:
-            document = yield from _output(child, patience, limits)
-            child.wait(max(0.1, patience.left))
-        except (TimeoutError, subprocess.TimeoutExpired):
-            raise TooExpensive(f"more than {limits.seconds} seconds of checking") from None
-        finally:
-            child.kill()  # nothing happens where it has ended; `with` reaps it either way
-    if child.returncode:
-        raise _death(child.returncode)
+    try:
+        document = yield from _output(child, patience, limits)
+        code = child.wait(max(0.1, patience.left))
+    except TimeoutError:
+        raise TooExpensive(f"more than {limits.seconds} seconds of checking") from None
+    finally:
+        child.end()
+    if code is None:
+        raise CheckBroken("the process that starts checks was stopped")
+    if code:
+        raise _death(code)
     return _read(document)
 
 
@@ -131,37 +126,7 @@ class _Patience:
             raise TimeoutError
 
 
-def _started(
-    program: str, request: dict[str, Any], stdin: BinaryIO | None, limits: Limits, *, site_packages: bool
-) -> subprocess.Popen[bytes]:
-    # Not an argument, which may be 128 KiB at most; not a pipe, which would have to be fed while the answer is read.
-    with tempfile.TemporaryFile() as asked:
-        asked.write(json.dumps(request).encode("utf-8"))
-        asked.flush()
-        # As plain folders at the end of the path: no .pth file in them is run.
-        packages = list(dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib")))
-        orders = {
-            "root": str(_ROOT),
-            "site_packages": packages if site_packages else [],
-            "program": program,
-            "request": asked.fileno(),
-            "limits": asdict(limits),
-            "parent": os.getpid(),
-        }
-        return subprocess.Popen(  # noqa: S603  # our own interpreter and code
-            [sys.executable, "-I", "-S", "-c", _START, json.dumps(orders)],
-            stdin=subprocess.DEVNULL if stdin is None else stdin.fileno(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={},  # the worker's environment holds keys
-            cwd="/",
-            close_fds=True,
-            pass_fds=[asked.fileno()],
-            process_group=0,  # Ctrl-C at a terminal ends the worker, which may finish this check first
-        )
-
-
-def _output(child: subprocess.Popen[bytes], patience: _Patience, limits: Limits) -> Generator[bytes, None, bytes]:
+def _output(child: Child, patience: _Patience, limits: Limits) -> Generator[bytes, None, bytes]:
     """Yields the output frames and returns the document; empty where the child ended without one."""
     document = b""
     for kind, payload in _frames(child, patience, limits):
@@ -174,7 +139,7 @@ def _output(child: subprocess.Popen[bytes], patience: _Patience, limits: Limits)
     return document
 
 
-def _frames(child: subprocess.Popen[bytes], patience: _Patience, limits: Limits) -> Iterator[tuple[bytes, bytes]]:
+def _frames(child: Child, patience: _Patience, limits: Limits) -> Iterator[tuple[bytes, bytes]]:
     most = {OUTPUT: MAX_OUTPUT_BYTES, DOCUMENT: limits.document_bytes}
     pending = bytearray()
     for chunk in _chunks(child, patience):
@@ -191,13 +156,12 @@ def _frames(child: subprocess.Popen[bytes], patience: _Patience, limits: Limits)
     # A child that was stopped may leave half a frame; its exit code says more than that.
 
 
-def _chunks(child: subprocess.Popen[bytes], patience: _Patience) -> Iterator[bytes]:
-    assert child.stdout is not None  # noqa: S101 - Popen was given PIPE
+def _chunks(child: Child, patience: _Patience) -> Iterator[bytes]:
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)
         while True:
             patience.wait_for(selector)
-            chunk = os.read(child.stdout.fileno(), _STEP)
+            chunk = os.read(child.stdout, _STEP)
             if not chunk:
                 return
             yield chunk
@@ -220,5 +184,6 @@ def _death(code: int) -> TooExpensive | CheckBroken:
         return TooExpensive("more memory than a check may use")
     if code > 0 or -code in _FROM_OUTSIDE:
         return CheckBroken(f"the check ended with {code}")
+    starter.retire()  # its forks share one layout of memory, which a crash may have told something of
     name = signal.Signals(-code).name if -code in signal.valid_signals() else str(-code)
     return TooExpensive(f"a check that the system stopped ({name})")

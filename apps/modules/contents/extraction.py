@@ -1,14 +1,14 @@
 """Extract a version's page contents from its archive: README, inspection, files. Re-inspection repeats it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from apps.lib.addresses import ModuleAddress, canonical
 from apps.lib.archives.layouts import is_module_file
 from apps.lib.archives.sandboxed import Entry, Listing
 from apps.modules import inspection
-from apps.modules.contents import changelog, readme
+from apps.modules.contents import changelog, readme, readmes
 from apps.modules.dependents.sources import provider_of, target_of
 from apps.modules.health import measure
 from apps.modules.inspection import README_NAMES, inspecting, loading, units
@@ -19,8 +19,6 @@ from apps.modules.models import ModuleCall, ModuleVersion, ProviderRequirement
 WANTED = (*README_NAMES, *inspection.WANTED, *changelog.NAMES)
 # Files listed on the pages; the archive may contain more.
 MAX_FILES = 2_000
-# For all folders together; those directly in modules/ and examples/ come first.
-MAX_README_BYTES = 4 * 1024 * 1024
 # Users of the module do not install what these build on.
 UNUSED = ("example", "other")
 
@@ -41,56 +39,50 @@ class Inspected:
     document: dict[str, Any]
     was_read: bool
     faults: list[Fault]
+    readmes: readmes.Readmes
 
 
-def inspect(listing: Listing) -> Inspected:
-    """The declarations of the module files. Takes hundreds of milliseconds: never call it in a transaction."""
+def inspect(listing: Listing, pages: str = "") -> Inspected:
+    """The declarations of the module files, and the READMEs for the version's pages at that path: none if it is empty.
+
+    Takes hundreds of milliseconds: never call it in a transaction.
+    """
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
-    document = inspecting.inspect(listing.texts, sizes)
+    wanted = listing if pages else replace(listing, texts={})
+    with readmes.rendering(wanted, (entry.name for entry in _shown(listing)), pages) as rendered:
+        document = inspecting.inspect(listing.texts, sizes)
     was_read = not document.pop("failed", False)
     faults = loading.faults_in(document, [entry.name for entry in listing.entries])
     document.pop("faults", None)
-    return Inspected(document, was_read, faults)
+    return Inspected(document, was_read, faults, rendered)
 
 
 def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, version: str) -> Contents:
     """The contents for the pages. Slow: never call it in a transaction."""
-    sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
     document = inspected.document
-    document["file_count"] = len(sizes)
-    entries = sorted((entry for entry in listing.entries if not entry.is_dir), key=_importance)[:MAX_FILES]
+    document["file_count"] = sum(not entry.is_dir for entry in listing.entries)
     files = [
         {name: getattr(entry, name) for name in ("name", "size", "at", "packed", "method", "crc")}
-        for entry in sorted(entries, key=lambda entry: entry.name)
+        for entry in _shown(listing)
     ]
-    prefix = readme.page_path(address, version)
     shown = frozenset(file["name"] for file in files)
-    readmes = _readmes(listing.texts)
-    texts: dict[str, str] = {}
-    room = MAX_README_BYTES
+    prefix = readme.page_path(address, version)
+    pages = inspected.readmes.pages
     for unit in document["units"]:
-        source = readmes.get(unit["path"], b"") if unit["path"] else b""
-        if len(source) > room:
-            continue
-        room -= len(source)
-        unit["readme"] = readme.render(source, base=unit["path"], files=shown, prefix=prefix) if source else ""
-        unit["summary"] = readme.summary(source) if source else ""
-        if source:
-            texts[unit["path"]] = readme.text_of(source)
-    source = readmes.get("", b"")
-    if source:
-        texts[""] = readme.text_of(source)
+        unit["readme"], unit["summary"] = pages.get(unit["path"], ("", "")) if unit["path"] else ("", "")
+    folders = {"", *(unit["path"] for unit in document["units"])}
+    texts = {path: readme.text_of(source) for path, source in inspected.readmes.sources.items() if path in folders}
+    html, summary = pages.get("", ("", ""))
     history = next((text for name, text in listing.texts.items() if name.lower() in changelog.NAMES), b"")
     document["changelog"] = changelog.render(history, version, prefix=prefix, files=shown) if history else ""
-    html = readme.render(source, files=shown, prefix=prefix) if source else ""
     health = measure(document, has_readme=bool(html), files=files)
     fields = {
         "readme_html": html,
         "readmes": texts,
-        "readme_renderer": readme.RENDERER,
-        "summary": readme.summary(source) if source else "",
-        "inspection": document,
         # Without a stamp it is outdated, so the next re-inspection reads it again.
+        "readme_renderer": readme.RENDERER if inspected.readmes.was_rendered else "",
+        "summary": summary,
+        "inspection": document,
         "inspector": inspection.INSPECTOR if inspected.was_read else "",
         "files": files,
         "health": health.as_dict() if health else None,
@@ -114,15 +106,10 @@ def write(version: ModuleVersion, contents: Contents) -> None:
     ProviderRequirement.objects.bulk_create(contents.requirements)
 
 
-def _readmes(texts: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The README of each folder, preferred in the order of README_NAMES."""
-    found: dict[str, bytes] = {}
-    for preferred in README_NAMES:
-        for name, text in texts.items():
-            folder, _, file_name = name.rpartition("/")
-            if file_name.lower() == preferred:
-                found.setdefault(folder, text)
-    return found
+def _shown(listing: Listing) -> list[Entry]:
+    """The files that pages list, by name."""
+    entries = sorted((entry for entry in listing.entries if not entry.is_dir), key=_importance)[:MAX_FILES]
+    return sorted(entries, key=lambda entry: entry.name)
 
 
 def _importance(entry: Entry) -> tuple[int, str]:

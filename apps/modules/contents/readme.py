@@ -40,6 +40,10 @@ def render(source: bytes, *, prefix: str = "", base: str = "", files: Collection
     return rendering.render(source, _AmongFiles(base, prefix, files))
 
 
+def render_and_summarise(source: bytes, *, prefix: str, base: str, files: Collection[str]) -> tuple[str, str]:
+    return rendering.render_and_summarise(source, _AmongFiles(base, prefix, files))
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     anchor: str

@@ -3,13 +3,13 @@
 Documents that a defect or an older Larder left outdated are rebuilt. registry_site/wiring.py names the refreshers.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet, Sum
 
 from apps.accounts.models import Namespace
@@ -35,6 +35,7 @@ DECLARED = (SUBMODULE, RESOURCE, DATA_SOURCE, INPUT, OUTPUT)
 MAX_TERMS = 6_000
 MAX_README_WORDS = 300
 BATCH_SIZE = 500
+MAX_PARAMETERS = 10_000
 Refresh = Callable[[Release], None]
 refreshers: dict[str, Refresh] = {}
 DOCS_BATCH_SIZE = 100
@@ -131,8 +132,13 @@ def _candidates(entry: Entry) -> Iterator[tuple[str, Item]]:
     declared = [(list(terms_of(item.name)), item) for item in entry.items]
     yield from ((term, item) for found, item in declared for term in found[:1])
     yield from ((term, item) for found, item in declared for term in found[1:])
-    prose = islice(dict.fromkeys(prose_words(entry.readme)), MAX_README_WORDS)
-    yield from ((word, Item(README, "")) for word in prose)
+    found: set[str] = set()
+    for word in prose_words(entry.readme):  # no further than is wanted: READMEs may have megabytes
+        if len(found) == MAX_README_WORDS:
+            return
+        if word not in found:
+            found.add(word)
+            yield word, Item(README, "")
 
 
 def index_words(doc: SearchDoc, entry: Entry) -> None:
@@ -145,29 +151,26 @@ def index_words(doc: SearchDoc, entry: Entry) -> None:
     for start in range(0, len(gone), BATCH_SIZE):
         SearchWord.objects.filter(pk__in=gone[start : start + BATCH_SIZE]).delete()
     fresh = [(key, unit) for key, unit in wanted.items() if key not in there or there[key][1] != unit]
-    SearchWord.objects.bulk_create(
-        (
-            SearchWord(
-                namespace_id=doc.namespace_id,
-                doc=doc,
-                is_name=place == NAME,
-                term=term,
-                place=place,
-                name=name,
-                unit=unit,
-            )
-            for (term, place, name), unit in fresh
-        ),
-        batch_size=BATCH_SIZE,
-    )
+    rows = [(doc.namespace_id, doc.pk, place == NAME, term, place, name, unit) for (term, place, name), unit in fresh]
+    _insert("releases_searchword (namespace_id, doc_id, is_name, term, place, name, unit)", rows)
     spelled = {word for (term, place, _), _ in fresh if place != README for word in simple_words(term.decode())}
     # In one order for everybody, so that two publishes of the same words do not wait for each other in a circle.
     pairs = sorted((gram.encode(), word.encode()) for word in spelled if len(word) >= ONE_EDIT for gram in grams(word))
-    SearchGram.objects.bulk_create(
-        [SearchGram(namespace_id=doc.namespace_id, gram=gram, word=word) for gram, word in pairs],
-        ignore_conflicts=True,
-        batch_size=BATCH_SIZE,
-    )
+    _insert("releases_searchgram (namespace_id, gram, word)", [(doc.namespace_id, gram, word) for gram, word in pairs])
+
+
+def _insert(into: str, rows: Sequence[tuple[bytes | int | str, ...]]) -> None:
+    """Insert what is not there. Not bulk_create: ten thousand objects take longer than the publish around them."""
+    if not rows:
+        return
+    width = len(rows[0])
+    values = f"({', '.join(['%s'] * width)})"
+    size = min(BATCH_SIZE, (connection.features.max_query_params or MAX_PARAMETERS) // width)
+    with connection.cursor() as cursor:
+        for start in range(0, len(rows), size):
+            batch = rows[start : start + size]
+            sql = f"INSERT INTO {into} VALUES {', '.join([values] * len(batch))} ON CONFLICT DO NOTHING"  # noqa: S608  # our own names
+            cursor.execute(sql, [value for row in batch for value in row])
 
 
 @transaction.atomic

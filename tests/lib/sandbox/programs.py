@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import resource
 import signal
 import sys
 import time
@@ -32,6 +33,23 @@ def tell(request: dict[str, Any], stdin: int) -> dict[str, Any]:
         "path": sys.path,
         "pid": os.getpid(),
     }
+
+
+def parent(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    return {"parent": os.getppid()}
+
+
+def limits(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    hard = {
+        "memory": resource.RLIMIT_AS,
+        "files": resource.RLIMIT_NOFILE,
+        "written": resource.RLIMIT_FSIZE,
+        "core": resource.RLIMIT_CORE,
+    }
+    told: dict[str, Any] = {name: resource.getrlimit(kind)[1] for name, kind in hard.items()}
+    no_new_privileges = ctypes.CDLL(None).prctl(39, 0, 0, 0, 0)  # PR_GET_NO_NEW_PRIVS
+    told["gains_no_rights"] = no_new_privileges
+    return told | {"seconds": resource.getrlimit(resource.RLIMIT_CPU)[0], "used": time.process_time()}
 
 
 def attempt(request: dict[str, Any], stdin: int) -> dict[str, Any]:

@@ -6,30 +6,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from apps.lib.sandbox import parent as confined
+from apps.lib.sandbox import starter
+from tests.lib.sandbox.processes import alive, children, wait_for
 
-T = TypeVar("T")
 ROOT = Path(confined.__file__).parents[3]
 PROGRAM = "tests.lib.sandbox.programs"
 MIB = 1 << 20
 
 linux = pytest.mark.needs("linux")  # the kernel's own means
-
-
-@pytest.fixture
-def run():
-    def run(do: str, limits: confined.Limits | None = None, **request: Any) -> dict[str, Any]:
-        with tempfile.TemporaryFile() as file:
-            file.write(b"the input")
-            return confined.run(program=PROGRAM, request={"do": do, **request}, stdin=file, limits=limits)
-
-    return run
 
 
 def test_it_answers_from_another_process_and_sees_only_what_it_is_handed(run, monkeypatch):
@@ -137,6 +127,7 @@ def test_a_check_that_breaks_says_nothing_about_the_input(run, do: str, request_
 
 
 def test_a_check_that_cannot_start_is_broken(run, monkeypatch):
+    starter.retire()
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
     with pytest.raises(confined.CheckBroken, match="cannot start"):
@@ -201,35 +192,3 @@ def test_our_own_limits_are_untouched(run):
 
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 0
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 0
-
-
-def children(parent: int | None = None) -> list[int]:
-    """The processes that the parent (by default this one) started for a check and that are still there."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-            command = (stat.parent / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if int(fields[1]) == (parent or os.getpid()) and (b"sandbox" in command or fields[0] == "Z"):
-            found.append(int(stat.parent.name))
-    return found
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    # An orphan is reaped by whoever is process 1 here, perhaps late: a zombie is as dead as it gets.
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def wait_for(condition: Callable[[], T | None], seconds: float = 30) -> T:
-    """Waits for a true value of the condition. Fails after the seconds."""
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
-    return found

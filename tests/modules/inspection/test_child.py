@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.lib.sandbox import parent
+from apps.lib.sandbox import parent, starter
 from apps.modules.inspection import inspecting, units
 from tests.builders import modules
 
@@ -64,6 +64,7 @@ def test_a_child_that_dies_leaves_a_page_with_one_warning(monkeypatch, limits, f
 
 
 def test_a_child_that_cannot_start_leaves_a_page_with_one_warning(monkeypatch, tmp_path):
+    starter.retire()
     monkeypatch.setattr("sys.executable", str(tmp_path / "gone"))
     (root,) = inspecting.inspect({"main.tf": b"variable x {}"}, {"main.tf": 13})["units"]
     assert "failed" in root["warnings"][0]["message"]

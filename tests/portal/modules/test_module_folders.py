@@ -133,7 +133,7 @@ def test_four_hundred_folders_cost_no_more_queries_and_are_paged(
 
 
 def test_the_folders_that_count_most_keep_their_readmes(published, monkeypatch):
-    monkeypatch.setattr("apps.modules.contents.extraction.MAX_README_BYTES", 30)
+    monkeypatch.setattr("apps.modules.contents.readmes.MAX_README_BYTES", 30)
     readmes = {f"{folder}/README.md": "# Eleven chars\n\nmore\n" for folder in ("modules/log", "modules/compute/aks")}
     published("acme/caf/azurerm", "1.0.0", data=module_zip(FILES | readmes))
 
