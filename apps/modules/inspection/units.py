@@ -20,6 +20,8 @@ from apps.modules.inspection.blocks import (
 )
 from apps.modules.inspection.declarations import Conflict, declared
 from apps.modules.inspection.json_syntax import read_json_syntax
+from apps.modules.inspection.language.clients import Finding, refused_by_all
+from apps.modules.inspection.language.files import findings_in, requirements
 from apps.modules.inspection.native import read_native
 
 KINDS = ("root", "submodule", "example", "other")
@@ -115,7 +117,10 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
         [block for path in primary for block in readings[path].blocks],
         [readings[path].blocks for path in overriding],
     )
-    faults = _faults(readings, found.conflicts, is_whole=not left)
+    read_by_all = _read_by_all(readings)
+    findings = findings_in({path: readings[path] for path in read_by_all}, is_override=is_override)
+    stopping = refused_by_all(findings)
+    faults = _faults(readings, found.conflicts, stopping, is_whole=not left)
     is_sure = all(readings[path].is_complete for path in overriding) and not any(map(is_override, left))
     parts: Document = {
         "required_version": [
@@ -127,6 +132,8 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
         "providers": declarations.providers(found),
         "calls": [declarations.call(block) for block in found.of("module")],
     }
+    if not stopping and (needed := requirements(findings)):
+        parts["requires"] = needed
     if found.moved:
         parts["moved"] = [declarations.moved(block) for block in found.moved]
     diagnostics = [*found.diagnostics, *(one for reading in readings.values() for one in reading.diagnostics)]
@@ -189,21 +196,31 @@ def _read_file(path: str, data: bytes | None, size: int) -> Reading:
         return Reading(diagnostics=[Diagnostic(path, 1, 1, INTERNAL_ERROR)], is_complete=False)
 
 
-def _faults(readings: Mapping[str, Reading], conflicts: Sequence[Conflict], *, is_whole: bool) -> list[Diagnostic]:
+def _read_by_all(readings: Mapping[str, Reading]) -> list[str]:
+    """The files whose faults stop every client that loads the folder.
+
+    Terraform ignores `.tofu` files, and reads the `.tf` files that a `.tofu` file hides from OpenTofu. So in a folder
+    with both, only faults in `.tf` files stop either of them.
+    """
+    return [path for path in readings if not path.endswith((".tofu", ".tofu.json"))] or list(readings)
+
+
+def _faults(
+    readings: Mapping[str, Reading], conflicts: Sequence[Conflict], refused: Iterable[Finding], *, is_whole: bool
+) -> list[Diagnostic]:
     """Faults that stop every client that loads the folder. Only certain ones: a false alarm is worse than a miss.
 
-    `readings` are in OpenTofu's order; `is_whole`: they are all files of the folder. Terraform ignores `.tofu` files,
-    and reads the `.tf` files that a `.tofu` file hides from OpenTofu. So in a folder with both, only faults in `.tf`
-    files stop either of them.
+    `readings` are in OpenTofu's order; `is_whole`: they are all files of the folder; `refused`: by every client.
     """
-    # Whether only OpenTofu reads it.
-    read_by_all = {path for path in readings if not path.endswith((".tofu", ".tofu.json"))} or set(readings)
+    read_by_all = _read_by_all(readings)
     is_whole &= len(read_by_all) == len(readings) and all(reading.is_complete for reading in readings.values())
     found = [reading.fault for path, reading in readings.items() if reading.fault and path in read_by_all]
     for conflict in conflicts:
         is_sure = conflict.other in read_by_all if conflict.other else is_whole
         if conflict.diagnostic.file in read_by_all and is_sure:
             found.append(conflict.diagnostic)
+    places = {(one.file, one.line) for one in found}
+    found += [one.diagnostic for one in refused if (one.diagnostic.file, one.diagnostic.line) not in places]
     return _ordered(found)
 
 
