@@ -11,11 +11,11 @@ _VERSION = (
     r"(?:\+[0-9A-Za-z~-]+(?:\.[0-9A-Za-z~-]+)*)?"
 )
 _TERM = re.compile(rf"\s*(?:=|!=|>=|<=|~>|>|<)?\s*{_VERSION}\s*", re.ASCII)
-_PRERELEASE = re.compile(rf"\d-")
-_LOCAL = ("./", "../", ".\\", "..\\")
 _REGISTRY_NAME = r"[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?"
-_REGISTRY = re.compile(rf"(?:[^/]+\.[^/]+/|localhost(?::\d+)?/)?{_REGISTRY_NAME}/{_REGISTRY_NAME}/[0-9a-z]{{1,64}}(?://.*)?")
-_BARE_PATH = re.compile(r"[\w-]+(?:/[\w-]+)?", re.ASCII)
+_REGISTRY = re.compile(
+    rf"(?:[^/]+\.[^/]+/|localhost(?::\d+)?/)?{_REGISTRY_NAME}/{_REGISTRY_NAME}/[0-9a-z]{{1,64}}(?://.*)?"
+)
+_BARE_PATH = re.compile(r"[\w -]+(?:/[\w -]+)*", re.ASCII)
 _NO_REGISTRY_HOSTS = ("github.com", "bitbucket.org")
 
 
@@ -51,17 +51,13 @@ def expected_constraint(text: str) -> str:
 
 def expected_source(text: str, *, has_version: bool) -> str:
     """Of a module. `has_version`: then it must be the address of a registry's module."""
-    if len(text) > MAX_CHARACTERS:
+    if len(text) > MAX_CHARACTERS or not text.isascii():
         return ""
+    is_registry = bool(_REGISTRY.fullmatch(text)) and text.partition("/")[0].lower() not in _NO_REGISTRY_HOSTS
     if has_version:
-        host = text.partition("/")[0].lower()
-        if _REGISTRY.fullmatch(text) and host not in _NO_REGISTRY_HOSTS:
-            return ""
-        if text.isascii():
-            return "an address of a module registry, since version is set"
-        return ""
+        return "" if is_registry else "an address of a module registry, since version is set"
     if not text.strip():
         return "a module's source address"
-    if not text.startswith(_LOCAL) and _BARE_PATH.fullmatch(text):
+    if _BARE_PATH.fullmatch(text) and not is_registry:
         return f"a module's source address; a folder begins with ./ (./{text})"
     return ""

@@ -1,6 +1,7 @@
 """Bodies and expressions of the JSON syntax: strings are templates, and hold what is no literal."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -9,6 +10,8 @@ from apps.modules.inspection import json_syntax, literals
 from apps.modules.inspection.json_syntax import Located, Member
 from apps.modules.inspection.language.bodies import Argument, Content, Expression, Inner, Traversal
 from apps.modules.inspection.language.native_bodies import NativeExpression
+
+_WHOLE = re.compile(r"\s*\$\{([^{}]*)\}\s*")
 
 
 class JsonBody:
@@ -61,6 +64,7 @@ def _labelled(value: Located, found: Content) -> Iterator[Member]:
 
 class JsonExpression:
     is_quoted = False
+    is_constant = True  # where clients evaluate nothing, they take a template for a plain string
 
     def __init__(self, value: Located) -> None:
         self.located = value
@@ -79,18 +83,6 @@ class JsonExpression:
         return self.located.content if json_syntax.is_string(self.located) else None
 
     @cached_property
-    def _template(self) -> NativeExpression | None:
-        """The string as HCL reads it, if it has parts to evaluate."""
-        text = self._text
-        if text is None or not literals.begins_template(text):
-            return None
-        # JSON escapes what HCL escapes, and a template's own quotes need none.
-        alone = text.strip()
-        if alone.startswith("${") and alone.endswith("}") and alone.count("${") == 1:
-            return NativeExpression.parsed(alone[2:-1], self.at)
-        return None
-
-    @cached_property
     def _held(self) -> NativeExpression | None:
         text = self._text
         return None if text is None else NativeExpression.parsed(text, self.at)
@@ -100,21 +92,18 @@ class JsonExpression:
             return [JsonExpression(member.value) for member in self.located.content]
         return [JsonExpression(item) for item in self.located.content] if self.located.is_list else []
 
-    @cached_property
-    def is_constant(self) -> bool:
-        if self._template is not None:
-            return self._template.is_constant
-        return all(part.is_constant for part in self._parts())
-
     def reads(self) -> bool:
         text = self._text
-        if text is not None:
-            return literals.begins_template(text)
-        return any(part.reads() for part in self._parts())
+        if text is None:
+            return any(part.reads() for part in self._parts())
+        inside = _WHOLE.fullmatch(text)
+        held = NativeExpression.parsed(inside[1], self.at) if inside else None
+        return held.reads() if held else literals.begins_template(text)
 
     @cached_property
     def value(self) -> Any:
-        return json_syntax.literal_or_none(self.located)
+        """As it is where clients evaluate nothing: then "${…}" is no template."""
+        return json_syntax.literal_or_none(self.located) if self._text is None else self._text
 
     @property
     def traversal(self) -> Traversal | None:

@@ -8,11 +8,12 @@ from apps.modules.inspection.blocks import File
 from apps.modules.inspection.language import rules
 from apps.modules.inspection.language.addresses import expected_provider_name, is_name
 from apps.modules.inspection.language.bodies import Argument, Content, Inner
-from apps.modules.inspection.language.clients import EVERY, Clients, Finding
+from apps.modules.inspection.language.clients import EVERY, NONE, Clients, Finding, required
 from apps.modules.inspection.language.schema import BLOCKS, TOP_LEVEL, Block, Nested
 
 MAX_FINDINGS = 20  # in one file
 MAX_SHOWN = 60  # characters of a name
+_FREE = Nested("nested")
 _REMOVED_PROVISIONERS = frozenset({"chef", "habitat", "puppet", "salt-masterless"})
 
 
@@ -29,9 +30,7 @@ def judge(file: File, blocks: Iterable[Inner], problems: Iterable[tuple[int, str
     for at, message in problems:
         judging.refuse(at, message)
     for block in blocks:
-        if len(judging.judged.findings) >= MAX_FINDINGS:
-            break
-        judging.inner(block, TOP_LEVEL.get(block.kind), "a block of a module", TOP_LEVEL, EVERY)
+        judging.top_level(block)
     return judging.judged
 
 
@@ -45,39 +44,63 @@ def duplicates(judged: Iterable[Judged]) -> Iterator[Finding]:
             seen.add(name)
 
 
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """A block with its entry in the table. `clients`: those that read it."""
+
+    found: Inner
+    block: Block
+    content: Content
+    title: str
+    clients: Clients
+    outer: tuple[str | None, ...]  # the labels of the block around it
+
+
 class _Judging:
     def __init__(self, file: File, *, is_override: bool) -> None:
         self.file = file
         self.is_override = is_override
-        self.outer: tuple[str | None, ...] = ()  # the labels of the block around the one that is judged
         self.judged = Judged()
+        self.partly: set[Clients] = set()
 
     def refuse(self, at: int, message: str, refusing: Clients = EVERY) -> None:
-        if refusing:
-            self.judged.findings.append(Finding(self.file.diagnostic(at, message), refusing))
+        """Of what only some clients refuse, the first of each kind is enough."""
+        findings = self.judged.findings
+        if not refusing or refusing in self.partly or len(findings) - len(self.partly) >= MAX_FINDINGS:
+            return
+        if refusing != EVERY:
+            self.partly.add(refusing)
+        findings.append(Finding(self.file.diagnostic(at, message), refusing))
 
-    def inner(
-        self, found: Inner, nested: Nested | None, where: str, known: Iterable[str], clients: Clients
-    ) -> None:
-        """One block. `clients`: those that read the block around it."""
+    def top_level(self, found: Inner) -> None:
+        self._inner(found, TOP_LEVEL.get(found.kind), TOP_LEVEL, None)
+
+    def _inner(self, found: Inner, nested: Nested | None, known: Iterable[str], around: _Visit | None) -> None:
+        where = f"{around.title}: " if around else ""
+        clients = around.clients if around else EVERY
         if nested is None:
-            self.refuse(found.at, f"found a block {_shown(found.kind)}, expected {_one_of(found.kind, known)}", clients)
+            message = f"{where}found a block {_shown(found.kind)}, expected {_one_of(found.kind, known)}"
+            self.refuse(found.at, message, clients)
             return
-        if nested.clients != EVERY:
-            why = f"found a block {found.kind}: it is not for {where}"
-            self.refuse(found.at, why, clients & ~nested.clients)
+        limited = _limited(f"{where}the block {found.kind}", nested.clients)
+        self.refuse(found.at, limited, clients & ~nested.clients)
         clients &= nested.clients
-        if not clients:
-            return
         block = BLOCKS[nested.key]
-        if self.is_override and not block.overridable:
-            self.refuse(found.at, f"found a block {found.kind}, expected none in an override file", clients)
+        if self.is_override:
+            message = f"{where}found a block {found.kind}, expected none in an override file"
+            self.refuse(found.at, message, clients & block.primary)
+        if not clients or not self._labels(found, block, clients):
             return
-        if self._labels(found, block, clients):
-            self.body(found, block, clients)
+        labels = {kind: len(BLOCKS[one.key].labels) for kind, one in block.blocks.items()}
+        content = found.body.content(labels, only_arguments=block.only_arguments is not None)
+        title = " ".join([found.kind, *(f'"{_shown(label or "")}"' for label in found.labels)])
+        title = f"{around.title}, {title}" if around else title
+        self._body(_Visit(found, block, content, title, clients, around.found.labels if around else ()))
 
     def _labels(self, found: Inner, block: Block, clients: Clients) -> bool:
-        """Whether the labels are as many as expected."""
+        """Whether they are as many as expected."""
+        if block.any_labels:
+            return True
         if None in found.labels:
             self.refuse(found.at, f"found {found.kind} with a label that is no plain string", clients)
             return False
@@ -90,83 +113,84 @@ class _Judging:
                 self.refuse(found.at, f"found {found.kind} {_shown(label or '')}, expected {problem}", clients)
         return True
 
-    def body(self, found: Inner, block: Block, clients: Clients) -> None:
-        labels = {kind: len(BLOCKS[nested.key].labels) for kind, nested in block.blocks.items()}
-        content = found.body.content(labels, only_arguments=block.only_arguments is not None)
-        for at, message in content.problems:
-            self.refuse(at, message, clients)
-        title = " ".join([found.kind, *(f'"{_shown(label or "")}"' for label in found.labels)])
-        if block.unique:
-            name = " ".join([block.unique, *(found.labels if block.unique == found.kind else ())])  # type: ignore[list-item]
-            message = f"found another {title}, expected one {block.unique} block in a module"
-            self.judged.unique.append((name, Finding(self.file.diagnostic(found.at, message), clients)))
-        self._arguments(content, found, block, title, clients)
-        self._blocks(content, found, block, title, clients)
-        self._together(content, found, block, title, clients)
-
-    def _arguments(self, content: Content, found: Inner, block: Block, title: str, clients: Clients) -> None:
+    def _body(self, visit: _Visit) -> None:
+        for at, message in visit.content.problems:
+            self.refuse(at, message, visit.clients)
+        if unique := visit.block.unique:
+            name = f"{unique} {visit.found.labels if unique == visit.found.kind else ''}"
+            message = f"found another {visit.title}, expected one {unique} block in a module"
+            place = self.file.diagnostic(visit.found.at, message)
+            self.judged.unique.append((name, Finding(place, visit.clients)))
         seen = set()
-        for argument in content.arguments:
+        for argument in visit.content.arguments:
             if argument.name in seen:
-                self.refuse(argument.at, f"{title}: {_shown(argument.name)} is set twice", clients)
-                continue
+                self.refuse(argument.at, f"{visit.title}: {_shown(argument.name)} is set twice", visit.clients)
+            else:
+                self._argument(visit, argument)
             seen.add(argument.name)
-            if block.only_arguments is not None:
-                self._value(block.only_arguments, argument, content, found, title, clients)
-                continue
-            known = block.arguments.get(argument.name)
-            if known is None:
-                if argument.name in block.blocks:
-                    message = f"{title}: found an argument {argument.name}, expected a block of this name"
-                    self.refuse(argument.at, message, clients)
-                elif not block.is_open:
-                    expected = _one_of(argument.name, {**block.arguments, **block.blocks})
-                    message = f"{title}: found the argument {_shown(argument.name)}, expected {expected}"
-                    self.refuse(argument.at, message, clients)
-                continue
-            refusing = clients & ~known.clients
-            self.refuse(argument.at, f"{title}: found the argument {argument.name}, which is not allowed", refusing)
-            accepting = clients & known.clients
-            if not argument.expression.is_constant:
-                message = f"{title}: {argument.name} refers to something, expected a constant"
-                self.refuse(argument.at, message, accepting & known.constant_for)
-                accepting &= ~known.constant_for
-            self._value(known.rule, argument, content, found, title, accepting)
-        for name, argument_rule in block.arguments.items():
+        for name, known in visit.block.arguments.items():
             if name not in seen and not self.is_override:
-                message = f"{title}: the argument {name} is missing"
-                self.refuse(found.at, message, clients & argument_rule.required)
+                message = f"{visit.title}: the argument {name} is missing"
+                self.refuse(visit.found.at, message, visit.clients & known.required)
+        self._blocks(visit)
+        self._together(visit)
 
-    def _value(
-        self, rule: str, argument: Argument, content: Content, found: Inner, title: str, clients: Clients
-    ) -> None:
-        if rule and clients:
-            for place, expected, refusing in rules.RULES[rule](rules.Case(argument, content, self.outer)):
-                shown = _shown(place.source)
-                message = f"{title}: {_shown(argument.name)} is {shown}, expected {expected}"
-                self.refuse(place.at, message, clients & refusing)
+    def _argument(self, visit: _Visit, argument: Argument) -> None:
+        block, title = visit.block, visit.title
+        if block.only_arguments is not None:
+            self._value(visit, block.only_arguments, argument, visit.clients)
+            return
+        known = block.arguments.get(argument.name)
+        if known is None:
+            if not block.is_open:
+                is_block = argument.name in block.blocks
+                expected = "a block of this name" if is_block else _one_of(argument.name, block.arguments)
+                message = f"{title}: found the argument {_shown(argument.name)}, expected {expected}"
+                self.refuse(argument.at, message, visit.clients)
+            return
+        limited = _limited(f"{title}: the argument {argument.name}", known.clients)
+        self.refuse(argument.at, limited, visit.clients & ~known.clients)
+        accepting = visit.clients & known.clients
+        if not argument.expression.is_constant:
+            message = f"{title}: {argument.name} refers to something, expected a constant"
+            if known.constant_for != EVERY:
+                message = _limited(f"{title}: {argument.name} with a reference", EVERY & ~known.constant_for)
+            self.refuse(argument.at, message, accepting & known.constant_for)
+            accepting &= ~known.constant_for
+        self._value(visit, known.rule, argument, accepting)
 
-    def _blocks(self, content: Content, found: Inner, block: Block, title: str, clients: Clients) -> None:
+    def _value(self, visit: _Visit, rule: str, argument: Argument, clients: Clients) -> None:
+        if not rule or not clients:
+            return
+        for place, expected, refusing in rules.RULES[rule](rules.Case(argument, visit.content, visit.outer)):
+            # A default may be a secret.
+            shown = "" if argument.name == "default" else f" is {_shown(place.source)}"
+            message = f"{visit.title}: {_shown(argument.name)}{shown}, expected {expected}"
+            self.refuse(place.at, message, clients & refusing)
+
+    def _blocks(self, visit: _Visit) -> None:
+        block, title = visit.block, visit.title
         counted: dict[str, int] = {}
-        for inner in content.blocks:
+        for inner in visit.content.blocks:
             nested = block.blocks.get(inner.kind)
             if nested is None and block.is_open:
+                self._inner(inner, _FREE, (), visit)
                 continue
             counted[inner.kind] = counted.get(inner.kind, 0) + 1
             if nested is not None and nested.most is not None and counted[inner.kind] > nested.most:
-                self.refuse(inner.at, f"{title}: found another block {inner.kind}, expected one", clients & nested.clients)
-                continue
-            if nested is None and inner.kind in block.arguments:
+                message = f"{title}: found another block {inner.kind}, expected one"
+                self.refuse(inner.at, message, visit.clients & nested.clients & nested.most_for)
+            elif nested is None and inner.kind in block.arguments:
                 message = f"{title}: found a block {inner.kind}, expected an argument: {inner.kind} = …"
-                self.refuse(inner.at, message, clients)
-                continue
-            self.outer = found.labels
-            self.inner(inner, nested, title, block.blocks, clients)
+                self.refuse(inner.at, message, visit.clients)
+            else:
+                self._inner(inner, nested, block.blocks, visit)
         for kind, nested in block.blocks.items():
             if kind not in counted:
-                self.refuse(found.at, f"{title}: a block {kind} is missing", clients & nested.least)
+                self.refuse(visit.found.at, f"{title}: a block {kind} is missing", visit.clients & nested.least)
 
-    def _together(self, content: Content, found: Inner, block: Block, title: str, clients: Clients) -> None:
+    def _together(self, visit: _Visit) -> None:
+        block, content = visit.block, visit.content
         set_here = {argument.name: argument.at for argument in content.arguments}
         for inner in content.blocks:
             if inner.kind == "lifecycle" and block.conflicts:
@@ -175,9 +199,11 @@ class _Judging:
         for group in block.conflicts:
             both = [name for name in group if name in set_here]
             if len(both) > 1:
-                self.refuse(set_here[both[1]], f"{title}: found {' and '.join(both)}, expected one of them", clients)
+                message = f"{visit.title}: found {' and '.join(both)}, expected one of them"
+                self.refuse(set_here[both[1]], message, visit.clients)
         if block.one_of and not any(name in set_here for name in block.one_of):
-            self.refuse(found.at, f"{title}: found neither {' nor '.join(block.one_of)}, expected one", clients)
+            message = f"{visit.title}: found neither {' nor '.join(block.one_of)}, expected one"
+            self.refuse(visit.found.at, message, visit.clients)
 
 
 def _name(label: str) -> str:
@@ -205,6 +231,10 @@ def _counted(labels: int) -> str:
     return "one label" if labels == 1 else f"{labels or 'no'} labels"
 
 
+def _limited(what: str, clients: Clients) -> str:
+    return f"{what} {'is reserved' if clients == NONE else f'needs {required(clients)}'}"
+
+
 def _shown(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
@@ -215,4 +245,3 @@ def _one_of(name: str, known: Iterable[str]) -> str:
     names = sorted(one for one in known if one != "_")
     near = difflib.get_close_matches(name[:MAX_SHOWN], names, 1)
     return near[0] if near else f"one of {', '.join(names)}" if names else "none"
-

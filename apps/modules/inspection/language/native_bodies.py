@@ -162,4 +162,3 @@ class NativeExpression:
 
     def as_type(self) -> "NativeExpression":
         return self
-

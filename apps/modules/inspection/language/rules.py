@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from apps.modules.inspection import literals
 from apps.modules.inspection.blocks import NOT_LITERAL
 from apps.modules.inspection.language import addresses, types
 from apps.modules.inspection.language.bodies import Argument, Content, Expression, Traversal
@@ -71,6 +72,11 @@ def _flag(case: Case) -> Iterator[Problem]:
     is_collection = case.value.elements is not None or case.value.pairs is not None
     if is_collection or not types.converts(value, "bool"):
         yield case.value, "true or false", EVERY
+
+
+def _flag_of_terraform(case: Case) -> Iterator[Problem]:
+    for place, expected, refusing in _flag(case):
+        yield place, expected, refusing & ONLY_TERRAFORM
 
 
 def _type(case: Case) -> Iterator[Problem]:
@@ -229,6 +235,21 @@ def _constraint(case: Case) -> Iterator[Problem]:
     yield from _constraint_text(case.value)
 
 
+def _evaluated_constraint(case: Case) -> Iterator[Problem]:
+    if not _is_template(case.value.value):
+        yield from _constraint(case)
+
+
+def _is_template(value: object) -> bool:
+    return isinstance(value, str) and literals.begins_template(value)
+
+
+def _core_constraint(case: Case) -> Iterator[Problem]:
+    """OpenTofu ignores a constraint that it cannot read."""
+    for place, expected, refusing in _constraint(case):
+        yield place, expected, refusing & ONLY_TERRAFORM
+
+
 def _constraint_text(expression: Expression) -> Iterator[Problem]:
     value = expression.value
     if expression.elements is not None or expression.pairs is not None:
@@ -242,6 +263,8 @@ def _source(case: Case) -> Iterator[Problem]:
     yield from _text(case)
     if version is not None and version.value is None:
         return  # null: as if it were not set
+    if _is_template(value):
+        return
     if isinstance(value, str) and (expected := addresses.expected_source(value, has_version=version is not None)):
         yield case.value, expected, EVERY
 
@@ -260,21 +283,22 @@ def _required_provider(case: Case) -> Iterator[Problem]:
     for key, inner in pairs:
         words = key.traversal
         word = words[0] if words and len(words) == 1 else key.value
-        if not isinstance(word, str):
-            continue
-        if word not in _PROVIDER_KEYS:
-            yield key, f"one of {', '.join(_PROVIDER_KEYS)}", EVERY
-        elif word == "configuration_aliases":
+        if word == "configuration_aliases":
             yield from _aliases(inner, name)
-        elif not inner.is_constant or not isinstance(inner.value, str):
-            if inner.value is not NOT_LITERAL or not inner.is_constant:
-                yield inner, "a string", EVERY
-        elif expected := (
-            addresses.expected_provider_source(inner.value)
-            if word == "source"
-            else addresses.expected_constraint(inner.value)
-        ):
-            yield inner, expected, EVERY
+        elif word in ("source", "version"):
+            yield from _requirement(word, inner)
+        elif isinstance(word, str):
+            yield key, f"one of {', '.join(_PROVIDER_KEYS)}", EVERY
+
+
+def _requirement(word: str, expression: Expression) -> Iterator[Problem]:
+    value = expression.value
+    if isinstance(value, str) and expression.is_constant:
+        expected = (addresses.expected_provider_source if word == "source" else addresses.expected_constraint)(value)
+        if expected:
+            yield expression, expected, EVERY
+    elif value is not NOT_LITERAL or not expression.is_constant:
+        yield expression, "a string", EVERY
 
 
 def _aliases(expression: Expression, name: str) -> Iterator[Problem]:
@@ -297,16 +321,16 @@ def _local(case: Case) -> Iterator[Problem]:
         yield _Name(case.argument.at, case.argument.name), "a name: a letter or _, then letters, digits, _ and -", EVERY
 
 
-def _address(case: Case, *, may_have_keys: bool = True) -> Iterator[Problem]:
+def _moved(case: Case) -> Iterator[Problem]:
     found = case.value.traversal
     kind = _kind(found) if found else ""
-    if not kind or (not may_have_keys and "[]" in (found or ())):
+    if not kind:
         yield case.value, "the address of a resource or module, such as aws_instance.web or module.network", EVERY
         return
     other = case.beside("to") if case.argument.name == "from" else None
     other_found = other.traversal if other is not None else None
     if other_found and _kind(other_found) not in ("", kind):
-        yield case.value, f"the address of a {_kind(other_found)}, as in to", EVERY
+        yield case.value, f"the address of a {_kind(other_found)}, as to is", EVERY
 
 
 def _kind(found: Sequence[str]) -> str:
@@ -318,19 +342,24 @@ def _kind(found: Sequence[str]) -> str:
         rest = rest[3:] if rest[2:3] == ["[]"] else rest[2:]
         if not rest:
             return "module"
-    if rest[:1] == ["data"] or "[]" in rest[:2]:
-        return ""
-    if rest[:1] == ["ephemeral"]:
+    if rest[:1] == ["data"]:
+        rest = rest[1:]
+    if "[]" in rest[:2]:
         return ""
     return "resource" if len(rest) == 2 or (len(rest) == 3 and rest[2] == "[]") else ""  # noqa: PLR2004
 
 
 def _removed(case: Case) -> Iterator[Problem]:
-    yield from _address(case, may_have_keys=False)
+    found = case.value.traversal
+    if not found or not _kind(found) or "[]" in found or "data" in found[::2]:
+        yield case.value, "the address of a resource or module, without keys", EVERY
 
 
 def _imported(case: Case) -> Iterator[Problem]:
     if case.value.elements is not None or case.value.pairs is not None or case.value.is_quoted:
+        yield case.value, "the address of a resource such as aws_instance.web", EVERY
+    found = case.value.traversal
+    if found and "data" not in found and _kind(found) != "resource":
         yield case.value, "the address of a resource such as aws_instance.web", EVERY
 
 
@@ -338,6 +367,7 @@ RULES: Mapping[str, Callable[[Case], Iterator[Problem]]] = {
     "text": _text,
     "words": _words,
     "flag": _flag,
+    "flag_of_terraform": _flag_of_terraform,
     "type": _type,
     "output_type": _type,
     "default": _default,
@@ -348,6 +378,7 @@ RULES: Mapping[str, Callable[[Case], Iterator[Problem]]] = {
     "some": _some,
     "ignored": _ignored,
     "when": _keyword("create", "destroy"),
+    "destroy": _keyword("destroy"),
     "on_failure": _keyword("continue", "fail"),
     "trigger_failure": _keyword("halt", "taint", "continue"),
     "keyword": _any_keyword,
@@ -357,11 +388,13 @@ RULES: Mapping[str, Callable[[Case], Iterator[Problem]]] = {
     "provider": _provider,
     "providers": _providers,
     "constraint": _constraint,
+    "evaluated_constraint": _evaluated_constraint,
+    "core_constraint": _core_constraint,
     "source": _source,
     "required_provider": _required_provider,
     "constant": _constant,
     "local": _local,
-    "moved": _address,
+    "moved": _moved,
     "removed": _removed,
     "imported": _imported,
 }

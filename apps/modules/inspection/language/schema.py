@@ -34,6 +34,7 @@ class Nested:
 
     key: str
     most: int | None = None
+    most_for: Clients = EVERY
     least: Clients = NONE  # clients that need one
     clients: Clients = EVERY
 
@@ -43,7 +44,7 @@ class Block:
     """`is_open`: further arguments and blocks belong to a provider, a backend or a called module.
 
     `conflicts`: of each group at most one. `one_of`: at least one of them, for these clients. `unique`: at most one in
-    a module, by its labels. `overridable`: whether an override file can contain it.
+    a module, by its labels. `primary`: clients that refuse it in an override file.
     """
 
     source: str
@@ -51,11 +52,12 @@ class Block:
     arguments: Mapping[str, Argument] = field(default_factory=dict)
     blocks: Mapping[str, Nested] = field(default_factory=dict)
     is_open: bool = False
+    any_labels: bool = False
     only_arguments: str | None = None  # the rule of every argument, where the names are free
     conflicts: tuple[tuple[str, ...], ...] = ()
     one_of: tuple[str, ...] = ()
     unique: str = ""
-    overridable: bool = True
+    primary: Clients = NONE
     clients: Clients = EVERY
 
 
@@ -87,6 +89,7 @@ TOP_LEVEL: Mapping[str, Nested] = {
 
 BLOCKS: Mapping[str, Block] = {
     "free": Block("the configuration of something else", is_open=True),
+    "nested": Block("a block of something else", is_open=True, any_labels=True),
     "reserved": Block("reserved for a later version", is_open=True),
     "variable": Block(
         "named_values.go variableBlockSchema; const: OpenTofu 1.12, Terraform 1.15; deprecated: Terraform 1.15",
@@ -106,12 +109,12 @@ BLOCKS: Mapping[str, Block] = {
     "validation": Block(
         "checks.go checkRuleBlockSchema; named_values.go decodeVariableValidationBlock",
         arguments={"condition": Argument("condition_of_variable", required=EVERY), "error_message": _NEEDED},
-        overridable=False,
+        primary=EVERY,
     ),
     "condition": Block(
         "checks.go checkRuleBlockSchema",
         arguments={"condition": Argument("condition", required=EVERY), "error_message": _NEEDED},
-        overridable=False,
+        primary=EVERY,
     ),
     "output": Block(
         "named_values.go outputBlockSchema; type, deprecated: Terraform 1.15",
@@ -133,7 +136,7 @@ BLOCKS: Mapping[str, Block] = {
         ("name",),
         {
             "source": Argument("source", required=EVERY, constant_for=since(None, 0) & ~since(None, 15)),
-            "version": Argument("constraint", constant_for=since(None, 0) & ~since(None, 15)),
+            "version": Argument("evaluated_constraint", constant_for=since(None, 0) & ~since(None, 15)),
             "providers": Argument("providers"),
             "depends_on": Argument("references"),
             **_COUNT,
@@ -167,7 +170,7 @@ BLOCKS: Mapping[str, Block] = {
         "OpenTofu 1.12, Terraform 1.16; action_trigger: Terraform 1.14",
         arguments={
             "create_before_destroy": _FLAG,
-            "prevent_destroy": Argument("flag", constant_for=ONLY_TERRAFORM),
+            "prevent_destroy": Argument("flag_of_terraform", constant_for=ONLY_TERRAFORM),
             "destroy": Argument(clients=since(12, 16), constant_for=ONLY_TERRAFORM),
             "enabled": _ENABLED,
             "ignore_changes": Argument("ignored"),
@@ -242,7 +245,7 @@ BLOCKS: Mapping[str, Block] = {
     "terraform": Block(
         "parser_config.go terraformBlockSchema; encryption: OpenTofu 1.7",
         arguments={
-            "required_version": Argument("constraint", constant_for=EVERY),
+            "required_version": Argument("core_constraint", constant_for=ONLY_TERRAFORM),
             "experiments": Argument("list"),
             "language": Argument("keyword"),
         },
@@ -271,17 +274,24 @@ BLOCKS: Mapping[str, Block] = {
     "moved": Block(
         "moved.go movedBlockSchema",
         arguments={"from": Argument("moved", required=EVERY), "to": Argument("moved", required=EVERY)},
-        overridable=False,
+        primary=EVERY,
     ),
     "removed": Block(
         "removed.go removedBlockSchema",
         arguments={"from": Argument("removed", required=EVERY)},
         blocks={
-            "lifecycle": Nested("removed_lifecycle", most=1),
+            "lifecycle": Nested("removed_lifecycle", most=1, most_for=ONLY_OPENTOFU),
             "connection": Nested("free", most=1, clients=ONLY_TERRAFORM),
-            "provisioner": Nested("provisioner"),
+            "provisioner": Nested("removed_provisioner"),
         },
-        overridable=False,
+        primary=ONLY_OPENTOFU,
+    ),
+    "removed_provisioner": Block(
+        "removed.go decodeRemovedBlock; provisioner.go provisionerBlockSchema",
+        ("provisioner",),
+        {"when": Argument("destroy", required=EVERY), "on_failure": Argument("on_failure")},
+        {"connection": Nested("free", most=1), "_": _ESCAPED, "lifecycle": _RESERVED},
+        is_open=True,
     ),
     "removed_lifecycle": Block("removed.go removedLifecycleBlockSchema", arguments={"destroy": _FLAG}),
     "import": Block(
@@ -295,14 +305,14 @@ BLOCKS: Mapping[str, Block] = {
         },
         conflicts=(("id", "identity"),),
         one_of=("id", "identity"),
-        overridable=False,
+        primary=EVERY,
     ),
     "check": Block(
         "checks.go checkBlockSchema",
         ("name",),
         blocks={"data": Nested("checked_data", most=1), "assert": Nested("condition", least=EVERY)},
         unique="check",
-        overridable=False,
+        primary=EVERY,
     ),
     "checked_data": Block(
         "resource.go decodeDataBlock (nested)",
@@ -320,7 +330,7 @@ BLOCKS: Mapping[str, Block] = {
         "OpenTofu 1.12 language.go languageBlockSchema",
         arguments={"edition": Argument("edition"), "experiments": Argument("list")},
         blocks={"compatible_with": Nested("compatible_with")},
-        overridable=False,
+        primary=EVERY,
         clients=ONLY_OPENTOFU,
     ),
     "compatible_with": Block(

@@ -4,17 +4,19 @@ A type is None for `any`, a word for a primitive, or a pair: the kind of collect
 attributes of an object, or the elements of a tuple.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.modules.inspection import literals
 from apps.modules.inspection.blocks import NOT_LITERAL
 from apps.modules.inspection.language.bodies import Expression
 
 PRIMITIVES = frozenset({"string", "number", "bool"})
 COLLECTIONS = frozenset({"list", "set", "map"})
 MAX_DEPTH = 100  # deeper types are not judged
+# Text that clients may convert to a number: they know more forms than literals have.
+_NUMERIC = re.compile(r"[+-]?[0-9.][0-9a-fxop_.+-]*|.*inf.*", re.IGNORECASE)
 TYPES = "a type: string, number, bool, any, list(…), set(…), map(…), object({…}) or tuple([…])"
 
 
@@ -99,6 +101,8 @@ def _object(argument: Expression, depth: int) -> Shaped:
         name = words[0] if words and len(words) == 1 else key.value
         if not isinstance(name, str):
             raise WrongType(key, "the name of an attribute")
+        if name in attributes:
+            raise WrongType(key, "each attribute once")
         called = value.call
         if called and called[0] == "optional":
             if not 1 <= len(called[1]) <= 2:  # noqa: PLR2004  # the type, and a default
@@ -125,47 +129,49 @@ def misfit(expression: Expression, kind: Type) -> str:
 
 
 def _misfits(expression: Expression, kind: Type, path: str) -> Iterator[str]:
-    elements, pairs = expression.elements, expression.pairs
-    value = _scalar(expression)
+    """Keys of maps are not named: with a sensitive variable they are part of a secret."""
+    elements, pairs, value = expression.elements, expression.pairs, _scalar(expression)
+    what = path or "it"
     if kind is None or value is None:
         return
     if isinstance(kind, str):
         if elements is not None or pairs is not None:
-            yield f"{path or 'it'} is {'a list' if pairs is None else 'an object'}, not a {kind}"
+            yield f"{what} is {'a list' if pairs is None else 'an object'}, not a {kind}"
         elif not converts(value, kind):
-            yield f"{path or 'it'} is not a {kind}"
-    elif isinstance(kind, Collection):
-        yield from _collection_misfits(expression, kind, path)
-    elif isinstance(kind, Shaped):
+            yield f"{what} is not a {kind}"
+    elif isinstance(kind, Shaped) or (isinstance(kind, Collection) and kind.kind == "map"):
         if elements is not None or _is_scalar(value):
-            yield f"{path or 'it'} is not an object"
-        elif pairs is not None and (named := _named(pairs)) is not None:
-            for name, attribute in kind.attributes.items():
-                if name in named:
-                    yield from _misfits(named[name], attribute.type, f"{path}.{name}".lstrip("."))
-                elif not attribute.is_optional:
-                    yield f"{path + ': ' if path else ''}the attribute {name} is missing"
+            yield f"{what} is not {'an object' if isinstance(kind, Shaped) else 'a map'}"
+        elif pairs is not None:
+            yield from _pair_misfits(pairs, kind, path)
     elif pairs is not None or _is_scalar(value):
-        yield f"{path or 'it'} is not a list"
+        yield f"{what} is not a list"
     elif elements is not None:
-        if len(elements) != len(kind.elements):
-            yield f"{path or 'it'} has {len(elements)} elements, not {len(kind.elements)}"
-        else:
-            for at, (element, inner) in enumerate(zip(elements, kind.elements, strict=True)):
-                yield from _misfits(element, inner, f"{path}[{at}]")
+        yield from _element_misfits(elements, kind, path)
 
 
-def _collection_misfits(expression: Expression, kind: Collection, path: str) -> Iterator[str]:
-    elements, pairs = expression.elements, expression.pairs
-    wanted = "a map" if kind.kind == "map" else "a list"
-    if _is_scalar(_scalar(expression)) or (pairs if kind.kind != "map" else elements) is not None:
-        yield f"{path or 'it'} is not {wanted}"
-    elif elements is not None:
-        for at, element in enumerate(elements):
-            yield from _misfits(element, kind.element, f"{path}[{at}]")
-    elif pairs is not None:
-        for key, value in pairs:
-            yield from _misfits(value, kind.element, f"{path}[{key.source}]")
+def _pair_misfits(
+    pairs: Sequence[tuple[Expression, Expression]], kind: Shaped | Collection, path: str
+) -> Iterator[str]:
+    if isinstance(kind, Collection):
+        for _, value in pairs:
+            yield from _misfits(value, kind.element, f"{path}[…]")
+        return
+    named = _named(pairs)
+    for name, attribute in kind.attributes.items() if named is not None else ():
+        if named and name in named:
+            yield from _misfits(named[name], attribute.type, f"{path}.{name}".lstrip("."))
+        elif not attribute.is_optional:
+            yield f"{path + ': ' if path else ''}the attribute {name} is missing"
+
+
+def _element_misfits(elements: Sequence[Expression], kind: Tuple | Collection, path: str) -> Iterator[str]:
+    if isinstance(kind, Tuple) and len(elements) != len(kind.elements):
+        yield f"{path or 'it'} has {len(elements)} elements, not {len(kind.elements)}"
+        return
+    for at, element in enumerate(elements):
+        inner = kind.elements[at] if isinstance(kind, Tuple) else kind.element
+        yield from _misfits(element, inner, f"{path}[{at}]")
 
 
 def _named(pairs: Sequence[tuple[Expression, Expression]]) -> dict[str, Expression] | None:
@@ -200,9 +206,5 @@ def converts(value: Any, kind: str) -> bool:
     if isinstance(value, bool):
         return False
     if isinstance(value, str):
-        try:
-            literals.number(value)
-        except literals.Undecodable:
-            # Clients know more ways to write a number than literals do.
-            return any(character.isdigit() for character in value) or value.lower().lstrip("+-") in ("inf", "infinity")
+        return bool(_NUMERIC.fullmatch(value))
     return True
