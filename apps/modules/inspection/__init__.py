@@ -16,6 +16,7 @@ A unit is one folder's own module files:
      "providers": [{"name", "source", "version", "aliases": ["aws.replica"], "file", "line"}],
      "calls": [{"name", "source", "version", "file", "line"}],
      "moved": [{"from", "to", "file", "line"}],         # absent if there is none
+     "requires": [{"text": "Terraform 1.14", "why", "file", "line"}],  # absent if every supported client loads it
      "warnings": [{"file", "line", "column", "message"}]}
 
 Types and defaults are the author's own text without its indentation. `default` is null if there is none,
@@ -31,7 +32,7 @@ The child process imports this package, so nothing in it imports Django.
 from apps.lib.archives.layouts import MODULE_SUFFIXES
 
 # Increase it with the rules: `manage.py reinspect` reads what an older one has read again.
-INSPECTOR = "7"
+INSPECTOR = "8"
 
 README_NAMES = ("readme.md", "readme.markdown", "readme")
 # The members of an archive whose texts are wanted, as `archives.inspect` takes them. READMEs of the root are not here:

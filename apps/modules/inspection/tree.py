@@ -5,9 +5,10 @@ reported as damage, like the errors of the tree itself.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from io import BytesIO
+from itertools import islice
 
 import tree_sitter_hcl
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
@@ -25,7 +26,13 @@ _HEREDOC = re.compile(rb"(?<!<)<<-?(\w+)\s*$")
 _BRACKET = re.compile(rb"[][(){}]")
 _OPENING = frozenset({"(", "[", "{", "tuple_start", "object_start", "block_start"})
 _CLOSING = frozenset({")", "]", "}", "tuple_end", "object_end", "block_end"})
+MAX_LOOKED_AT = 100  # odd bytes in one file
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
+_NO_UTF8 = re.compile("[\udc80-\udcff]")  # as Python marks such bytes
+_STRAY = re.compile(rb"[\x01\x02]")
+_COMMENTS = frozenset({"comment"})
+_RETURNS = _COMMENTS | {"heredoc_template"}
+_TEXTS = _RETURNS | {"string_lit", "quoted_template"}
 _TOP_LEVEL = frozenset({"attribute", "block", "comment"})
 _QUOTED = frozenset({"string_lit", "quoted_template"})
 _TEMPLATES = frozenset({"template_interpolation", "template_directive"})
@@ -91,6 +98,28 @@ def faults_of(file: File, root: Node) -> list[Fault]:
     return sorted(found)
 
 
+def stray_byte(file: File) -> int | None:
+    """The first byte that stops every client: not UTF-8 outside of comments, or NUL outside of strings too.
+
+    Raises Unreadable.
+    """
+    decoded = file.text.decode("utf-8", "surrogateescape")
+    text = _NO_UTF8.sub("\x01", decoded).replace("\0", "\x02").encode()  # as many bytes
+    root = parse(File(file.path, text))
+    for match in islice(_STRAY.finditer(text), MAX_LOOKED_AT):
+        allowed = _COMMENTS if match[0] == b"\x01" else _TEXTS
+        if file.text[match.start()] not in b"\x01\x02" and not _is_within(root, match.start(), allowed):
+            return match.start()
+    return None
+
+
+def _is_within(root: Node, at: int, kinds: Collection[str]) -> bool:
+    node = root.descendant_for_byte_range(at, at + 1)
+    while node is not None and node.type not in kinds:
+        node = node.parent
+    return node is not None
+
+
 def _line_faults(file: File, node: Node) -> Iterator[Fault]:
     """Find line ends that HCL does not allow there."""
     if node.type == "body":
@@ -142,11 +171,8 @@ def _unseparated(file: File, root: Node) -> Iterator[Fault]:
 
 def _line_ends(file: File, root: Node) -> Iterator[Fault]:
     """Find carriage returns that end no line."""
-    for match in _LONE_RETURN.finditer(file.text):
-        node = root.descendant_for_byte_range(match.start(), match.end())
-        while node is not None and node.type not in ("comment", "heredoc_template"):
-            node = node.parent
-        if node is None:
+    for match in islice(_LONE_RETURN.finditer(file.text), MAX_LOOKED_AT):
+        if not _is_within(root, match.start(), _RETURNS):
             yield match.start(), "a carriage return without a newline"
 
 

@@ -15,14 +15,16 @@ from apps.modules.inspection.blocks import (
     MAX_FILES,
     Diagnostic,
     File,
+    NotText,
     Reading,
     Unreadable,
 )
 from apps.modules.inspection.declarations import Conflict, declared
 from apps.modules.inspection.json_syntax import read_json_syntax
 from apps.modules.inspection.language.clients import Finding, refused_by_all
-from apps.modules.inspection.language.files import findings_in, requirements
+from apps.modules.inspection.language.files import findings_in, judged, requirements
 from apps.modules.inspection.native import read_native
+from apps.modules.inspection.tree import stray_byte
 
 KINDS = ("root", "submodule", "example", "other")
 Document = dict[str, Any]
@@ -117,8 +119,7 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
         [block for path in primary for block in readings[path].blocks],
         [readings[path].blocks for path in overriding],
     )
-    read_by_all = _read_by_all(readings)
-    findings = findings_in({path: readings[path] for path in read_by_all}, is_override=is_override)
+    findings = findings_in(readings[path] for path in _read_by_all(readings))
     stopping = refused_by_all(findings)
     faults = _faults(readings, found.conflicts, stopping, is_whole=not left)
     is_sure = all(readings[path].is_complete for path in overriding) and not any(map(is_override, left))
@@ -182,18 +183,32 @@ def _read_file(path: str, data: bytes | None, size: int) -> Reading:
             raise Unreadable(0, f"only {len(data)} of its {size} bytes were available")
         at = file.text.find(b"\0")
         if at >= 0:
-            raise Unreadable(at, "it contains a NUL byte, so it is not text")
+            raise NotText(at, "it contains a NUL byte, so it is not text")
         try:
             file.text.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise Unreadable(error.start, "it is not UTF-8") from None
-        return read_json_syntax(file) if path.endswith(".json") else read_native(file)
+            raise NotText(error.start, "it is not UTF-8") from None
+        reading = read_json_syntax(file) if path.endswith(".json") else read_native(file)
+        reading.judged = judged(path, reading, is_override=is_override(path))
     except Unreadable as problem:
-        return Reading(diagnostics=[file.diagnostic(problem.offset, f"not read: {problem}")], is_complete=False)
+        note = file.diagnostic(problem.offset, f"not read: {problem}")
+        return Reading(diagnostics=[note], is_complete=False, fault=_stray(file, problem))
     except MemoryError:
         raise  # the child reports it
     except Exception:  # noqa: BLE001  # a defect of the readers must not cost a publish
         return Reading(diagnostics=[Diagnostic(path, 1, 1, INTERNAL_ERROR)], is_complete=False)
+    return reading
+
+
+def _stray(file: File, problem: Unreadable) -> Diagnostic | None:
+    """Clients read a file with such bytes in comments, and JSON with them in strings."""
+    if not isinstance(problem, NotText) or file.path.endswith(".json"):
+        return None
+    try:
+        at = stray_byte(file)
+    except Unreadable:
+        return None
+    return None if at is None else file.diagnostic(at, "found a byte that is no text, expected UTF-8")
 
 
 def _read_by_all(readings: Mapping[str, Reading]) -> list[str]:

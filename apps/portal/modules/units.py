@@ -29,6 +29,7 @@ class Unit:
     providers: Rows = field(default_factory=list)
     calls: Rows = field(default_factory=list)
     warnings: Rows = field(default_factory=list)
+    requires: Rows = field(default_factory=list)
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:

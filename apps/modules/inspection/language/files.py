@@ -1,6 +1,6 @@
 """A file that was read without damage, as the judge takes it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tree_sitter import Node
@@ -41,19 +41,20 @@ def judge_json(file: File, document: Located, *, is_override: bool) -> Judged:
     return judge(file, content.blocks, [*content.problems, *unknown], is_override=is_override)
 
 
-def findings_in(readings: Mapping[str, Reading], *, is_override: Callable[[str], bool]) -> list[Finding]:
+def judged(path: str, reading: Reading, *, is_override: bool) -> list[Judged]:
+    """What some client refuses in a file. Drops its trees: they are large."""
+    if path.endswith(".json"):
+        found = [judge_json(file, document, is_override=is_override) for file, document in reading.sound]
+    else:
+        found = judge_native(reading.sound, is_override=is_override)
+    reading.sound.clear()
+    return found
+
+
+def findings_in(readings: Iterable[Reading]) -> list[Finding]:
     """Everything in the files of a folder that some client refuses."""
-    judged = []
-    for path, reading in readings.items():
-        over = is_override(path)
-        if path.endswith(".json"):
-            found = [judge_json(file, document, is_override=over) for file, document in reading.sound]
-        else:
-            found = judge_native(reading.sound, is_override=over)
-        reading.sound.clear()  # trees are large
-        judged.append((over, found))
-    findings = [finding for _, files in judged for one in files for finding in one.findings]
-    return findings + list(duplicates(one for over, files in judged for one in files if not over))
+    files: list[Judged] = [one for reading in readings for one in reading.judged]
+    return [*(finding for one in files for finding in one.findings), *duplicates(files)]
 
 
 def requirements(findings: Iterable[Finding]) -> list[dict[str, Any]]:

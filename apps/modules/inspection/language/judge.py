@@ -30,6 +30,8 @@ def judge(file: File, blocks: Iterable[Inner], problems: Iterable[tuple[int, str
     for at, message in problems:
         judging.refuse(at, message)
     for block in blocks:
+        if judging.is_full:
+            break
         judging.top_level(block)
     return judging.judged
 
@@ -51,9 +53,13 @@ class _Visit:
     found: Inner
     block: Block
     content: Content
-    title: str
     clients: Clients
-    outer: tuple[str | None, ...]  # the labels of the block around it
+    around: "_Visit | None"
+
+    @property
+    def title(self) -> str:
+        own = " ".join([self.found.kind, *(f'"{_shown(label or "")}"' for label in self.found.labels)])
+        return f"{self.around.title}, {own}" if self.around else own
 
 
 class _Judging:
@@ -65,37 +71,37 @@ class _Judging:
 
     def refuse(self, at: int, message: str, refusing: Clients = EVERY) -> None:
         """Of what only some clients refuse, the first of each kind is enough."""
-        findings = self.judged.findings
-        if not refusing or refusing in self.partly or len(findings) - len(self.partly) >= MAX_FINDINGS:
+        if not refusing or refusing in self.partly or self.is_full:
             return
         if refusing != EVERY:
             self.partly.add(refusing)
-        findings.append(Finding(self.file.diagnostic(at, message), refusing))
+        self.judged.findings.append(Finding(self.file.diagnostic(at, message), refusing))
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.judged.findings) - len(self.partly) >= MAX_FINDINGS
 
     def top_level(self, found: Inner) -> None:
         self._inner(found, TOP_LEVEL.get(found.kind), TOP_LEVEL, None)
 
     def _inner(self, found: Inner, nested: Nested | None, known: Iterable[str], around: _Visit | None) -> None:
-        where = f"{around.title}: " if around else ""
         clients = around.clients if around else EVERY
         if nested is None:
-            message = f"{where}found a block {_shown(found.kind)}, expected {_one_of(found.kind, known)}"
+            message = f"{_where(around)}found a block {_shown(found.kind)}, expected {_one_of(found.kind, known)}"
             self.refuse(found.at, message, clients)
             return
-        limited = _limited(f"{where}the block {found.kind}", nested.clients)
-        self.refuse(found.at, limited, clients & ~nested.clients)
+        if refusing := clients & ~nested.clients:
+            self.refuse(found.at, _limited(f"{_where(around)}the block {found.kind}", nested.clients), refusing)
         clients &= nested.clients
         block = BLOCKS[nested.key]
-        if self.is_override:
-            message = f"{where}found a block {found.kind}, expected none in an override file"
-            self.refuse(found.at, message, clients & block.primary)
+        if self.is_override and (refusing := clients & block.primary):
+            message = f"{_where(around)}found a block {found.kind}, expected none in an override file"
+            self.refuse(found.at, message, refusing)
         if not clients or not self._labels(found, block, clients):
             return
         labels = {kind: len(BLOCKS[one.key].labels) for kind, one in block.blocks.items()}
         content = found.body.content(labels, only_arguments=block.only_arguments is not None)
-        title = " ".join([found.kind, *(f'"{_shown(label or "")}"' for label in found.labels)])
-        title = f"{around.title}, {title}" if around else title
-        self._body(_Visit(found, block, content, title, clients, around.found.labels if around else ()))
+        self._body(_Visit(found, block, content, clients, around))
 
     def _labels(self, found: Inner, block: Block, clients: Clients) -> bool:
         """Whether they are as many as expected."""
@@ -116,7 +122,7 @@ class _Judging:
     def _body(self, visit: _Visit) -> None:
         for at, message in visit.content.problems:
             self.refuse(at, message, visit.clients)
-        if unique := visit.block.unique:
+        if (unique := visit.block.unique) and not self.is_override:
             name = f"{unique} {visit.found.labels if unique == visit.found.kind else ''}"
             message = f"found another {visit.title}, expected one {unique} block in a module"
             place = self.file.diagnostic(visit.found.at, message)
@@ -129,32 +135,31 @@ class _Judging:
                 self._argument(visit, argument)
             seen.add(argument.name)
         for name, known in visit.block.arguments.items():
-            if name not in seen and not self.is_override:
-                message = f"{visit.title}: the argument {name} is missing"
-                self.refuse(visit.found.at, message, visit.clients & known.required)
+            if name not in seen and not self.is_override and (refusing := visit.clients & known.required):
+                self.refuse(visit.found.at, f"{visit.title}: the argument {name} is missing", refusing)
         self._blocks(visit)
         self._together(visit)
 
     def _argument(self, visit: _Visit, argument: Argument) -> None:
-        block, title = visit.block, visit.title
+        block = visit.block
         if block.only_arguments is not None:
             self._value(visit, block.only_arguments, argument, visit.clients)
             return
         known = block.arguments.get(argument.name)
         if known is None:
-            if not block.is_open:
+            if not block.is_open and not self.is_full:
                 is_block = argument.name in block.blocks
                 expected = "a block of this name" if is_block else _one_of(argument.name, block.arguments)
-                message = f"{title}: found the argument {_shown(argument.name)}, expected {expected}"
+                message = f"{visit.title}: found the argument {_shown(argument.name)}, expected {expected}"
                 self.refuse(argument.at, message, visit.clients)
             return
-        limited = _limited(f"{title}: the argument {argument.name}", known.clients)
-        self.refuse(argument.at, limited, visit.clients & ~known.clients)
+        if refusing := visit.clients & ~known.clients:
+            self.refuse(argument.at, _limited(f"{visit.title}: the argument {argument.name}", known.clients), refusing)
         accepting = visit.clients & known.clients
-        if not argument.expression.is_constant:
-            message = f"{title}: {argument.name} refers to something, expected a constant"
+        if accepting & known.constant_for and not argument.expression.is_constant:
+            message = f"{visit.title}: {argument.name} refers to something, expected a constant"
             if known.constant_for != EVERY:
-                message = _limited(f"{title}: {argument.name} with a reference", EVERY & ~known.constant_for)
+                message = _limited(f"{visit.title}: {argument.name} with a reference", EVERY & ~known.constant_for)
             self.refuse(argument.at, message, accepting & known.constant_for)
             accepting &= ~known.constant_for
         self._value(visit, known.rule, argument, accepting)
@@ -162,14 +167,15 @@ class _Judging:
     def _value(self, visit: _Visit, rule: str, argument: Argument, clients: Clients) -> None:
         if not rule or not clients:
             return
-        for place, expected, refusing in rules.RULES[rule](rules.Case(argument, visit.content, visit.outer)):
+        outer = visit.around.found.labels if visit.around else ()
+        for place, expected, refusing in rules.RULES[rule](rules.Case(argument, visit.content, outer)):
             # A default may be a secret.
             shown = "" if argument.name == "default" else f" is {_shown(place.source)}"
             message = f"{visit.title}: {_shown(argument.name)}{shown}, expected {expected}"
             self.refuse(place.at, message, clients & refusing)
 
     def _blocks(self, visit: _Visit) -> None:
-        block, title = visit.block, visit.title
+        block = visit.block
         counted: dict[str, int] = {}
         for inner in visit.content.blocks:
             nested = block.blocks.get(inner.kind)
@@ -178,19 +184,21 @@ class _Judging:
                 continue
             counted[inner.kind] = counted.get(inner.kind, 0) + 1
             if nested is not None and nested.most is not None and counted[inner.kind] > nested.most:
-                message = f"{title}: found another block {inner.kind}, expected one"
+                message = f"{visit.title}: found another block {inner.kind}, expected one"
                 self.refuse(inner.at, message, visit.clients & nested.clients & nested.most_for)
             elif nested is None and inner.kind in block.arguments:
-                message = f"{title}: found a block {inner.kind}, expected an argument: {inner.kind} = …"
+                message = f"{visit.title}: found a block {inner.kind}, expected an argument: {inner.kind} = …"
                 self.refuse(inner.at, message, visit.clients)
             else:
                 self._inner(inner, nested, block.blocks, visit)
         for kind, nested in block.blocks.items():
-            if kind not in counted:
-                self.refuse(visit.found.at, f"{title}: a block {kind} is missing", visit.clients & nested.least)
+            if kind not in counted and (refusing := visit.clients & nested.least):
+                self.refuse(visit.found.at, f"{visit.title}: a block {kind} is missing", refusing)
 
     def _together(self, visit: _Visit) -> None:
         block, content = visit.block, visit.content
+        if not block.conflicts and not block.one_of:
+            return
         set_here = {argument.name: argument.at for argument in content.arguments}
         for inner in content.blocks:
             if inner.kind == "lifecycle" and block.conflicts:
@@ -229,6 +237,10 @@ _LABELS: dict[str, Callable[[str], str]] = {
 
 def _counted(labels: int) -> str:
     return "one label" if labels == 1 else f"{labels or 'no'} labels"
+
+
+def _where(around: _Visit | None) -> str:
+    return f"{around.title}: " if around else ""
 
 
 def _limited(what: str, clients: Clients) -> str:

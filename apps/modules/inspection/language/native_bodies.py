@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any, Self
 
 from tree_sitter import Node
@@ -49,10 +48,13 @@ def _label(file: File, node: Node) -> str | None:
 class NativeExpression:
     """`stands_at`: where a text is in its file that was parsed apart from it."""
 
+    __slots__ = ("_parts", "file", "node", "stands_at")
+
     def __init__(self, file: File, node: Node, stands_at: int | None = None) -> None:
         self.file = file
         self.node = node
         self.stands_at = stands_at
+        self._parts: list[Node] | None = None
 
     @classmethod
     def parsed(cls, text: str, stands_at: int) -> Self | None:
@@ -78,13 +80,18 @@ class NativeExpression:
     def source(self) -> str:
         return self.file.source(self.node)
 
-    @cached_property
+    @property
     def _inside(self) -> list[Node]:
         """The parts of the expression without comments."""
-        return [child for child in self.node.children if child.type != "comment"]
+        if self._parts is None:
+            self._parts = [child for child in self.node.children if child.type != "comment"]
+        return self._parts
 
-    @cached_property
+    @property
     def is_constant(self) -> bool:
+        parts = self._inside
+        if len(parts) == 1 and parts[0].type == "literal_value":
+            return True
         return not any(node.type in ("variable_expr", "function_call") for node in self._evaluated())
 
     def reads(self) -> bool:
@@ -107,11 +114,11 @@ class NativeExpression:
     def is_quoted(self) -> bool:
         return len(self._inside) == 1 and self.source.startswith('"')
 
-    @cached_property
+    @property
     def value(self) -> Any:
         return native.literal_or_none(self.file, self.node)
 
-    @cached_property
+    @property
     def traversal(self) -> Traversal | None:
         parts = self._inside
         if not parts or parts[0].type != "variable_expr":
