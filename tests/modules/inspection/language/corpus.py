@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
-from apps.lib.archives.layouts import is_module_file
+from apps.lib.archives.layouts import MODULE_SUFFIXES, is_module_file
 from apps.modules.inspection import loading, units
 
 MAX_TAGS = 5
@@ -32,17 +32,25 @@ def revisions(repository: Path) -> list[str]:
     return [*tags[::step][:MAX_TAGS], "HEAD"]
 
 
-def files_of(repository: Path, revision: str) -> dict[str, bytes]:
-    with tarfile.open(fileobj=BytesIO(git(repository, "archive", "--format=tar", revision))) as packed:
+def paths_in(repository: Path, revision: str) -> list[str]:
+    return git(repository, "ls-tree", "-r", "-z", "--name-only", revision).decode().split("\0")[:-1]
+
+
+def files_of(repository: Path, revision: str, paths: list[str]) -> dict[str, bytes]:
+    """The module files: a snapshot may lack large files of other kinds."""
+    if not any(is_module_file(path.rpartition("/")[2]) for path in paths):
+        return {}
+    patterns = [f":(glob)**/*{suffix}" for suffix in MODULE_SUFFIXES if any(path.endswith(suffix) for path in paths)]
+    with tarfile.open(fileobj=BytesIO(git(repository, "archive", "--format=tar", revision, *patterns))) as packed:
         return {one.name: packed.extractfile(one).read() for one in packed if one.isfile()}
 
 
-def questioned(files: dict[str, bytes]) -> dict[str, loading.Fault]:
+def questioned(files: dict[str, bytes], paths: list[str]) -> dict[str, loading.Fault]:
     """The first fault of each folder that users of the module load."""
     texts = {path: data for path, data in files.items() if is_module_file(path.rpartition("/")[2])}
     inspected = units.read_module(texts, {path: len(data) for path, data in texts.items()})
     found: dict[str, loading.Fault] = {}
-    for fault in loading.faults_in(inspected, files):
+    for fault in loading.faults_in(inspected, paths):
         if fault.is_loaded:
             found.setdefault(fault.file.rpartition("/")[0], fault)
     return found
@@ -78,8 +86,9 @@ def main(folder: str, *clients: str) -> int:
     }
     for repository in sorted(heads):
         for revision in revisions(repository):
-            files, read = files_of(repository, revision), read + 1
-            for place, fault in questioned(files).items():
+            paths = paths_in(repository, revision)
+            files, read = files_of(repository, revision, paths), read + 1
+            for place, fault in questioned(files, paths).items():
                 loading_it = list(loaders(list(clients), place, files))
                 alarms += bool(loading_it)
                 verdict = f"LOADED by {', '.join(loading_it)}" if loading_it else "refused"
