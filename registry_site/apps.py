@@ -14,7 +14,6 @@ class RegistrySiteConfig(AppConfig):
         # Every process needs the current Celery app: any command may enqueue a job.
         import_module("registry_site.celery")
         import_module("registry_site.startup.checks")
-        import_module("registry_site.error_log")
         import_module("registry_site.wiring").connect()
 
 

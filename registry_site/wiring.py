@@ -1,12 +1,18 @@
 """Everything that a room gets from rooms above it, which it must not import. All other calls point down."""
 
+import sys
+from typing import Any
+
+from django.core.signals import got_request_exception
 from django.db.models import Q
+from django.http import HttpRequest
 
 from apps.accounts import creations, namespace_deletion
 from apps.admin_base.base import address_condition
 from apps.artifacts import gc, repositories
 from apps.audit import recorder
 from apps.blobs import references
+from apps.http.errors import log_exception
 from apps.jobs import targets
 from apps.jobs.targets import Source
 from apps.modules import lifecycle as module_lifecycle
@@ -30,6 +36,8 @@ from apps.signing.models import SignatureRequest, SigningKey
 
 def connect() -> None:
     """Called once, when all apps are loaded."""
+    # Defects of pages. The machine edges answer exceptions themselves, and log them.
+    got_request_exception.connect(_log_defect, dispatch_uid="larder-defects")
     # Who is told of an event.
     recorder.outbox = outbox.add
     # References to blobs by digest, without a foreign key.
@@ -74,6 +82,11 @@ def connect() -> None:
             lambda word: Q(namespace__name=word) | Q(key_id=word.upper()),
         ),
     }
+
+
+def _log_defect(sender: object, request: HttpRequest, **_: Any) -> None:  # noqa: ARG001  # the signal names it
+    """The page of a 500 names the request id by which an operator finds the line."""
+    log_exception(sys.exc_info()[1], request)
 
 
 def _by_address(word: str, release: str = "") -> Q:

@@ -1,5 +1,6 @@
 """Verbs on namespaces and the roles in them. The caller asks the gate first."""
 
+from collections.abc import Mapping
 from typing import Any
 from zlib import crc32
 
@@ -9,13 +10,13 @@ from django.db.models import F, Q, QuerySet
 
 from apps.accounts import namespace_deletion
 from apps.accounts.access.gate import Viewer, highest_role, operates, visible_namespaces
-from apps.accounts.access.operators import creation_refused
+from apps.accounts.access.operators import creator
 from apps.accounts.access.people_only import people_only
 from apps.accounts.models import BreakingChanges, Grant, Membership, Namespace, Role, Team, User, Visibility
 from apps.accounts.people import service_accounts
 from apps.audit.kinds import Kind
 from apps.lib.addresses import canonical, check_namespace, skeleton
-from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
+from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
 
 # Of PostgreSQL's advisory locks with two numbers; the second is the crc32 of a skeleton.
 LOOK_LOCK = 0x4C6F6F6B
@@ -46,14 +47,11 @@ def create(
 
     Raises Invalid, Conflict, CredentialsRequired or RoleRequired.
     """
-    if actor.user is None:
-        raise CredentialsRequired(creation_refused(actor), hint="Sign in, or send an API token with the scope manage.")
-    if refused := creation_refused(actor):
-        raise RoleRequired(refused, hint="Use the page, or a token with the scope manage and no limits; or ask staff.")
+    owner = creator(actor)
     check_namespace(name, reserved=settings.RESERVED_NAMES)
     _check(visibility, description, breaking_changes or BreakingChanges.WARN)
     try:
-        created = _create(name, visibility, description, actor.user, actor)
+        created = _create(name, visibility, description, owner, actor)
     except IntegrityError:
         again = namespace_deletion.revive(name=name, visibility=visibility, description=description, actor=actor)
         if again is None:
@@ -138,21 +136,20 @@ def change(
     """Change the given fields; None leaves one as it is. Raises Invalid."""
     row = Namespace.objects.select_for_update().get(pk=namespace.pk)
     wanted = {"visibility": visibility, "description": description, "breaking_changes": breaking_changes}
-    changes = {
-        field: (getattr(row, field), value)
-        for field, value in wanted.items()
-        if value is not None and value != getattr(row, field)
-    }
     _check(visibility or row.visibility, description or "", breaking_changes or row.breaking_changes)
+    given = {field: value for field, value in wanted.items() if value is not None}
+    _update(namespace, row, given, Kind.NAMESPACE_CHANGED, actor)
+
+
+def _update(namespace: Namespace, row: Namespace, wanted: Mapping[str, Any], kind: Kind, actor: Viewer) -> None:
+    """Write the fields that differ from the locked `row`, there and in `namespace`, and record both values of each."""
+    changes = {field: [getattr(row, field), value] for field, value in wanted.items() if value != getattr(row, field)}
     if not changes:
         return
-    new = {field: after for field, (_, after) in changes.items()}
-    Namespace.objects.filter(pk=row.pk).update(**new)
-    for field, value in new.items():
-        setattr(namespace, field, value)
-    actor.record(
-        Kind.NAMESPACE_CHANGED, subject=row.name, changes={field: list(pair) for field, pair in changes.items()}
-    )
+    Namespace.objects.filter(pk=row.pk).update(**{field: wanted[field] for field in changes})
+    for field in changes:
+        setattr(namespace, field, wanted[field])
+    actor.record(kind, subject=row.name, changes=changes)
 
 
 @transaction.atomic
@@ -171,16 +168,7 @@ def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> 
                 f"{field} is from 0 (no limit) to {LARGEST_QUOTA[field]:,}, or empty for the default; found {value:,}.",
                 hint="Choose another number.",
             )
-    row = _locked(namespace)
-    changes = {field: (getattr(row, field), value) for field, value in quotas.items() if value != getattr(row, field)}
-    if not changes:
-        return
-    Namespace.objects.filter(pk=row.pk).update(**{field: after for field, (_, after) in changes.items()})
-    for field, (_, after) in changes.items():
-        setattr(namespace, field, after)
-    actor.record(
-        Kind.NAMESPACE_QUOTA_CHANGED, subject=row.name, changes={field: list(pair) for field, pair in changes.items()}
-    )
+    _update(namespace, _locked(namespace), quotas, Kind.NAMESPACE_QUOTA_CHANGED, actor)
 
 
 @people_only("change roles")
@@ -198,11 +186,7 @@ def grant(*, namespace: Namespace, grantee: User | Team, role: Role, actor: View
         return existing
     if existing and existing.role == Role.OWNER:
         _keep_an_owner(existing)
-    given, _ = Grant.objects.update_or_create(
-        namespace=namespace,
-        **who,
-        defaults={"role": role, "given_by": actor.user, "created_by_token": actor.token},
-    )
+    given = _give(namespace, who, role, actor)
     actor.record(
         Kind.GRANT_GIVEN,
         subject=namespace.name,
@@ -243,11 +227,7 @@ def transfer(
         raise Conflict("The person to replace is no longer an owner.", hint="Check the members page, and start again.")
     if before and _named(before) == _named(Grant(namespace=namespace, **who)):
         raise Conflict(f"{to} owns {namespace} already.", hint="Choose someone else.")
-    given, _ = Grant.objects.update_or_create(
-        namespace=namespace,
-        **who,
-        defaults={"role": Role.OWNER, "given_by": actor.user, "created_by_token": actor.token},
-    )
+    given = _give(namespace, who, Role.OWNER, actor)
     if not Grant.objects.active_owners().filter(pk=given.pk).exists():
         raise Invalid(f"{to} has no active member.", hint="Choose someone with an active account.")
     if before and keep_publisher:
@@ -298,6 +278,11 @@ def _grantee_filter(grantee: User | Team) -> dict[str, Any]:
     if team is None:
         raise NotFound(f"The team {grantee} was deleted.", hint="The teams page has the list.")
     return {"team": team}
+
+
+def _give(namespace: Namespace, who: Mapping[str, Any], role: Role, actor: Viewer) -> Grant:
+    values = {"role": role, "given_by": actor.user, "created_by_token": actor.token}
+    return Grant.objects.update_or_create(namespace=namespace, **who, defaults=values)[0]
 
 
 def _named(grant: Grant) -> dict[str, Any]:

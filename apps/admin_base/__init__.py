@@ -4,10 +4,9 @@ A package beside the rooms: `audit` and `blobs` may not import each other, and `
 give this to both.
 """
 
-from apps.admin_base import begins  # noqa: F401  # registers the lookup
 from apps.admin_base.base import Act, Autocompletes, LarderAdmin, ReadOnlyAdmin, is_key
 from apps.admin_base.counting import BoundedPaginator, bounded_count, bounded_counts, count_of
-from apps.admin_base.display import Column, badge, digest_prefix, link, moment, row_link, short, size
+from apps.admin_base.display import Column, badge, digest_prefix, link, moment, row_link, short, size, table
 from apps.admin_base.export import export_csv
 from apps.admin_base.filters import is_set, one_of, words
 
@@ -32,5 +31,6 @@ __all__ = [
     "row_link",
     "short",
     "size",
+    "table",
     "words",
 ]

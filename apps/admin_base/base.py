@@ -232,15 +232,12 @@ class ReadOnlyAdmin(LarderAdmin[M]):
         return False
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        return [
-            (title, {**options, "fields": [self._as_shown(row) for row in options["fields"]]})
-            for title, options in super().get_fieldsets(request, obj)
-        ]
-
-    def _as_shown(self, row: Any) -> Any:
-        if isinstance(row, list | tuple):
-            return [as_column(self.model, name) for name in row]
-        return as_column(self.model, row)
+        shown = []
+        for title, options in super().get_fieldsets(request, obj):
+            rows = [row if isinstance(row, list | tuple) else [row] for row in options["fields"]]
+            fields = [[as_column(self.model, name) for name in row] for row in rows]
+            shown.append((title, {**options, "fields": fields}))
+        return shown
 
     def get_readonly_fields(self, _request: HttpRequest, _obj: Any = None) -> list[Any]:
         """Return every field: one left editable by oversight would change what is published."""

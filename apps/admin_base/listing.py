@@ -4,8 +4,9 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.admin.views.main import ORDER_VAR, ChangeList
-from django.db.models import F, Q, QuerySet
+from django.db.models import CharField, F, Lookup, Q, QuerySet
 from django.db.models.functions import Coalesce
+from django.db.models.lookups import StartsWith
 from django.db.models.sql.where import WhereNode
 from django.http import HttpRequest
 
@@ -13,6 +14,24 @@ from apps.admin_base.counting import Many, bounded_count, remember_count
 
 # So many rows are sorted whatever the order is; more only by a column with an index.
 MAX_SORTED_ROWS = 20_000
+_LAST = chr(0x10FFFF)
+
+
+@CharField.register_lookup
+class Begins(Lookup[Any]):
+    """As `startswith`, but served by an index on every database, and never blind to case."""
+
+    lookup_name = "begins"
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, Any]:
+        """Ask with LIKE, for which PostgreSQL needs an index with `varchar_pattern_ops`."""
+        return StartsWith(self.lhs, self.rhs).as_sql(compiler, connection)
+
+    def as_sqlite(self, compiler: Any, connection: Any) -> tuple[str, Any]:
+        """Ask for a range: LIKE ignores case there, so it reads the whole table."""
+        column, values = self.process_lhs(compiler, connection)
+        word = str(self.rhs)
+        return f"({column} >= %s AND {column} < %s)", [*values, word, *values, word + _LAST]
 
 
 def searched(rows: QuerySet[Any], condition: Q) -> QuerySet[Any]:

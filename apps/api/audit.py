@@ -10,9 +10,8 @@ from rest_framework.serializers import CharField, DictField, IntegerField, JSONF
 
 from apps.accounts.access import gate, operators, throttling
 from apps.accounts.models import Role
-from apps.api.frame import paging
-from apps.api.frame.base import ApiView
-from apps.api.frame.operations import operation
+from apps.api.frame import base
+from apps.api.frame.base import ApiView, operation
 from apps.api.frame.shapes import OffsetField, Shape, page
 from apps.audit import reading
 from apps.audit.kinds import Kind
@@ -25,7 +24,7 @@ _QUERY = {
     "since": "A day (2026-01-31) or a time, which is included.",
     "until": "A day, which is included, or a time, which is not.",
     "format": "Everything that matches as a file, the oldest first.",
-} | paging.CURSOR
+} | base.CURSOR
 _ASKED: dict[str, Any] = {
     "query": _QUERY,
     "choices": {"kind": Kind.values, "format": list(reading.CONTENT_TYPES)},
@@ -69,8 +68,8 @@ class AuditView(ApiView):
             return StreamingHttpResponse(reading.export(events, form), content_type=reading.CONTENT_TYPES[form])
         if form:
             raise Invalid(f"There is no format “{form[:40]}”.", hint=f"Ask for {' or '.join(reading.CONTENT_TYPES)}.")
-        rows, cursor = reading.page(events, cursor=query.get("cursor", ""), size=paging.PAGE_SIZE)
-        return self.answer({"events": rows, "next": paging.next_page(request, cursor) if cursor else None})
+        rows, cursor = reading.page(events, cursor=query.get("cursor", ""), size=base.PAGE_SIZE)
+        return self.answer({"events": rows, "next": base.next_page(request, cursor) if cursor else None})
 
 
 class AuditList(AuditView):

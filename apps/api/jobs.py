@@ -8,9 +8,7 @@ from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
 from apps.accounts.access import operators
 from apps.accounts.models import User
-from apps.api.frame.base import ApiView, DetailView, shown
-from apps.api.frame.operations import operation
-from apps.api.frame.paging import CURSOR, page_of
+from apps.api.frame.base import CURSOR, ApiView, DetailView, operation, page_of, shown
 from apps.api.frame.shapes import MomentField, Shape, page
 from apps.jobs import models, queue, targets
 from apps.jobs.models import JobQuerySet, State
@@ -84,7 +82,7 @@ class JobDetail(JobView):
 
 
 class JobRetry(JobView):
-    @operation("Retry a failed or cancelled job (staff)", answers={200: Job}, again="409.", scope="manage")
+    @operation("Retry a failed or cancelled job (staff)", answers={200: Job}, again="409.")
     def post(self, request: Request, job_id: int) -> Response:  # noqa: ARG002
         """It has all its attempts again."""
         queue.retry(self.row(job_id, "jobs.retry_job"), self.viewer.user_id, self.viewer.token_id)
@@ -92,7 +90,7 @@ class JobRetry(JobView):
 
 
 class JobCancel(JobView):
-    @operation("Cancel a queued or running job (staff)", answers={200: Job}, again="409.", scope="manage")
+    @operation("Cancel a queued or running job (staff)", answers={200: Job}, again="409.")
     def post(self, request: Request, job_id: int) -> Response:  # noqa: ARG002
         """For good; a worker that runs it stops at its next step."""
         queue.cancel(self.row(job_id, "jobs.cancel_job"), self.viewer.user_id, self.viewer.token_id)

@@ -14,8 +14,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
-from apps.api.frame.base import ApiView, DetailView, ListView, listed, shown
-from apps.api.frame.operations import operation
+from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, page
 from apps.lib.errors import Invalid
 from apps.providers.signatures.keys import key_of, keys_of
@@ -77,7 +76,6 @@ class KeyList(ListView):
         takes=KeyInput,
         answers={200: Key, 201: Key, 202: Key},
         again="Renews a registered key; requests another one of Larder.",
-        scope="manage",
     )
     def post(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """201 with a registered key, 200 with a renewed one, 202 with one for a worker to generate."""
@@ -111,7 +109,7 @@ class End(ApiView):
 
     verb: Callable[..., None]
 
-    @operation("End a key", takes=EndInput, answers={200: Key}, again="409.", scope="manage")
+    @operation("End a key", takes=EndInput, answers={200: Key}, again="409.")
     def post(self, request: Request, namespace: str, fingerprint: str) -> Response:  # noqa: ARG002
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         reason = self.body()["reason"]

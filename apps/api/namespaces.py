@@ -16,8 +16,7 @@ from apps.accounts.access import gate
 from apps.accounts.access.operators import is_operator, operated_namespace_and_role
 from apps.accounts.models import BreakingChanges, Role, Visibility
 from apps.accounts.models import Namespace as NamespaceModel
-from apps.api.frame.base import DetailView, ListView, listed, shown
-from apps.api.frame.operations import operation
+from apps.api.frame.base import DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import RoleField, Shape, With, page
 from apps.lib.addresses import canonical
 from apps.lib.errors import Invalid, NotFound
@@ -102,8 +101,6 @@ class NamespaceDetail(DetailView):
         takes=NamespaceInput,
         answers={200: Namespace, 201: Namespace},
         again="Changes it to the same.",
-        scope="manage",
-        idempotent=True,
     )
     def put(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """201 if created (the caller owns it), 200 if changed; an omitted field stays unchanged."""
@@ -122,8 +119,6 @@ class NamespaceDetail(DetailView):
         takes=NamespaceChange,
         answers={200: Namespace},
         again="Changes nothing.",
-        scope="manage",
-        idempotent=True,
     )
     def patch(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         target, role = gate.namespace_and_role(self.viewer, namespace)
@@ -143,7 +138,7 @@ class NamespaceDetail(DetailView):
                 namespaces.set_quotas(namespace=target, actor=self.viewer, **wanted)
         return self.answer(_with_usage(target, role))
 
-    @operation("Delete an empty namespace", answers={204: None}, again="404.", scope="manage", idempotent=True)
+    @operation("Delete an empty namespace", answers={204: None}, again="404.")
     def delete(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """Only an empty namespace. Its name stays reserved for its owners, who may create it again."""
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)

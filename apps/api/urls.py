@@ -7,8 +7,7 @@ from rest_framework.request import Request
 
 from apps.api import audit, jobs, keys, namespaces, webhooks
 from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search
-from apps.api.frame.base import ApiView, Unknown
-from apps.api.frame.operations import operation
+from apps.api.frame.base import ApiView, Unknown, operation
 from apps.api.people import grants, invitations, leaks, service_accounts, teams, tokens, users
 from apps.api.versions import cleanup, lifecycle, modules, providers, releases, uploads
 

@@ -14,8 +14,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.accounts.access import gate, operators
 from apps.accounts.models import Namespace, Role
-from apps.api.frame.base import ApiView, DetailView, ListView, listed, shown
-from apps.api.frame.operations import operation
+from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, page
 from apps.lib.errors import NotFound
 from apps.lib.net.outgoing import MAX_URL_CHARACTERS
@@ -100,13 +99,7 @@ class WebhookList(HookView, ListView):
     def rows(self, **_: Any) -> QuerySet[models.Webhook]:
         return webhooks.of(self.place())
 
-    @operation(
-        "Create a webhook",
-        takes=WebhookInput,
-        answers={201: NewWebhook},
-        again="Creates another one.",
-        scope="manage",
-    )
+    @operation("Create a webhook", takes=WebhookInput, answers={201: NewWebhook}, again="Creates another one.")
     @sensitive_variables("secret")
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """`secret` is in this answer alone. `shape` is `standard` if it is left out."""
@@ -121,21 +114,14 @@ class WebhookDetail(HookView, DetailView):
     def row(self, **_: Any) -> models.Webhook:
         return self.hook()
 
-    @operation(
-        "Change a webhook",
-        takes=WebhookChange,
-        answers={200: Webhook},
-        again="200.",
-        scope="manage",
-        idempotent=True,
-    )
+    @operation("Change a webhook", takes=WebhookChange, answers={200: Webhook}, again="200.")
     def patch(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Fields that are left out stay. `enabled` switches it off and on; what happened meanwhile is not sent."""
         hook = self.hook()
         webhooks.change(hook=hook, actor=self.viewer, **self.body())
         return self.answer(hook)
 
-    @operation("Delete a webhook", answers={204: None}, again="404.", scope="manage", idempotent=True)
+    @operation("Delete a webhook", answers={204: None}, again="404.")
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """With the log of its deliveries."""
         webhooks.delete(hook=self.hook(), actor=self.viewer)
@@ -147,7 +133,6 @@ class Rotate(HookView):
         "Exchange the secret of a webhook",
         answers={200: NewWebhook},
         again="Makes another secret; only the last two sign.",
-        scope="manage",
     )
     @sensitive_variables("secret")
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
@@ -158,7 +143,7 @@ class Rotate(HookView):
 
 
 class Test(HookView):
-    @operation("Send a test", answers={202: Delivery}, again="409 until the first was sent.", scope="manage")
+    @operation("Send a test", answers={202: Delivery}, again="409 until the first was sent.")
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """A worker sends the event `webhook.test` within seconds; the log tells how it ended."""
         delivery = webhooks.test(hook=self.hook(), actor=self.viewer)
@@ -173,7 +158,7 @@ class Deliveries(HookView, ListView):
 
 
 class Redeliver(HookView):
-    @operation("Send a delivery again", answers={202: Delivery}, again="409 until it was sent.", scope="manage")
+    @operation("Send a delivery again", answers={202: Delivery}, again="409 until it was sent.")
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """With the same `webhook-id` and body, and a new signature."""
         hook = self.hook()

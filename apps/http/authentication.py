@@ -23,8 +23,21 @@ class TokenAuthentication(BaseAuthentication):
         header = request.META.get("HTTP_AUTHORIZATION", "").strip()
         if not header:
             return None
+        scheme, _, value = header.partition(" ")
+        secret = value.strip()
         try:
-            token = tokens.identify(_secret_of(header))
+            if scheme.lower() == "basic":
+                secret = base64.b64decode(secret, validate=True).decode().partition(":")[2]
+            elif scheme.lower() != "bearer":
+                raise tokens.TokenRefused(
+                    "This kind of Authorization is unknown.",
+                    hint="Send `Bearer <token>`, or Basic with the token as password.",
+                )
+            token = tokens.identify(secret)
+        except (binascii.Error, UnicodeDecodeError):
+            raise AuthenticationFailed(
+                "The Basic credentials cannot be read. Send any name, and an API token as the password."
+            ) from None
         except tokens.TokenRefused as refused:
             raise AuthenticationFailed(f"{refused} {refused.hint}") from None
         record_use(token, request)
@@ -45,21 +58,3 @@ def viewer_of(request: Request) -> Viewer:
     if isinstance(request.auth, ApiToken):
         return Viewer(user=request.auth.user, token=request.auth)
     return NOBODY
-
-
-def _secret_of(header: str) -> str:
-    scheme, _, value = header.partition(" ")
-    value = value.strip()
-    if scheme.lower() == "bearer":
-        return value
-    if scheme.lower() == "basic":
-        try:
-            pair = base64.b64decode(value, validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError):
-            raise tokens.TokenRefused(
-                "The Basic credentials cannot be read.", hint="Send any name, and an API token as the password."
-            ) from None
-        return pair.partition(":")[2]
-    raise tokens.TokenRefused(
-        "This kind of Authorization is unknown.", hint="Send `Bearer <token>`, or Basic with the token as password."
-    )

@@ -3,13 +3,15 @@
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from threading import Event, Thread
+from typing import cast
 
 import structlog
+from celery import shared_task
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import F, QuerySet
@@ -102,6 +104,18 @@ def claim(job_id: int) -> Iterator[Claim | None]:
         else:
             _count_end(own, "given_up" if own.exhausted else "done")
             _write_back(own, _ended(own))
+
+
+def task(kind: str, work: Callable[[Claim], object]) -> Callable[..., None]:
+    """The Celery task of a kind of job. It takes further arguments: a newer Larder may send them."""
+
+    @shared_task(name=kind)
+    def work_on(*, job_id: int, **_: object) -> None:
+        with claim(job_id) as held:
+            if held is not None:
+                work(held)
+
+    return cast("Callable[..., None]", work_on)
 
 
 @contextmanager

@@ -201,7 +201,8 @@ def _check(what: str, text: str, separators: str, longest: int, *, capitals: boo
     if not text:
         raise Invalid(f"the {what} is empty", hint="Give it a name.")
     letters = "letters" if capitals else "lower-case letters"
-    allowed = _listed([letters, "digits", *(repr(mark) for mark in separators)])
+    *words, last = [letters, "digits", *(repr(mark) for mark in separators)]
+    allowed = f"{', '.join(words)} and {last}"
     for position, character in enumerate(text[:200], start=1):
         if character in separators or (
             character.isascii() and character.isalnum() and (capitals or not character.isupper())
@@ -239,10 +240,6 @@ def _suggestion(what: str, text: str, separators: str, *, capitals: bool) -> str
     except Invalid:
         return ""
     return f"Use {name!r}."
-
-
-def _listed(words: list[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _check_reserved(what: str, text: str, ours: Mapping[str, str], reserved: frozenset[str]) -> None:

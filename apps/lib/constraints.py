@@ -56,7 +56,21 @@ class Constraint:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Raises Invalid for text that clients refuse too. The empty constraint allows every stable version."""
-        return cls(tuple(_term(part) for part in text.split(","))) if text.strip() else cls(())
+        terms = []
+        for part in text.split(",") if text.strip() else ():
+            match = _TERM.fullmatch(part)
+            if match is None:
+                found = f"found version constraint {part.strip()[:100]!r}"
+                raise Invalid(
+                    f"{found}, expected an operator and a version, such as ~> 1.4",
+                    hint="Operators are =, !=, >, >=, <, <= and ~>; separate conditions with commas.",
+                )
+            operator, numbers, prerelease = match.groups()
+            written = numbers.split(".")
+            # Like clients, accept leading zeros and take missing numbers as zero.
+            core = ".".join(str(int(number)) for number in [*written, "0", "0"][:3])
+            terms.append(Term(operator or "=", versions.parse(core + (prerelease or "")), len(written)))
+        return cls(tuple(terms))
 
     def allows(self, version: Version) -> bool:
         """Allows a pre-release only if the constraint is that exact version; ignores build metadata."""
@@ -72,17 +86,3 @@ class Constraint:
         """The version that a client selects among `offered`; None if it fails."""
         allowed = [version for version in map(versions.parse, offered) if self.allows(version)]
         return max(allowed, key=lambda version: version.sort_key).text if allowed else None
-
-
-def _term(text: str) -> Term:
-    match = _TERM.fullmatch(text)
-    if match is None:
-        raise Invalid(
-            f"found version constraint {text.strip()[:100]!r}, expected an operator and a version, such as ~> 1.4",
-            hint="Operators are =, !=, >, >=, <, <= and ~>; separate conditions with commas.",
-        )
-    operator, numbers, prerelease = match.groups()
-    written = numbers.split(".")
-    # Like clients, accept leading zeros and take missing numbers as zero.
-    core = ".".join(str(int(number)) for number in [*written, "0", "0"][:3])
-    return Term(operator or "=", versions.parse(core + (prerelease or "")), len(written))

@@ -52,12 +52,12 @@ def parse(text: str) -> Version:
             f"version {text!r} has a number of {len(longest)} digits, expected at most {MAX_DIGITS}",
             hint="Use smaller numbers.",
         )
-    return Version(
-        text=text,
-        precedence=text.partition("+")[0],
-        sort_key=_key(parsed),
-        is_prerelease=parsed.prerelease is not None,
-    )
+    core = b"".join(_number(str(number)) for number in (parsed.major, parsed.minor, parsed.patch))
+    rest = _RELEASE
+    if parsed.prerelease is not None:
+        # The byte that ends the list sorts below any further identifier, so a shorter list is lower.
+        rest = _PRERELEASE + b"".join(map(_identifier, parsed.prerelease.split("."))) + _END
+    return Version(text, text.partition("+")[0], core + rest, is_prerelease=parsed.prerelease is not None)
 
 
 def sort_key(text: str) -> bytes:
@@ -78,25 +78,11 @@ def guess(filename: str) -> str | None:
 
 
 def _invalid(text: str) -> Invalid:
-    likely = _likely(text)
-    return Invalid(f"found version {text!r}, {_EXPECTED}", hint=f"Use {likely}." if likely else "Use three numbers.")
-
-
-def _likely(text: str) -> str | None:
-    """The version that `v1.2` or `01.2.3` probably means."""
-    match = _LOOSE.fullmatch(text)
-    if match is None:
-        return None
-    likely = ".".join(str(int(number or "0")) for number in match.group(1, 2, 3)) + (match[4] or "")
-    return likely if semver.Version.is_valid(likely) else None
-
-
-def _key(version: semver.Version) -> bytes:
-    core = b"".join(_number(str(number)) for number in (version.major, version.minor, version.patch))
-    if version.prerelease is None:
-        return core + _RELEASE
-    # The byte that ends the list sorts below any further identifier, so a shorter list is lower.
-    return core + _PRERELEASE + b"".join(map(_identifier, version.prerelease.split("."))) + _END
+    hint = "Use three numbers."
+    if match := _LOOSE.fullmatch(text):  # what `v1.2` or `01.2.3` probably means
+        likely = ".".join(str(int(number or "0")) for number in match.group(1, 2, 3)) + (match[4] or "")
+        hint = f"Use {likely}." if semver.Version.is_valid(likely) else hint
+    return Invalid(f"found version {text!r}, {_EXPECTED}", hint=hint)
 
 
 def _identifier(text: str) -> bytes:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from apps.accounts.models import Namespace, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.notify.events import DONE, NAMES
+from apps.notify.events import EVENTS, NAMES, TEST
 from apps.releases.models import Release
 
 # Details of events that owners may hear; all others stay in the audit.
@@ -41,7 +41,8 @@ class Notice:
     @property
     def sentence(self) -> str:
         by = f" by {self.by}" if self.by and self.event not in ("release.held", "release.failed") else ""
-        return f"{self.subject} {DONE[self.event]}{by}."
+        done = "sends this test" if self.event == TEST else EVENTS[self.event].done
+        return f"{self.subject} {done}{by}."
 
     @property
     def reason(self) -> str:
@@ -78,37 +79,33 @@ def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
         more = {name: event.detail[name] for name in _TOLD if event.detail.get(name)}
         if (user := people.get(_number(event, "user"))) is not None:
             more["user"] = user.shown_name
-        notices.append(_notice(event, namespace, actor, more, releases.get(_number(event, "release"))))
+        name, release = NAMES[event.kind], releases.get(_number(event, "release"))
+        address, _, version = event.subject.partition(" ")
+        is_release = name.startswith("release.")
+        notices.append(
+            Notice(
+                event=name,
+                at=event.at,
+                namespace=namespace,
+                subject=event.subject,
+                kind=("module" if address.count("/") > 1 else "provider") if is_release else "",
+                address=address if is_release else "",
+                version=version if is_release else "",
+                by=actor.shown_name if actor else "",
+                url=settings.PUBLIC_URL + _path(name, namespace, address, version, release),
+                more=more,
+                release=release,
+                event_id=event.pk,
+                actor_id=event.actor_id,
+                grantee=(_number(event, "user"), str(event.detail.get("team") or "")),
+            )
+        )
     return notices
 
 
 def _number(event: AuditEvent, name: str) -> int:
     value = event.detail.get(name)
     return value if isinstance(value, int) else 0
-
-
-def _notice(
-    event: AuditEvent, namespace: Namespace | None, actor: User | None, more: dict[str, Any], release: Release | None
-) -> Notice:
-    name = NAMES[event.kind]
-    address, _, version = event.subject.partition(" ")
-    is_release = name.startswith("release.")
-    return Notice(
-        event=name,
-        at=event.at,
-        namespace=namespace,
-        subject=event.subject,
-        kind=("module" if address.count("/") > 1 else "provider") if is_release else "",
-        address=address if is_release else "",
-        version=version if is_release else "",
-        by=actor.shown_name if actor else "",
-        url=settings.PUBLIC_URL + _path(name, namespace, address, version, release),
-        more=more,
-        release=release,
-        event_id=event.pk,
-        actor_id=event.actor_id,
-        grantee=(_number(event, "user"), str(event.detail.get("team") or "")),
-    )
 
 
 def _path(name: str, namespace: Namespace | None, address: str, version: str, release: Release | None) -> str:

@@ -4,22 +4,27 @@ So an event that was rolled back is told to nobody, one that was committed is no
 receiver or a mail server.
 """
 
+import json
+import re
 import secrets
+from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Count, Min, Q
 from django.utils import timezone
 
 from apps.audit.models import AuditEvent
 from apps.jobs import database_availability
-from apps.notify import payloads
 from apps.notify.events import NAMES
 from apps.notify.mail import letters
-from apps.notify.models import Delivery, OutboxEvent, Webhook
+from apps.notify.models import Delivery, OutboxEvent, Shape, State, Webhook
 from apps.notify.notices import Notice, notices_of
 
 BATCH_SIZE = 500
+# Slack reads these three itself; the others would be styles.
+_SLACK = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_STYLES = re.compile(r"([*_~`])")
 
 log = structlog.get_logger("larder.notify")
 
@@ -69,6 +74,67 @@ def delivery_of(hook: Webhook, notice: Notice) -> Delivery:
         event_id=notice.event_id,
         event=notice.event,
         subject=notice.subject,
-        body=payloads.body_of(notice, hook.shape),
+        body=body_of(notice, hook.shape),
         next_at=timezone.now(),
     )
+
+
+def body_of(notice: Notice, shape: str) -> str:
+    """The JSON of a notice. docs/webhooks.md describes it; fields are added, and never change."""
+    made = {Shape.STANDARD: _standard, Shape.SLACK: _slack, Shape.TEAMS: _teams}[Shape(shape)](notice)
+    return json.dumps(made, ensure_ascii=False, separators=(",", ":"))
+
+
+def _standard(notice: Notice) -> dict[str, Any]:
+    data: dict[str, Any] = {"namespace": notice.namespace.name if notice.namespace else None}
+    if notice.address:
+        data |= {"kind": notice.kind, "address": notice.address, "version": notice.version}
+    data |= {"by": notice.by or None, "url": notice.url, "text": notice.sentence}
+    if notice.breaking:
+        data["breaking"] = notice.breaking
+    return {"type": notice.event, "timestamp": f"{notice.at:%Y-%m-%dT%H:%M:%SZ}", "data": data | notice.more}
+
+
+def _slack(notice: Notice) -> dict[str, Any]:
+    lines = [f"{_plain(notice.sentence)} <{notice.url}|Open in Larder>"]
+    lines += [f"> {_plain(text)}" for text in (notice.breaking, notice.reason) if text]
+    return {"text": "\n".join(lines)}
+
+
+def _plain(text: str) -> str:
+    """Text that Slack shows as it is: no links, mentions or styles."""
+    for letter, entity in _SLACK.items():
+        text = text.replace(letter, entity)
+    # A zero-width space after it: Slack has no escape.
+    return _STYLES.sub("\\1\N{ZERO WIDTH SPACE}", text)
+
+
+def _teams(notice: Notice) -> dict[str, Any]:
+    """An adaptive card. Text runs are shown as they are; a TextBlock would read Markdown."""
+    lines = [text for text in (notice.sentence, notice.breaking, notice.reason) if text]
+    card = {
+        "type": "AdaptiveCard",
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "version": "1.4",
+        "body": [{"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": line}]} for line in lines],
+        "actions": [{"type": "Action.OpenUrl", "title": "Open in Larder", "url": notice.url}],
+    }
+    return {
+        "type": "message",
+        "attachments": [{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}],
+    }
+
+
+def waiting() -> dict[str, tuple[int, float]]:
+    """For operators: {what: (how many, seconds since the oldest was due)}. A retry is no delay before it is due."""
+    now = timezone.now()
+    outbox = OutboxEvent.objects.aggregate(count=Count("pk"), since=Min("at"))
+    hooks = Delivery.objects.filter(state=State.WAITING).aggregate(count=Count("pk"), since=Min("next_at"))
+    # Those of a digest wait for it.
+    mails = letters.pending().exclude(user__mail_preference__is_digest=True)
+    mail = mails.aggregate(count=Count("pk"), since=Min("next_at"))
+    found = {"outbox": outbox, "webhook": hooks, "mail": mail}
+    return {
+        what: (row["count"], max(0.0, (now - row["since"]).total_seconds()) if row["since"] else 0.0)
+        for what, row in found.items()
+    }

@@ -19,7 +19,7 @@ from apps.jobs import database_availability
 from apps.lib.errors import RegistryError
 from apps.lib.net import outgoing
 from apps.lib.process import metrics
-from apps.notify import signatures, webhooks
+from apps.notify import webhooks
 from apps.notify.mail import mailing
 from apps.notify.models import Delivery, State, Webhook
 
@@ -72,8 +72,8 @@ def _attempt(delivery: Delivery) -> bool:
         sealed = [hook.sealed_secret]
         if hook.former_until is not None and hook.former_until > timezone.now():
             sealed.append(hook.former_secret)
-        headers = signatures.headers_of(
-            delivery.message_id, int(now.timestamp()), body, [sealing.unseal(one, signatures.PURPOSE) for one in sealed]
+        headers = webhooks.headers_of(
+            delivery.message_id, int(now.timestamp()), body, [sealing.unseal(one, webhooks.PURPOSE) for one in sealed]
         )
         kind = {"Content-Type": "application/json", "User-Agent": "Larder-Webhooks"}
         said = outgoing.post(hook.url, body=body, headers=kind | headers, allowed=settings.WEBHOOK_ALLOW)

@@ -1,7 +1,10 @@
 """Verbs for webhooks. The caller has asked the gate: for the namespace, or for an operator if they are site-wide."""
 
+import base64
+import hmac
 from collections.abc import Iterable
 from datetime import timedelta
+from secrets import token_bytes
 from typing import Any
 
 from django.conf import settings
@@ -18,7 +21,6 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.lib.net import outgoing
-from apps.notify import signatures
 from apps.notify.events import EVENTS
 from apps.notify.models import Delivery, Shape, State, Webhook
 from apps.notify.notices import test_notice
@@ -27,6 +29,9 @@ from apps.notify.outbox import delivery_of
 MAX_WEBHOOKS = 20
 # For so long after a rotation both secrets sign.
 FORMER_SECRET = timedelta(hours=24)
+PREFIX = "whsec_"
+PURPOSE = "webhook"  # of the sealed secret
+_BYTES = 32
 
 
 def of(namespace: Namespace | None) -> QuerySet[Webhook]:
@@ -57,8 +62,8 @@ def create(
     outgoing.check_url(url, settings.WEBHOOK_ALLOW)
     if of(namespace).count() >= MAX_WEBHOOKS:
         raise Conflict(f"There are {MAX_WEBHOOKS} webhooks already.", hint="Delete one that is not needed.")
-    secret = signatures.new_secret()
-    sealed = sealing.seal(secret, signatures.PURPOSE)
+    secret = _new_secret()
+    sealed = sealing.seal(secret, PURPOSE)
     hook = Webhook.objects.create(
         namespace=namespace,
         url=url,
@@ -106,9 +111,9 @@ def change(
 @transaction.atomic
 def rotate(*, hook: Webhook, actor: Viewer) -> str:
     """Return a new secret. For a day the former one signs as well, so that receivers can change in their time."""
-    secret = signatures.new_secret()
+    secret = _new_secret()
     hook.former_secret, hook.former_until = hook.sealed_secret, timezone.now() + FORMER_SECRET
-    hook.sealed_secret = sealing.seal(secret, signatures.PURPOSE)
+    hook.sealed_secret = sealing.seal(secret, PURPOSE)
     hook.save(update_fields=["sealed_secret", "former_secret", "former_until"])
     _record(Kind.WEBHOOK_ROTATED, hook, actor)
     return secret
@@ -200,3 +205,18 @@ def _record(kind: Kind, hook: Webhook, actor: Viewer, **detail: Any) -> None:
     subject = _subject(hook)
     more = {"webhook": hook.pk, "host": hook.host, **detail}
     actor.record(kind, subject=subject, **more)
+
+
+def headers_of(message_id: str, timestamp: int, body: bytes, secrets: Iterable[str]) -> dict[str, str]:
+    """The three headers of Standard Webhooks (https://www.standardwebhooks.com): HMAC-SHA256 over id, time and body.
+
+    A second secret signs as well while the first one is new.
+    """
+    signed = f"{message_id}.{timestamp}.".encode() + body
+    keys = [base64.b64decode(secret.removeprefix(PREFIX)) for secret in secrets]
+    made = " ".join(f"v1,{base64.b64encode(hmac.digest(key, signed, 'sha256')).decode()}" for key in keys)
+    return {"webhook-id": message_id, "webhook-timestamp": str(timestamp), "webhook-signature": made}
+
+
+def _new_secret() -> str:
+    return PREFIX + base64.b64encode(token_bytes(_BYTES)).decode()

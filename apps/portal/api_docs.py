@@ -64,7 +64,14 @@ def api_docs(request: HttpRequest) -> HttpResponse:
 def _read() -> tuple[dict[str, Any], list[tuple[str, list[Endpoint]]], list[tuple[str, list[Field]]]]:
     document: dict[str, Any] = json.loads(settings.OPENAPI_FILE.read_text())
     groups = [(tag, list(endpoints)) for tag, endpoints in groupby(_endpoints(document), key=lambda one: one.tag)]
-    shapes = [(name, _fields(shape)) for name, shape in document["components"]["schemas"].items()]
+    shapes = []
+    for name, shape in document["components"]["schemas"].items():
+        required = shape.get("required", [])
+        fields = [Field("one of", *_type_of(one), "", is_required=True) for one in shape.get("oneOf", [])] or [
+            Field(field, *_type_of(schema), schema.get("description", ""), field in required)
+            for field, schema in shape.get("properties", {}).items()
+        ]
+        shapes.append((name, fields))
     return document, groups, shapes
 
 
@@ -131,16 +138,6 @@ def _schema_of(answer: dict[str, Any]) -> dict[str, Any]:
 
 def _shape_of(schema: dict[str, Any]) -> str:
     return str(schema.get("$ref", "")).rpartition("/")[2]
-
-
-def _fields(shape: dict[str, Any]) -> list[Field]:
-    if "oneOf" in shape:
-        return [Field("one of", *_type_of(one), "", is_required=True) for one in shape["oneOf"]]
-    required = shape.get("required", [])
-    return [
-        Field(name, *_type_of(schema), schema.get("description", ""), name in required)
-        for name, schema in shape.get("properties", {}).items()
-    ]
 
 
 def _type_of(schema: dict[str, Any]) -> tuple[str, str]:

@@ -230,22 +230,18 @@ def _judged(url: str, status: int, kind: str, body: bytes) -> Outcome:
             text=f"Something in front of Larder answers for {url}. Clients read 404 as a host without services, and "
             "anything else as an error.",
         )
-    document = _parsed(body)
-    if kind != "application/json" or not isinstance(document.get("modules.v1"), str):
+    try:
+        document = json.loads(body)
+    except ValueError:
+        document = None
+    is_discovery = isinstance(document, dict) and isinstance(document.get("modules.v1"), str)
+    if kind != "application/json" or not is_discovery:
         return Outcome(
             is_good=False,
             title="The address answers with something else",
             text=f"{url} came back as {kind}, without the service modules.v1: something in front of Larder answers.",
         )
     return Outcome(is_good=True, title="The discovery document is right", text=f"{url} names the module registry.")
-
-
-def _parsed(body: bytes) -> dict[str, Any]:
-    try:
-        document = json.loads(body)
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 _check = DiscoveryCheck()

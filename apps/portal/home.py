@@ -1,6 +1,6 @@
 """/: for publishers what waits for them and what they have, for others first steps; and recent publications. /mine."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,13 +19,11 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Membership, Namespace, NamespaceQuerySet, Role, User
-from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules.health import Health, health_of
 from apps.modules.models import ModuleVersion
-from apps.portal.frame.page_urls import Address, url_of
-from apps.portal.frame.paging import page_of
-from apps.portal.frame.rows import address_of, rows_of
-from apps.portal.namespaces.keys import Expiry, expiring_in
+from apps.portal.frame.page_urls import Address, page_of, url_of
+from apps.portal.frame.rows import address_named, address_of, rows_of
+from apps.portal.namespaces.keys import expiring_in
 from apps.portal.publish import own_releases
 from apps.releases.catalogue import download_figures, search
 from apps.releases.catalogue import reading as own
@@ -129,12 +127,9 @@ def publishing_places(user: User, need: Role = Role.PUBLISHER) -> NamespaceQuery
 def home_context(viewer: gate.Viewer, user: User) -> dict[str, Any]:
     places = publishing_places(user)
     docs = list(_with_health(download_figures.docs_in(places))[: SHOWN + 1])
-    keys = [_of_key(expiry) for expiry in expiring_in(publishing_places(user, Role.OWNER))]
-    tokens = [_of_token(user, token) for token in _expiring_tokens(user)]
-    used = [_of_use(one) for one in download_figures.still_used(publishing_places(user), STILL_USED)]
     return {
         "waiting": own_releases.rows_of(list(own.waiting(viewer)[:WAITING])),
-        "notices": [*keys, *tokens, *used],
+        "notices": [*_key_notices(user), *_token_notices(user), *_use_notices(places)],
         "mine": _rows(docs[:SHOWN], recent={}),
         "more_mine": len(docs) > SHOWN,
     }
@@ -158,32 +153,32 @@ def _with_health(docs: QuerySet[SearchDoc]) -> QuerySet[SearchDoc]:
 def _rows(docs: Sequence[SearchDoc], recent: dict[int, int]) -> list[Row]:
     stored = {doc.pk: Health.from_dict(getattr(doc, "health", None)) for doc in docs}
     unrated = [doc for doc in docs if doc.kind == Kind.MODULE and stored[doc.pk] is None]
-    measured = _measured(unrated) if unrated else {}
+    measured: dict[int, Health | None] = {}
+    if unrated:  # versions that an older Larder published: from all that it has read of them, in one query
+        versions = ModuleVersion.objects.filter(release__in=[doc.release_id for doc in unrated]).for_pages()
+        measured = {version.release_id: health_of(version) for version in versions}
     return [
         Row(doc, address_of(doc), stored[doc.pk] or measured.get(doc.release_id), recent.get(doc.pk, 0)) for doc in docs
     ]
 
 
-def _measured(docs: Iterable[SearchDoc]) -> dict[int, Health | None]:
-    """Of versions that an older Larder published: from all that it has read of them, in one query."""
-    versions = ModuleVersion.objects.filter(release__in=[doc.release_id for doc in docs]).for_pages()
-    return {version.release_id: health_of(version) for version in versions}
+def _key_notices(user: User) -> list[Notice]:
+    return [
+        Notice(
+            tone=expiry.tone,
+            picture="key-round",
+            title=f"Signing key of {key.namespace} {'has expired' if expiry.is_over else 'expires'}",
+            url=reverse("portal:key", args=[key.namespace.name, key.fingerprint]),
+            text=f"{key.key_id}: add its successor, or extend it.",
+            at=key.expires_at,
+        )
+        for expiry in expiring_in(publishing_places(user, Role.OWNER))
+        for key in [expiry.key]
+    ]
 
 
-def _of_key(expiry: Expiry) -> Notice:
-    key = expiry.key
-    return Notice(
-        tone=expiry.tone,
-        picture="key-round",
-        title=f"Signing key of {key.namespace} {'has expired' if expiry.is_over else 'expires'}",
-        url=reverse("portal:key", args=[key.namespace.name, key.fingerprint]),
-        text=f"{key.key_id}: add its successor, or extend it.",
-        at=key.expires_at,
-    )
-
-
-def _expiring_tokens(user: User) -> QuerySet[ApiToken]:
-    """The person's own tokens, and those of the service accounts whose team they manage."""
+def _token_notices(user: User) -> Iterator[Notice]:
+    """For the person's own tokens, and those of the service accounts whose team they manage."""
     now = timezone.now()
     managed = Membership.objects.filter(user=user, is_manager=True).values("team")
     theirs = ApiToken.objects.filter(Q(user=user) | Q(user__service_of__in=managed, user__is_active=True))
@@ -193,40 +188,33 @@ def _expiring_tokens(user: User) -> QuerySet[ApiToken]:
         expires_at__gt=now - timedelta(days=EXPIRED_DAYS),
         expires_at__lte=now + timedelta(days=TOKEN_DAYS),
     )
-    return soon.select_related("user__service_of").order_by("expires_at", "pk")[:WAITING]
-
-
-def _of_token(user: User, token: ApiToken) -> Notice:
-    is_over = token.expires_at <= timezone.now()
-    team = token.user.service_of
-    if token.user == user or team is None:
+    for token in soon.select_related("user__service_of").order_by("expires_at", "pk")[:WAITING]:
+        is_over, team = token.expires_at <= now, token.user.service_of
         whose, url = "Your token", reverse("portal:tokens")
-    else:
-        whose = f"Token of {token.user.username}"
-        url = reverse("portal:service-account", args=[team.name, token.user.pk])
-    return Notice(
-        tone="bad" if is_over else "warn",
-        picture="terminal",
-        title=f"{whose} {'has expired' if is_over else 'expires'}",
-        url=url,
-        text=f"{token.label}: what uses it {'stops' if is_over else 'will stop'} working. Create another.",
-        at=token.expires_at,
-    )
+        if token.user != user and team is not None:
+            whose = f"Token of {token.user.username}"
+            url = reverse("portal:service-account", args=[team.name, token.user.pk])
+        yield Notice(
+            tone="bad" if is_over else "warn",
+            picture="terminal",
+            title=f"{whose} {'has expired' if is_over else 'expires'}",
+            url=url,
+            text=f"{token.label}: what uses it {'stops' if is_over else 'will stop'} working. Create another.",
+            at=token.expires_at,
+        )
 
 
-def _of_use(one: download_figures.StillUsed) -> Notice:
-    address: Address = ProviderAddress(one.namespace, one.name)
-    if one.kind == Kind.MODULE:
-        name, _, system = one.name.partition("/")
-        address = ModuleAddress(one.namespace, name, system)
-    people = f", {one.people} {'person' if one.people == 1 else 'people'} signed in" if one.people else ""
-    return Notice(
-        tone="info",
-        picture="users",
-        title=f"{address} {one.version} is {one.lifecycle} and still used",
-        url=url_of(address, "lifecycle", one.version),
-        text=f"{one.downloads} download{'' if one.downloads == 1 else 's'} in the last 30 days{people}.",
-    )
+def _use_notices(places: NamespaceQuerySet) -> Iterator[Notice]:
+    for one in download_figures.still_used(places, STILL_USED):
+        address = address_named(one.kind, one.namespace, one.name)
+        people = f", {one.people} {'person' if one.people == 1 else 'people'} signed in" if one.people else ""
+        yield Notice(
+            tone="info",
+            picture="users",
+            title=f"{address} {one.version} is {one.lifecycle} and still used",
+            url=url_of(address, "lifecycle", one.version),
+            text=f"{one.downloads} download{'' if one.downloads == 1 else 's'} in the last 30 days{people}.",
+        )
 
 
 urlpatterns = [path("", home, name="home"), path("mine", mine, name="mine")]

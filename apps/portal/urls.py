@@ -1,7 +1,7 @@
 """Routes of the HTML site. Each module of pages has its own list."""
 
 from apps.portal import api_docs, help_pages, home
-from apps.portal.frame import reauthentication, theme
+from apps.portal.frame import context, reauthentication
 from apps.portal.modules import pages as modules
 from apps.portal.namespaces import cleanup, keys, members, webhooks
 from apps.portal.namespaces import pages as namespaces
@@ -38,7 +38,7 @@ urlpatterns = [
     *search.urlpatterns,
     *lists.urlpatterns,
     *api_docs.urlpatterns,
-    *theme.urlpatterns,
+    *context.urlpatterns,
     *tokens.urlpatterns,
     *cli_login.urlpatterns,
     *invitations.urlpatterns,

@@ -21,6 +21,7 @@ from apps.admin_base import (
     row_link,
     short,
     size,
+    table,
     words,
 )
 from apps.admin_base.base import address_condition
@@ -125,24 +126,11 @@ class ProviderVersionAdmin(VersionAdmin):
     @admin.display(description="packages")
     def package_list(self, row: ProviderVersion) -> str:
         shown = row.packages.order_by("os", "arch")
-        lines = format_html_join(
-            "",
-            '<tr><td><a href="{}">{}</a></td><td>{}</td><td>{}</td></tr>',
-            (
-                (
-                    reverse("admin:providers_package_change", args=[one.pk]),
-                    one.platform,
-                    size(one.size),
-                    short(one.digest),
-                )
-                for one in shown
-            ),
-        )
-        return format_html(
-            "<table><thead><tr><th scope=col>Platform</th><th scope=col>Size</th><th scope=col>sha256</th></tr>"
-            "</thead><tbody>{}</tbody></table>",
-            lines,
-        )
+        lines = []
+        for one in shown:
+            page = link(reverse("admin:providers_package_change", args=[one.pk]), one.platform)
+            lines.append([page, size(one.size), short(one.digest)])
+        return table(["Platform", "Size", "sha256"], lines)
 
     @admin.display(description="former signatures")
     def former(self, row: ProviderVersion) -> str:
@@ -194,29 +182,13 @@ class ProviderAdmin(ReadOnlyAdmin[Provider]):
     def newest(self, provider: Any) -> str:
         """The newest versions as a separate table: an inline would load every version to show twenty."""
         shown = ProviderVersion.objects.filter(provider=provider).newest_first().select_related("release", "key")
-        lines = format_html_join(
-            "",
-            '<tr><td><a href="{}">{}</a></td><td>{}</td><td>{}</td><td>{}</td></tr>',
-            (
-                (
-                    reverse("admin:providers_providerversion_change", args=[row.pk]),
-                    row.release.version,
-                    standing_badge(row.release),
-                    row.get_signing_display(),
-                    row.key,
-                )
-                for row in shown[:VERSIONS_SHOWN]
-            ),
-        )
-        return format_html(
-            "<table><thead><tr><th scope=col>Version</th><th scope=col>Lifecycle</th><th scope=col>Signing</th>"
-            "<th scope=col>Key</th></tr></thead><tbody>{}</tbody></table>"
-            '<p><a href="{}?q={}">All {} versions</a></p>',
-            lines,
-            reverse("admin:providers_providerversion_changelist"),
-            str(provider),
-            provider.version_count,
-        )
+        lines = []
+        for row in shown[:VERSIONS_SHOWN]:
+            page = link(reverse("admin:providers_providerversion_change", args=[row.pk]), row.release.version)
+            lines.append([page, standing_badge(row.release), row.get_signing_display(), row.key])
+        listed = reverse("admin:providers_providerversion_changelist", query={"q": str(provider)})
+        every = link(listed, f"All {provider.version_count} versions")
+        return format_html("{}<p>{}</p>", table(["Version", "Lifecycle", "Signing", "Key"], lines), every)
 
 
 @admin.register(Package)

@@ -3,7 +3,7 @@
 docs/version-guard.md lists the rules.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from django.db.models import Exists, OuterRef, Value
 from django.db.models.functions import Replace
@@ -51,7 +51,12 @@ def _platforms(before: ProviderVersion, after: ProviderVersion) -> Iterator[Chan
 
 def _protocols(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change]:
     """Clients choose by the major number alone."""
-    old, new = (_by_major(version.protocols) for version in (before, after))
+    by_major: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    for version, spoken in zip((before, after), by_major, strict=True):
+        for protocol in sorted(version.protocols):
+            major = protocol.partition(".")[0]
+            spoken[major] = f"{spoken[major]}, {protocol}" if major in spoken else protocol
+    old, new = by_major
     for major in old.keys() - new.keys():
         yield Change("protocol", major, Severity.BREAKING, "protocol_removed", before=old[major])
     for major in new.keys() - old.keys():
@@ -59,13 +64,6 @@ def _protocols(before: ProviderVersion, after: ProviderVersion) -> Iterator[Chan
     for major in old.keys() & new.keys():
         if old[major] != new[major]:
             yield Change("protocol", major, Severity.COMPATIBLE, "protocol_changed", old[major], new[major])
-
-
-def _by_major(protocols: Sequence[str]) -> dict[str, str]:
-    majors = {protocol.partition(".")[0] for protocol in protocols}
-    return {
-        major: ", ".join(sorted(one for one in protocols if one.partition(".")[0] == major)) for major in sorted(majors)
-    }
 
 
 def _signing(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change]:

@@ -1,46 +1,11 @@
-from celery import shared_task
-
-from apps.jobs import claims
+from apps.jobs.claims import task
 from apps.providers import lifecycle, publishing
 from apps.providers.docs import replacing
 from apps.providers.signatures import requests, resigning
 
-
-@shared_task(name=publishing.JOB)
-def publish_provider(*, job_id: int, **_: object) -> None:
-    with claims.claim(job_id) as claim:
-        if claim is not None:
-            publishing.run(claim)
-
-
-@shared_task(name=requests.JOB)
-def sign_release(*, job_id: int, **_: object) -> None:
-    with claims.claim(job_id) as claim:
-        if claim is not None:
-            requests.run(claim)
-
-
-@shared_task(name=requests.FORMER_JOB)
-def refuse_former_request(*, job_id: int, **_: object) -> None:
-    sign_release(job_id=job_id)
-
-
-@shared_task(name=resigning.JOB)
-def resign_provider(*, job_id: int, **_: object) -> None:
-    with claims.claim(job_id) as claim:
-        if claim is not None:
-            resigning.run(claim)
-
-
-@shared_task(name=lifecycle.VERIFY_JOB)
-def verify_provider(*, job_id: int, **_: object) -> None:
-    with claims.claim(job_id) as claim:
-        if claim is not None:
-            lifecycle.verify_again(claim)
-
-
-@shared_task(name=replacing.JOB)
-def read_provider_docs(*, job_id: int, **_: object) -> None:
-    with claims.claim(job_id) as claim:
-        if claim is not None:
-            replacing.run(claim)
+publish_provider = task(publishing.JOB, publishing.run)
+sign_release = task(requests.JOB, requests.run)
+refuse_former_request = task(requests.FORMER_JOB, requests.run)
+resign_provider = task(resigning.JOB, resigning.run)
+verify_provider = task(lifecycle.VERIFY_JOB, lifecycle.verify_again)
+read_provider_docs = task(replacing.JOB, replacing.run)

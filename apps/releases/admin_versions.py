@@ -1,6 +1,5 @@
 """Shared by the admin pages of module and provider versions: lifecycle actions, and facts about the release."""
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -37,19 +36,26 @@ def first_of(admin: LarderAdmin[Any], request: HttpRequest, queryset: QuerySet[A
     return keys[:ACTION_ROWS]
 
 
-def _ask(act: str) -> Callable[[Any, HttpRequest, QuerySet[Any]], HttpResponse | None]:
-    """Lead to the page of the portal that asks for the reason, and returns here."""
+def _reasoned(verb: str, permission: str) -> Act:
+    """Declare a verb that depends on the state of the version: a page of the portal asks for the reason."""
+    label = verb.capitalize()
 
-    def run(admin: LarderAdmin[Any], request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+    def ask(admin: LarderAdmin[Any], request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         releases = queryset.order_by("pk").values_list("release", flat=True)
         keys = ",".join(map(str, releases.filter(pk__in=first_of(admin, request, queryset))))
         if not keys:
             admin.message_user(request, "This list no longer has the selected versions.", messages.ERROR)
             return None
         query = {"next": request.get_full_path()}
-        return HttpResponseRedirect(reverse("portal:lifecycle-several", args=[act, keys], query=query))
+        return HttpResponseRedirect(reverse("portal:lifecycle-several", args=[verb, keys], query=query))
 
-    return run
+    return Act(
+        f"{label} selected versions…",
+        permission,
+        ask,
+        button=f"{label}…",
+        offered=lambda row: verbs.obstacle_to(verb, row.release) is None,
+    )
 
 
 def _purge(admin: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
@@ -68,18 +74,6 @@ def _verify(admin: "VersionAdmin", request: HttpRequest, queryset: QuerySet[Any]
         lifecycle.verify(viewer=viewer, address=lifecycle.address_of(row.release), version=row.release.version)
 
     admin.apply_verb(request, queryset, do, done="Queued")
-
-
-def _reasoned(verb: str, permission: str) -> Act:
-    """Declare a verb that needs a reason and depends on the state of the version."""
-    label = verb.capitalize()
-    return Act(
-        f"{label} selected versions…",
-        permission,
-        _ask(verb),
-        button=f"{label}…",
-        offered=lambda row: verbs.obstacle_to(verb, row.release) is None,
-    )
 
 
 class VersionAdmin(ReadOnlyAdmin[Any]):

@@ -1,6 +1,6 @@
 from celery import shared_task
 
-from apps.jobs import claims
+from apps.jobs.claims import task
 from apps.releases.catalogue import indexing
 from apps.releases.cleanup import applying
 from apps.releases.lifecycle import purging, verification
@@ -27,15 +27,5 @@ def index_search(**_: object) -> None:
             return
 
 
-@shared_task(name=purging.JOB)
-def purge_blob(*, job_id: int, **_: object) -> None:
-    with claims.claim(job_id) as claim:
-        if claim is not None:
-            purging.run(claim)
-
-
-@shared_task(name=verification.JOB)
-def verify_release(*, job_id: int, **_: object) -> None:
-    with claims.claim(job_id) as claim:
-        if claim is not None:
-            verification.run(claim)
+purge_blob = task(purging.JOB, purging.run)
+verify_release = task(verification.JOB, verification.run)

@@ -44,6 +44,8 @@ class KeyRefused(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class ParsedKey:
+    """Its fields are columns of SigningKey."""
+
     fingerprint: str
     key_id: str
     algorithm: str
@@ -81,13 +83,18 @@ def read_key(gpg: Gpg) -> ParsedKey:
     key: dict[str, Any] = listed[0]
     fingerprint = str(key["fingerprint"])
     _check_state(key)
+    # The primary or the last signing subkey expires, whichever is first.
+    last = [_when(part["expires"]) for part in _signers(key)]
+    ends = [_when(key["expires"]), None if None in last else max(moment for moment in last if moment)]
+    # gpg's UTF-8, which the library has read as Latin-1.
+    uid = key["uids"][0].encode("latin-1", "replace").decode("utf-8", "replace") if key["uids"] else ""
     return ParsedKey(
         fingerprint=fingerprint,
         key_id=fingerprint[-16:],
         algorithm=_algorithm(_signers(key)[0]),
-        uid=_text(key["uids"][0])[:300] if key["uids"] else "",
+        uid=uid.replace("\0", "")[:300],
         made_at=_when(key["date"]) or timezone.now(),
-        expires_at=_end(key),
+        expires_at=min((moment for moment in ends if moment), default=None),
         armor=str(gpg.export_keys(fingerprint)),
     )
 
@@ -108,16 +115,12 @@ def _check_outside(armor: str) -> None:
     if "PRIVATE KEY BLOCK" in begun:
         raise _secret()
     if begun != ["PUBLIC KEY BLOCK"]:
-        found = f"{len(begun)} armour blocks ({', '.join(begun)})" if begun else "no armour block"
-        raise KeyRefused("key_blocks", found, "exactly one, -----BEGIN PGP PUBLIC KEY BLOCK-----", EXPORT)
+        blocks = f"{len(begun)} armour blocks ({', '.join(begun)})" if begun else "no armour block"
+        raise KeyRefused("key_blocks", blocks, "exactly one, -----BEGIN PGP PUBLIC KEY BLOCK-----", EXPORT)
     try:
-        found_packets = list(packets.packets(packets.dearmored(armor)))
+        found = list(packets.packets(packets.dearmored(armor)))
     except packets.Malformed as problem:
         raise KeyRefused("key_unreadable", str(problem), "a whole public key", EXPORT) from None
-    _check_packets(found_packets)
-
-
-def _check_packets(found: list[packets.Packet]) -> None:
     if any(packet.tag in (packets.SECRET_KEY, packets.SECRET_SUBKEY) for packet in found):
         raise _secret()
     primaries = [packet for packet in found if packet.tag == packets.PUBLIC_KEY]
@@ -161,25 +164,12 @@ def _signers(key: dict[str, Any]) -> list[dict[str, Any]]:
     return sorted(usable, key=lambda part: not is_strong(part["algo"], int(part["length"]), part["curve"]))
 
 
-def _end(key: dict[str, Any]) -> datetime | None:
-    """Return when the primary or the last signing subkey expires, whichever is first; None for never."""
-    subkeys = [_when(part["expires"]) for part in _signers(key)]
-    last = None if None in subkeys else max(moment for moment in subkeys if moment)
-    ends = [moment for moment in (_when(key["expires"]), last) if moment]
-    return min(ends) if ends else None
-
-
 def _algorithm(key: dict[str, Any]) -> str:
     return f"rsa{key['length']}" if key["algo"] == RSA else str(key["curve"] or f"algorithm {key['algo']}")[:20]
 
 
 def _when(seconds: str) -> datetime | None:
     return datetime.fromtimestamp(int(seconds), UTC) if seconds else None
-
-
-def _text(uid: str) -> str:
-    """Decode gpg's UTF-8, which the library has read as Latin-1."""
-    return uid.encode("latin-1", "replace").decode("utf-8", "replace").replace("\0", "")
 
 
 def _secret() -> KeyRefused:

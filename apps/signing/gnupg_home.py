@@ -117,20 +117,16 @@ def sweep() -> int:
     removed = 0
     for folder in {base(), Path(tempfile.gettempdir())}:
         for path in folder.glob(f"{_PREFIX}-*"):
-            if _is_left_behind(path):
+            named = _NAME.fullmatch(path.name)
+            try:
+                mine = path.lstat().st_uid == os.getuid() and not path.is_symlink()
+            except FileNotFoundError:
+                continue
+            if named and mine and _since(int(named["process"])) != int(named["since"]):
                 log.warning("gpg_home_swept", home=path.name)
                 remove(path)
                 removed += 1
     return removed
-
-
-def _is_left_behind(path: Path) -> bool:
-    named = _NAME.fullmatch(path.name)
-    try:
-        mine = path.lstat().st_uid == os.getuid() and not path.is_symlink()
-    except FileNotFoundError:
-        return False
-    return named is not None and mine and _since(int(named["process"])) != int(named["since"])
 
 
 def _since(process: int) -> int:

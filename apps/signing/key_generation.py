@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 
 import structlog
@@ -69,7 +70,12 @@ def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor:
         imported = gpg.import_keys(material, passphrase=passphrase or None)
         if imported.sec_imported != 1 or len(set(imported.fingerprints)) != 1:
             raise _not_one_key()
-        parsed = _read_with_what_is_known(gpg, namespace)
+        parsed = armor.read_key(gpg)
+        # Merged with the stored public key like `armor.parse` with `known`, so that no subkey is lost.
+        known = keys.namespace_keys(namespace).filter(fingerprint=parsed.fingerprint, custody=Custody.REGISTRY)
+        for key in known:
+            gpg.import_keys(key.armor)
+            parsed = armor.read_key(gpg)
         if passphrase:
             _take_passphrase_off(home, parsed.fingerprint, passphrase)
         secret = _private_half(gpg, parsed.fingerprint)
@@ -90,30 +96,13 @@ def import_key(*, namespace: Namespace, material: bytes, passphrase: str, actor:
     return key
 
 
-def _read_with_what_is_known(gpg: Gpg, namespace: Namespace) -> ParsedKey:
-    """Merge the stored public key like `armor.parse` with `known`, so that no subkey is lost."""
-    parsed = armor.read_key(gpg)
-    for key in keys.namespace_keys(namespace).filter(fingerprint=parsed.fingerprint, custody=Custody.REGISTRY):
-        gpg.import_keys(key.armor)
-        parsed = armor.read_key(gpg)
-    return parsed
-
-
 def _store(claim: Claim, key: SigningKey, parsed: ParsedKey, secret: bytes) -> None:
     key.fingerprint = parsed.fingerprint
     private = vault.seal(key, secret)
     with transaction.atomic():
         claim.guard()
         SigningKey.objects.filter(pk=key.pk, state=State.PENDING).update(
-            state=State.ACTIVE,
-            fingerprint=parsed.fingerprint,
-            key_id=parsed.key_id,
-            armor=parsed.armor,
-            algorithm=parsed.algorithm,
-            uid=parsed.uid,
-            made_at=parsed.made_at,
-            expires_at=parsed.expires_at,
-            reason="",
+            state=State.ACTIVE, reason="", **asdict(parsed)
         )
         PrivateKey.objects.bulk_create([private])
         record(
@@ -152,14 +141,10 @@ def _take_passphrase_off(home: Path, fingerprint: str, passphrase: str) -> None:
         check=False,
     )
     gnupg_home.require_room(done.stderr.decode(errors="replace"))
-    if done.returncode != 0 and _error_code(done.stdout) == BAD_PASSPHRASE:
-        # GnuPG 2.4 notices it here; 2.2 already refused to import.
-        raise _not_one_key()
     if done.returncode != 0:
+        errors = re.findall(rb"^\[GNUPG:\] ERROR \S+ (\d+)", done.stdout, re.MULTILINE)
+        # The upper half of the number names the part of GnuPG.
+        if errors and int(errors[-1]) & 0xFFFF == BAD_PASSPHRASE:
+            # GnuPG 2.4 notices it here; 2.2 already refused to import.
+            raise _not_one_key()
         raise Invalid("gpg could not remove the passphrase.", hint="Remove it with gpg --passwd and try again.")
-
-
-def _error_code(status: bytes) -> int:
-    """Return the code of gpg's last error; the upper half of the number names the part of GnuPG."""
-    numbers = re.findall(rb"^\[GNUPG:\] ERROR \S+ (\d+)", status, re.MULTILINE)
-    return int(numbers[-1]) & 0xFFFF if numbers else 0

@@ -1,6 +1,6 @@
 """Verbs on the signing keys of a namespace; keys are never deleted (D11). The caller asks the gate: owners only."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -49,15 +49,10 @@ def due() -> SigningKeyQuerySet:
     return SigningKey.objects.filter(state=State.ACTIVE, expires_at__lte=timezone.now() + EXPIRY_WARNING)
 
 
-def register(*, namespace: Namespace, armor: str, actor: Viewer, source: str = "", source_url: str = "") -> SigningKey:
-    """Add a publisher's public key, or renew it. Raises Invalid (KeyRefused, with a Reason) and Conflict."""
-    return register_or_renew(namespace=namespace, armor=armor, actor=actor, source=source, source_url=source_url).key
-
-
 def register_or_renew(
     *, namespace: Namespace, armor: str, actor: Viewer, source: str = "", source_url: str = ""
 ) -> Registered:
-    """Like `register`; also return whether the key is new here."""
+    """Add a publisher's public key, or renew it. Raises Invalid (KeyRefused, with a Reason) and Conflict."""
     _check_source(source, source_url)
     said = {"source": source.strip(), "source_url": source_url.strip()}
     parsed = parse(armor)  # gpg runs before the transaction
@@ -80,13 +75,7 @@ def renew(key: SigningKey, parsed: ParsedKey, actor: Viewer, **said: str) -> Non
 
     Raises AlreadyRegistered if nothing is newer, or the key is not active here.
     """
-    changes = {
-        "armor": parsed.armor,
-        "algorithm": parsed.algorithm,
-        "uid": parsed.uid,
-        "expires_at": parsed.expires_at,
-        **said,
-    }
+    changes = {name: getattr(parsed, name) for name in ("armor", "algorithm", "uid", "expires_at")} | said
     same = SigningKey.objects.filter(pk=key.pk, state=State.ACTIVE, armor=key.armor)
     if parsed.armor == key.armor or not same.update(**changes):
         key.refresh_from_db()
@@ -195,13 +184,7 @@ def _add(namespace: Namespace, parsed: ParsedKey, custody: Custody, actor: Viewe
                 state=State.ACTIVE,
                 added_by=actor.user,
                 created_by_token=actor.token,
-                fingerprint=parsed.fingerprint,
-                key_id=parsed.key_id,
-                armor=parsed.armor,
-                algorithm=parsed.algorithm,
-                uid=parsed.uid,
-                made_at=parsed.made_at,
-                expires_at=parsed.expires_at,
+                **asdict(parsed),
                 **more,
             )
     except IntegrityError:

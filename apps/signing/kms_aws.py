@@ -12,7 +12,20 @@ from apps.signing.kms import Context, KeyServiceAway, NotUnwrapped
 
 READ_SECONDS = 4.0
 
-_DENIED = {"AccessDeniedException", "UnrecognizedClientException", "InvalidSignatureException", "ExpiredTokenException"}
+_DENIED = "Allow this worker's role or user kms:Encrypt and kms:Decrypt with the key of LARDER_SIGNING_KEK_URL."
+_NO_KEY = "Check the key and the region of LARDER_SIGNING_KEK_URL, and that the key is enabled."
+_HINTS = {
+    "AccessDeniedException": _DENIED,
+    "UnrecognizedClientException": _DENIED,
+    "InvalidSignatureException": _DENIED,
+    "ExpiredTokenException": _DENIED,
+    "IncorrectKeyException": "Another key wrapped it: perhaps the alias moved. Name the older key in "
+    "LARDER_SIGNING_KEK_URL, too.",
+    "NotFoundException": _NO_KEY,
+    "DisabledException": _NO_KEY,
+    "KMSInvalidStateException": _NO_KEY,
+    "InvalidArnException": _NO_KEY,
+}
 
 
 class AwsService:
@@ -49,7 +62,8 @@ class AwsService:
             code = str(error.response.get("Error", {}).get("Code", ""))
             if code == "InvalidCiphertextException":
                 raise NotUnwrapped from None
-            raise KeyServiceAway(f"{self.title} refused to {operation}: {code}.", hint=_hint(code)) from None
+            hint = _HINTS.get(code, "Larder tries again; the service's own log says more.")
+            raise KeyServiceAway(f"{self.title} refused to {operation}: {code}.", hint=hint) from None
         except (BotoCoreError, ValueError, OSError) as error:
             # Its type alone: texts name addresses and files of credentials.
             raise KeyServiceAway(
@@ -58,13 +72,3 @@ class AwsService:
                 "and LARDER_SIGNING_KEK_URL (key, region, endpoint).",
             ) from None
         return answer
-
-
-def _hint(code: str) -> str:
-    if code in _DENIED:
-        return "Allow this worker's role or user kms:Encrypt and kms:Decrypt with the key of LARDER_SIGNING_KEK_URL."
-    if code == "IncorrectKeyException":
-        return "Another key wrapped it: perhaps the alias moved. Name the older key in LARDER_SIGNING_KEK_URL, too."
-    if code in ("NotFoundException", "DisabledException", "KMSInvalidStateException", "InvalidArnException"):
-        return "Check the key and the region of LARDER_SIGNING_KEK_URL, and that the key is enabled."
-    return "Larder tries again; the service's own log says more."

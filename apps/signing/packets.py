@@ -74,7 +74,22 @@ def packets(data: bytes) -> Iterator[Packet]:
     """Yield each packet (RFC 4880, section 4.2). Raises Malformed."""
     at = 0
     while at < len(data):
-        tag, begin, end = _header(data, at)
+        first = data[at]
+        if not first & 0x80:
+            raise Malformed(f"a byte {first:#04x} where a packet should begin")
+        try:
+            if first & 0x40:
+                if 224 <= data[at + 1] < 255:  # noqa: PLR2004  # RFC 4880, 4.2.2.4
+                    raise Malformed("a packet in parts")
+                tag, (length, begin) = first & 0x3F, _length(data, at + 1)
+            elif first & 0x03 == 3:  # noqa: PLR2004  # "indeterminate": up to the end of the file
+                raise Malformed("a packet without a length")
+            else:
+                begin = at + 1 + (1 << (first & 0x03))
+                tag, length = (first & 0x3C) >> 2, int.from_bytes(data[at + 1 : begin])
+        except IndexError:
+            raise Malformed("a truncated packet") from None
+        end = begin + length
         if end > len(data):
             raise Malformed(f"a packet of {end - begin} bytes of which {len(data) - begin} are there")
         yield Packet(tag, data[begin:end])
@@ -91,20 +106,18 @@ def is_protected(material: bytes) -> bool:
     """Tell whether private keys, armoured or not, need a passphrase; False for unreadable data."""
     try:
         data = dearmored(material.decode()) if material.lstrip().startswith(b"-----BEGIN PGP") else material
-        secrets = [packet for packet in packets(data) if packet.tag in (SECRET_KEY, SECRET_SUBKEY)]
+        secrets = [packet.body for packet in packets(data) if packet.tag in (SECRET_KEY, SECRET_SUBKEY)]
     except (Malformed, UnicodeDecodeError):
         return False
-    # gpg protects by string-to-key usage 253 to 255; a key without a passphrase has the octet 0 at that place.
-    return any(_usage_of(packet.body) != 0 for packet in secrets)
-
-
-def _usage_of(body: bytes) -> int:
-    """Return the octet after the public part of a secret key packet (RFC 4880, section 5.5.3)."""
-    at = 6
-    for kind in _PARTS.get(body[5], ""):
-        size = 1 + body[at] if kind == "o" else 2 + (int.from_bytes(body[at : at + 2]) + 7) // 8
-        at += size
-    return body[at] if at < len(body) else 0
+    for body in secrets:
+        at = 6
+        for kind in _PARTS.get(body[5], ""):
+            at += 1 + body[at] if kind == "o" else 2 + (int.from_bytes(body[at : at + 2]) + 7) // 8
+        # The octet after the public part (RFC 4880, section 5.5.3): gpg protects by string-to-key usage 253 to 255; a
+        # key without a passphrase has 0 there.
+        if any(body[at : at + 1]):
+            return True
+    return False
 
 
 def first_tag(data: bytes) -> int:
@@ -140,44 +153,19 @@ def signature_head(packet: Packet) -> SignatureHead:
         raise Malformed("a truncated signature packet") from None
 
 
-def _header(data: bytes, at: int) -> tuple[int, int, int]:
-    """Return the tag, and begin and end of the packet's body."""
+def _length(data: bytes, at: int) -> tuple[int, int]:
+    """The length in one, two or five bytes (RFC 4880, sections 4.2.2 and 5.2.3.1), and the place after it."""
     first = data[at]
-    if not first & 0x80:
-        raise Malformed(f"a byte {first:#04x} where a packet should begin")
-    try:
-        if first & 0x40:
-            length, begin = _new_length(data, at + 1)
-            return first & 0x3F, begin, begin + length
-        size = first & 0x03
-        if size == 3:  # noqa: PLR2004  # "indeterminate": up to the end of the file
-            raise Malformed("a packet without a length")
-        begin = at + 1 + (1 << size)
-        return (first & 0x3C) >> 2, begin, begin + int.from_bytes(data[at + 1 : begin])
-    except IndexError:
-        raise Malformed("a truncated packet") from None
-
-
-def _new_length(data: bytes, at: int) -> tuple[int, int]:
-    first = data[at]
-    if first < 192:  # noqa: PLR2004  # RFC 4880, 4.2.2: one, two or five bytes
+    if first < 192:  # noqa: PLR2004
         return first, at + 1
-    if first < 224:  # noqa: PLR2004
+    if first < 255:  # noqa: PLR2004
         return ((first - 192) << 8) + data[at + 1] + 192, at + 2
-    if first == 255:  # noqa: PLR2004
-        return int.from_bytes(data[at + 1 : at + 5]), at + 5
-    raise Malformed("a packet in parts")
+    return int.from_bytes(data[at + 1 : at + 5]), at + 5
 
 
 def _subpackets(data: bytes) -> Iterator[Subpacket]:
     at = 0
     while at < len(data):
-        first = data[at]
-        if first < 192:  # noqa: PLR2004  # RFC 4880, 5.2.3.1
-            length, begin = first, at + 1
-        elif first < 255:  # noqa: PLR2004
-            length, begin = ((first - 192) << 8) + data[at + 1] + 192, at + 2
-        else:
-            length, begin = int.from_bytes(data[at + 1 : at + 5]), at + 5
+        length, begin = _length(data, at)
         yield Subpacket(data[begin] & 0x7F, data[begin + 1 : begin + length], bool(data[begin] & 0x80))
         at = begin + max(length, 1)

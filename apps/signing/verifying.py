@@ -174,6 +174,9 @@ def _ask_gpg(key: SigningKey, data: bytes, signature: bytes) -> _Finding:
         gpg = Gpg(home)
         gpg.import_keys(key.armor)
         said = gpg.verify_data(str(mark), data)
+        signer = str(said.fingerprint or "")
+        parts = [part for one in gpg.list_keys() for part in (one, *one.get("subkey_info", {}).values())]
+        made_by = [part for part in parts if signer.endswith(part["keyid"])]
         statuses = {problem["status"] for problem in said.problems}
         return _Finding(
             is_valid=bool(said.valid) and said.returncode == 0 and not statuses,
@@ -182,16 +185,8 @@ def _ask_gpg(key: SigningKey, data: bytes, signature: bytes) -> _Finding:
             key_is_revoked="signing key was revoked" in statuses,
             ends_at=int(said.expire_timestamp or 0),
             primary=str(said.pubkey_fingerprint or ""),
-            is_strong=_is_strong_in(gpg, str(said.fingerprint or "")),
+            is_strong=any(is_strong(part["algo"], int(part["length"]), part["curve"]) for part in made_by[:1]),
         )
-
-
-def _is_strong_in(gpg: Gpg, fingerprint: str) -> bool:
-    for key in gpg.list_keys():
-        for one in (key, *key.get("subkey_info", {}).values()):
-            if fingerprint.endswith(one["keyid"]):
-                return is_strong(one["algo"], int(one["length"]), one["curve"])
-    return False
 
 
 def _expired_key(key: SigningKey) -> BadSignature:

@@ -7,6 +7,7 @@ hold, times the number of processes.
 
 import threading
 import time
+from functools import partialmethod
 from typing import Any
 
 import structlog
@@ -98,29 +99,7 @@ class RedisOrMemoryCache(BaseCache):
                 return result
         return getattr(self._own, method)(*arguments, **more)
 
-    # BaseCache builds all other methods on these.
 
-    def add(self, *arguments: Any, **more: Any) -> Any:
-        return self._call("add", *arguments, **more)
-
-    def get(self, *arguments: Any, **more: Any) -> Any:
-        return self._call("get", *arguments, **more)
-
-    def set(self, *arguments: Any, **more: Any) -> None:
-        self._call("set", *arguments, **more)
-
-    def touch(self, *arguments: Any, **more: Any) -> Any:
-        return self._call("touch", *arguments, **more)
-
-    def delete(self, *arguments: Any, **more: Any) -> Any:
-        return self._call("delete", *arguments, **more)
-
-    def has_key(self, *arguments: Any, **more: Any) -> Any:
-        return self._call("has_key", *arguments, **more)
-
-    def incr(self, *arguments: Any, **more: Any) -> Any:
-        """Increment atomically; BaseCache would read and write."""
-        return self._call("incr", *arguments, **more)
-
-    def clear(self) -> None:
-        self._call("clear")
+# BaseCache builds all other methods on these; `incr` it would read and write.
+for _name in ("add", "get", "set", "touch", "delete", "has_key", "incr", "clear"):
+    setattr(RedisOrMemoryCache, _name, partialmethod(RedisOrMemoryCache._call, _name))  # noqa: SLF001  # of this file

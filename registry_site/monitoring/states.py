@@ -24,7 +24,7 @@ from apps.blobs.models import Blob
 from apps.jobs import heartbeats
 from apps.jobs.models import WORKING, Job, State
 from apps.lib.process.metrics import registry
-from apps.notify import reading as notify
+from apps.notify import outbox as notify
 from apps.portal.frame.context import larder_version
 from apps.signing.models import SigningKey
 from registry_site.front.front import front

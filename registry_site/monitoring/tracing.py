@@ -74,7 +74,7 @@ class Tracing:
         with self.span(operation, attributes, SpanKind.CLIENT):
             return execute(sql, parameters, many, context)
 
-    def begin(self, name: str, kind: SpanKind, carrier: Any) -> Span:
+    def begin_span(self, name: str, kind: SpanKind, carrier: Any) -> Span:
         """A span that continues the trace of whoever sent the headers in `carrier`."""
         return self._tracer.start_span(name, context=trace_of(carrier), kind=kind)
 
@@ -99,7 +99,7 @@ class Tracing:
     def begin_task(self, task: "Task[..., Any]", **_: Any) -> None:
         stack = ExitStack()
         # Celery keeps the headers of a message among the attributes of its request.
-        span = self.begin(task.name, SpanKind.CONSUMER, vars(task.request))
+        span = self.begin_span(task.name, SpanKind.CONSUMER, vars(task.request))
         span.set_attributes({"messaging.system": "celery", "messaging.message.id": task.request.id or ""})
         stack.callback(span.end)
         stack.enter_context(self.within(span))
@@ -127,7 +127,7 @@ class RequestSpans:
         # A request that waits comes by several times, and is one request.
         span = request.META.get(_SPAN)
         if span is None:
-            span = request.META[_SPAN] = tracing.begin(str(method), SpanKind.SERVER, request.headers)
+            span = request.META[_SPAN] = tracing.begin_span(str(method), SpanKind.SERVER, request.headers)
         with tracing.within(span):
             response = self.get_response(request)
         if (origin := request.META.get(ORIGIN)) is not None:

@@ -221,7 +221,7 @@ class Exchange:
             self.environ["wsgi.input"] = body
             try:
                 if not self._asks_first():
-                    refusal = await body.begin(self.application.gathering)
+                    refusal = await body.receive_first_bytes(self.application.gathering)
                     self.environ[bodies.ARRIVED] = body.has_arrived
                     if refusal is not None:
                         self.threads = self.application.refusal_thread

@@ -184,8 +184,8 @@ class RequestBody(Body):
             return bytes(self.read(min(size, len(self.buffer))))
         return self._next(size)
 
-    async def begin(self, gathering: Gathering) -> RegistryError | None:
-        """Receive the first bytes on the loop, so that no thread waits for a sender that sends next to nothing.
+    async def receive_first_bytes(self, gathering: Gathering) -> RegistryError | None:
+        """On the loop, so that no thread waits for a sender that sends next to nothing.
 
         Return why they did not come; reading raises the same.
         """

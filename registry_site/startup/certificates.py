@@ -5,10 +5,12 @@ and its key stays in the data folder with mode 0600.
 """
 
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address, ip_network
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from cryptography import x509
@@ -111,7 +113,7 @@ def _authority(folder: Path, hosts: list[str]) -> tuple[x509.Certificate, ec.Ell
         _builder(name, name, key.public_key(), CA_LIFETIME)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(signs_certificates=True), critical=True)
-        .add_extension(x509.NameConstraints([_subtree(host) for host in hosts], None), critical=True)
+        .add_extension(x509.NameConstraints([_general_name(host, ip_network) for host in hosts], None), critical=True)
     )
     certificate = builder.sign(key, hashes.SHA256())
     replace(key_path, _pkcs8(key), mode=0o600)
@@ -206,16 +208,10 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
     )
 
 
-def _general_name(host: str) -> x509.GeneralName:
+def _general_name(host: str, address: Callable[[str], Any] = ip_address) -> x509.GeneralName:
+    """An address, or with `ip_network` the network of that one address, as name constraints want it; or a DNS name."""
     try:
-        return x509.IPAddress(ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)
-
-
-def _subtree(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ip_network(host))
+        return x509.IPAddress(address(host))
     except ValueError:
         return x509.DNSName(host)
 

@@ -69,7 +69,16 @@ def bring_up_to_date() -> None:
         until_tables_are_free(partial(call_command, Migrate(), interactive=False, verbosity=0))
         check()
     except (DatabaseError, InconsistentMigrationHistory) as error:
-        raise (_cannot_migrate(error) or error) from error
+        try:
+            waiting = lacking()
+        except DatabaseError:
+            raise error from None  # the database is away: the tables are not the reason
+        raise CannotStartError(
+            f"The database cannot be brought to this version: {type(error).__name__} ({error}) while "
+            f"{waiting[0] if waiting else 'the list of migrations'} was applied. Earlier migrations stay applied. "
+            "Tables of a development version whose migrations changed later cannot be upgraded: run the version that "
+            f"created them; or {START_EMPTY}."
+        ) from error
     call_command("createcachetable", verbosity=0)
     import_module("apps.accounts.access.staff_roles").bring_up_to_date()  # its models need loaded apps
 
@@ -158,30 +167,12 @@ def lacking() -> list[str]:
 
 
 def sentence(migrations: list[str]) -> str:
-    if _is_empty():
-        return NO_TABLES
+    with connection.cursor() as cursor:
+        if "accounts_user" not in connection.introspection.table_names(cursor):
+            return NO_TABLES
     first = migrations[0]
     more = f" and {len(migrations) - 1} more" if len(migrations) > 1 else ""
     return f"The database lacks {first}{more}, which this version needs: run `manage.py migrate` first."
-
-
-def _is_empty() -> bool:
-    with connection.cursor() as cursor:
-        return "accounts_user" not in connection.introspection.table_names(cursor)
-
-
-def _cannot_migrate(error: Exception) -> CannotStartError | None:
-    """Return the error for a failed migration, or None if the tables are not the reason."""
-    try:
-        waiting = lacking()
-    except DatabaseError:
-        return None  # the database is away
-    return CannotStartError(
-        f"The database cannot be brought to this version: {type(error).__name__} ({error}) while "
-        f"{waiting[0] if waiting else 'the list of migrations'} was applied. Earlier migrations stay applied. "
-        "Tables of a development version whose migrations changed later cannot be upgraded: run the version that "
-        f"created them; or {START_EMPTY}."
-    )
 
 
 def mismatches(of: Apps) -> Iterator[str]:

@@ -20,7 +20,6 @@ from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, Invalid
 from registry_site import env
 from registry_site.operations import doctor
-from tests.sessions import fields_of, resumed
 
 pytestmark = pytest.mark.both
 
@@ -94,19 +93,6 @@ def test_a_service_account_has_no_tokens_of_scope_manage_until_its_manager_allow
     assert (token.scope, token.manages_people, days_of(token)) == ("manage", False, 90)
     event = AuditEvent.objects.get(kind=Kind.SERVICE_ACCOUNT_CHANGED)
     assert (event.actor_id, event.detail["may_manage"]) == (dora.pk, True)
-
-
-def test_to_allow_it_needs_a_fresh_confirmation(machine, page, dora, browser_of):
-    browser = browser_of(dora, confirmed=False)
-    asked = browser.post(f"{page}/manage", {"allow": "1"})
-    machine.refresh_from_db()
-    assert (asked.status_code, machine.may_manage) == (302, False)
-
-    waiting = resumed(browser, dora, asked)
-    assert f"Allow {machine} tokens of scope manage" in waiting.content.decode()
-    assert browser.post(f"{page}/manage", fields_of(waiting)).status_code == 303
-    machine.refresh_from_db()
-    assert machine.may_manage
 
 
 def test_every_list_of_accounts_warns_of_it(machine, page, dora, charlie, olga, browser_of, tofu):
@@ -183,14 +169,6 @@ def test_both_lengths_are_settings(dora, settings, monkeypatch):
     monkeypatch.setenv("LARDER_MANAGE_TOKEN_DAYS", "6")
     with pytest.raises(ImproperlyConfigured, match="LARDER_MANAGE_TOKEN_DAYS='6': expected a number from 1 to 5"):
         env.token_lifetimes()
-
-
-def test_a_persons_token_needs_a_fresh_confirmation(dora, browser_of):
-    browser = browser_of(dora, confirmed=False)
-    asked = browser.post("/tokens", {"label": "a", "scope": "manage"})
-
-    assert (asked.status_code, "reauthenticate" in asked.headers["Location"]) == (302, True)
-    assert not ApiToken.objects.exists()
 
 
 # --- From before -----------------------------------------------------------------------------------------------------

@@ -3,10 +3,9 @@
 import pytest
 
 from apps.accounts import namespaces
-from apps.accounts.access.gate import NOBODY, Viewer
-from apps.accounts.identity import tokens
-from apps.accounts.models import Grant, Namespace, Role, Scope, Visibility
-from apps.lib.errors import Conflict, CredentialsRequired, Invalid, RoleRequired
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Grant, Namespace, Role, Visibility
+from apps.lib.errors import Conflict, Invalid, RoleRequired
 from tests.threads import at_once
 
 pytestmark = pytest.mark.both
@@ -45,32 +44,6 @@ def test_a_taken_name_is_shown_only_to_those_who_see_it(acme, bob, charlie):
         create(Viewer(bob), "acme")
     with pytest.raises(Conflict, match="is taken"):
         create(Viewer(charlie), "acme")
-
-
-def test_nobody_creates_nothing():
-    with pytest.raises(CredentialsRequired):
-        create(NOBODY)
-
-
-@pytest.mark.parametrize("scope", [Scope.READ, Scope.PUBLISH])
-def test_a_token_needs_the_scope_manage(charlie, scope):
-    token, _ = tokens.issue(user=charlie, label="t", scope=scope, actor=NOBODY)
-
-    with pytest.raises(RoleRequired, match=f"scope manage; this one has only {scope}"):
-        create(Viewer(charlie, token))
-
-
-def test_a_limited_token_creates_nothing(dora, acme):
-    for limit in ({"namespaces": [acme]}, {"only_name": "vpc/aws"}):
-        token, _ = tokens.issue(user=dora, label="t", scope=Scope.MANAGE, actor=NOBODY, **limit)
-        with pytest.raises(RoleRequired, match="has limits"):
-            create(Viewer(dora, token))
-
-
-def test_a_manage_token_without_limits_creates(charlie):
-    token, _ = tokens.issue(user=charlie, label="t", scope=Scope.MANAGE, actor=NOBODY)
-
-    assert create(Viewer(charlie, token)).name == "tools"
 
 
 def test_a_setting_leaves_it_to_staff(charlie, olga, settings):

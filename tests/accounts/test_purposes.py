@@ -12,7 +12,7 @@ from apps.accounts.identity import break_glass, sealing
 from apps.accounts.identity.second_factor import SecondFactorAdapter
 from apps.accounts.models import ApiToken, Invitation
 from apps.lib.errors import NotFound, Unavailable
-from apps.notify import signatures, webhooks
+from apps.notify import webhooks
 from apps.notify.mail import invited, letters, mailing, preferences
 from apps.notify.models import Webhook
 from apps.oci import registry_tokens
@@ -20,7 +20,7 @@ from tests.notify.conftest import hooked, loopback, receiver, tell
 
 __all__ = ["hooked", "loopback", "receiver"]
 
-PURPOSES = (signatures.PURPOSE, letters.PURPOSE, "second-factor")
+PURPOSES = (webhooks.PURPOSE, letters.PURPOSE, "second-factor")
 
 
 @pytest.mark.parametrize(("one", "other"), list(itertools.permutations(PURPOSES, 2)))

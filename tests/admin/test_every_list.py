@@ -2,17 +2,20 @@
 
 import pytest
 from django.contrib import admin
+from django.contrib.auth.models import Permission
 from django.forms.models import model_to_dict
 from django.urls import reverse
 
 from apps.accounts.models import Grant, Invitation, Namespace, Team, User
 from apps.audit.models import AuditEvent
+from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
 from tests import pages
 from tests.admin import rows
-from tests.admin.lists import first, list_of, name_of, page_of
+from tests.admin.lists import chosen, first, list_of, name_of, page_of
 from tests.admin.releases import oci_rows, provider_rows
 from tests.admin.test_export import export
+from tests.conftest import person
 
 SHELVES = (rows, provider_rows, oci_rows)
 EDITED = (Namespace, Team, Grant, User, Invitation)
@@ -29,6 +32,15 @@ WORDS = {
 READ_ONLY = [(shelf, model) for shelf, model in LISTED if model not in EDITED]
 
 each_shelf = pytest.mark.parametrize("shelf", SHELVES, ids=lambda shelf: shelf.__name__.rpartition(".")[2])
+
+
+def acts_of(model):
+    return getattr(admin.site.get_model_admin(model), "acts", {})
+
+
+def permission(name):
+    app, _, code = name.partition(".")
+    return Permission.objects.get(content_type__app_label=app, codename=code)
 
 
 def named(value):
@@ -69,6 +81,37 @@ def test_nothing_that_is_posted_changes_anything(operator_client, shelf, model):
     assert operator_client.post(reverse(f"{name_of(model)}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403
     assert model_to_dict(first(model)) == before
     assert AuditEvent.objects.count() == events
+
+
+@pytest.mark.parametrize(("shelf", "model"), [pair for pair in LISTED if acts_of(pair[1])], ids=named)
+def test_each_act_needs_its_own_permission(db, browser_of, shelf, model):
+    """Who may only look is offered no act of the list and of a row's page, and sending one does nothing."""
+    shelf.make(0, 1)
+    row = first(model)
+    looks = permission(f"{model._meta.app_label}.view_{model._meta.model_name}")
+    sam = person("sam", is_staff=True)
+    sam.user_permissions.add(looks)
+    browser = browser_of(sam)
+    before, events, jobs = model_to_dict(row), AuditEvent.objects.count(), Job.objects.count()
+
+    def offered():
+        listed, page = (browser.get(path) for path in (list_of(model), page_of(row)))
+        choices = [name for name, _ in listed.context["action_form"].fields["action"].choices]
+        return choices[2:], [name for name, _ in page.context["page_actions"]]
+
+    assert offered() == ([], [])
+    for act in acts_of(model):
+        form = chosen(act, row) | {"apply": "1", "reason": "It leaked."}
+        assert browser.post(list_of(model), form).headers.get("Location") in (None, list_of(model))
+        browser.post(page_of(row), form)
+    assert model_to_dict(first(model)) == before
+    assert (AuditEvent.objects.count(), Job.objects.count()) == (events, jobs)
+
+    for needed in {act.permission for act in acts_of(model).values()}:
+        sam.user_permissions.set([looks, permission(needed)])
+        its = [name for name, act in acts_of(model).items() if act.permission == needed]
+        assert offered()[0] == its
+        assert set(offered()[1]) <= set(its)
 
 
 @pytest.mark.both

@@ -13,21 +13,21 @@ from apps.admin_base.export import cell
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
 from tests.admin import rows
-from tests.admin.lists import list_of
+from tests.admin.lists import ask, chosen, list_of
 
 
-def export(client, model, *chosen, everything=False, **query):
+def export(client, model, *rows, everything=False, **query):
     """The parsed lines and the answer."""
-    form = {"action": "export_csv", "index": "0", "_selected_action": [row.pk for row in chosen]}
-    answer = client.post(list_of(model, **query), form | ({"select_across": "1"} if everything else {}))
+    form = chosen("export_csv", *rows) | ({"select_across": "1"} if everything else {})
+    answer = client.post(list_of(model, **query), form)
     text = b"".join(answer.streaming_content).decode()
     return list(csv.reader(io.StringIO(text))), answer
 
 
 def test_the_chosen_rows_are_written_with_names_for_people(operator_client):
     rows.make(0, 5)
-    chosen = Release.objects.order_by("pk")[:2]
-    (head, *lines), answer = export(operator_client, Release, *chosen)
+    two = Release.objects.order_by("pk")[:2]
+    (head, *lines), answer = export(operator_client, Release, *two)
 
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
     assert answer["Content-Disposition"].startswith('attachment; filename="larder-release-20')
@@ -90,6 +90,5 @@ def test_who_may_not_view_exports_nothing(browser_of, bob):
     rows.make(0, 1)
     bob.is_staff = True
     bob.save()
-    form = {"action": "export_csv", "index": "0", "_selected_action": [Release.objects.get().pk]}
 
-    assert browser_of(bob).post(list_of(Release), form).status_code == 403
+    assert ask(browser_of(bob), "export_csv", Release.objects.get()).status_code == 403

@@ -13,13 +13,18 @@ from django.utils import timezone
 
 from apps.accounts.models import Grant, Namespace, User
 from apps.admin_base.display import moment, size
+from apps.artifacts.models import Collection, Manifest, Repository, Tag, UploadSession
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
+from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import DownloadCount, Release, SearchDoc
+from apps.signing.models import SigningKey
 from tests import pages
 from tests.admin import rows
 from tests.admin.lists import list_of, page_of
+from tests.admin.releases import oci_rows, provider_rows
+from tests.admin.rows import digest_of
 
 SELECT = re.compile(r"<select[^>]*>")
 NAME = re.compile(r'name="([^"]+)"')
@@ -39,51 +44,89 @@ def test_the_index_costs_the_same_at_any_size(operator_client):
 @pytest.mark.parametrize("spelled", ["{}", "sha256:{}"])
 def test_a_digest_prefix_finds_its_row_alone(operator_client, model, which, spelled):
     rows.make(0, 20)
-    page = operator_client.get(list_of(model, q=spelled.format(rows.digest_of(which)[:10])))
+    page = operator_client.get(list_of(model, q=spelled.format(digest_of(which)[:10])))
 
     assert "team7/vpc/aws" in page.text
     assert page.context["cl"].result_count == 1
 
 
 @pytest.mark.both
-@pytest.mark.parametrize("model", [Release, ModuleVersion])
-@pytest.mark.parametrize("words", ["team7/vpc/aws", "team7/vpc", "team7 1.0.0"])
-def test_an_address_finds_its_row(operator_client, model, words):
-    rows.make(0, 20)
-    assert operator_client.get(list_of(model, q=words)).context["cl"].result_count == 1
-
-
-@pytest.mark.both
 @pytest.mark.parametrize(
-    ("model", "query", "count"),
+    ("shelf", "model", "query", "count"),
     [
-        (Release, {"in": "team7"}, 1),
-        (Release, {"state__exact": "rejected"}, 0),
-        (ModuleVersion, {"in": "team7", "is_prerelease__exact": "0"}, 1),
-        (ModuleVersion, {"release__lifecycle__exact": "maintained"}, 20),
-        (ModuleVersion, {"release__lifecycle__exact": "yanked"}, 0),
-        (ModuleVersion, {"quarantined": "1"}, 0),
-        (ModuleVersion, {"quarantined": "0", "person": "person7"}, 1),
-        (ModuleVersion, {"inspection": "outdated"}, 20),
-        (Release, {"quarantined": "1"}, 0),
-        (Release, {"lifecycle__exact": "maintained", "person": "person7"}, 1),
-        (Release, {"in": "te\0am7"}, 1),
-        (Grant, {"person": "person7"}, 1),
-        (Grant, {"team": "crew7"}, 1),
-        (DownloadCount, {"in": "team7"}, 1),
-        (DownloadCount, {"q": "team7/vpc"}, 1),
-        (SearchDoc, {"in": "team7", "is_listed__exact": "1"}, 1),
-        (Job, {"state__exact": "failed"}, 20),
-        (Job, {"q": "no-such-kind"}, 0),
-        (AuditEvent, {"q": "person7"}, 1),
-        (AuditEvent, {"person": "person7"}, 1),
-        (AuditEvent, {"q": "team7"}, 1),
-        (User, {"role": "superuser"}, 1),
-        (User, {"role": "Auditor"}, 0),
+        (rows, Release, {"q": "team7/vpc/aws"}, 1),
+        (rows, Release, {"q": "team7/vpc"}, 1),
+        (rows, Release, {"q": "team7 1.0.0"}, 1),
+        (rows, ModuleVersion, {"q": "team7/vpc/aws"}, 1),
+        (rows, ModuleVersion, {"q": "team7/vpc"}, 1),
+        (rows, ModuleVersion, {"q": "team7 1.0.0"}, 1),
+        (rows, Release, {"in": "team7"}, 1),
+        (rows, Release, {"state__exact": "rejected"}, 0),
+        (rows, ModuleVersion, {"in": "team7", "is_prerelease__exact": "0"}, 1),
+        (rows, ModuleVersion, {"release__lifecycle__exact": "maintained"}, 20),
+        (rows, ModuleVersion, {"release__lifecycle__exact": "yanked"}, 0),
+        (rows, ModuleVersion, {"quarantined": "1"}, 0),
+        (rows, ModuleVersion, {"quarantined": "0", "person": "person7"}, 1),
+        (rows, ModuleVersion, {"inspection": "outdated"}, 20),
+        (rows, Release, {"quarantined": "1"}, 0),
+        (rows, Release, {"lifecycle__exact": "maintained", "person": "person7"}, 1),
+        (rows, Release, {"in": "te\0am7"}, 1),
+        (rows, Grant, {"person": "person7"}, 1),
+        (rows, Grant, {"team": "crew7"}, 1),
+        (rows, DownloadCount, {"in": "team7"}, 1),
+        (rows, DownloadCount, {"q": "team7/vpc"}, 1),
+        (rows, SearchDoc, {"in": "team7", "is_listed__exact": "1"}, 1),
+        (rows, Job, {"state__exact": "failed"}, 20),
+        (rows, Job, {"q": "no-such-kind"}, 0),
+        (rows, AuditEvent, {"q": "person7"}, 1),
+        (rows, AuditEvent, {"person": "person7"}, 1),
+        (rows, AuditEvent, {"q": "team7"}, 1),
+        (rows, User, {"role": "superuser"}, 1),
+        (rows, User, {"role": "Auditor"}, 0),
+        (provider_rows, ProviderVersion, {"q": digest_of("sums7")[:10]}, 1),
+        (provider_rows, ProviderVersion, {"q": digest_of("zip7arm64")[:10]}, 1),
+        (provider_rows, ProviderVersion, {"q": f"sha256:{digest_of('sums7')}"}, 1),
+        (provider_rows, ProviderVersion, {"q": "kitchen7/cloud"}, 1),
+        (provider_rows, ProviderVersion, {"q": "kitchen7 1.0.0"}, 1),
+        (provider_rows, ProviderVersion, {"q": "0000000000000007"}, 1),
+        (provider_rows, Package, {"q": digest_of("zip7arm64")[:10]}, 1),
+        (provider_rows, Package, {"q": f"zh:{digest_of('zip7arm64')}"}, 1),
+        (provider_rows, Package, {"q": "kitchen7/cloud"}, 2),
+        (provider_rows, Package, {"q": "kitchen7/cloud linux_arm64"}, 1),
+        (provider_rows, SigningKey, {"q": "0007AAAA"}, 1),
+        (provider_rows, SigningKey, {"q": "0x0000000000000007"}, 1),
+        (provider_rows, SigningKey, {"q": "cook7@example.com"}, 1),
+        (provider_rows, SigningKey, {"q": "kitchen7"}, 1),
+        (provider_rows, ProviderVersion, {"in": "kitchen7"}, 1),
+        (provider_rows, ProviderVersion, {"signing__exact": "registry"}, 0),
+        (provider_rows, ProviderVersion, {"quarantined": "1"}, 0),
+        (provider_rows, ProviderVersion, {"release__lifecycle__exact": "maintained", "person": "cook7"}, 1),
+        (provider_rows, Package, {"in": "kitchen7", "arch": "arm64"}, 1),
+        (provider_rows, SigningKey, {"state__exact": "active", "in": "kitchen7"}, 1),
+        (provider_rows, SigningKey, {"expiry": "never"}, 20),
+        (provider_rows, SigningKey, {"expiry": "soon"}, 0),
+        (provider_rows, SigningKey, {"expiry": "over"}, 0),
+        (oci_rows, Repository, {"q": "depot7"}, 1),
+        (oci_rows, Repository, {"q": "depot7/crate/aws"}, 1),
+        (oci_rows, Repository, {"q": "crate"}, 20),
+        (oci_rows, Manifest, {"q": digest_of("manifest7")[:10]}, 1),
+        (oci_rows, Manifest, {"q": f"sha256:{digest_of('subject7')}"}, 1),
+        (oci_rows, Manifest, {"q": "application/spdx+json depot7"}, 1),
+        (oci_rows, Tag, {"q": "nightly7"}, 1),
+        (oci_rows, Tag, {"q": "depot7/crate"}, 1),
+        (oci_rows, UploadSession, {"q": "packer7"}, 1),
+        (oci_rows, UploadSession, {"q": "depot7/crate/aws"}, 1),
+        (oci_rows, Repository, {"in": "depot7", "person": "packer7"}, 1),
+        (oci_rows, Manifest, {"in": "depot7", "person": "packer7"}, 1),
+        (oci_rows, Manifest, {"subject__isempty": "1"}, 10),
+        (oci_rows, Tag, {"in": "depot7", "person": "packer7"}, 1),
+        (oci_rows, UploadSession, {"in": "depot7", "person": "packer7"}, 1),
+        (oci_rows, UploadSession, {"coming": "1"}, 0),
+        (oci_rows, Collection, {"is_complete__exact": "0"}, 10),
     ],
 )
-def test_filters_narrow_the_list(operator_client, model, query, count):
-    rows.make(0, 20)
+def test_words_and_filters_narrow_the_list(operator_client, shelf, model, query, count):
+    shelf.make(0, 20)
     assert operator_client.get(list_of(model, **query)).context["cl"].result_count == count
 
 

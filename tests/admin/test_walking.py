@@ -9,10 +9,9 @@ from django.urls import resolve, reverse
 
 from apps.accounts.models import Namespace, Team, User
 from apps.modules.models import ModuleVersion
-from apps.providers.models import ProviderVersion
 from apps.releases.models import Release
 from tests.admin import rows
-from tests.admin.lists import list_of, page_of
+from tests.admin.lists import page_of
 from tests.admin.releases import oci_rows, provider_rows
 from tests.conftest import person
 
@@ -54,16 +53,6 @@ def test_no_link_leads_to_a_refusal(walker, role):
 
     assert refused == {}, "path: (status, the page that led there)"
     assert seen >= {"admin:releases_release_change", "portal:module-version", "portal:provider-version", "status"}
-
-
-def test_an_auditor_is_offered_no_act(walker):
-    browser = walker("Auditor")
-    for model in (Release, ModuleVersion, ProviderVersion):
-        listed = browser.get(list_of(model))
-        page = browser.get(page_of(model.objects.order_by("pk").first()))
-        assert [name for name, _ in listed.context["action_form"].fields["action"].choices] == ["", "export_csv"]
-        assert page.context["page_actions"] == []
-        assert "/admin/upload/" not in listed.text + page.text
 
 
 def test_what_an_operator_may_not_is_not_offered(walker):

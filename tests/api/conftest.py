@@ -77,7 +77,7 @@ def in_pages(
     """All rows of a list as its pages give them, a few rows on each, and few queries for each."""
 
     def read(client: Client, url: str, *, queries: int, size: int = 2) -> list[dict[str, Any]]:
-        monkeypatch.setattr("apps.api.frame.paging.PAGE_SIZE", size)
+        monkeypatch.setattr("apps.api.frame.base.PAGE_SIZE", size)
         rows: list[dict[str, Any]] = []
         while url:
             with django_assert_max_num_queries(queries):

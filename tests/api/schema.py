@@ -8,7 +8,7 @@ from django.conf import settings
 from jsonschema import Draft202012Validator
 from rest_framework.response import Response
 
-from apps.api.frame.operations import Operation
+from apps.api.frame.base import Operation
 
 
 @cache

@@ -3,7 +3,6 @@ import json
 import pytest
 from django.test import Client
 
-ALLOWED = [("delete", "namespaces/acme")]
 PATHS = ["namespaces/acme", "modules/acme/vpc/aws/1.0.0", "releases/00000000-0000-0000-0000-000000000000"]
 
 
@@ -42,27 +41,6 @@ def test_each_error_has_one_shape_and_the_request_id(tofu, dora, method, path, b
     assert len(answer.headers["X-Request-Id"]) > 8
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [(method, path) for method in ("post", "delete", "options") for path in PATHS if (method, path) not in ALLOWED],
-)
-def test_other_methods_are_refused_in_json(tofu, alice, path, method):
-    response = getattr(tofu(alice), method)(f"/api/v1/{path}")
-
-    assert response.status_code == 405
-    assert response.headers["Content-Type"] == "application/json"
-    assert json.loads(response.content)["error"]["code"] == "method_not_allowed"
-
-
-@pytest.mark.parametrize("path", ["", "nothing", "modules/acme/vpc", "modules/acme/vpc/aws/1.0.0/", "a%2Fb%0a"])
-@pytest.mark.parametrize("method", ["get", "put", "post"])
-def test_what_is_not_there_is_404_in_this_dialect(db, path, method):
-    response = getattr(Client(), method)(f"/api/v1/{path}")
-
-    assert response.status_code == 404
-    assert json.loads(response.content)["error"]["code"] == "not_found"
-
-
 @pytest.mark.parametrize("path", PATHS)
 def test_head_answers_as_get_without_a_body(tofu, olga, published, path):
     release = published("acme/vpc/aws", "1.0.0")
@@ -77,36 +55,6 @@ def test_answers_are_for_the_asker_alone(tofu, bob):
 
     assert headers["Cache-Control"] == "private, no-cache"
     assert headers["Vary"] == "Authorization"
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_an_outage_is_503_and_says_when_to_ask_again(tofu, alice, path, database_away):
-    client = tofu(alice)
-    with database_away():
-        response = client.get(f"/api/v1/{path}")
-
-    assert response.status_code == 503
-    assert response.headers["Retry-After"] == "2"
-    assert json.loads(response.content)["error"]["code"] == "unavailable"
-
-
-@pytest.mark.parametrize("text", [r"\ud800", r"a\udfffb", r"\u0000"])
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("put", "namespaces/acme", '{"visibility": "%s"}'),
-        ("put", "namespaces/acme/grants/users/alice", '{"role": "%s"}'),
-        ("post", "namespaces/acme/keys", '{"generate": "%s"}'),
-        ("post", "namespaces/acme/keys", '{"%s": ["x"]}'),
-        ("post", "namespaces/acme/transfer", '{"to_user": "%s"}'),
-        ("put", "teams/cooks", '{"description": {"deep": ["%s"]}}'),
-    ],
-)
-def test_json_that_no_database_could_keep_is_refused(tofu, dora, alice, method, path, body, text):
-    response = getattr(tofu(dora), method)(f"/api/v1/{path}", body % text, content_type="application/json")
-
-    assert response.status_code == 400
-    assert json.loads(response.content)["error"]["code"] == "unreadable"
 
 
 def test_a_backslash_before_u0000_is_text(tofu, dora):

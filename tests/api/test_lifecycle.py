@@ -115,29 +115,6 @@ def test_what_it_cannot_take_is_refused_with_words(published, post, alice, body,
     assert Release.objects.get().lifecycle == "maintained"
 
 
-def test_a_body_of_more_than_a_megabyte_is_refused(published, post, dora, endless, tofu):
-    published()
-    response = tofu(dora).generic("POST", f"{URL}/yank", **endless(1_000_000 * 2))
-
-    assert response.status_code == 413
-    assert "LARDER_JSON_MAX_BYTES" in error_of(response)["message"]
-
-
-@pytest.mark.parametrize(("who", "status"), [(None, 401), ("charlie", 404)])
-def test_nothing_of_the_body_is_read_for_strangers(request, published, tofu, untouchable, who, status):
-    published()
-    client = tofu(request.getfixturevalue(who) if who else None)
-
-    assert client.generic("POST", f"{URL}/yank", **untouchable).status_code == status
-
-
-def test_a_session_cookie_is_no_credential(published, browser_of, olga):
-    published()
-    response = browser_of(olga).post(f"{URL}/yank", {"reason": "no"}, content_type="application/json")
-
-    assert response.status_code == 401
-
-
 def test_publishers_yank_their_own_release_for_three_days(published, post, alice, dora):
     published()
     assert said(post(alice, "yank"))[0] == "yanked"

@@ -24,25 +24,6 @@ def archive() -> bytes:
     return module_zip(comment=b"one")
 
 
-def test_publishing_leaves_exactly_this(tofu, alice, upload, archive, work, stored_files):
-    client = tofu(alice)
-    accepted = upload(client, URL, archive, headers={"Content-Disposition": 'attachment; filename="vpc-1.2.0.zip"'})
-    document = json.loads(accepted.content)
-    digest = hashlib.sha256(archive).hexdigest()
-
-    assert accepted.status_code == 202
-    assert accepted.headers["Location"] == f"/api/v1/releases/{document['id']}"
-    assert (document["state"], document["uploaded_digest"]) == ("received", f"sha256:{digest}")
-    work()
-    document = json.loads(client.get(accepted.headers["Location"]).content)
-    assert (document["state"], document["digest"]) == ("published", f"sha256:{digest}")
-    assert [step["state"] for step in document["steps"]] == ["done", "done", "done"]
-    assert client.get(URL).content == client.get(accepted.headers["Location"]).content
-    assert Release.objects.get().file_name == "vpc-1.2.0.zip"
-    assert not [name for name in stored_files() if name.startswith("staging/")]
-    assert f"sha256/{digest[:2]}/{digest}" in stored_files()
-
-
 @pytest.mark.parametrize(("who", "status"), [("bob", 403), ("charlie", 404), (None, 401)])
 def test_no_byte_is_read_before_the_rights_are_known(request, tofu, untouchable, acme, who, status):
     client = tofu(request.getfixturevalue(who) if who else None)

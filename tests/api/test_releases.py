@@ -24,14 +24,6 @@ def test_a_refused_release_is_shown_to_publishers_with_its_reasons(tofu, publish
     assert tofu(bob).get(URL).status_code == 404
 
 
-def test_a_public_release_is_shown_to_anybody(published):
-    published("pantry/vpc/aws", "1.2.0")
-    response = Client().get(URL.replace("acme", "pantry"))
-
-    assert response.status_code == 200
-    assert json.loads(response.content)["state"] == "published"
-
-
 def test_a_token_that_is_limited_to_a_name_follows_its_own_upload(alice, bearer, published):
     release = published("acme/vpc/aws", "1.2.0", data=b"this is no zip")
     client = Client(headers=bearer(alice, Scope.PUBLISH, only_name="vpc/aws"))

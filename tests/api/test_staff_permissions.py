@@ -15,6 +15,17 @@ from tests.conftest import person
 
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
 ACTS = ["deprecate", "yank", "quarantine", "restore", "purge", "verify"]
+# What else staff may, with its permission: method, address and body.
+CALLS = {
+    "accounts.change_namespace": [("patch", "namespaces/acme", {"quota_versions": 3})],
+    "accounts.view_user": [("get", "users", {}), ("get", "users/alice", {})],
+    "accounts.change_user": [("patch", "users/alice", {"active": True}), ("delete", "users/alice/sessions", {})],
+    "accounts.view_apitoken": [("get", "users/alice/tokens", {})],
+    "accounts.revoke_apitoken": [("delete", "users/alice/tokens", {})],
+    "jobs.view_job": [("get", "jobs", {})],
+    "jobs.retry_job": [("post", "jobs/{job}/retry", {})],
+    "jobs.cancel_job": [("post", "jobs/{job}/cancel", {})],
+}
 PLACE = {"namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
 
 
@@ -80,20 +91,18 @@ def test_a_role_of_their_own_is_enough_for_what_its_holders_may(published, post,
     assert post(sam, "purge").status_code == 403
 
 
-def test_quotas_need_the_permission_to_change_namespaces(tofu, acme, sam):
-    def patch():
-        return tofu(sam).patch("/api/v1/namespaces/acme", '{"quota_versions": 3}', content_type="application/json")
+@pytest.mark.both
+def test_each_call_needs_its_own_permission(published, tofu, sam):
+    job = Job.objects.create(kind="verify-release", target=published().pk, state="failed")
 
-    assert patch().status_code == 403
-    sam.user_permissions.add(Permission.objects.get(codename="change_namespace"))
-    assert patch().status_code == 200
+    def answers(calls):
+        for method, place, body in calls:
+            more = {"data": json.dumps(body), "content_type": "application/json"} if body else {}
+            yield getattr(tofu(sam), method)(f"/api/v1/{place.format(job=job.pk)}", **more)
 
-
-def test_no_job_is_left_by_a_refusal(published, post, sam):
-    published()
-    before = Job.objects.count()
-
-    for act in ("verify", "purge"):
-        post(sam, act)
-
-    assert Job.objects.count() == before
+    for permission, calls in CALLS.items():
+        for refused in answers(calls):
+            assert refused.status_code == 403
+            assert permission in refused.json()["error"]["message"]
+        sam.user_permissions.add(Permission.objects.get(codename=permission.partition(".")[2]))
+        assert {answer.status_code for answer in answers(calls)} <= {200, 204}, permission

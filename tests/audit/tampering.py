@@ -1,14 +1,26 @@
-"""What someone can do who owns the tables: on PostgreSQL that is to drop the triggers first."""
+"""What someone can do who owns the tables (on PostgreSQL that is to drop the triggers first), and who finds it."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from io import StringIO
 
+from django.core.management import call_command
 from django.db import connection
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from apps.audit.models import AuditEvent
+
+
+def verified(*arguments: str) -> tuple[str, bool]:
+    """What `manage.py audit verify` prints, and whether it ended with 0."""
+    out, err = StringIO(), StringIO()
+    try:
+        call_command("audit", "verify", *arguments, stdout=out, stderr=err)
+    except SystemExit:
+        return err.getvalue(), False
+    return out.getvalue(), True
 
 
 @contextmanager

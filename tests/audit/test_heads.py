@@ -2,13 +2,11 @@
 
 import json
 from datetime import timedelta
-from io import StringIO
 from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import call_command
 from django.utils import timezone
 from structlog.testing import capture_logs
 
@@ -23,6 +21,7 @@ from registry_site.celery import app
 from registry_site.operations import doctor
 from registry_site.startup import checks
 from tests.audit import tampering
+from tests.audit.tampering import verified
 from tests.notify.receiver import listening, says
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]
@@ -39,16 +38,6 @@ def grow(count=3):
     events = [record(Kind.USER_SIGNED_IN, actor_id=1, subject=f"user/{number}") for number in range(count)]
     chain.link()
     return events
-
-
-def verified(*arguments):
-    """What it prints, and whether it ended with 0."""
-    out, err = StringIO(), StringIO()
-    try:
-        call_command("audit", "verify", *arguments, stdout=out, stderr=err)
-    except SystemExit:
-        return err.getvalue(), False
-    return out.getvalue(), True
 
 
 def cut_off(events):

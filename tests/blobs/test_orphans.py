@@ -1,20 +1,19 @@
 """Objects that no row knows, and taking them away without losing what somebody stores meanwhile. On both backends."""
 
 import hashlib
-import threading
 import time
 from contextlib import suppress
 from datetime import timedelta
 
 import pytest
 import structlog
-from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
 from apps.blobs import references, store
 from apps.blobs.care import scrub
 from apps.blobs.models import Blob, State
+from tests.threads import at_once
 
 DATA = b"nobody's" * 1000
 DIGEST = hashlib.sha256(DATA).hexdigest()
@@ -163,48 +162,20 @@ def test_what_a_holder_needs_becomes_a_blob_again(orphan, keys, monkeypatch):
 
 
 @pytest.mark.both
-def test_a_removal_that_died_half_way_is_taken_up(orphan, backend, keys, monkeypatch):
-    def dies(*_: object) -> None:
-        raise store.StorageUnavailable("gone")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(backend), "delete", dies)
-        with pytest.raises(store.StorageUnavailable):
-            scrub.remove_orphan(DIGEST)
-    assert (Blob.objects.get().state, keys()) == (State.DELETING, [KEY])
-    assert store.remove(DIGEST, even_pending=True) is True
-    assert (Blob.objects.count(), keys()) == (0, [])
-
-
-@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_of_removing_and_storing_at_once_the_stored_bytes_are_there(backend, keys):
+    def stores_until_it_is() -> None:
+        for _ in range(1000):
+            with suppress(store.StorageUnavailable):
+                store.store_staged("one", digest=DIGEST, size=len(DATA))
+                break
+            time.sleep(0.01)
+
     for number in range(8):
         backend.write(KEY, [DATA])
-        start = threading.Barrier(2)
-        threads = [threading.Thread(target=act, args=(start,)) for act in (_stores_until_it_is, _removes)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        store.stage("one", [DATA])
+        at_once(stores_until_it_is, lambda: scrub.remove_orphan(DIGEST))
 
         assert Blob.objects.get().state == State.READY, number
         assert store.size_of(DIGEST) == len(DATA), number
         Blob.objects.all().delete()
-
-
-def _stores_until_it_is(start: threading.Barrier) -> None:
-    store.stage("one", [DATA])
-    start.wait()
-    for _ in range(1000):
-        with suppress(store.StorageUnavailable):
-            store.store_staged("one", digest=DIGEST, size=len(DATA))
-            break
-        time.sleep(0.01)
-    connection.close()
-
-
-def _removes(start: threading.Barrier) -> None:
-    start.wait()
-    scrub.remove_orphan(DIGEST)
-    connection.close()

@@ -1,9 +1,9 @@
 """Staging, promotion and reading, on both backends."""
 
 import hashlib
-import threading
 import tracemalloc
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import transaction
@@ -13,6 +13,7 @@ from apps.blobs import backends, store
 from apps.blobs.backends import LARGEST_STEP, Steps
 from apps.blobs.care.integrity import Verified
 from apps.blobs.models import Blob, State
+from tests.threads import at_once
 
 DATA = bytes(range(256)) * 4000  # 1 MB: several steps of a read
 DIGEST = hashlib.sha256(DATA).hexdigest()
@@ -197,21 +198,10 @@ def test_a_ledger_entry_is_written_once(backend):
 @pytest.mark.slow
 def test_of_64_writers_one_creates(backend):
     count = 64 if backend.creates_by() != "turns" else 8  # those wait for one another
-    wins, start = [], threading.Barrier(count)
+    won = at_once(*(partial(store.put_once, "ledger/race.json", b"%d" % number) for number in range(count)))
 
-    def write(number: int) -> None:
-        start.wait()
-        if store.put_once("ledger/race.json", str(number).encode()):
-            wins.append(number)
-
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert len(wins) == 1
-    assert store.get("ledger/race.json") == str(wins[0]).encode()
+    assert won.count(True) == 1
+    assert store.get("ledger/race.json") == b"%d" % won.index(True)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Operators at work in the admin: upload, yank, export; no script or style that the policy refuses."""
 
-import csv
-
 import pytest
 from playwright.sync_api import expect
 
@@ -66,19 +64,6 @@ def test_the_page_that_asks_for_a_reason_can_be_used_by_everybody(page, module, 
     assert watch.unexpected() == []
     assert serious_findings(page) == []
     watch.said.clear()  # axe loads a style sheet of Django's by itself, and that one imports another
-
-
-def test_the_list_is_exported(page, module):
-    address = module("exported")
-    page.goto(f"/admin/modules/moduleversion/?q={address}")
-    page.locator("input.action-select").check()
-    page.locator("select[name=action]").select_option("export_csv")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Go", exact=True).click()
-    with download.value.path().open(newline="") as file:
-        head, line = csv.reader(file)
-
-    assert dict(zip(head, line, strict=True))["module name"] == "exported"
 
 
 def test_the_admin_and_the_status_are_readable_in_both_themes(page, module, watch):

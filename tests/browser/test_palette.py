@@ -108,14 +108,3 @@ def test_shortcuts_that_are_off_stay_off(page, tapir):
     page.keyboard.press("Control+k")
     expect(page.locator("#palette")).to_be_hidden()
     page.evaluate("localStorage.removeItem('larder-shortcuts-off')")
-
-
-def test_without_a_script_the_header_searches_everything(open_browser, tapir):
-    page = open_browser(java_script_enabled=False).new_page()
-    page.goto(f"/modules/{tapir}")
-    page.locator("#header-search").fill("snout")
-    page.keyboard.press("Enter")
-
-    expect(page).to_have_url(re.compile(r"/search\?q=snout$"))
-    page.get_by_role("link", name="snout_length").click()
-    expect(page).to_have_url(re.compile(r"/inputs#input_snout_length$"))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.browser.conftest import Watch, findings_in_both_themes, serious_findings
+from tests.browser.conftest import Watch, serious_findings
 from tests.browser.publishing import describe, expect_published, step, tab_to
 from tests.live import Live
 from tests.site.processes import children
@@ -218,24 +218,3 @@ def test_a_page_that_was_closed_shows_the_real_step_and_a_second_browser_agrees(
     stopped_worker()
     for page in pages:
         expect_published(page)
-
-
-def test_every_page_of_the_way_is_accessible_in_both_themes(open_browser: OpenBrowser, space, archive):
-    # Both browsers carry one session, and with it the upload ticket.
-    plain = open_browser(java_script_enabled=False).new_page()
-    page = open_browser().new_page()
-    page.goto("/publish")
-    assert findings_in_both_themes(page) == []
-    for number, data in enumerate([None, b"this is no zip archive"]):
-        describe(plain, space, "look")
-        plain.get_by_label("Version", exact=True).fill(f"1.{number}.0")
-        plain.get_by_role("button", name="Continue to the file").click()
-        plain.wait_for_url("**/releases/*")
-        page.goto(plain.url)
-        assert findings_in_both_themes(page) == []
-        page.locator("#file").set_input_files(archive("look.zip", data))
-        page.get_by_role("button", name="Upload and publish").click()
-        expect(
-            page.locator("#release-status[data-state=published], #release-status[data-state=rejected]")
-        ).to_be_visible()
-        assert findings_in_both_themes(page) == []

@@ -5,7 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import serious_findings
 from tests.builders.archives import module_zip
 
 pytestmark = pytest.mark.live
@@ -71,17 +70,3 @@ def test_enter_and_the_arrows_lead_to_a_module_and_back(page, animals):
 
     expect(page.locator("#filter-q")).to_have_value("quagga")
     expect(page.locator("#result-count")).to_have_text("2 modules found")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    "path",
-    ["/modules?q=quagga", "/modules?q=nothing-like-it", "/search?q=quagga", "/"],
-    ids=["hits", "nothing", "everything", "home"],
-)
-def test_everybody_can_read_it_on_any_screen(open_browser, animals, scheme, path):
-    page = open_browser(color_scheme=scheme, viewport={"width": 360, "height": 800}).new_page()
-    page.goto(path)
-
-    assert serious_findings(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0

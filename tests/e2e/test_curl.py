@@ -75,10 +75,3 @@ def test_a_refusal_reaches_its_reader_before_the_body_is_stored(live, shelf, cur
     assert status == 401, (status, code)
     assert body["error"]["code"] == "unauthenticated"
     eventually(lambda: live.staged() <= there)
-
-
-def test_101_mb_are_refused_by_the_name_of_the_limit(live, shelf, curl):
-    status, body, _ = curl("http1-length", "/api/v1/modules/acme/vpc/aws/9.0.0", bytes(101 * 1024 * 1024), shelf.manage)
-
-    assert status == 413
-    assert "LARDER_MODULE_ARCHIVE_MAX_BYTES" in body["error"]["message"]

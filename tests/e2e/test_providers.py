@@ -1,12 +1,8 @@
 """The provider cases of the conformance list, with the real terraform against the live TLS server."""
 
-import json
-import subprocess
-
 import httpx
 import pytest
 
-from tests.builders.keys import gpg_home
 from tests.e2e.providers import PLATFORMS, download, lock_of, require, said_by, sha256, sums_of
 from tests.e2e.server.proxy import proxy
 from tests.e2e.workspace import access_lines, said
@@ -74,62 +70,6 @@ def test_case_22_of_two_keys_the_second_may_be_the_right_one(live, depot, terraf
 
     assert done.returncode == 0, done.stderr
     assert f"signed, key ID {depot.publisher.key_id})" in done.stdout
-
-
-@pytest.mark.parametrize("address", ALL)
-@pytest.mark.smoke
-def test_every_served_signature_passes_gpgv(live, depot, tmp_path, address):
-    for version in ("1.0.0", "1.1.0"):
-        links = download(live, depot.read, address, version)
-        with live.client() as client:
-            (tmp_path / "sums").write_bytes(client.get(links["shasums_url"]).content)
-            (tmp_path / "sums.sig").write_bytes(client.get(links["shasums_signature_url"]).content)
-        armor = links["signing_keys"]["gpg_public_keys"][0]["ascii_armor"]
-        with gpg_home() as home:
-            (tmp_path / "armor").write_text(armor)
-            base = ["--homedir", str(home)]
-            keyring = str(tmp_path / "key.gpg")
-            subprocess.run(
-                ["gpg", *base, "--yes", "--output", keyring, "--dearmor", str(tmp_path / "armor")],
-                check=True,
-                capture_output=True,
-            )
-            checked = subprocess.run(
-                ["gpgv", *base, "--keyring", keyring, str(tmp_path / "sums.sig"), str(tmp_path / "sums")],
-                capture_output=True,
-                check=False,
-            )
-        assert checked.returncode == 0, checked.stderr
-
-
-@pytest.mark.parametrize("address", ALL)
-def test_the_answers_that_break_clients_are_never_given(live, depot, address):
-    """Cases 20 to 24: a `v`, a blank line, an armoured signature, a key that is not v4 or not one, other bytes."""
-    with live.client(depot.read) as client:
-        listed = client.get(f"/v1/providers/{address}/versions").json()["versions"]
-    assert [one["version"] for one in listed] == ["1.1.0", "1.0.0"]  # 20
-    for one in listed:
-        links = download(live, depot.read, address, one["version"])
-        with live.client() as anybody:
-            sums = anybody.get(links["shasums_url"]).content
-            signature = anybody.get(links["shasums_signature_url"]).content
-            package = anybody.get(links["download_url"]).content
-        assert b"\n\n" not in sums  # 21
-        assert sums[:1] != b"\n"
-        assert sums.count(b"\n") == len(sums.splitlines())
-        assert signature[0] >= 0x80  # 22
-        for key in links["signing_keys"]["gpg_public_keys"]:
-            assert key["ascii_armor"].count("-----BEGIN PGP PUBLIC KEY BLOCK-----") == 1
-            assert version_of_key(key["ascii_armor"]) == "4"  # 23
-        assert sha256(package) == links["shasum"]  # 24
-        assert f"{links['shasum']}  {links['filename']}".encode() in sums.splitlines()
-
-
-def version_of_key(armor: str) -> str:
-    with gpg_home() as home:
-        command = ["gpg", "--homedir", str(home), "--list-packets"]
-        told = subprocess.run(command, input=armor.encode(), capture_output=True, check=True).stdout.decode()
-    return told.split(":public key packet:")[1].split("version ")[1][0]
 
 
 def test_providers_lock_for_three_platforms_records_each_of_them(live, depot, terraform):
@@ -229,11 +169,3 @@ def test_without_a_token_a_private_provider_asks_for_credentials(live, depot, te
 
     assert done.returncode == 1
     assert "requires authentication credentials" in said_by(done)
-
-
-@pytest.mark.needs("curl")
-def test_the_documents_are_json_that_a_newcomer_can_read_with_curl(live, depot, tmp_path):
-    command = ["curl", "-sS", "--cacert", str(live.ca_bundle), f"{live.url}/v1/providers/yard/dns/versions"]
-    told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-
-    assert [one["version"] for one in told["versions"]] == ["1.1.0", "1.0.0"]

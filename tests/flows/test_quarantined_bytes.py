@@ -7,12 +7,12 @@ from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import lifecycle as modules
 from apps.providers import lifecycle as providers
 from tests.builders.archives import module_zip
-from tests.providers.conftest import held, worker
+from tests.providers.conftest import held
 from tests.providers.draft_client import LINUX, URL, DraftClient, codes, zips
 
 pytestmark = pytest.mark.both
 
-__all__ = ["held", "worker"]
+__all__ = ["held"]
 
 WHY = {"reason": "It calls home."}
 

@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
 from apps.blobs.store import StorageUnavailable
 from apps.jobs import claims, queue
 from apps.jobs.claims import Claim, LostLease, Outage, claim
 from apps.jobs.models import Job, State
+from tests.threads import at_once
 
 LEASE = timedelta(seconds=31)
 
@@ -80,26 +81,15 @@ def test_nobody_claims_what_is_claimed_or_has_ended(job):
 
 @pytest.mark.both
 def test_of_eight_claimers_one_wins(job):
-    won, start, over = [], threading.Barrier(8), threading.Barrier(8)
+    over = threading.Barrier(8)
 
-    def work() -> None:
-        try:
-            start.wait()
-            with claim(job.pk) as held:
-                if held is not None:
-                    won.append(held)
-                over.wait()
-        finally:
-            connection.close()
+    def work() -> bool:
+        with claim(job.pk) as held:
+            over.wait()
+            return held is not None
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
+    assert at_once(*[work] * 8).count(True) == 1
     job.refresh_from_db()
-    assert len(won) == 1
     assert (job.state, job.fence, job.attempts) == (State.SUCCEEDED, 1, 1)
 
 

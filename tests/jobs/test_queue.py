@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 import structlog
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from apps.audit.models import AuditEvent
 from apps.jobs import queue
@@ -15,6 +15,7 @@ from apps.jobs.models import Job, State
 from apps.jobs.tasks import reap
 from apps.lib.errors import Conflict
 from tests.jobs.conftest import becomes_the_broker
+from tests.threads import at_once
 
 HALF_A_MINUTE = timedelta(seconds=31)
 
@@ -100,20 +101,7 @@ def test_a_lapsed_lease_is_taken_back_and_rung_for(job, rung, pass_time):
 @pytest.mark.both
 def test_two_reapers_ring_once(job, rung, pass_time):
     pass_time(HALF_A_MINUTE)
-    start = threading.Barrier(4)
-
-    def work() -> None:
-        try:
-            start.wait()
-            queue.reap()
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*[queue.reap] * 4)
 
     assert len(rung) == 2  # enqueue's own, and one
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from apps.lib.markdown import code
+from apps.lib.markdown import rendering
 from apps.lib.text import highlighting
 from apps.modules.contents import readme
 
@@ -43,11 +43,11 @@ def test_code_in_no_known_language_stays_plain(label):
 def test_only_so_much_of_a_text_is_coloured():
     block = "```hcl\nmodule {} # the same again\n```\n\n"
     coloured = rendered(block * 4000).count("hl-keyword")
-    assert 0 < coloured <= code.MAX_CHARACTERS // len("module {} # the same again\n")
+    assert 0 < coloured <= rendering.MAX_CODE_CHARACTERS // len("module {} # the same again\n")
 
 
 def test_a_budget_of_time_that_is_spent_leaves_the_rest_plain():
-    budget = code.Budget(end=time.monotonic() - 1)
+    budget = rendering.Budget(end=time.monotonic() - 1)
     assert budget.seconds_for("module {}") == 0
 
 

@@ -7,7 +7,7 @@ from apps.accounts.models import Namespace
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.modules import answers
-from apps.notify import outbox, payloads
+from apps.notify import outbox
 from apps.notify.models import Letter, Shape, Watch
 from apps.notify.notices import notices_of
 from tests.builders.archives import module_zip
@@ -72,5 +72,5 @@ def test_programs_are_told_what_breaks_as_well(published):
     sentence = "Breaks users of 1.2.0: input in_0, input in_1, input in_2, input in_3, input in_4 and 2 more."
 
     for shape in Shape:
-        assert sentence in payloads.body_of(second, shape).replace("\N{ZERO WIDTH SPACE}", "")
-        assert "reaks" not in payloads.body_of(first, shape)
+        assert sentence in outbox.body_of(second, shape).replace("\N{ZERO WIDTH SPACE}", "")
+        assert "reaks" not in outbox.body_of(first, shape)

@@ -40,6 +40,14 @@ def watch(user, address="acme/vpc/aws"):
     preferences.watch(user=user, namespace=namespace, name=name)
 
 
+@pytest.fixture
+def told(people, published, bob):
+    """Bob watches acme/vpc/aws, of which 1.3.0 is published then."""
+    published()
+    watch(bob)
+    published(version="1.3.0")
+
+
 def test_who_watches_is_told_of_a_release_in_text_and_html(box, people, published, bob, charlie, dora):
     published()
     watch(bob)
@@ -81,10 +89,7 @@ def test_a_deprecation_reaches_those_who_fetched_it_lately(box, people, publishe
 
 
 @pytest.mark.parametrize("loss", ["role", "account", "address", "topic", "namespace"])
-def test_what_a_person_may_no_longer_get_is_not_sent(loss, box, people, published, bob, acme):
-    published()
-    watch(bob)
-    published(version="1.3.0")
+def test_what_a_person_may_no_longer_get_is_not_sent(loss, told, box, bob, acme):
     outbox.dispatch()
     assert Letter.objects.get().user == bob
     if loss == "role":
@@ -184,10 +189,7 @@ def test_a_token_for_a_week_warns_of_no_week(box, people, bob):
     assert not Letter.objects.exists()
 
 
-def test_a_mail_server_that_is_away_is_asked_again_and_one_that_refuses_is_not(box, people, published, bob, settings):
-    published()
-    watch(bob)
-    published(version="1.3.0")
+def test_a_mail_server_that_is_away_is_asked_again_and_one_that_refuses_is_not(box, told, settings):
     settings.SMTP = box.settings | {"port": 1}
     assert sent(box) == []
     letter = Letter.objects.get()
@@ -206,20 +208,14 @@ def test_a_mail_server_that_is_away_is_asked_again_and_one_that_refuses_is_not(b
     assert Letter.objects.get().state == LetterState.FAILED
 
 
-def test_without_a_mail_server_mails_are_printed(people, published, bob, capsys):
-    published()
-    watch(bob)
-    published(version="1.3.0")
+def test_without_a_mail_server_mails_are_printed(told, published, capsys):
     outbox.dispatch()
 
     assert mailing.send_due() == 1
     assert "Subject: acme/vpc/aws 1.3.0 was published by alice" in capsys.readouterr().out
 
 
-def test_the_link_in_a_mail_ends_its_topic_without_a_sign_in(box, people, published, bob):
-    published()
-    watch(bob)
-    published(version="1.3.0")
+def test_the_link_in_a_mail_ends_its_topic_without_a_sign_in(box, told, published, bob):
     sent(box)
     [(_, message)] = box.received
     link = message["List-Unsubscribe"].strip(" <>")

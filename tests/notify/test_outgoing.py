@@ -169,31 +169,23 @@ def test_a_certificate_of_a_trusted_authority_for_the_name_is_accepted(authority
     assert len(there.received) == 1
 
 
-def refused_by_certificate(there, name=NAME):
-    with pytest.raises(outgoing.NotAnswered, match="certificate is not trusted") as refused:
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("another authority", "unable to get local issuer"),
+        ("signs itself", "self"),
+        ("another name", "Hostname mismatch"),
+        ("expired", "expired"),
+    ],
+)
+def test_a_certificate_with_a_fault_is_refused(fault, told, authority, tls_receiver):
+    signer = {"another authority": tls.Authority("Evil CA"), "signs itself": tls.Authority(NAME)}.get(fault, authority)
+    more = {"signs itself": {"key": signer.key}, "expired": {"lifetime": -dt.timedelta(minutes=1)}}.get(fault, {})
+    there = tls_receiver(signer, **more)
+    name = "other.acme.example" if fault == "another name" else NAME
+    with pytest.raises(outgoing.NotAnswered, match=f"certificate is not trusted.*{told}"):
         post(f"https://{name}:{there.port}/")
     assert there.received == []
-    return str(refused.value)
-
-
-@pytest.mark.usefixtures("authority")
-def test_a_certificate_of_another_authority_is_refused(tls_receiver):
-    assert "unable to get local issuer" in refused_by_certificate(tls_receiver(tls.Authority("Evil CA")))
-
-
-@pytest.mark.usefixtures("authority")
-def test_a_certificate_that_signs_itself_is_refused(tls_receiver):
-    own = tls.Authority(NAME)
-    assert "self" in refused_by_certificate(tls_receiver(own, key=own.key))
-
-
-def test_a_certificate_for_another_name_is_refused(authority, tls_receiver):
-    assert "Hostname mismatch" in refused_by_certificate(tls_receiver(authority), "other.acme.example")
-
-
-def test_an_expired_certificate_is_refused(authority, tls_receiver):
-    there = tls_receiver(authority, lifetime=-dt.timedelta(minutes=1))
-    assert "expired" in refused_by_certificate(there)
 
 
 def test_a_token_endpoint_needs_a_trusted_certificate_too(authority, tls_receiver):

@@ -4,7 +4,7 @@ import pytest
 
 from apps.accounts.models import Grant, Role, Scope
 from apps.artifacts.models import RepositoryBlob
-from tests.oci.uploading import code_of, sha256, sha512
+from tests.oci.uploading import sha256, sha512
 
 pytestmark = pytest.mark.both
 
@@ -97,9 +97,3 @@ def test_a_deleted_blob_is_not_mounted(source, uploader, target):
     uploader.delete(sha256(DATA))
     for response in (target.mount(sha256(DATA), source), target.mount(sha256(DATA))):
         assert response.status_code == 202
-
-
-def test_a_source_with_a_nul_is_refused_quietly(source, target):
-    response = target.mount(sha256(DATA), "acme%00/vpc/aws")
-    assert response.status_code == 202
-    assert code_of(target.mount("sha256:x", source)) == "DIGEST_INVALID"

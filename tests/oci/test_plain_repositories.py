@@ -1,12 +1,7 @@
 """Repositories that are no module: any other name below a namespace, or the namespace's own name."""
 
-from datetime import timedelta
-
 import pytest
-from django.utils import timezone
 
-from apps.accounts.models import Namespace
-from apps.artifacts import gc
 from apps.artifacts.models import Repository
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
@@ -74,15 +69,6 @@ def test_the_path_words_of_the_protocol_name_nothing(repo, name):
     assert not Repository.objects.exists()
 
 
-@pytest.mark.parametrize("path", ["providers/x/manifests/latest", "Acme/manifests/latest", "acme/blobs/sha256:12"])
-def test_head_is_404_where_get_explains(repo, path):
-    """Clients end at a HEAD with 400, whose sentence nobody sees; after 404 they send what has an answer with one."""
-    client = repo().client
-
-    assert client.get(f"/v2/{path}").status_code == 400
-    assert client.head(f"/v2/{path}").status_code == 404
-
-
 def test_a_module_package_is_stored_and_its_pusher_is_told_that_it_is_no_module(repo, work):
     archive = module_zip()
     mine, raw = repo("pantry/vpc"), package(archive)
@@ -96,24 +82,6 @@ def test_a_module_package_is_stored_and_its_pusher_is_told_that_it_is_no_module(
         assert answer.status_code == 201
         assert "A module's repository is namespace/name/system" in answer.headers["Warning"]
     assert not Release.objects.exists()
-
-
-def test_it_counts_against_the_quota(repo, pantry):
-    Namespace.objects.filter(pk=pantry.pk).update(quota_bytes=10)
-    url = f"/v2/pantry/one/blobs/uploads/?digest={digest_of(LAYER)}"
-
-    answer = repo("pantry/one").client.post(url, LAYER, content_type="application/octet-stream")
-
-    assert answer.status_code == 413
-    assert "quota" in answer.json()["errors"][0]["message"]
-
-
-def test_what_no_tag_leads_to_is_collected(repo):
-    mine, later = repo("pantry/one"), timezone.now() + timedelta(days=9)
-    mine.push(RAW, "latest", LAYER)
-    loose = mine.push(image(b"loose"), "", b"loose")
-
-    assert [one.digest for one in gc.unneeded_manifests(later)] == [loose]
 
 
 @pytest.mark.parametrize("name", ["pantry", "pantry/a/b"])

@@ -1,5 +1,5 @@
 """The publisher's draft_client and the keys of the providers' own tests."""
 
-from tests.providers.conftest import draft_client, held, registered, worker
+from tests.providers.conftest import draft_client, held, registered
 
-__all__ = ["draft_client", "held", "registered", "worker"]
+__all__ = ["draft_client", "held", "registered"]

@@ -9,13 +9,10 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
 from registry_site.startup import certificates
+from tests import pages
 from tests.portal.rows import add_module
 
 URL = "/how-to-use"
-
-
-def text_of(response) -> str:
-    return html.unescape(re.sub(r"\s+", " ", response.content.decode()))
 
 
 def snippets_of(response) -> str:
@@ -46,7 +43,7 @@ def test_everything_is_made_for_this_host(client, db, settings, host, has_variab
     assert ("export TF_TOKEN_my__registry_example_com=lrd_…" in said) is has_variable
     assert ("TF_TOKEN_my__registry_example_com: ${{ secrets.LARDER_TOKEN }}" in said) is has_variable
     assert ("> ~/.tofurc" in said) is not has_variable
-    assert ("no shell can export that" in text_of(response)) is not has_variable
+    assert ("no shell can export that" in pages.text_of(response)) is not has_variable
 
 
 def test_configurations_name_a_host_by_its_letters_and_everything_else_in_ascii(client, db, settings):
@@ -64,7 +61,7 @@ def test_configurations_name_a_host_by_its_letters_and_everything_else_in_ascii(
     assert "export TF_TOKEN_registry_xn____bcher__kva_example=lrd_…" in said
     assert f"machine {wire} login" in said
     assert f"export LARDER_URL=https://{wire}\n" in said
-    assert "Clients use another address than you do" not in text_of(response)
+    assert "Clients use another address than you do" not in pages.text_of(response)
 
 
 def test_plain_http_needs_a_block_that_answers_discovery(client, db, settings):
@@ -81,14 +78,14 @@ def test_plain_http_needs_a_block_that_answers_discovery(client, db, settings):
 def test_a_host_without_a_dot_cannot_serve_modules_and_says_so(client, db, settings, host, warns):
     settings.PUBLIC_HOST = host
 
-    assert ("Modules cannot be used from this host name" in text_of(client.get(URL))) is warns
+    assert ("Modules cannot be used from this host name" in pages.text_of(client.get(URL))) is warns
 
 
 def test_whoever_reads_it_under_another_name_is_told(client, db, settings):
     settings.PUBLIC_HOST = "127.0.0.1:8443"
 
-    assert "Clients use another address" in text_of(client.get(URL, headers={"host": "localhost:8443"}))
-    assert "Clients use another address" not in text_of(client.get(URL, headers={"host": "127.0.0.1:8443"}))
+    assert "Clients use another address" in pages.text_of(client.get(URL, headers={"host": "localhost:8443"}))
+    assert "Clients use another address" not in pages.text_of(client.get(URL, headers={"host": "127.0.0.1:8443"}))
 
 
 def test_the_first_module_is_one_that_the_reader_sees(client, browser_of, bob, acme, pantry, settings):
@@ -108,7 +105,7 @@ def test_it_lists_the_readers_usable_tokens_by_label_and_never_their_text(browse
     tokens.revoke(token=old, actor=Viewer(alice))
     tokens.issue(user=bob, label="Bob's own", scope=Scope.READ, actor=Viewer(bob))
 
-    page = text_of(browser_of(alice).get(URL))
+    page = pages.text_of(browser_of(alice).get(URL))
 
     assert "Laptop" in page
     assert secret[:10] in page
@@ -125,12 +122,12 @@ def test_own_authority_is_shown_with_its_fingerprint(browser_of, bob, client, se
 
     response = client.get(URL)
 
-    assert certificates.fingerprint(files.ca) in text_of(response)
+    assert certificates.fingerprint(files.ca) in pages.text_of(response)
     assert files.ca.read_text().strip() in snippets_of(response)
-    assert str(tmp_path) not in text_of(response), "where its files lie is not everybody's business"
+    assert str(tmp_path) not in pages.text_of(response), "where its files lie is not everybody's business"
     assert f"export SSL_CERT_FILE={tmp_path}/tls/bundle.pem" in snippets_of(browser_of(bob).get(URL))
     settings.TLS = "/etc/larder/cert.pem:/etc/larder/key.pem"
-    assert "BEGIN CERTIFICATE" not in text_of(client.get(URL))
+    assert "BEGIN CERTIFICATE" not in pages.text_of(client.get(URL))
 
 
 @pytest.mark.parametrize("many", [1, 30])

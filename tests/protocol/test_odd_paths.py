@@ -68,15 +68,6 @@ def test_odd_names_are_answered_in_this_dialect(tofu, bob, acme, published, path
         assert list(json.loads(response.content)) == ["errors"]
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/v1/", "/v1/modules/acme/", "/v1/modules/a/b/c/1.0.0/more", "/v1/providers/a/b", "/v1/mirror/a/b", "/archives/"],
-)
-@pytest.mark.parametrize("method", ["get", "head", "post", "put", "delete"])
-def test_what_is_not_there_is_404_for_every_method(tofu, db, path, method):
-    assert getattr(tofu(), method)(path).status_code == 404
-
-
 @pytest.mark.parametrize("odd", ODD)
 def test_a_mirror_answers_odd_versions_as_not_here(tofu, bob, acme, odd):
     cast.add_version(cast.frozen_key(acme), None, "dns", "1.2.0")

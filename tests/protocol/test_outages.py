@@ -54,15 +54,6 @@ def test_a_digest_that_stopped_being_public_does_not_go_on(published, pantry, fr
         assert Client().head(url).status_code == 503
 
 
-def test_a_session_cookie_changes_nothing(browser_of, bob, published, database_away):
-    published("pantry/vpc/aws", "1.2.0")
-    browser = browser_of(bob)
-    with database_away():
-        response = browser.get("/v1/modules/pantry/vpc/aws/versions")
-
-    assert (response.status_code, response.headers["Content-Type"]) == (503, "application/json")
-
-
 def test_published_bytes_that_storage_does_not_show_are_an_outage_and_no_404(published):
     release = published("pantry/vpc/aws", "1.2.0")
     shutil.rmtree(Path(settings.DATA_DIR) / "blobs" / "sha256")

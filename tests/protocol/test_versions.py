@@ -1,7 +1,10 @@
 """Lists of versions, and the downloads that they lead to: the same rules for modules and providers."""
 
+from itertools import product
+
 import pytest
 
+from apps.releases.models import Lifecycle, Release
 from tests.protocol.providers import cast
 
 ROUTES = {
@@ -58,3 +61,40 @@ def test_other_methods_are_refused_in_json_and_head_answers_as_get_without_a_bod
             assert response.headers["Content-Type"] == "application/json", (method, url)
         response = client.head(url)
         assert (response.status_code, response.content) == (200, b""), url
+
+
+def test_versions_are_matched_by_value(urls, tofu, bob):
+    Release.objects.update(version="1.2.0+b1")
+    _, download = urls()
+
+    for asked in ("1.2.0+b1", "1.2.0", "1.2.0+other", "1.2.0%2Bb1"):
+        assert tofu(bob).get(download.replace("1.2.0", asked)).status_code == 200, asked
+
+
+@pytest.mark.both
+def test_yanked_is_in_no_list_and_answers_who_names_it_and_quarantined_answers_nobody(urls, kind, tofu, bob, charlie):
+    """An empty list, and no 404: people would look for a spelling mistake."""
+    client, (versions, download) = tofu(bob), urls()
+
+    def listed():
+        document = client.get(versions).json()
+        return [one["version"] for one in (document["modules"][0] if kind == "modules" else document)["versions"]]
+
+    Release.objects.update(lifecycle=Lifecycle.DEPRECATED, lifecycle_reason="Old.")
+    assert listed() == ["1.2.0"]
+    Release.objects.update(lifecycle=Lifecycle.YANKED)
+    assert (listed(), client.get(download).status_code) == ([], 200)
+    assert (tofu(charlie).get(versions).status_code, tofu().get(versions).status_code) == (404, 401)
+    Release.objects.update(lifecycle=Lifecycle.MAINTAINED)
+    assert listed() == ["1.2.0"]
+    Release.objects.update(quarantined_at=cast.FIRST)
+    assert [client.get(url).status_code for url in (versions, download)] == [404, 404]
+
+
+def test_no_answer_carries_a_secret_in_a_metadata_url(urls, tofu, bob):
+    """Clients print metadata URLs in their errors; so nothing redirects, and the token stays in its header."""
+    for client, url in product((tofu(bob), tofu()), urls()):
+        response = client.get(url)
+        assert response.status_code in (200, 401)
+        assert "Location" not in response.headers
+        assert b"lrd_" not in response.content

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,15 +23,7 @@ def registered(acme, dora) -> SigningKey:
 
 
 @pytest.fixture
-def worker() -> Iterator[None]:
-    """This process may sign, as a worker may."""
-    vault.unlock()
-    yield
-    vault.lock()
-
-
-@pytest.fixture
-def held(acme, dora, worker) -> SigningKey:
+def held(acme, dora, worker_host) -> SigningKey:
     """The key that the registry signs acme's releases with."""
     return hold(acme, dora)
 
@@ -39,14 +31,11 @@ def held(acme, dora, worker) -> SigningKey:
 @pytest.fixture
 def waiting(draft_client, held) -> Release:
     """acme/dns 1.2.0, checked and stored; it waits for a signing worker."""
-    draft_client.open(protocols=["5.0"])
-    for name, data in zips().items():
-        draft_client.put(name, data)
-    assert draft_client.hand_in().status_code == 202
+    release = draft_client.hand_over(zips(), protocols=["5.0"])
     vault.lock()
     work()
     vault.unlock()
-    release = Release.objects.get()
+    release.refresh_from_db()
     assert release.state == "signing"
     return release
 

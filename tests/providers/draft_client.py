@@ -12,6 +12,7 @@ from apps.accounts.models import Namespace, User
 from apps.jobs.models import Job
 from apps.providers import publishing
 from apps.providers.tasks import publish_provider
+from apps.releases.models import Release
 from apps.signing import key_generation, keys
 from apps.signing.models import SigningKey
 from tests import children
@@ -60,8 +61,8 @@ class DraftClient:
     def hand_in(self) -> Any:
         return self.client.generic("POST", f"{self.url}/publish")
 
-    def publish(self, files: Mapping[str, bytes], **wanted: Any) -> dict[str, Any]:
-        """The whole way, with a worker at its end; answers the release document."""
+    def hand_over(self, files: Mapping[str, bytes], **wanted: Any) -> Release:
+        """The whole way up to the worker."""
         opened = self.open(**wanted)
         assert opened.status_code == 201, opened.content
         for name, data in files.items():
@@ -69,6 +70,11 @@ class DraftClient:
             assert sent.status_code == 201, sent.content
         handed_in = self.hand_in()
         assert handed_in.status_code == 202, handed_in.content
+        return Release.objects.latest("pk")
+
+    def publish(self, files: Mapping[str, bytes], **wanted: Any) -> dict[str, Any]:
+        """With a worker at its end; answers the release document."""
+        self.hand_over(files, **wanted)
         work()
         return self.get()
 
@@ -83,7 +89,7 @@ def work() -> None:
 
 def register(namespace: Namespace, owner: User, made: TestKey | None = None) -> SigningKey:
     """A public key of the namespace's publisher."""
-    return keys.register(namespace=namespace, armor=(made or signing_key()).armor, actor=Viewer(owner))
+    return keys.register_or_renew(namespace=namespace, armor=(made or signing_key()).armor, actor=Viewer(owner)).key
 
 
 def hold(namespace: Namespace, owner: User, made: TestKey | None = None) -> SigningKey:

@@ -76,21 +76,11 @@ def test_the_same_packages_are_the_same_release_whatever_was_written(draft_clien
     assert draft_client.hand_in().status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("data", "code"),
-    [
-        (b"no zip", None),
-        (docs.archive({"README.md": "x"}), "docs_none"),
-        (docs.archive({"../docs/index.md": "x"}), None),
-    ],
-    ids=["text", "empty", "escaping"],
-)
-def test_a_bad_archive_refuses_the_release_by_its_name(draft_client, held, data, code):
-    document = draft_client.publish({**zips(), DOCS: data}, protocols=["5.0"])
+def test_a_bad_archive_refuses_the_release_by_its_name(draft_client, held):
+    document = draft_client.publish({**zips(), DOCS: docs.archive({"README.md": "x"})}, protocols=["5.0"])
 
-    assert document["state"] == "rejected"
-    assert all(reason["file"].startswith(DOCS) for reason in document["reasons"])
-    assert code is None or codes(document) == [code]
+    assert (document["state"], codes(document)) == ("rejected", ["docs_none"])
+    assert document["reasons"][0]["file"].startswith(DOCS)
     assert not ProviderVersion.objects.exists()
 
 

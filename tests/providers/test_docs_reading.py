@@ -92,44 +92,28 @@ def test_what_cannot_be_an_address_is_no_page(name):
     assert not layouts.pages_in([name], is_archive=False)
 
 
-@pytest.mark.parametrize(
-    ("lines", "field", "value"),
-    [
-        ('page_title: "A: \\"quoted\\" title"', "page_title", 'A: "quoted" title'),
-        ("page_title: 'It''s'", "page_title", "It's"),
-        ("page_title: plain # a comment", "page_title", "plain"),
-        ("page_title:", "page_title", ""),
-        ("subcategory: EC2 (Elastic)\nlayout: aws", "subcategory", "EC2 (Elastic)"),
-        ("description: |-\n  One\n\n  two\nlayout: x", "description", "One two"),
-        ("description: >\n  One\n  two", "description", "One two"),
-        ("description: One\n  two", "description", "One two"),
-        ('description: "One\n  two"', "description", "One two"),
-        ("page_title: !!python/object:os.system x", "page_title", "!!python/object:os.system x"),
-        ("page_title: &a [1, 2]", "page_title", "&a [1, 2]"),
-        ("page_title: a\x07b", "page_title", "a\ufffdb"),
-        ("page_title: " + "x" * 999, "page_title", "x" * 299 + "…"),
-        ("page_title: a\npage_title: b", "page_title", "b"),
-        ("- a list\n? odd\n: lines\npage_title: a", "page_title", "a"),
-    ],
-    ids=[
-        "double",
-        "single",
-        "comment",
-        "empty",
-        "plain",
-        "literal",
-        "folded",
-        "goes-on",
-        "quoted-on",
-        "tag",
-        "anchor",
-        "control",
-        "long",
-        "twice",
-        "odd",
-    ],
-)
-def test_front_matter_is_lines_with_values(lines, field, value):
+FRONT_MATTER = {
+    "double": ('page_title: "A: \\"quoted\\" title"', "page_title", 'A: "quoted" title'),
+    "single": ("page_title: 'It''s'", "page_title", "It's"),
+    "comment": ("page_title: plain # a comment", "page_title", "plain"),
+    "empty": ("page_title:", "page_title", ""),
+    "plain": ("subcategory: EC2 (Elastic)\nlayout: aws", "subcategory", "EC2 (Elastic)"),
+    "literal": ("description: |-\n  One\n\n  two\nlayout: x", "description", "One two"),
+    "folded": ("description: >\n  One\n  two", "description", "One two"),
+    "goes-on": ("description: One\n  two", "description", "One two"),
+    "quoted-on": ('description: "One\n  two"', "description", "One two"),
+    "tag": ("page_title: !!python/object:os.system x", "page_title", "!!python/object:os.system x"),
+    "anchor": ("page_title: &a [1, 2]", "page_title", "&a [1, 2]"),
+    "control": ("page_title: a\x07b", "page_title", "a\ufffdb"),
+    "long": ("page_title: " + "x" * 999, "page_title", "x" * 299 + "…"),
+    "twice": ("page_title: a\npage_title: b", "page_title", "b"),
+    "odd": ("- a list\n? odd\n: lines\npage_title: a", "page_title", "a"),
+}
+
+
+@pytest.mark.parametrize("case", FRONT_MATTER)
+def test_front_matter_is_lines_with_values(case):
+    lines, field, value = FRONT_MATTER[case]
     said, body = rendering.split(f"---\n{lines}\n---\n# Text\n")
     assert (getattr(said, field), body) == (value, "# Text\n")
 

@@ -21,14 +21,14 @@ from apps.signing import keys, kms, vault
 from apps.signing.models import SignatureRequest, SigningKey
 from apps.signing.tasks import make_signing_key
 from apps.signing.verifying import verify
-from tests.providers.draft_client import DraftClient, hold, work, zips
+from tests.providers.draft_client import hold, work, zips
 from tests.vault_server import TOKEN, FakeVault, vault_server
 
 pytestmark = pytest.mark.both
 
 
 @pytest.fixture
-def bao(settings, tmp_path: Path, worker: None) -> Iterator[FakeVault]:
+def bao(settings, tmp_path: Path, worker_host: None) -> Iterator[FakeVault]:
     (tmp_path / "token").write_text(TOKEN)
     with vault_server() as fake:
         settings.SIGNING_KEKS = kek_urls.parse_all([fake.url(tmp_path / "token")])
@@ -36,19 +36,11 @@ def bao(settings, tmp_path: Path, worker: None) -> Iterator[FakeVault]:
         kms.forget()
 
 
-def handed_in(draft_client: DraftClient) -> Release:
-    draft_client.open(protocols=["5.0"])
-    for name, data in zips().items():
-        draft_client.put(name, data)
-    assert draft_client.hand_in().status_code == 202
-    return Release.objects.get()
-
-
 @pytest.mark.parametrize("status", [503, 403])
 def test_a_release_waits_for_five_minutes_and_is_published(bao: FakeVault, acme, dora, draft_client, status: int):
     held = hold(acme, dora)
     kms.forget()
-    release = handed_in(draft_client)
+    release = draft_client.hand_over(zips(), protocols=["5.0"])
     bao.status = status
     fences = []
     # As often as the reaper would ring in five minutes: after 2, 4, 8, 16 and then every 30 s.
@@ -115,7 +107,7 @@ def test_a_wrapped_key_that_was_replaced_is_no_outage(bao: FakeVault, acme, dora
     private.wrapped_key = wrapped[:-8] + b"AAAAAAA="
     private.save(update_fields=["wrapped_key"])
     kms.forget()
-    handed_in(draft_client)
+    draft_client.hand_over(zips(), protocols=["5.0"])
     work()
 
     assert Job.objects.get(kind=publishing.JOB).attempts == 1

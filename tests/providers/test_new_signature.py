@@ -145,7 +145,7 @@ def test_damaged_sums_are_signed_by_nobody(new, tofu, dora, damage, signature):
     assert send(tofu(dora), signature).status_code == 503
 
 
-def test_the_registry_signs_in_the_place_of_a_key_that_ended(old, tofu, acme, dora, worker):
+def test_the_registry_signs_in_the_place_of_a_key_that_ended(old, tofu, acme, dora, worker_host):
     held = hold(acme, dora)
     client = tofu(dora)
     assert resign(client).status_code == 202
@@ -158,7 +158,7 @@ def test_the_registry_signs_in_the_place_of_a_key_that_ended(old, tofu, acme, do
     assert client.get(document["shasums_url"]).getvalue() == FILES[SUMS], "the publisher's, byte for byte"
 
 
-def test_the_publisher_may_sign_again_what_the_registry_signed_meanwhile(old, tofu, acme, dora, worker, signature):
+def test_the_publisher_may_sign_again_what_the_registry_signed_meanwhile(old, tofu, acme, dora, worker_host, signature):
     hold(acme, dora)
     resign(tofu(dora))
     run()

@@ -38,16 +38,8 @@ from tests.providers.draft_client import (
 ADDRESS = ProviderAddress("acme", "dns")
 
 
-def handed_in(draft_client, files, **wanted):
-    draft_client.open(**wanted)
-    for name, data in files.items():
-        draft_client.put(name, data)
-    assert draft_client.hand_in().status_code == 202
-    return Release.objects.get()
-
-
 def test_without_the_key_encryption_key_the_job_waits_and_no_attempt_counts(draft_client, held):
-    release = handed_in(draft_client, zips(), protocols=["5.0"])
+    release = draft_client.hand_over(zips(), protocols=["5.0"])
     vault.lock()
     work()
     release.refresh_from_db()
@@ -77,7 +69,7 @@ def ended_by_storage(*_):
 @pytest.mark.both
 def test_a_signature_that_an_earlier_attempt_never_stored_is_forgotten(draft_client, held, monkeypatch):
     """It was recorded before its bytes; the next attempt signs anew. The version was called damaged for it."""
-    release = handed_in(draft_client, zips(), protocols=["5.0"])
+    release = draft_client.hand_over(zips(), protocols=["5.0"])
     with monkeypatch.context() as patched:
         patched.setattr(assembling, "store_signed", ended_by_storage)
         work()
@@ -95,7 +87,7 @@ def test_a_signature_that_an_earlier_attempt_never_stored_is_forgotten(draft_cli
 def test_a_key_that_is_revoked_while_the_release_is_checked_publishes_nothing(
     draft_client, registered, dora, monkeypatch
 ):
-    handed_in(draft_client, signed(dist()))
+    draft_client.hand_over(signed(dist()))
     store_signed = assembling.store_signed
 
     def revoked_meanwhile(*given):
@@ -118,7 +110,7 @@ def test_a_key_that_is_retired_signs_no_more_and_the_one_before_it_does(draft_cl
 
 
 def test_bytes_that_change_in_staging_are_never_published(draft_client, registered):
-    handed_in(draft_client, signed(dist()))
+    draft_client.hand_over(signed(dist()))
     file = ReleaseFile.objects.get(name=LINUX)
     store.stage(file.staging_key, [dist("1.2.0", protocols=())[LINUX] + b"\0" * 22])
     work()
@@ -180,7 +172,7 @@ def test_each_file_renews_the_draft_until_staging_would_be_swept(draft_client):
 
 @pytest.mark.both
 def test_a_release_whose_job_an_operator_cancelled_ends_while_it_is_signed(draft_client, held):
-    release = handed_in(draft_client, zips(), protocols=["5.0"])
+    release = draft_client.hand_over(zips(), protocols=["5.0"])
     Release.objects.filter(pk=release.pk).update(state="signing")
     Job.objects.update(state="cancelled", finished_at=timezone.now())
     sweeping.sweep()
@@ -189,7 +181,7 @@ def test_a_release_whose_job_an_operator_cancelled_ends_while_it_is_signed(draft
 
 
 def test_a_release_that_brings_every_worker_down_fails(draft_client, registered):
-    release = handed_in(draft_client, signed(dist()))
+    release = draft_client.hand_over(signed(dist()))
     Job.objects.update(attempts=django_settings.JOB_ATTEMPTS)
     work()
     release.refresh_from_db()

@@ -132,7 +132,7 @@ def test_without_a_key_there_is_nothing_to_sign_with(old, tofu, dora):
     assert "acme has no active key in this registry" in response.json()["error"]["message"]
 
 
-def test_a_publishers_signature_is_the_publishers(draft_client, registered, acme, dora, tofu, worker):
+def test_a_publishers_signature_is_the_publishers(draft_client, registered, acme, dora, tofu, worker_host):
     assert draft_client.publish(signed(dist()))["state"] == "published"
     hold(acme, dora)
     response = resign(tofu(dora))

@@ -50,7 +50,7 @@ class SigningWorker(threading.Thread):
 
 
 @pytest.fixture
-def elsewhere(transactional_db, settings, worker) -> Iterator[None]:
+def elsewhere(transactional_db, settings, worker_host) -> Iterator[None]:
     settings.WORKER_QUEUES = ["check"]
     signing = SigningWorker()
     signing.start()
@@ -202,7 +202,9 @@ def test_it_waits_for_as_long_as_a_worker_reads(elsewhere, draft_client, held, m
     assert draft_client.publish(zips(), protocols=["5.0"])["state"] == "published"
 
 
-def test_sums_of_a_publisher_with_lines_for_other_files_are_signed_again(draft_client, registered, acme, dora, worker):
+def test_sums_of_a_publisher_with_lines_for_other_files_are_signed_again(
+    draft_client, registered, acme, dora, worker_host
+):
     files = dist()
     files[SUMS_NAME] += f"{'c' * 64}  {LINUX}.sbom.json\n".encode()
     assert draft_client.publish(signed(files))["state"] == "published"

@@ -1,6 +1,6 @@
 """The verbs on a release of any kind: where they may begin, what they say, and that they take turns."""
 
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier
 
 import pytest
@@ -12,6 +12,7 @@ from apps.modules.catalogue import entries
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.lifecycle import purging, verbs
 from apps.releases.models import Release, SearchDoc, State
+from tests.threads import at_once
 
 
 @pytest.mark.parametrize("state", sorted(set(State.values) - {"published"}))
@@ -74,15 +75,11 @@ def test_two_who_write_versions_of_a_module_at_once_take_turns(published):
     releases = list(Release.objects.order_by("pk"))
     both_have_written = Barrier(2 if connection.vendor == "postgresql" else 1)  # SQLite lets one write at a time
 
+    @transaction.atomic
     def publish(release: Release) -> None:
-        try:
-            with transaction.atomic():
-                ModuleVersion.objects.create(module=module, release=release, is_prerelease=False)
-                both_have_written.wait(timeout=30)
-                entries.refresh(module)
-        finally:
-            connection.close()
+        ModuleVersion.objects.create(module=module, release=release, is_prerelease=False)
+        both_have_written.wait(timeout=30)
+        entries.refresh(module)
 
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(publish, releases))
+    at_once(*(partial(publish, release) for release in releases))
     assert SearchDoc.objects.get().version == "1.1.0"

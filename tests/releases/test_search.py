@@ -1,7 +1,9 @@
 """apps.releases.catalogue.search: what is found, in which order, and how many of each."""
 
+from functools import partial
+
 import pytest
-from django.db import connections, transaction
+from django.db import transaction
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import NOBODY, Viewer
@@ -10,6 +12,7 @@ from apps.releases.catalogue import indexing, search
 from apps.releases.models import DownloadCount, SearchDoc
 from apps.releases.search_rows import SearchFacet, SearchWord
 from tests.releases.docs import add_doc
+from tests.threads import at_once
 
 EVERYWHERE = Namespace.objects.all
 
@@ -234,24 +237,15 @@ def test_a_part_is_shown_with_the_identifier_it_stands_in(shelf):
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_two_who_write_at_once_leave_one_document():
-    from concurrent.futures import ThreadPoolExecutor
-    from threading import Barrier
-
     namespace = Namespace.objects.create(name="acme", canonical="acme", visibility="public")
     releases = [add_doc(namespace, "seed/aws", version=f"1.{number}.0").release for number in range(2)]
     SearchDoc.objects.all().delete()
-    barrier = Barrier(2)
 
+    @transaction.atomic
     def write(number):
-        try:
-            barrier.wait(timeout=20)
-            with transaction.atomic():
-                add_doc(namespace, "seed/aws", f"words of {number}", inputs=[f"only{number}"], release=releases[number])
-        finally:
-            connections.close_all()
+        add_doc(namespace, "seed/aws", f"words of {number}", inputs=[f"only{number}"], release=releases[number])
 
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(write, range(2)))
+    at_once(partial(write, 0), partial(write, 1))
 
     doc = SearchDoc.objects.get()
     last = doc.version[2]

@@ -4,12 +4,14 @@ from pathlib import Path
 import pytest
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import User
+from apps.accounts.models import Namespace, User
 from apps.jobs.models import Job
 from apps.lib.settings_values import kek_urls
 from apps.signing import gnupg_home, keys, kms
+from apps.signing.models import SigningKey
 from apps.signing.tasks import make_signing_key
 from tests import key_services, s3
+from tests.builders.held import held_key
 from tests.key_services import Aws, Use
 from tests.vault_server import TOKEN, FakeVault, vault_server
 
@@ -64,6 +66,13 @@ def use(settings, worker_host: None) -> Use:
         kms.forget()
 
     return become
+
+
+@pytest.fixture
+def key(use: Use, bao: FakeVault, token_file: Path, acme: Namespace) -> SigningKey:
+    """In the registry, under a key of Vault."""
+    use(bao.url(token_file))
+    return held_key(acme)
 
 
 @pytest.fixture(params=["aws", "vault"])

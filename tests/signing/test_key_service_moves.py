@@ -13,7 +13,7 @@ from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent
 from apps.lib.settings_values import kek_urls
 from apps.signing import fingerprints, kms, vault
-from apps.signing.models import KeyFingerprint, PrivateKey
+from apps.signing.models import KeyFingerprint, PrivateKey, SigningKey
 from apps.signing.tasks import report_kek
 from apps.signing.vault import KeyServiceAway, SealBroken, SignerUnavailable
 from registry_site.operations import backup
@@ -31,10 +31,8 @@ KEK = Path(django_settings.DATA_DIR) / "signing" / "kek"
 
 
 def test_a_rotated_key_opens_what_it_wrapped_and_the_command_brings_all_to_the_newest_version(
-    use: Use, bao: FakeVault, token_file: Path, acme: Namespace
+    key: SigningKey, use: Use, bao: FakeVault
 ) -> None:
-    use(bao.url(token_file))
-    key = held_key(acme)
     bao.rotate()
     kms.forget()
     assert signs(key)
@@ -48,11 +46,7 @@ def test_a_rotated_key_opens_what_it_wrapped_and_the_command_brings_all_to_the_n
     assert signs(key)
 
 
-def test_a_version_that_vault_withholds_is_waited_for(
-    use: Use, bao: FakeVault, token_file: Path, acme: Namespace
-) -> None:
-    use(bao.url(token_file))
-    key = held_key(acme)
+def test_a_version_that_vault_withholds_is_waited_for(key: SigningKey, bao: FakeVault) -> None:
     bao.rotate()
     bao.least_version = 2
     with pytest.raises(KeyServiceAway, match="too old"):
@@ -100,10 +94,8 @@ def test_another_key_of_the_service_opens_nothing(use: Use, bao: FakeVault, toke
 
 
 def test_a_service_with_another_name_opens_its_rows_still(
-    use: Use, bao: FakeVault, token_file: Path, acme: Namespace
+    key: SigningKey, use: Use, bao: FakeVault, token_file: Path
 ) -> None:
-    use(bao.url(token_file))
-    key = held_key(acme)
     use(bao.url(token_file).replace("127.0.0.1", "localhost"))
 
     assert signs(key)
@@ -170,11 +162,7 @@ def test_a_move_that_an_outage_interrupts_is_repeated(
     assert all(signs(key) for key in keys)
 
 
-def test_a_key_that_was_renewed_meanwhile_is_not_overwritten(
-    use: Use, bao: FakeVault, token_file: Path, acme: Namespace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use(bao.url(token_file))
-    key = held_key(acme)
+def test_a_key_that_was_renewed_meanwhile_is_not_overwritten(key: SigningKey, monkeypatch: pytest.MonkeyPatch) -> None:
     seal = vault.seal
 
     def slowly(*asked):

@@ -9,6 +9,7 @@ from botocore.stub import Stubber
 
 from apps.accounts.models import Namespace
 from apps.signing import kms, kms_aws, kms_vault, vault
+from apps.signing.models import SigningKey
 from apps.signing.vault import KeyServiceAway, SealBroken
 from registry_site.startup import certificates
 from tests import s3
@@ -30,11 +31,7 @@ pytestmark = pytest.mark.both
         (307, "sealed"),
     ],
 )
-def test_a_vault_that_fails_is_waited_for(
-    use: Use, bao: FakeVault, token_file: Path, acme: Namespace, status: int, hint: str
-) -> None:
-    use(bao.url(token_file))
-    key = held_key(acme)
+def test_a_vault_that_fails_is_waited_for(key: SigningKey, bao: FakeVault, status: int, hint: str) -> None:
     bao.status = status
 
     with pytest.raises(KeyServiceAway, match=str(status)) as away:
@@ -49,10 +46,8 @@ def test_a_vault_that_fails_is_waited_for(
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["silent", "drips"])
 def test_a_vault_that_hangs_is_given_up(
-    use: Use, bao: FakeVault, token_file: Path, acme: Namespace, monkeypatch: pytest.MonkeyPatch, how: str
+    key: SigningKey, bao: FakeVault, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    use(bao.url(token_file))
-    key = held_key(acme)
     monkeypatch.setattr(kms_vault, "SECONDS", 1.0)
     bao.hangs = how
 
@@ -155,11 +150,7 @@ def test_without_credentials_or_a_region_aws_is_not_asked(
         assert "credentials" in away.value.hint
 
 
-def test_a_token_that_an_agent_exchanges_is_read_again(
-    use: Use, bao: FakeVault, token_file: Path, acme: Namespace
-) -> None:
-    use(bao.url(token_file))
-    key = held_key(acme)
+def test_a_token_that_an_agent_exchanges_is_read_again(key: SigningKey, bao: FakeVault, token_file: Path) -> None:
     bao.tokens = {"hvs.the-next-one"}
     with pytest.raises(KeyServiceAway, match="403"):
         vault.unseal(row_of(key))

@@ -10,10 +10,10 @@ from structlog.testing import capture_logs
 from apps.accounts.access.gate import NOBODY
 from apps.accounts.models import Namespace
 from apps.signing import fingerprints, key_generation, keys, kms, signer, vault
-from apps.signing.models import PrivateKey
+from apps.signing.models import PrivateKey, SigningKey
 from apps.signing.tasks import report_kek
 from apps.signing.vault import KeyServiceAway, SealBroken, SignerUnavailable
-from tests.builders.held import held_key, key_row
+from tests.builders.held import held_key
 from tests.builders.keys import signing_key
 from tests.key_services import Use, row_of, signs
 from tests.vault_server import FakeVault
@@ -83,18 +83,6 @@ def test_memory_answers_for_the_same_context_alone(use: Use, service: str, db: N
         kms.unwrap(asked, wrapped, vault._context("B" * 40))
 
 
-def test_a_row_of_the_same_key_elsewhere_does_not_open_it(
-    use: Use, service: str, acme: Namespace, pantry: Namespace
-) -> None:
-    """The service would unwrap it, since the fingerprint is the same; the row's number decides."""
-    use(service)
-    stolen = row_of(held_key(acme))
-    stolen.pk, stolen.key = None, key_row(pantry)
-
-    with pytest.raises(SealBroken):
-        vault.unseal(stolen)
-
-
 def test_a_row_is_for_signing_releases_alone(
     use: Use, service: str, acme: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,9 +109,7 @@ def test_a_wrapped_key_that_was_changed_or_taken_away_rings_an_alarm(use: Use, s
         assert [line["event"] for line in logged] == ["private_key_tampered"], wrapped
 
 
-def test_no_service_is_asked_about_nothing(use: Use, bao: FakeVault, token_file: Path, acme: Namespace) -> None:
-    use(bao.url(token_file))
-    key = held_key(acme)
+def test_no_service_is_asked_about_nothing(key: SigningKey, bao: FakeVault) -> None:
     PrivateKey.objects.update(wrapped_key=None)
     bao.asked.clear()
 
@@ -146,9 +132,7 @@ def test_a_key_is_imported_and_renewed_under_a_service_and_nothing_is_asked_in_t
         key_generation.import_key(namespace=acme, material=material, passphrase="", actor=NOBODY)
 
 
-def test_processes_that_do_not_sign_ask_no_service(use: Use, bao: FakeVault, token_file: Path, acme: Namespace) -> None:
-    use(bao.url(token_file))
-    key = held_key(acme)
+def test_processes_that_do_not_sign_ask_no_service(key: SigningKey, bao: FakeVault) -> None:
     bao.asked.clear()
     vault.lock()
 
@@ -168,10 +152,8 @@ def test_processes_that_do_not_sign_ask_no_service(use: Use, bao: FakeVault, tok
 
 
 def test_a_data_key_is_kept_for_minutes_and_no_longer(
-    use: Use, bao: FakeVault, token_file: Path, acme: Namespace, monkeypatch: pytest.MonkeyPatch
+    key: SigningKey, bao: FakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(bao.url(token_file))
-    key = held_key(acme)
     bao.asked.clear()
     assert signs(key)
     assert signs(key)

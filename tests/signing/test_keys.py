@@ -22,9 +22,9 @@ def events() -> list[str]:
 
 def test_registering_keeps_what_was_parsed(acme: Namespace, owner: Viewer) -> None:
     made = signing_key()
-    key = keys.register(
+    key = keys.register_or_renew(
         namespace=acme, armor=made.armor, actor=owner, source=" Acme ", source_url="https://acme.example/security"
-    )
+    ).key
     key.refresh_from_db()
     assert (key.fingerprint, key.custody, key.state) == (made.fingerprint, Custody.PUBLISHER, State.ACTIVE)
     assert (key.source, key.source_url, key.added_by) == ("Acme", "https://acme.example/security", owner.user)
@@ -36,13 +36,13 @@ def test_the_same_key_again_is_a_conflict_and_elsewhere_it_is_fine(
     acme: Namespace, pantry: Namespace, owner: Viewer
 ) -> None:
     armor = signing_key().armor
-    key = keys.register(namespace=acme, armor=armor, actor=owner)
+    key = keys.register_or_renew(namespace=acme, armor=armor, actor=owner).key
     with pytest.raises(Conflict, match="registered in acme already; it is active"):
-        keys.register(namespace=acme, armor=armor, actor=owner)
-    keys.register(namespace=pantry, armor=armor, actor=owner)
+        keys.register_or_renew(namespace=acme, armor=armor, actor=owner)
+    keys.register_or_renew(namespace=pantry, armor=armor, actor=owner)
     keys.revoke(key=key, actor=owner, reason="The laptop is gone.")
     with pytest.raises(Conflict, match="it is revoked"):
-        keys.register(namespace=acme, armor=armor, actor=owner)
+        keys.register_or_renew(namespace=acme, armor=armor, actor=owner)
     assert len(events()) == 3
 
 
@@ -59,13 +59,13 @@ def test_the_same_key_again_is_a_conflict_and_elsewhere_it_is_fine(
 )
 def test_it_refuses_sources_that_no_page_can_show(words: dict[str, str], acme: Namespace, owner: Viewer) -> None:
     with pytest.raises(Invalid):
-        keys.register(namespace=acme, armor=signing_key().armor, actor=owner, **words)
+        keys.register_or_renew(namespace=acme, armor=signing_key().armor, actor=owner, **words)
     assert not SigningKey.objects.exists()
 
 
 def test_a_refused_key_leaves_nothing(acme: Namespace, owner: Viewer) -> None:
     with pytest.raises(Invalid, match="private key"):
-        keys.register(namespace=acme, armor=signing_key().secret_armor, actor=owner)
+        keys.register_or_renew(namespace=acme, armor=signing_key().secret_armor, actor=owner)
     assert not SigningKey.objects.exists()
     assert events() == []
 

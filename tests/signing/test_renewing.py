@@ -44,7 +44,7 @@ def test_one_that_had_expired_vouches_again(acme: Namespace, owner: Viewer) -> N
     key = key_row(acme, "expired")
     assert keys.vouching_keys_of(acme) == []
 
-    keys.register(namespace=acme, armor=extended(made).armor, actor=owner)
+    keys.register_or_renew(namespace=acme, armor=extended(made).armor, actor=owner)
 
     assert keys.vouching_keys_of(acme) == [key]
     key.refresh_from_db()
@@ -54,11 +54,11 @@ def test_one_that_had_expired_vouches_again(acme: Namespace, owner: Viewer) -> N
 def test_an_older_copy_changes_nothing(acme: Namespace, owner: Viewer) -> None:
     made = signing_key("expiring")
     longer = extended(made)
-    key = keys.register(namespace=acme, armor=longer.armor, actor=owner)
+    key = keys.register_or_renew(namespace=acme, armor=longer.armor, actor=owner).key
 
     for old in (made.armor, longer.armor):
         with pytest.raises(Conflict, match="registered in acme already; it is active"):
-            keys.register(namespace=acme, armor=old, actor=owner)
+            keys.register_or_renew(namespace=acme, armor=old, actor=owner)
 
     kept = SigningKey.objects.get()
     assert (kept.armor, kept.expires_at) == (key.armor, key.expires_at)
@@ -67,10 +67,10 @@ def test_an_older_copy_changes_nothing(acme: Namespace, owner: Viewer) -> None:
 
 def test_a_subkey_that_the_new_export_leaves_out_goes_on(acme: Namespace, owner: Viewer) -> None:
     made = signing_key("subkey")
-    key = keys.register(namespace=acme, armor=made.armor, actor=owner)
+    key = keys.register_or_renew(namespace=acme, armor=made.armor, actor=owner).key
     signature = made.sign(b"data")
 
-    keys.register(namespace=acme, armor=extended(made).armor, actor=owner)
+    keys.register_or_renew(namespace=acme, armor=extended(made).armor, actor=owner)
 
     key.refresh_from_db()
     assert verify(data=b"data", signature=signature, keys=[key]) == key
@@ -80,11 +80,11 @@ def test_a_subkey_that_the_new_export_leaves_out_goes_on(acme: Namespace, owner:
 @pytest.mark.parametrize("end", [keys.retire, keys.revoke], ids=["retired", "revoked"])
 def test_a_key_that_has_ended_here_is_not_brought_back(end, acme: Namespace, owner: Viewer) -> None:
     made = signing_key("expiring")
-    key = keys.register(namespace=acme, armor=made.armor, actor=owner)
+    key = keys.register_or_renew(namespace=acme, armor=made.armor, actor=owner).key
     end(key=key, actor=owner, reason="Its year is over.")
 
     with pytest.raises(Conflict, match=r"it is re(tired|voked)\."):
-        keys.register(namespace=acme, armor=extended(made).armor, actor=owner)
+        keys.register_or_renew(namespace=acme, armor=extended(made).armor, actor=owner)
     assert renewals() == []
 
 
@@ -95,7 +95,7 @@ def test_a_key_that_the_registry_holds_is_renewed_by_its_import_alone(
     longer = extended(made)
     held = key_generation.import_key(namespace=acme, material=made.secret_armor.encode(), passphrase="", actor=NOBODY)
     with pytest.raises(Conflict):
-        keys.register(namespace=acme, armor=longer.armor, actor=owner)
+        keys.register_or_renew(namespace=acme, armor=longer.armor, actor=owner)
 
     again = key_generation.import_key(
         namespace=acme, material=longer.secret_armor.encode(), passphrase="", actor=NOBODY

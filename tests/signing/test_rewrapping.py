@@ -1,11 +1,9 @@
 """Replacing the key-encryption key: the first line of its file seals, every line opens, a command seals all again."""
 
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.core.management import CommandError, call_command
 
 from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent
@@ -13,6 +11,7 @@ from apps.signing import vault
 from apps.signing.models import PrivateKey, SigningKey
 from apps.signing.signer import SealBroken, SignerUnavailable, sign
 from tests.builders.held import held_key
+from tests.key_services import reseal
 
 pytestmark = pytest.mark.both
 
@@ -23,17 +22,6 @@ NEW, NEWER = "ab" * 32, "cd" * 32
 @pytest.fixture
 def held(acme: Namespace, pantry: Namespace, worker_host: None) -> list[SigningKey]:
     return [held_key(acme), held_key(pantry)]
-
-
-def reseal() -> str:
-    out = StringIO()
-    try:
-        call_command("reseal_signing_keys", stdout=out, stderr=out)
-    except CommandError as error:
-        return f"{out.getvalue()}{error}"
-    finally:
-        vault.unlock()  # the command locks this process behind it
-    return out.getvalue()
 
 
 def sealed_under() -> set[str]:

@@ -3,13 +3,11 @@
 import os
 import subprocess
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from threading import Barrier
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from apps.accounts.models import Namespace
@@ -23,6 +21,7 @@ from tests.builders.keys import gpg as run_gpg
 from tests.builders.keys import gpg_home, signing_key
 from tests.signing.conftest import agents_in, homes_of
 from tests.site.processes import eventually
+from tests.threads import at_once
 
 DATA = b"0" * 64 + b"  terraform-provider-maps_1.0.0_linux_amd64.zip\n"
 
@@ -166,17 +165,7 @@ def test_a_gpg_that_writes_something_else_is_noticed(
 def test_a13_sixty_four_at_once_all_succeed_and_leave_nothing(pantry: Namespace, worker_host: None) -> None:
     """None fails for the memory that gpg locks; `nothing_is_left` looks for homes and agents."""
     key = held_key(pantry, "rsa4096")
-    together = Barrier(64)
-
-    def one(number: int) -> bytes:
-        together.wait()
-        try:
-            return sign(key=key, data=DATA + str(number).encode())
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(64) as pool:
-        signatures = list(pool.map(one, range(64)))
+    signatures = at_once(*(partial(sign, key=key, data=DATA + b"%d" % number) for number in range(64)))
     assert len(set(signatures)) == 64
     assert verify(data=DATA + b"63", signature=signatures[63], keys=[key]) == key
     assert signer.CONCURRENCY.acquire(blocking=False)

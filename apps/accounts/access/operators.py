@@ -3,9 +3,9 @@
 from django.conf import settings
 
 from apps.accounts.access.gate import Viewer, grants_of, namespace_and_role, namespace_for, operates
-from apps.accounts.models import Namespace, Role, Scope
+from apps.accounts.models import Namespace, Role, Scope, User
 from apps.audit.kinds import Kind
-from apps.lib.errors import RoleRequired
+from apps.lib.errors import CredentialsRequired, RoleRequired
 
 
 def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
@@ -24,6 +24,16 @@ def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
         return f"Creating {what} needs a token with the scope manage; this one has only {token.scope}."
     has_limits = token is not None and (token.only_name or token.is_limited)
     return f"This token has limits, so it cannot create {what}." if has_limits else ""
+
+
+def creator(actor: Viewer, what: str = "a namespace") -> User:
+    """Return who creates one. Raises CredentialsRequired or RoleRequired, as `creation_refused` says."""
+    refused = creation_refused(actor, what)
+    if actor.user is None:
+        raise CredentialsRequired(refused, hint="Sign in, or send an API token with the scope manage.")
+    if refused:
+        raise RoleRequired(refused, hint="Use the page, or a token with the scope manage and no limits; or ask staff.")
+    return actor.user
 
 
 def is_operator(viewer: Viewer) -> bool:

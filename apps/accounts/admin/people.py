@@ -52,9 +52,14 @@ class EntryPage(LarderAdmin[User]):
             count = sessions.end_for(user=user, actor=actor_of(request))
             self.message_user(request, f"Sessions ended: {count}.", messages.SUCCESS)
             return HttpResponseRedirect(request.path)
-        if form.is_valid() and self._set(request, user, form):
-            self.message_user(request, f"{user} has a new password and is signed out everywhere.", messages.SUCCESS)
-            return HttpResponseRedirect(reverse("admin:accounts_user_change", args=[user.pk]))
+        if form.is_valid():
+            try:
+                accounts.set_password(user=user, actor=actor_of(request), password=form.cleaned_data["new_password1"])
+            except RegistryError as refusal:
+                form.add_error(None, f"{refusal} {refusal.hint}")
+            else:
+                self.message_user(request, f"{user} has a new password and is signed out everywhere.", messages.SUCCESS)
+                return HttpResponseRedirect(reverse("admin:accounts_user_change", args=[user.pk]))
         context: dict[str, Any] = {
             **self.admin_site.each_context(request),
             "title": f"Password and sessions: {user}",
@@ -64,14 +69,6 @@ class EntryPage(LarderAdmin[User]):
             "sessions": sessions.sessions_of(user),
         }
         return TemplateResponse(request, "admin/entry.html", context)
-
-    def _set(self, request: HttpRequest, user: User, form: forms.Form) -> bool:
-        try:
-            accounts.set_password(user=user, actor=actor_of(request), password=form.cleaned_data["new_password1"])
-        except RegistryError as refusal:
-            form.add_error(None, f"{refusal} {refusal.hint}")
-            return False
-        return True
 
 
 class UserForm(forms.ModelForm[User]):

@@ -41,10 +41,14 @@ def end_all(user: User) -> int:
         for session in Session.objects.order_by("pk").iterator()
         if session.get_decoded().get(SESSION_KEY) == str(user.pk)
     ]
-    if theirs:
-        Session.objects.filter(pk__in=theirs).delete()
+    return _delete(theirs)
+
+
+def _delete(digests: Collection[str]) -> int:
+    count = Session.objects.filter(pk__in=digests).delete()[0]
+    if count:
         epoch.advance()
-    return len(theirs)
+    return count
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +143,7 @@ def end_for(*, user: User, actor: Viewer, digest: str | None = None, besides: st
         count = end_all(user)
     else:
         theirs = {session.digest for session in sessions_of(user)} - {besides}
-        count = Session.objects.filter(pk__in=theirs if digest is None else theirs & {digest}).delete()[0]
-        if count:
-            epoch.advance()
+        count = _delete(theirs if digest is None else theirs & {digest})
     if count:
         actor.record(Kind.SESSIONS_ENDED, subject=f"user/{user.pk}", count=count)
     return count
@@ -151,9 +153,8 @@ def end_for(*, user: User, actor: Viewer, digest: str | None = None, besides: st
 def end_by_provider(*, user: User, issuer: str, sid: str) -> int:
     """End the sessions that the issuer's session `sid` began, all of the issuer's without it; return how many ended."""
     theirs = [one.digest for one in sessions_of(user) if one.issuer == issuer and (not sid or one.sid == sid)]
-    count = Session.objects.filter(pk__in=theirs).delete()[0]
+    count = _delete(theirs)
     if count:
-        epoch.advance()
         record(Kind.SESSIONS_ENDED, actor_id=None, subject=f"user/{user.pk}", count=count, by=issuer)
     return count
 

@@ -14,7 +14,7 @@ from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts
 from apps.accounts.rows import DeletedTeam
 from apps.audit.kinds import Kind
-from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
+from apps.lib.errors import Conflict, Invalid, NotFound
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
 _RESERVED = frozenset({"new"})
@@ -36,15 +36,11 @@ def create(*, name: str, actor: Viewer, description: str = "") -> Team:
 
     Raises Invalid, Conflict, CredentialsRequired or RoleRequired.
     """
-    refused = operators.creation_refused(actor, "a team")
-    if actor.user is None:
-        raise CredentialsRequired(refused, hint="Sign in, or send an API token with the scope manage.")
-    if refused:
-        raise RoleRequired(refused, hint="Use the page, or a token with the scope manage and no limits; or ask staff.")
+    first = operators.creator(actor, "a team")
     check_name(name)
     _check_description(description)
     try:
-        return _create(name, description, actor.user, actor)
+        return _create(name, description, first, actor)
     except IntegrityError:
         seen = visible_teams(actor).filter(name=name).exists()
         raise (

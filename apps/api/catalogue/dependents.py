@@ -8,9 +8,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
 from apps.accounts.models import Role
-from apps.api.frame.base import MODULE, PROVIDER, ApiView, ListView, listed
-from apps.api.frame.operations import operation
-from apps.api.frame.paging import CURSOR
+from apps.api.frame.base import CURSOR, MODULE, PROVIDER, ApiView, ListView, listed, operation
 from apps.api.frame.shapes import NextField, Shape, With, page
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid

@@ -11,8 +11,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import CharField
 
 from apps.accounts.models import Role
-from apps.api.frame.base import MODULE, PROVIDER, DetailView, shown
-from apps.api.frame.operations import operation
+from apps.api.frame.base import MODULE, PROVIDER, DetailView, operation, shown
 from apps.api.frame.shapes import ModuleNames, ProviderNames, Shape
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid

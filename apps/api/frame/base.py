@@ -1,28 +1,102 @@
-"""The base views. A view declares with `operation` what each method takes and answers; they follow it."""
+"""The base views. A view declares with `operation` what each method takes and answers; they follow it, and
+`make schema` turns it into static/api/openapi.json.
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+Lists come in pages: `{"<what>": […], "next": "/api/v1/…?cursor=…"}`; `next` is null on the last page. A cursor belongs
+to its list and query; clients follow `next` and read nothing into it.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db.models import QuerySet
 from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import ListSerializer
+from rest_framework.serializers import ListSerializer, Serializer
 
 from apps.accounts.access import throttling
 from apps.api.frame.bodies import read_json, validated
-from apps.api.frame.operations import Body, Operation, operation
-from apps.api.frame.paging import CURSOR, page_of, text_of
 from apps.http.errors import Failure, api_dialect
 from apps.http.views import MachineView, NothingHere
-from apps.lib.errors import CredentialsRequired
+from apps.lib.errors import CredentialsRequired, Invalid
 
 # Paths.
 MODULE = "modules/<segment:namespace>/<segment:name>/<segment:system>"
 PROVIDER = "providers/<segment:namespace>/<segment:type>"
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+Body = type[Serializer[Any]]
+Shape = Body | tuple[Body, ...]  # one of several
+REPEATABLE = ("put", "patch", "delete")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`takes` is a JSON body, or the media type of a raw one. `answers` has a shape, or None for no body, by status.
+
+    `query` and `headers` describe the parameters, `errors` the ones beside the usual. `choices` has the values of
+    parameters with few. `files` are the media types in which 200 comes as a file too. `scope` is the least that a token
+    needs, None where no token is read; `public` calls are answered without one as well. After a lost answer an
+    `idempotent` call can be sent again: the outcome and the answer are the same, or 200 for 201 and 202, or 404 for
+    what a DELETE removed. `again` says what happens then.
+    """
+
+    summary: str
+    takes: Body | str | None = None
+    answers: Mapping[int, Shape | None] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[int, str] = field(default_factory=dict)
+    again: str = ""
+    scope: str | None = "read"
+    public: bool = False
+    idempotent: bool = False
+    choices: Mapping[str, Collection[str]] = field(default_factory=dict)
+    files: Collection[str] = ()
+
+
+def operation(summary: str, **described: Any) -> Callable[[Method], Method]:
+    """The decorator of a method of a view: the fields of `Operation`.
+
+    What writes needs the scope `manage` and, unless it is a POST, can be sent again: others say so.
+    """
+
+    def declared(method: Method) -> Method:
+        usual = {"scope": "read" if method.__name__ == "get" else "manage", "idempotent": method.__name__ in REPEATABLE}
+        method.operation = Operation(summary, **usual | described)  # type: ignore[attr-defined]  # for operation_of
+        return method
+
+    return declared
+
+
+PAGE_SIZE = 100
+CURSOR = {"cursor": "From `next` of the page before."}
+_LAST_OFFSET = 10_000_000
+
+
+def page_of(request: Request, rows: QuerySet[Any] | Sequence[Any]) -> tuple[list[Any], str | None]:
+    """A page of rows in a total order, and `next`; one row more is read to learn whether there is one."""
+    text = request.query_params.get("cursor", "0")
+    if not (text.isascii() and text.isdecimal() and len(text) < len(str(_LAST_OFFSET))):
+        raise Invalid(f"The cursor {text[:40]!a} is not from this list.", hint="Follow `next` of the page before.")
+    end = int(text) + PAGE_SIZE
+    found = list(rows[int(text) : end + 1])
+    return found[:PAGE_SIZE], next_page(request, str(end)) if len(found) > PAGE_SIZE else None
+
+
+def next_page(request: Request, cursor: str) -> str:
+    query = request.query_params.copy()
+    query["cursor"] = cursor
+    return f"{request.path}?{query.urlencode()}"
+
+
+def text_of(request: Request, name: str) -> str:
+    """A parameter without NUL, which PostgreSQL refuses."""
+    return str(request.query_params.get(name, "")).replace("\0", "").strip()[:200]
 
 
 class ApiView(MachineView):

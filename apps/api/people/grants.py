@@ -15,8 +15,7 @@ from apps.accounts.access import gate
 from apps.accounts.models import Grant as GrantRow
 from apps.accounts.models import Role
 from apps.accounts.people import accounts, teams
-from apps.api.frame.base import ApiView, ListView, listed
-from apps.api.frame.operations import operation
+from apps.api.frame.base import ApiView, ListView, listed, operation
 from apps.api.frame.shapes import ROLES, OffsetField, RoleField, Shape, page
 from apps.lib.errors import Invalid, NotFound
 
@@ -56,21 +55,14 @@ class GrantList(ListView):
 class GrantDetail(ApiView):
     """The role of one user or team. PUT gives or changes it, DELETE withdraws it (204, also if there was none)."""
 
-    @operation(
-        "Give a role",
-        takes=GrantInput,
-        answers={200: Grant},
-        again="Changes nothing.",
-        scope="manage",
-        idempotent=True,
-    )
+    @operation("Give a role", takes=GrantInput, answers={200: Grant}, again="Changes nothing.")
     def put(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:  # noqa: ARG002
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         role = ROLES[self.body()["role"]]
         grantee = teams.team_named(team) if team else accounts.user_named(user)
         return self.answer(namespaces.grant(namespace=target, grantee=grantee, role=role, actor=self.viewer))
 
-    @operation("Withdraw a role", answers={204: None}, again="204.", scope="manage", idempotent=True)
+    @operation("Withdraw a role", answers={204: None}, again="204.")
     def delete(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:  # noqa: ARG002
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         named = {"team__name": team} if team else {"user__username": user}
@@ -86,7 +78,6 @@ class Transfer(ApiView):
         takes=TransferInput,
         answers={200: Grants},
         again="403 to an owner who gave it up, 409 if `from_…` did.",
-        scope="manage",
     )
     def post(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)

@@ -17,8 +17,7 @@ from apps.accounts.access import gate, throttling
 from apps.accounts.models import Invitation as InvitationRow
 from apps.accounts.models import Role
 from apps.accounts.people import invitations
-from apps.api.frame.base import DetailView, ListView, listed, shown
-from apps.api.frame.operations import operation
+from apps.api.frame.base import DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import ROLES, MomentField, RoleField, Shape, With, page
 from apps.lib.errors import Invalid, RoleRequired
 from apps.notify.mail import letters
@@ -64,13 +63,7 @@ class InvitationList(ListView):
     def rows(self) -> QuerySet[InvitationRow]:
         return invitations.managed(self.viewer)
 
-    @operation(
-        "Invite a person",
-        takes=InvitationInput,
-        answers={201: NewInvitation},
-        again="Invites once more.",
-        scope="manage",
-    )
+    @operation("Invite a person", takes=InvitationInput, answers={201: NewInvitation}, again="Invites once more.")
     @sensitive_variables("secret", "link")
     def post(self, request: Request) -> Response:  # noqa: ARG002
         """`link` is in this answer alone. Who opens it chooses a name and a password."""
@@ -98,7 +91,7 @@ class InvitationDetail(DetailView):
     def row(self, invitation_id: int) -> InvitationRow:
         return invitations.managed_one(self.viewer, invitation_id)
 
-    @operation("Revoke an invitation", answers={204: None}, again="204.", scope="manage", idempotent=True)
+    @operation("Revoke an invitation", answers={204: None}, again="204.")
     def delete(self, request: Request, invitation_id: int) -> Response:  # noqa: ARG002
         """Its link opens nothing from then on; one that was used stays used."""
         invitations.revoke(invitation=self.row(invitation_id), actor=self.viewer)

@@ -13,8 +13,7 @@ from rest_framework.serializers import BooleanField, CharField
 from apps.accounts.access import throttling
 from apps.accounts.identity import tokens
 from apps.accounts.identity.sign_ins import address_of
-from apps.api.frame.base import ApiView
-from apps.api.frame.operations import operation
+from apps.api.frame.base import ApiView, operation
 from apps.api.frame.shapes import Shape
 
 MAX_TOKENS = 100

@@ -12,8 +12,7 @@ from rest_framework.serializers import BooleanField, CharField
 from apps.accounts.access import gate
 from apps.accounts.models import Team, User
 from apps.accounts.people import service_accounts
-from apps.api.frame.base import DetailView, ListView, listed, shown
-from apps.api.frame.operations import operation
+from apps.api.frame.base import DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, page
 from apps.lib.errors import NotFound
 
@@ -46,13 +45,7 @@ class AccountDetail(DetailView):
     def row(self, team: str, account: str) -> User:
         return _account(gate.team_for(self.viewer, team), account)
 
-    @operation(
-        "Create a service account",
-        answers={200: ServiceAccount, 201: ServiceAccount},
-        again="200.",
-        scope="manage",
-        idempotent=True,
-    )
+    @operation("Create a service account", answers={200: ServiceAccount, 201: ServiceAccount}, again="200.")
     def put(self, request: Request, team: str, account: str) -> Response:  # noqa: ARG002
         """201 if created, 200 if it is there; 409 for a name that was deleted, since no name is used twice."""
         row = gate.team_for(self.viewer, team, manage=True)
@@ -62,7 +55,7 @@ class AccountDetail(DetailView):
             service_accounts.create(team=row, name=account, actor=self.viewer)
         return self.answer(_account(row, account), HTTPStatus.CREATED)
 
-    @operation("Delete a service account", answers={204: None}, again="404.", scope="manage", idempotent=True)
+    @operation("Delete a service account", answers={204: None}, again="404.")
     def delete(self, request: Request, team: str, account: str) -> Response:  # noqa: ARG002
         """Its tokens end at once; what it published stays."""
         row = gate.team_for(self.viewer, team, manage=True)

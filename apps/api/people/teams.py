@@ -14,8 +14,7 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Team as TeamRow
 from apps.accounts.people import accounts, teams
-from apps.api.frame.base import ApiView, DetailView, ListView, listed, shown
-from apps.api.frame.operations import operation
+from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import RoleField, Shape, With, page
 from apps.lib.errors import NotFound, RoleRequired
 
@@ -79,12 +78,7 @@ class TeamDetail(DetailView):
         return _with_people(gate.team_for(self.viewer, team), self.viewer)
 
     @operation(
-        "Create or change a team",
-        takes=TeamInput,
-        answers={200: Team, 201: Team},
-        again="Changes it to the same.",
-        scope="manage",
-        idempotent=True,
+        "Create or change a team", takes=TeamInput, answers={200: Team, 201: Team}, again="Changes it to the same."
     )
     def put(self, request: Request, team: str) -> Response:  # noqa: ARG002
         """201 if created (the caller manages it), 200 if it existed."""
@@ -99,7 +93,7 @@ class TeamDetail(DetailView):
             teams.describe(team=target, description=wanted["description"], actor=self.viewer)
         return self.answer(_with_people(target, self.viewer))
 
-    @operation("Delete a team", answers={204: None}, again="404.", scope="manage", idempotent=True)
+    @operation("Delete a team", answers={204: None}, again="404.")
     def delete(self, request: Request, team: str) -> Response:  # noqa: ARG002
         teams.delete(team=gate.team_for(self.viewer, team, manage=True), actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
@@ -108,14 +102,7 @@ class TeamDetail(DetailView):
 class MemberDetail(ApiView):
     """PUT adds a member, and sets or clears `manager` if the body has it; DELETE removes them."""
 
-    @operation(
-        "Add or change a member",
-        takes=MemberInput,
-        answers={200: Member},
-        again="Changes it to the same.",
-        scope="manage",
-        idempotent=True,
-    )
+    @operation("Add or change a member", takes=MemberInput, answers={200: Member}, again="Changes it to the same.")
     def put(self, request: Request, team: str, user: str) -> Response:  # noqa: ARG002
         target = gate.team_for(self.viewer, team, manage=True)
         wanted = self.body()
@@ -124,7 +111,7 @@ class MemberDetail(ApiView):
             teams.set_manager(membership=membership, is_manager=wanted["manager"], actor=self.viewer)
         return self.answer(membership)
 
-    @operation("Remove a member", answers={204: None}, again="204.", scope="manage", idempotent=True)
+    @operation("Remove a member", answers={204: None}, again="204.")
     def delete(self, request: Request, team: str, user: str) -> Response:  # noqa: ARG002
         """Every member may leave."""
         leaves = self.viewer.user is not None and self.viewer.user.username == user

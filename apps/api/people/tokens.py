@@ -25,8 +25,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope, User
 from apps.accounts.people import accounts, service_accounts
-from apps.api.frame.base import ApiView, DetailView, ListView, listed, shown
-from apps.api.frame.operations import Operation, operation
+from apps.api.frame.base import ApiView, DetailView, ListView, Operation, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, page
 from apps.lib.errors import Invalid
 
@@ -186,8 +185,6 @@ class TokenView(OwnersView, DetailView):
         query={"end": "`created`: also end what the token created, as far as the caller may."},
         choices={"end": ["created"]},
         again="The same.",
-        scope="manage",
-        idempotent=True,
     )
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """200 with `end`, which of anyone's needs the rights of operators; 204 without it."""
@@ -209,7 +206,6 @@ class ServiceTokens(TokenList):
         takes=TokenInput,
         answers={201: NewToken},
         again="Creates another; 409 while two are valid.",
-        scope="manage",
     )
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         user, wanted = self.owner_of(self), self.body()
@@ -232,7 +228,6 @@ class ServiceTokenRotate(OwnersView):
         takes=RotateInput,
         answers={201: NewToken},
         again="409: two are valid.",
-        scope="manage",
     )
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """With the label and limits of this one, which stays valid until it ends. 403 for the scope manage."""
@@ -241,9 +236,7 @@ class ServiceTokenRotate(OwnersView):
 
 
 class UserTokens(TokenList):
-    @operation(
-        "Revoke all tokens of an account (staff)", answers={204: None}, again="204.", scope="manage", idempotent=True
-    )
+    @operation("Revoke all tokens of an account (staff)", answers={204: None}, again="204.")
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         tokens.revoke_all(user=self.owner_of(self, revokes=True), actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)

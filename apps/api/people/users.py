@@ -17,8 +17,7 @@ from apps.accounts import models
 from apps.accounts.access import operators
 from apps.accounts.identity import sessions
 from apps.accounts.people import accounts, service_accounts
-from apps.api.frame.base import DetailView, ListView, listed, shown
-from apps.api.frame.operations import operation
+from apps.api.frame.base import DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, page
 from apps.lib.errors import Invalid
 
@@ -95,12 +94,7 @@ class UserDetail(UserView):
         return _with_charges(self.account(user, permission="accounts.view_user"))
 
     @operation(
-        "Deactivate or activate an account (staff)",
-        takes=UserInput,
-        answers={200: User},
-        again="Changes nothing.",
-        scope="manage",
-        idempotent=True,
+        "Deactivate or activate an account (staff)", takes=UserInput, answers={200: User}, again="Changes nothing."
     )
     def patch(self, request: Request, user: str) -> Response:  # noqa: ARG002
         """A deactivated account loses its sessions, tokens and open invitations at once."""
@@ -111,9 +105,7 @@ class UserDetail(UserView):
 
 
 class UserSessions(UserView):
-    @operation(
-        "Sign a person out everywhere (staff)", answers={204: None}, again="204.", scope="manage", idempotent=True
-    )
+    @operation("Sign a person out everywhere (staff)", answers={204: None}, again="204.")
     def delete(self, request: Request, user: str) -> Response:  # noqa: ARG002
         """Their tokens stay."""
         sessions.end_for(user=self.account(user, permission="accounts.change_user"), actor=self.viewer)

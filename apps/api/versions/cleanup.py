@@ -8,9 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
-from apps.api.frame.base import ApiView, DetailView, shown
-from apps.api.frame.operations import operation
-from apps.api.frame.paging import CURSOR
+from apps.api.frame.base import CURSOR, ApiView, DetailView, operation, shown
 from apps.api.frame.shapes import NextField, OffsetField, Shape
 from apps.releases.cleanup import applying, planning, rules
 from apps.releases.cleanup.rows import CleanupAction
@@ -77,12 +75,7 @@ class RuleView(DetailView):
         return rules.rule_of(rules.authorised_namespace(self.viewer, namespace))
 
     @operation(
-        "Set the cleanup rule of a namespace",
-        takes=RuleInput,
-        answers={200: CleanupRule},
-        again="Changes nothing.",
-        scope="manage",
-        idempotent=True,
+        "Set the cleanup rule of a namespace", takes=RuleInput, answers={200: CleanupRule}, again="Changes nothing."
     )
     def put(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """Nothing is deprecated or yanked now: an enabled rule acts from one day after its last change."""
@@ -112,7 +105,6 @@ class ApplyView(ApiView):
         answers={200: CleanupOutcome},
         errors={409: "The rule chooses other versions by now, or there is none."},
         again="409 if it has changed versions.",
-        scope="manage",
     )
     def post(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """50 versions at most. `plan` is what the dry run said, so that nothing goes that nobody has read."""

@@ -11,8 +11,7 @@ from rest_framework.response import Response
 
 from apps.accounts.access import gate
 from apps.api.frame import shapes
-from apps.api.frame.base import MODULE, PROVIDER, ApiView
-from apps.api.frame.operations import Operation
+from apps.api.frame.base import MODULE, PROVIDER, ApiView, Operation
 from apps.api.frame.shapes import of_release
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import lifecycle as modules

@@ -11,9 +11,8 @@ from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DictField, JSONField
 
 from apps.api.frame import shapes
-from apps.api.frame.base import MODULE, DetailView, shown
+from apps.api.frame.base import MODULE, DetailView, operation, shown
 from apps.api.frame.bodies import file_name_of, refuse_form
-from apps.api.frame.operations import operation
 from apps.api.frame.shapes import ModuleChange, Reason, Shape, With, of_release
 from apps.http import tus
 from apps.lib.addresses import ModuleAddress
@@ -70,7 +69,6 @@ class ModuleRelease(DetailView):
         headers={"Repr-Digest": "sha-256=:base64: of the whole, which is checked."},
         again="200 for the same bytes; 409 for others.",
         scope="publish",
-        idempotent=True,
     )
     def put(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
         """The archive as raw body, in any framing: 202 with the release document; 200 for the same bytes again.

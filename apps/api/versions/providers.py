@@ -16,9 +16,8 @@ from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
 from apps.accounts.models import Role
-from apps.api.frame.base import PROVIDER, ApiView, DetailView, shown
+from apps.api.frame.base import PROVIDER, ApiView, DetailView, operation, shown
 from apps.api.frame.bodies import refuse_form
-from apps.api.frame.operations import operation
 from apps.api.frame.shapes import DigestField, MomentField, Reason, Release, Shape, With, of_release
 from apps.http import tus
 from apps.lib.addresses import ProviderAddress
@@ -123,7 +122,7 @@ class ProviderRelease(DraftView):
         opened = publishing.open_draft(viewer=self.viewer, address=address, version=version, **wanted)
         return self.opened(opened.release, HTTPStatus.CREATED if opened.created else HTTPStatus.OK)
 
-    @operation("Cancel a draft", answers={204: None}, again="404.", scope="publish", idempotent=True)
+    @operation("Cancel a draft", answers={204: None}, again="404.", scope="publish")
     def delete(self, request: Request, version: str, **names: str) -> Response:  # noqa: ARG002
         """Cancel the draft; a submitted release continues."""
         release = self.draft(version, **names)
@@ -140,7 +139,6 @@ class ProviderFile(DraftView):
         headers={"Repr-Digest": "sha-256=:base64: of the whole, which is checked."},
         again="Replaces the file.",
         scope="publish",
-        idempotent=True,
     )
     def put(self, request: Request, filename: str, version: str, **names: str) -> Response:
         """The file as raw body, in any framing: 201 with its digest; 200 if it replaces a file of that name."""
@@ -163,7 +161,7 @@ class ProviderFile(DraftView):
         )
         return self.answer(received.file, HTTPStatus.CREATED if received.created else HTTPStatus.OK)
 
-    @operation("Remove a file of a draft", answers={204: None}, again="404.", scope="publish", idempotent=True)
+    @operation("Remove a file of a draft", answers={204: None}, again="404.", scope="publish")
     def delete(self, request: Request, filename: str, version: str, **names: str) -> Response:  # noqa: ARG002
         release = self.draft(version, **names)
         publishing.remove_file(viewer=self.viewer, release=release, name=filename)
@@ -191,8 +189,6 @@ class ProviderSignature(ApiView):
         takes="application/octet-stream",
         answers={200: SignedRelease},
         again="Changes nothing.",
-        scope="manage",
-        idempotent=True,
     )
     def put(self, request: Request, version: str, **names: str) -> Response:
         """The signature as raw body: 200 with the release document and the key that clients get from now on."""
@@ -226,7 +222,6 @@ class ProviderDocs(DetailView):
         answers={200: DocsArchive, 202: DocsArchive},
         again="200.",
         scope="publish",
-        idempotent=True,
     )
     def put(self, request: Request, version: str, **names: str) -> Response:
         """202 with the received archive; 200 if the same bytes are shown already or wait for a worker."""

@@ -14,8 +14,7 @@ from rest_framework.serializers import CharField, ChoiceField, UUIDField
 from apps.accounts.access import gate
 from apps.accounts.models import Role
 from apps.api.frame import shapes
-from apps.api.frame.base import DetailView, ListView, listed, shown
-from apps.api.frame.operations import operation
+from apps.api.frame.base import DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, of_release, page
 from apps.lib.errors import Invalid, NotFound
 from apps.modules import answers as questions

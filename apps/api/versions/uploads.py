@@ -12,9 +12,8 @@ from rest_framework.serializers import BooleanField, CharField, IntegerField, UU
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
-from apps.api.frame.base import MODULE, PROVIDER, ApiView
+from apps.api.frame.base import MODULE, PROVIDER, ApiView, operation
 from apps.api.frame.bodies import file_name_of
-from apps.api.frame.operations import operation
 from apps.api.frame.shapes import MomentField, Shape
 from apps.http import tus
 from apps.lib.addresses import ModuleAddress, ProviderAddress
@@ -152,6 +151,7 @@ class UploadView(TusView):
         errors=CONTINUING,
         scope="publish",
         again="409 with the offset; 204 once everything has come.",
+        idempotent=False,
     )
     def patch(self, request: Request, number: str) -> Response:  # noqa: ARG002
         """Bytes that arrive before the line breaks are kept. The last one publishes a module, or completes the file."""
@@ -170,7 +170,7 @@ class UploadView(TusView):
             headers["Location"] = reverse("api:release", args=[str(upload.release.public_id)])
         return self.answer(status=HTTPStatus.NO_CONTENT, headers=headers)
 
-    @operation("Cancel an upload", answers={204: None}, errors=_VERSION, again="404.", scope="publish", idempotent=True)
+    @operation("Cancel an upload", answers={204: None}, errors=_VERSION, again="404.", scope="publish")
     def delete(self, request: Request, number: str) -> Response:  # noqa: ARG002
         """Delete what has come, and free the number of a module version."""
         if self.upload.finished_at is not None:

@@ -43,7 +43,9 @@ class S3Backend(ObjectBackend):
         self._address = address
         self._client: Any = _client_for(address, address.endpoint)
         self._bucket = address.bucket
-        self._encryption = _encryption_of(address)
+        # The arguments that ask the server to encrypt a new object; none leave it to the bucket.
+        asked = {"ServerSideEncryption": address.encryption, "SSEKMSKeyId": address.kms_key}
+        self._encryption = {name: value for name, value in asked.items() if value}
 
     def _put(self, name: str, file: IO[bytes], *, only_new: bool, sha256: str = "") -> None:
         more = _condition(only_new) | ({"ChecksumSHA256": sha256} if sha256 else {})
@@ -196,14 +198,6 @@ def _client_for(address: S3Address, endpoint: str) -> Any:
         ),
     )
     return storage.connection.meta.client
-
-
-def _encryption_of(address: S3Address) -> dict[str, str]:
-    """The arguments that ask the server to encrypt a new object; none leave it to the bucket."""
-    if not address.encryption:
-        return {}
-    key = {"SSEKMSKeyId": address.kms_key} if address.kms_key else {}
-    return {"ServerSideEncryption": address.encryption, **key}
 
 
 def _condition(only_new: bool) -> dict[str, str]:  # noqa: FBT001

@@ -87,6 +87,7 @@ def _decoded(data: bytes, file: str) -> str:
 
 
 def _faults(number: int, line: str) -> Iterator[_Fault]:
+    """The faults of a line. `sha256sum -b` writes the binary mark, so that has its own fault."""
     if not line.strip(_SPACE):
         blank = "Remove it, between lines or after the last one, and sign the file again."
         yield _Fault("sums_blank_line", number, "a blank line", "none: a blank line crashes every client", blank)
@@ -94,51 +95,38 @@ def _faults(number: int, line: str) -> Iterator[_Fault]:
     if line.endswith("\r"):
         yield _Fault("sums_crlf", number, "a Windows line ending (CRLF)", "a plain line feed")
         line = line[:-1]
-    fault = _misshapen(number, line)
-    if fault:
-        yield fault
-    else:
-        yield from _misspelt(number, line[:64], line[66:])
-
-
-def _misshapen(number: int, line: str) -> _Fault | None:
-    """The fault of a malformed line. `sha256sum -b` writes the binary mark, so that has its own fault."""
     fields = _FIELDS.split(line.strip(_SPACE))
     if re.fullmatch(r"[0-9A-Fa-f]{64} \*[^ ]+", line):
         hint = "Write it with `sha256sum --text`, and sign it again."
-        return _Fault("sums_binary_mark", number, "a '*' before the file name", "two spaces and the name", hint)
-    if line.startswith("#"):
-        return _Fault("sums_malformed", number, "a comment", f"only lines of {_SHAPE}")
-    if len(fields) != 2:  # noqa: PLR2004 - digest and name
+        yield _Fault("sums_binary_mark", number, "a '*' before the file name", "two spaces and the name", hint)
+    elif line.startswith("#"):
+        yield _Fault("sums_malformed", number, "a comment", f"only lines of {_SHAPE}")
+    elif len(fields) != 2:  # noqa: PLR2004 - digest and name
         counted = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
-        return _Fault("sums_malformed", number, counted, _SHAPE)
-    if not re.fullmatch("[0-9A-Fa-f]{64}", fields[0]):
+        yield _Fault("sums_malformed", number, counted, _SHAPE)
+    elif not re.fullmatch("[0-9A-Fa-f]{64}", fields[0]):
         found = f"a digest of {len(fields[0])} characters" if len(fields[0]) != 64 else "a digest that is not hex"  # noqa: PLR2004 - sha256
-        return _Fault("sums_malformed", number, found, _SHAPE)
-    if line != _GAP.join(fields):
-        return _Fault("sums_malformed", number, "other space than two spaces between the fields", _SHAPE)
-    return None
+        yield _Fault("sums_malformed", number, found, _SHAPE)
+    elif line != _GAP.join(fields):
+        yield _Fault("sums_malformed", number, "other space than two spaces between the fields", _SHAPE)
+    else:
+        yield from _misspelt(number, line[:64], line[66:])
 
 
 def _misspelt(number: int, digest: str, name: str) -> Iterator[_Fault]:
     if not is_sha256(digest):
         yield _Fault("sums_upper_case", number, "an upper-case digest", "lower-case hex digits")
-    odd = _odd(name)
+    mark = next((mark for mark in name if mark in "/\\*" or not "!" <= mark <= "~"), "")
+    odd = f"the character {shown(mark)!r}" if mark else ""  # what no release file has in its name
+    if name in (".", ".."):
+        odd = "nothing but dots"
+    elif len(name) > LONGEST_NAME:
+        odd = f"{len(name)} characters"
+    elif mark in ("/", "\\"):
+        odd = "a slash"
     if odd:
         hint = "List the files of one folder by their plain names."
         yield _Fault("sums_name", number, f"{odd} in the name {shown(name)!r}", "a plain file name in ASCII", hint)
-
-
-def _odd(name: str) -> str:
-    """The part of a name that no release file has; "" if it is fine."""
-    if name in (".", ".."):
-        return "nothing but dots"
-    if len(name) > LONGEST_NAME:
-        return f"{len(name)} characters"
-    mark = next((mark for mark in name if mark in "/\\*" or not "!" <= mark <= "~"), "")
-    if mark in ("/", "\\"):
-        return "a slash"
-    return f"the character {shown(mark)!r}" if mark else ""
 
 
 def _repeated(names: Sequence[str]) -> Iterator[_Fault]:
@@ -155,15 +143,10 @@ def _reasons(faults: Sequence[_Fault], file: str) -> list[Reason]:
     kinds: dict[tuple[str, str], list[_Fault]] = {}
     for fault in faults:
         kinds.setdefault((fault.code, fault.found), []).append(fault)
-    alike = list(kinds.values())[:MAX_REASONS]
-    return [
-        Reason(same[0].code, f"{same[0].found} in {_places(same)}", same[0].expected, same[0].hint, shown(file))
-        for same in alike
-    ]
-
-
-def _places(faults: Sequence[_Fault]) -> str:
-    numbers = [str(fault.line) for fault in faults]
-    if len(numbers) == 1:
-        return f"line {numbers[0]}"
-    return f"lines {', '.join(numbers[:_NAMED_LINES])}" + (" and more" if len(numbers) > _NAMED_LINES else "")
+    reasons = []
+    for (code, found), same in islice(kinds.items(), MAX_REASONS):
+        numbers = ", ".join(str(fault.line) for fault in same[:_NAMED_LINES])
+        places = f"line {numbers}" if len(same) == 1 else f"lines {numbers}"
+        more = " and more" if len(same) > _NAMED_LINES else ""
+        reasons.append(Reason(code, f"{found} in {places}{more}", same[0].expected, same[0].hint, shown(file)))
+    return reasons

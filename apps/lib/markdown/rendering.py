@@ -5,22 +5,27 @@ the safe HTML of a description.
 """
 
 import re
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from html import escape
 from itertools import pairwise
+from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererProtocol
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.gfm import gfm_plugin
 
-from apps.lib.markdown.code import fence
 from apps.lib.markdown.generated import fold
 from apps.lib.markdown.links import INLINE_IMAGES, Place, lead, words_of
 from apps.lib.markdown.tags import add_tags, lowered
 from apps.lib.text.highlighting import CLASSES as HIGHLIGHTS
+from apps.lib.text.highlighting import language_of_label, lines_of
 
 # Increase with every change of the output, so that operators can render old versions again.
 RENDERER = "5"
@@ -29,6 +34,8 @@ MAX_CHARACTERS = 512 * 1024
 # Real texts stay far below both limits; the rest is shown as text, or not at all.
 MAX_INLINE_CHARACTERS = 16 * 1024
 MAX_TOKENS = 30_000
+MAX_CODE_CHARACTERS = 64 * 1024
+MAX_CODE_SECONDS = 1.0
 MAX_DESCRIPTION_CHARACTERS = 8 * 1024
 SUMMARY = 300
 MAX_SUMMARY_TOKENS = 2_000
@@ -93,10 +100,11 @@ def summary(source: bytes) -> str:
     folds: list[str] = []
     for before, token in pairwise(tokens):
         shown = _unfolded(token.children or [], folds)  # for every token: a fold spans paragraphs
-        if before.type == "paragraph_open" and before.level == 0 and not _is_heading(shown):
+        is_heading = any(child.content[1:2] == "h" for child in shown if child.type == "html_inline")
+        if before.type == "paragraph_open" and before.level == 0 and not is_heading and _is_sentence(shown):
             words = " ".join(words_of(shown).split())
-            if _is_sentence(_outside_links(shown)):
-                return _cut(words)
+            cut = words[: SUMMARY - 1]
+            return words if len(words) <= SUMMARY else f"{cut.rpartition(' ')[0] or cut}…"
     return ""
 
 
@@ -124,7 +132,7 @@ def _parser() -> MarkdownIt:
     parser.core.ruler.push("lead", lead)
     parser.core.ruler.push("outline", _outline)
     parser.core.ruler.push("generated", fold)
-    parser.add_render_rule("fence", fence)
+    parser.add_render_rule("fence", _fence)
     return parser
 
 
@@ -159,14 +167,10 @@ def _outline(state: StateCore) -> None:
             continue
         token.tag = lowered(token.tag)
         if token.type == "heading_open" and position + 1 < len(state.tokens):
-            slug = _slug(words_of(state.tokens[position + 1].children or []))
+            words = words_of(state.tokens[position + 1].children or []).strip().lower()
+            slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")[:200]
             token.attrs["id"] = f"{slug}-{seen[slug]}" if seen[slug] else slug
             seen[slug] += 1
-
-
-def _slug(words: str) -> str:
-    """Lower case, no punctuation, a dash for each space."""
-    return re.sub(r"[^\w\- ]", "", words.strip().lower()).replace(" ", "-")[:200]
 
 
 def _unfolded(children: list[Token], folds: list[str]) -> list[Token]:
@@ -185,38 +189,36 @@ def _unfolded(children: list[Token], folds: list[str]) -> list[Token]:
     return kept
 
 
-def _is_heading(tokens: list[Token]) -> bool:
-    return any(child.content[1:2] == "h" for child in tokens if child.type == "html_inline")
-
-
 def _is_sentence(tokens: list[Token]) -> bool:
     """False for a row of links, badges without a target, and tags outside TAGS."""
-    code = any(child.type == "code_inline" for child in tokens)
-    return code or any(letter.isalpha() for letter in _NO_WORDS.sub("", words_of(tokens)))
-
-
-def _outside_links(tokens: list[Token]) -> list[Token]:
-    outside, depth = [], 0
+    outside, depth = [], 0  # of links
     for child in tokens:
         depth += {"link_open": 1, "link_close": -1}.get(child.type, 0)
         if depth == 0:
             outside.append(child)
-    return outside
-
-
-def _cut(words: str) -> str:
-    if len(words) <= SUMMARY:
-        return words
-    return f"{words[: SUMMARY - 1].rpartition(' ')[0] or words[: SUMMARY - 1]}…"
+    code = any(child.type == "code_inline" for child in outside)
+    return code or any(letter.isalpha() for letter in _NO_WORDS.sub("", words_of(outside)))
 
 
 @lru_cache(maxsize=8)
 def _cleaner(links: tuple[str, ...], pictures: tuple[str, ...]) -> nh3.Cleaner:
+    links, pictures = ("http://", "https://", "mailto:", "#", *links), (*INLINE_IMAGES, *pictures)
+
+    def attribute(tag: str, name: str, value: str) -> str | None:
+        """Drop attributes that fetch from other sites while the page is read (tracking, intranet hosts)."""
+        if (tag, name) == ("img", "src"):
+            return value if value.startswith(pictures) else None
+        if name == "href" and not value.lower().startswith(links):
+            return None
+        if name == "href" and value.startswith("#"):  # ids have the prefix, so links to them need it
+            return f"#{ANCHOR_PREFIX}{value[1:]}"
+        return "checkbox" if (tag, name) == ("input", "type") else value
+
     return nh3.Cleaner(
         tags=set(TAGS),
         attributes=ATTRIBUTES,
         allowed_classes=CLASSES,
-        attribute_filter=_filter(("http://", "https://", "mailto:", "#", *links), (*INLINE_IMAGES, *pictures)),
+        attribute_filter=attribute,
         url_schemes={"http", "https", "mailto", "data"},
         link_rel="noopener noreferrer nofollow",
         id_prefix=ANCHOR_PREFIX,
@@ -230,18 +232,26 @@ def _cleaner(links: tuple[str, ...], pictures: tuple[str, ...]) -> nh3.Cleaner:
     )
 
 
-def _filter(links: tuple[str, ...], pictures: tuple[str, ...]) -> Callable[[str, str, str], str | None]:
-    def attribute(tag: str, name: str, value: str) -> str | None:
-        """Drop attributes that fetch from other sites while the page is read (tracking, intranet hosts)."""
-        if (tag, name) == ("img", "src"):
-            return value if value.startswith(pictures) else None
-        if name == "href" and not value.lower().startswith(links):
-            return None
-        if name == "href" and value.startswith("#"):  # ids have the prefix, so links to them need it
-            return f"#{ANCHOR_PREFIX}{value[1:]}"
-        return "checkbox" if (tag, name) == ("input", "type") else value
+@dataclass
+class Budget:
+    """For the code of one text: a thousand short blocks cost no more than one long one."""
 
-    return attribute
+    characters: int = MAX_CODE_CHARACTERS
+    end: float = field(default_factory=lambda: time.monotonic() + MAX_CODE_SECONDS)
+
+    def seconds_for(self, code: str) -> float:
+        """Seconds for these characters; 0 once the budget is spent."""
+        self.characters -= len(code)
+        return max(0.0, self.end - time.monotonic()) if self.characters >= 0 else 0.0
+
+
+def _fence(_: RendererProtocol, tokens: Sequence[Token], at: int, _options: Any, env: Any) -> str:
+    token = tokens[at]
+    language = language_of_label(token.info)
+    budget: Budget = env.setdefault("code_budget", Budget())
+    seconds = budget.seconds_for(token.content) if language else 0.0
+    shown = "\n".join(lines_of(token.content, language, seconds=seconds)) + "\n" if seconds else escape(token.content)
+    return f"<pre><code>{shown}</code></pre>\n"
 
 
 # Callouts of provider docs, `-> **Note** …`, `~> …` and `!> …`, become the alerts of the gfm plugin.

@@ -99,34 +99,22 @@ def chunks(environ: Mapping[str, Any], *, step: int = STEP) -> Iterator[bytes]:
     """
     length = declared_length(environ)
     reader: Reader = environ["wsgi.input"]
+    seen = 0
     if environ.get("wsgi.input_terminated"):
         # HTTP/2 and chunked uploads need no length; a given one is compared, never used as the place to stop:
         # unread bytes would become the next request of the connection.
-        yield from _to_the_end(reader, length, step)
+        while chunk := _read(reader, step):
+            seen += len(chunk)
+            yield chunk
     elif length is None:
         raise Invalid("the request has no Content-Length", hint="Send Content-Length with the body.")
     else:
-        yield from _exactly(reader, length, step)
-
-
-def _to_the_end(reader: Reader, length: int | None, step: int) -> Iterator[bytes]:
-    seen = 0
-    while chunk := _read(reader, step):
-        seen += len(chunk)
-        yield chunk
+        # PEP 3333: without input_terminated, a read past Content-Length may block for ever.
+        while seen < length and (chunk := _read(reader, min(step, length - seen))):
+            seen += len(chunk)
+            yield chunk
     if length is not None and seen != length:
         raise _wrong_length(seen, length)
-
-
-def _exactly(reader: Reader, length: int, step: int) -> Iterator[bytes]:
-    seen = 0
-    while seen < length:
-        # PEP 3333: without input_terminated, a read past Content-Length may block for ever.
-        chunk = _read(reader, min(step, length - seen))
-        if not chunk:
-            raise _wrong_length(seen, length)
-        seen += len(chunk)
-        yield chunk
 
 
 def _read(reader: Reader, size: int) -> bytes:

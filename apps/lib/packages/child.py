@@ -44,7 +44,10 @@ def _listing(raw: "_FollowedReader", archive: Iterator[Member], request: dict[st
     heads: dict[str, bytes] = {}
     for entry, pieces in archive:
         raw.follow()  # the members' data lie in this order; what was read before is read again
-        digest, heads[entry.name] = _digest_and_head(pieces, _head_bytes(entry.name, provider_type))
+        head_bytes = HEAD_BYTES if is_program_name(entry.name, provider_type) else 0
+        if entry.name == registry_manifest.FILE_NAME:
+            head_bytes = registry_manifest.MAX_BYTES + 1  # one more, so that what is too long is seen to be
+        digest, heads[entry.name] = _digest_and_head(pieces, head_bytes)
         entries[entry.name] = entry
         if not entry.is_dir:
             digests[entry.name] = digest
@@ -63,13 +66,6 @@ def _listing(raw: "_FollowedReader", archive: Iterator[Member], request: dict[st
         entries=tuple(entries.values()),
         pid=os.getpid(),
     )
-
-
-def _head_bytes(name: str, provider_type: str) -> int:
-    """How many of a member's first bytes are looked at."""
-    if name == registry_manifest.FILE_NAME:
-        return registry_manifest.MAX_BYTES + 1  # one more, so that what is too long is seen to be
-    return HEAD_BYTES if is_program_name(name, provider_type) else 0
 
 
 def _digest_and_head(pieces: Iterator[bytes], head_bytes: int) -> tuple[str, bytes]:
@@ -142,30 +138,26 @@ def only_program(names: Iterable[str], provider_type: str) -> str:
     found = sorted(name for name in names if is_program_name(name, provider_type))
     if len(found) == 1:
         return found[0]
-    raise Refusal([_several(found) if found else _none(names, provider_type)])
-
-
-def _several(found: list[str]) -> Reason:
-    named = ", ".join(map(shown, found[:_NAMED]))
-    hint = "Include only the program: clients start the first match by name, even if it is the wrong file."
-    return Reason("package_two_executables", f"{len(found)} files named like the program ({named})", "one", hint)
-
-
-def _none(names: list[str], provider_type: str) -> Reason:
-    expected = f"one file named terraform-provider-{provider_type}, or that followed by _v1.2.0"
+    if found:
+        named = ", ".join(map(shown, found[:_NAMED]))
+        hint = "Include only the program: clients start the first match by name, even if it is the wrong file."
+        listed = f"{len(found)} files named like the program ({named})"
+        raise Refusal([Reason("package_two_executables", listed, "one", hint)])
     deeper = [name for name in names if is_program_name(name.rpartition("/")[2], provider_type)]
     if deeper:
         folder, _, file = deeper[0].rpartition("/")
         hint = f"Pack it from inside its folder: cd {shown(folder)} && zip ../package.zip {shown(file)}."
-        return Reason(
-            "package_in_folder", "the program in a folder", "it at the root of the zip", hint, shown(deeper[0])
+        where = shown(deeper[0])
+        raise Refusal(
+            [Reason("package_in_folder", "the program in a folder", "it at the root of the zip", hint, where)]
         )
     top = sorted(name for name in names if "/" not in name) or sorted(names)
     top.sort(key=lambda name: not name.lower().startswith("terraform-provider-"))  # near misses first
     listed = ", ".join(map(shown, top[:_NAMED])) + (" and more" if len(top) > _NAMED else "")
-    found = f"no program (only {listed})" if listed else "an empty zip"
+    there = f"no program (only {listed})" if listed else "an empty zip"
+    expected = f"one file named terraform-provider-{provider_type}, or that followed by _v1.2.0"
     hint = "Pack the program that go build made, under the provider type's own name."
-    return Reason("package_no_executable", found, expected, hint)
+    raise Refusal([Reason("package_no_executable", there, expected, hint)])
 
 
 def wrong_head(head: bytes, name: str, os: str, arch: str) -> Iterator[Reason]:

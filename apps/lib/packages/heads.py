@@ -84,22 +84,20 @@ def read_head(head: bytes) -> Program:
         if head.startswith(b"\x7fELF"):
             return _elf(head)
         if head[:4] in _MACH_THIN:
-            return _mach(head)
+            order = _MACH_THIN[head[:4]]
+            cpu, _, kind = struct.unpack_from(f"{order}3L", head, 4)
+            if kind in _MACH_KINDS:
+                raise NoProgram(f"{_MACH_KINDS[kind]} (Mach-O)")
+            return Program("a Mach-O", ("darwin",), (_MACH_CPUS.get(cpu, _unknown(cpu)),))
         if head[:4] in _MACH_FAT:
             return _fat(head)
         if head.startswith(b"MZ"):
             return _pe(head)
     except (struct.error, IndexError):
         raise NoProgram("a damaged program, which ends within its head") from None
-    raise NoProgram(_other(head))
-
-
-def _other(head: bytes) -> str:
-    if not head:
-        return "a file of 0 bytes"
     if head.startswith(b"#!"):
-        return f"a script ({head[:80].splitlines()[0].decode('ascii', 'replace')})"
-    return looks_like(head)
+        raise NoProgram(f"a script ({head[:80].splitlines()[0].decode('ascii', 'replace')})")
+    raise NoProgram(looks_like(head) if head else "a file of 0 bytes")
 
 
 def _elf(head: bytes) -> Program:
@@ -110,23 +108,10 @@ def _elf(head: bytes) -> Program:
     if kind in _ELF_KINDS:
         raise NoProgram(f"{_ELF_KINDS[kind]} (ELF)")
     arch = _ELF_MACHINES.get((machine, bits, order), _unknown(machine))
-    return Program("an ELF", _elf_systems(head, abi), (arch,))
-
-
-def _elf_systems(head: bytes, abi: int) -> tuple[str, ...]:
     near = head[:_MARKS_WITHIN]
     marked = next((systems for mark, systems in _ELF_MARKS.items() if mark in near), ())
-    if marked or abi in _ELF_ABIS:
-        return marked or _ELF_ABIS[abi]
-    return _UNMARKED if any(note in near for note in _GO_NOTES) else ()
-
-
-def _mach(head: bytes) -> Program:
-    order = _MACH_THIN[head[:4]]
-    cpu, _, kind = struct.unpack_from(f"{order}3L", head, 4)
-    if kind in _MACH_KINDS:
-        raise NoProgram(f"{_MACH_KINDS[kind]} (Mach-O)")
-    return Program("a Mach-O", ("darwin",), (_MACH_CPUS.get(cpu, _unknown(cpu)),))
+    unmarked = _UNMARKED if any(note in near for note in _GO_NOTES) else ()
+    return Program("an ELF", marked or _ELF_ABIS.get(abi, unmarked), (arch,))
 
 
 def _fat(head: bytes) -> Program:

@@ -1,6 +1,7 @@
 """The file names of a provider's build folder, as GoReleaser gives them and clients look for them in SHA256SUMS."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
@@ -80,7 +81,7 @@ def name_of(filename: str) -> PackageName | None:
     if len(parts) != 4 or not all(parts):  # noqa: PLR2004 - the four of PackageName
         return None
     name = PackageName(*parts)
-    reasons = [reason for reason in (_version(name), _platform(name)) if reason]
+    reasons = list(_faults(name))
     if reasons:
         raise Refusal(reasons)
     return name
@@ -125,27 +126,22 @@ def is_byproduct(filename: str, *, type: str, version: str) -> bool:  # noqa: A0
     return is_companion(filename, type=type, version=version) and not is_near_miss
 
 
-def _version(name: PackageName) -> Reason | None:
+def _faults(name: PackageName) -> Iterator[Reason]:
+    """At most one of the version, and one of the platform."""
+    file = shown(str(name))
     try:
         versions.parse(name.version)
     except Invalid as error:
         found = f"the version {shown(name.version)!r} in the name"
-        return _reason(name, found, "a version like 1.2.0 (SemVer 2.0, no leading v)", error.hint)
-    return None
-
-
-def _platform(name: PackageName) -> Reason | None:
+        yield Reason("package_name", found, "a version like 1.2.0 (SemVer 2.0, no leading v)", error.hint, file)
     if (name.os, name.arch) == ("darwin", _UNIVERSAL):
         hint = "Pack the universal program twice: clients ask for darwin_amd64 and darwin_arm64."
-        return _reason(name, "the platform darwin_all in the name", "one os and one arch", hint)
+        yield Reason("package_name", "the platform darwin_all in the name", "one os and one arch", hint, file)
+        return
     for what, word, known in (("os", name.os, SYSTEMS), ("arch", name.arch, ARCHITECTURES)):
         if word not in known:
             likely = nearest(word, known)
             meant = f"Clients call it {likely}: rename the file." if likely else f"Name it {_SHAPE}."
             found = f"the {what} {shown(word)!r} in the name"
-            return _reason(name, found, f"one of {', '.join(known)}", meant)
-    return None
-
-
-def _reason(name: PackageName, found: str, expected: str, hint: str) -> Reason:
-    return Reason("package_name", found, expected, hint, shown(str(name)))
+            yield Reason("package_name", found, f"one of {', '.join(known)}", meant, file)
+            return

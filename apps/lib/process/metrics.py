@@ -3,57 +3,46 @@
 Counted in memory: an increment costs half a microsecond. Each metric has a label, so that it is listed once it counted.
 """
 
+from functools import partial
+
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 registry = CollectorRegistry(auto_describe=True)
+_counter, _histogram = partial(Counter, registry=registry), partial(Histogram, registry=registry)
 
 _REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 _STEP_SECONDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0)
 _PUBLISH_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 300.0, 1800.0)
 
-requests = Counter(
-    "larder_requests", "Requests that Django answered.", ["route", "method", "status"], registry=registry
-)
-request_duration = Histogram(
+requests = _counter("larder_requests", "Requests that Django answered.", ["route", "method", "status"])
+request_duration = _histogram(
     "larder_request_duration_seconds",
     "Time from the request to the head of the answer, of requests that Django answered.",
     ["route"],
-    registry=registry,
     buckets=_REQUEST_SECONDS,
 )
-publishes = Counter("larder_publishes", "Releases whose publish ended.", ["kind", "outcome"], registry=registry)
-publish_duration = Histogram(
+publishes = _counter("larder_publishes", "Releases whose publish ended.", ["kind", "outcome"])
+publish_duration = _histogram(
     "larder_publish_duration_seconds",
     "Time from the complete upload to `published`.",
     ["kind"],
-    registry=registry,
     buckets=_PUBLISH_SECONDS,
 )
-publish_step_duration = Histogram(
+publish_step_duration = _histogram(
     "larder_publish_step_duration_seconds",
     "Time of one completed step of a publish.",
     ["kind", "step"],
-    registry=registry,
     buckets=_STEP_SECONDS,
 )
-job_ends = Counter("larder_job_ends", "Attempts at jobs that ended.", ["kind", "outcome"], registry=registry)
-lease_losses = Counter(
+job_ends = _counter("larder_job_ends", "Attempts at jobs that ended.", ["kind", "outcome"])
+lease_losses = _counter(
     "larder_lease_losses",
     "Leases of jobs that were lost: `lapsed` found by the reaper, `taken` noticed by the worker.",
     ["how"],
-    registry=registry,
 )
-storage_errors = Counter(
-    "larder_storage_errors", "Operations that storage refused or did not answer.", ["reason"], registry=registry
-)
-notifications = Counter(
-    "larder_notifications", "Attempts to send a webhook or a mail.", ["channel", "outcome"], registry=registry
-)
-audit_heads = Counter(
-    "larder_audit_heads", "Heads of the audit chain sent to LARDER_AUDIT_HEAD_URL.", ["outcome"], registry=registry
-)
-signatures = Counter("larder_signatures", "Signatures that the registry made.", ["algorithm"], registry=registry)
-signing_refusals = Counter(
-    "larder_signing_refusals", "Requests that the signing worker refused.", ["reason"], registry=registry
-)
-gpg_failures = Counter("larder_gpg_failures", "Signatures that failed, by step.", ["step"], registry=registry)
+storage_errors = _counter("larder_storage_errors", "Operations that storage refused or did not answer.", ["reason"])
+notifications = _counter("larder_notifications", "Attempts to send a webhook or a mail.", ["channel", "outcome"])
+audit_heads = _counter("larder_audit_heads", "Heads of the audit chain sent to LARDER_AUDIT_HEAD_URL.", ["outcome"])
+signatures = _counter("larder_signatures", "Signatures that the registry made.", ["algorithm"])
+signing_refusals = _counter("larder_signing_refusals", "Requests that the signing worker refused.", ["reason"])
+gpg_failures = _counter("larder_gpg_failures", "Signatures that failed, by step.", ["step"])

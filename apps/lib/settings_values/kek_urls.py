@@ -110,27 +110,27 @@ KekAddress = AwsAddress | VaultAddress | None
 
 def parse_all(words: Iterable[str]) -> tuple[KekAddress, ...]:
     """Read addresses: the first encrypts, each of them opens what it encrypted. Raises Invalid."""
-    found = tuple(_parse(word) for word in words)
+    found: list[KekAddress] = []
+    for word in words:
+        scheme = word.partition("://")[0]
+        try:
+            _ = urlsplit(word)
+        except ValueError:
+            raise Invalid(f"An address cannot be read: expected {EXAMPLES}.") from None
+        if word == FILE:
+            found.append(None)
+        elif scheme == "awskms":
+            found.append(AwsAddress.parse(word))
+        elif scheme in ("vault+https", "vault+http"):
+            found.append(VaultAddress.parse(word))
+        elif word.startswith(FILE):
+            hint = "Write file: alone, and the path as LARDER_SIGNING_KEK_FILE."
+            raise Invalid("Found file: with a path.", hint=hint)
+        else:
+            raise Invalid(f"Found an address that begins with {scheme[:20]!r}: expected {EXAMPLES}.")
     if len(set(found)) != len(found):
         raise Invalid("The same key-encryption key is named twice.", hint="Name each one once, the newest first.")
-    return found
-
-
-def _parse(word: str) -> KekAddress:
-    if word == FILE:
-        return None
-    scheme = word.partition("://")[0]
-    try:
-        _ = urlsplit(word)
-    except ValueError:
-        raise Invalid(f"An address cannot be read: expected {EXAMPLES}.") from None
-    if scheme == "awskms":
-        return AwsAddress.parse(word)
-    if scheme in ("vault+https", "vault+http"):
-        return VaultAddress.parse(word)
-    if word.startswith(FILE):
-        raise Invalid("Found file: with a path.", hint="Write file: alone, and the path as LARDER_SIGNING_KEK_FILE.")
-    raise Invalid(f"Found an address that begins with {scheme[:20]!r}: expected {EXAMPLES}.")
+    return tuple(found)
 
 
 def _options(url: str, known: tuple[str, ...]) -> dict[str, str]:

@@ -116,11 +116,7 @@ class Said:
 
 def _split(part: str, value: str) -> list[str]:
     """Names for people contain spaces; the other values do not."""
-    return [word.strip() for word in value.split(",") if word.strip()] if part == "NAMES" else _words(value)
-
-
-def _words(value: str) -> list[str]:
-    return value.replace(",", " ").split()
+    return [*filter(None, map(str.strip, value.split(",")))] if part == "NAMES" else value.replace(",", " ").split()
 
 
 def _pairs(variable: str, words: Iterable[str]) -> dict[str, str]:

@@ -66,8 +66,23 @@ def hunks(before: Sequence[str], after: Sequence[str], effort: Effort, *, contex
 def _lines(before: Sequence[str], after: Sequence[str], effort: Effort) -> Iterator[Line]:
     """Both texts as one: common lines once, removed ones before added ones."""
     effort.spend(len(before) + len(after))
+    start, end = 0, 0
+    shorter = min(len(before), len(after))
+    while start < shorter and before[start] == after[start]:
+        start += 1
+    while end < shorter - start and before[-1 - end] == after[-1 - end]:
+        end += 1
+    # The positions of the lines that stay, in order, and the end of both texts.
+    common = [
+        *((position, position) for position in range(start)),
+        *(
+            (start + x, start + y)
+            for x, y in _snakes(before[start : -end or None], after[start : -end or None], effort)
+        ),
+        *((len(before) - left, len(after) - left) for left in range(end, -1, -1)),
+    ]
     x = y = 0
-    for from_x, from_y in [*_common(before, after, effort), (len(before), len(after))]:
+    for from_x, from_y in common:
         while x < from_x:
             x += 1
             yield Line("-", x, 0, before[x - 1])
@@ -77,22 +92,6 @@ def _lines(before: Sequence[str], after: Sequence[str], effort: Effort) -> Itera
         if from_x < len(before) and from_y < len(after):
             x, y = x + 1, y + 1
             yield Line(" ", x, y, before[x - 1])
-
-
-def _common(before: Sequence[str], after: Sequence[str], effort: Effort) -> list[tuple[int, int]]:
-    """The positions of the lines that stay, in order."""
-    start, end = 0, 0
-    shorter = min(len(before), len(after))
-    while start < shorter and before[start] == after[start]:
-        start += 1
-    while end < shorter - start and before[-1 - end] == after[-1 - end]:
-        end += 1
-    middle = _snakes(before[start : len(before) - end], after[start : len(after) - end], effort)
-    return [
-        *((position, position) for position in range(start)),
-        *((start + x, start + y) for x, y in middle),
-        *((len(before) - left, len(after) - left) for left in range(end, 0, -1)),
-    ]
 
 
 def _snakes(before: Sequence[str], after: Sequence[str], effort: Effort) -> list[tuple[int, int]]:

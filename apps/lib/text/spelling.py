@@ -29,23 +29,19 @@ def distance(word: str, right: str) -> int | None:
     most = edits_in(word)
     if len(right) < len(word) - most or (len(word) < UNFINISHED and len(right) > len(word) + most):
         return None
-    row = _last_row(word, right[: len(word) + most])
+    start = right[: len(word) + most]
+    # A row for each beginning of the word: the edits between it and each beginning of the right one.
+    before: list[int] = []
+    row = list(range(len(start) + 1))
+    for down, letter in enumerate(word, 1):
+        above, before = before, row
+        row = [down]
+        for across, other in enumerate(start, 1):
+            cost = min(before[across] + 1, row[-1] + 1, before[across - 1] + (letter != other))
+            if down > 1 and across > 1 and letter == start[across - 2] and word[down - 2] == other:
+                cost = min(cost, above[across - 2] + 1)
+            row.append(cost)
     beginnings = row[len(word) :] if len(word) >= UNFINISHED else []
     whole = row[len(right)] if len(right) < len(row) else most + 1
     fewest = min([whole, *beginnings])
     return fewest if fewest <= most else None
-
-
-def _last_row(word: str, right: str) -> list[int]:
-    """The edits between the word and each beginning of the right one."""
-    before: list[int] = []
-    row = list(range(len(right) + 1))
-    for down, letter in enumerate(word, 1):
-        above, before = before, row
-        row = [down]
-        for across, other in enumerate(right, 1):
-            cost = min(before[across] + 1, row[-1] + 1, before[across - 1] + (letter != other))
-            if down > 1 and across > 1 and letter == right[across - 2] and word[down - 2] == other:
-                cost = min(cost, above[across - 2] + 1)
-            row.append(cost)
-    return row

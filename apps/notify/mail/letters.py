@@ -155,11 +155,6 @@ def _headline(notice: Notice) -> str:
     return f"{notice.subject} waits for your answer." if notice.event == "release.held" else notice.sentence
 
 
-def _capitalised(sentence: str) -> str:
-    """Unless it begins with the name of a file."""
-    return sentence.replace("found", "Found", 1) if sentence.startswith("found ") else sentence
-
-
 def _lines(notice: Notice) -> Iterable[str]:
     if notice.event.startswith("role."):
         whose = f"The team {notice.more['team']}" if "team" in notice.more else "You"
@@ -170,7 +165,10 @@ def _lines(notice: Notice) -> Iterable[str]:
         yield _headline(notice)
     if notice.release is not None and notice.event in ("release.held", "release.rejected", "release.failed"):
         reasons = notice.release.questions if notice.event == "release.held" else notice.release.reasons
-        yield from (_capitalised(Reason.from_dict(reason).sentence) for reason in reasons)
+        for reason in reasons:
+            sentence = Reason.from_dict(reason).sentence
+            # Unless it begins with the name of a file.
+            yield sentence.replace("found", "Found", 1) if sentence.startswith("found ") else sentence
     if notice.breaking:
         yield notice.breaking
         if notice.release is not None and notice.release.breaking_reason:

@@ -56,7 +56,11 @@ def send_digests() -> int:
 
 def _send(found: list[Letter]) -> bool:
     """Send letters of one person as one mail. Each is claimed first, so that two workers send it once."""
-    claimed = [letter for letter in found if _claim(letter)]
+    claimed = []
+    for letter in found:
+        own = letters.pending().filter(pk=letter.pk, next_at=letter.next_at)
+        if own.update(next_at=timezone.now() + LEASE, attempts=F("attempts") + 1):
+            claimed.append(letter)
     wanted = [letter for letter in claimed if _may_go(letter)]
     _end([letter for letter in claimed if letter not in wanted], LetterState.DROPPED)
     if not wanted:
@@ -71,11 +75,6 @@ def _send(found: list[Letter]) -> bool:
     metrics.notifications.labels("mail", "sent").inc()
     _end(wanted, LetterState.SENT)
     return True
-
-
-def _claim(letter: Letter) -> bool:
-    own = letters.pending().filter(pk=letter.pk, next_at=letter.next_at)
-    return bool(own.update(next_at=timezone.now() + LEASE, attempts=F("attempts") + 1))
 
 
 def _may_go(letter: Letter) -> bool:
@@ -101,7 +100,12 @@ def _end(ended: Sequence[Letter], state: LetterState, error: str = "") -> None:
 
 def _failed(wanted: Sequence[Letter], error: Exception) -> None:
     text = type(error).__name__
-    if _is_permanent(error):
+    # Whether the server refused the recipient for good; that it refused us, or is away, may pass.
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        codes = [code for code, _ in error.recipients.values()]
+    else:
+        codes = [error.smtp_code if isinstance(error, smtplib.SMTPDataError) else 0]
+    if all(code >= PERMANENT for code in codes):
         _end(wanted, LetterState.FAILED, text)
         return
     for letter in wanted:
@@ -110,13 +114,6 @@ def _failed(wanted: Sequence[Letter], error: Exception) -> None:
             Letter.objects.filter(pk=letter.pk).update(next_at=later, error=text)
         else:
             _end([letter], LetterState.FAILED, text)
-
-
-def _is_permanent(error: Exception) -> bool:
-    """Whether the server refused the recipient for good; that it refused us, or is away, may pass."""
-    if isinstance(error, smtplib.SMTPRecipientsRefused):
-        return all(code >= PERMANENT for code, _ in error.recipients.values())
-    return isinstance(error, smtplib.SMTPDataError) and error.smtp_code >= PERMANENT
 
 
 def _message(wanted: Sequence[Letter]) -> EmailMultiAlternatives:
@@ -132,22 +129,17 @@ def _message(wanted: Sequence[Letter]) -> EmailMultiAlternatives:
         context["unsubscribe"] = unsubscribe
         headers |= {"List-Unsubscribe": f"<{unsubscribe}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
     address = first.address or (first.user.email if first.user else "")
+    backend = "smtp" if settings.SMTP is not None else "console"
     message = EmailMultiAlternatives(
         subject,
         render_to_string("mail/letter.txt", context),
         settings.MAIL_FROM,
         [address],
         headers=headers,
-        connection=_connection(),
+        connection=get_connection(f"django.core.mail.backends.{backend}.EmailBackend", **(settings.SMTP or {})),
     )
     message.attach_alternative(render_to_string("mail/letter.html", context), "text/html")
     return message
-
-
-def _connection() -> Any:
-    if settings.SMTP is None:
-        return get_connection("django.core.mail.backends.console.EmailBackend")
-    return get_connection("django.core.mail.backends.smtp.EmailBackend", **settings.SMTP)
 
 
 def unsubscribe_url(user: User, topic: str) -> str:

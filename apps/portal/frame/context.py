@@ -1,4 +1,7 @@
-"""Context of the frame around every page: templates/base.html and its partials."""
+"""Context of the frame around every page: templates/base.html and its partials; and its switch POST /theme.
+
+It stores system, light or dark in a cookie. static/js/theme.js does the same without a round trip.
+"""
 
 import tomllib
 from dataclasses import dataclass
@@ -6,14 +9,16 @@ from functools import cache, cached_property
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.http import HttpRequest
-from django.urls import reverse
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponseRedirect
+from django.urls import path, reverse
+from django.views.decorators.http import require_POST
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.lib.net.hostnames import as_written
 from apps.portal.frame.errors import LACKS_SECOND_FACTOR
-from apps.portal.frame.theme import theme_of
+from apps.portal.frame.page_urls import local_path
 from apps.releases.catalogue import reading
 
 
@@ -66,3 +71,29 @@ def larder_version() -> str:
     """From pyproject.toml, its only source."""
     project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
     return str(project["version"])
+
+
+THEMES = ("system", "light", "dark")
+COOKIE = "larder-theme"
+A_YEAR = 365 * 24 * 60 * 60
+
+
+def theme_of(request: HttpRequest) -> str:
+    theme = request.COOKIES.get(COOKIE, "")
+    return theme if theme in THEMES else THEMES[0]
+
+
+@login_not_required
+@require_POST
+def choose_theme(request: HttpRequest) -> HttpResponseRedirect:
+    response = HttpResponseRedirect(local_path(request.POST.get("next", "")) or reverse("portal:home"))
+    theme = request.POST.get("theme", "")
+    if theme in THEMES:
+        # Readable by scripts on purpose: theme.js applies it before the first paint.
+        response.set_cookie(COOKIE, theme, max_age=A_YEAR, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE)
+    return response
+
+
+urlpatterns = [
+    path("theme", choose_theme, name="theme"),
+]

@@ -1,9 +1,15 @@
-"""URLs of pages: of modules and providers for code that serves both, and where a form asks to be led afterwards."""
+"""URLs of pages: of modules and providers for code that serves both, where a form asks to be led
+afterwards, and page numbers: `?page=3`.
+"""
 
+from collections.abc import Iterable
 from dataclasses import astuple
 from http import HTTPStatus
+from typing import Any
 
-from django.http import HttpResponseRedirect
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
@@ -30,3 +36,22 @@ def local_path(wanted: str) -> str:
 def see_other(page: str, *where: object) -> HttpResponseRedirect:
     """To a page of the portal after a POST: a reload does not post again."""
     return HttpResponseRedirect(reverse(f"portal:{page}", args=where), status=HTTPStatus.SEE_OTHER)
+
+
+class NumberedPage(Page[Any]):
+    @property
+    def numbers(self) -> Iterable[int | str]:
+        """1 … 4 5 6 … 20, for templates/partials/pages.html."""
+        return self.paginator.get_elided_page_range(self.number, on_each_side=2, on_ends=1)
+
+
+class NumberedPaginator(Paginator[Any]):
+    def _get_page(self, *args: Any, **kwargs: Any) -> NumberedPage:
+        return NumberedPage(*args, **kwargs)
+
+
+def page_of(rows: QuerySet[Any] | list[Any], request: HttpRequest, *, size: int) -> NumberedPage:
+    """The page in the URL; the nearest one if it does not exist."""
+    page = NumberedPaginator(rows, size).get_page(request.GET.get("page"))
+    assert isinstance(page, NumberedPage)  # noqa: S101  # says _get_page
+    return page

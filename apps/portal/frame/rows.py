@@ -39,16 +39,19 @@ def rows_of(docs: Iterable[SearchDoc], query: str = "") -> list[Row]:
     """For entries loaded with their namespaces. One more query if there are search words."""
     shown, words = list(docs), tuple(words_of(query))
     hits = search.hits(shown, query) if words else {}
-    return [Row(doc, address_of(doc), words, _why(hits.get(doc.pk, []))) for doc in shown]
+    rows = []
+    for doc in shown:
+        why = (Why(HIDDEN_PLACES[hit.place], hit.term) for hit in hits.get(doc.pk, []) if hit.place in HIDDEN_PLACES)
+        rows.append(Row(doc, address_of(doc), words, tuple(dict.fromkeys(why))))
+    return rows
 
 
 def address_of(doc: SearchDoc) -> Address:
-    if doc.kind == Kind.PROVIDER:
-        return ProviderAddress(doc.namespace.name, doc.name)
-    name, _, system = doc.name.partition("/")
-    return ModuleAddress(doc.namespace.name, name, system)
+    return address_named(doc.kind, doc.namespace.name, doc.name)
 
 
-def _why(hits: Iterable[search.Hit]) -> tuple[Why, ...]:
-    reasons = (Why(HIDDEN_PLACES[hit.place], hit.term) for hit in hits if hit.place in HIDDEN_PLACES)
-    return tuple(dict.fromkeys(reasons))
+def address_named(kind: str, namespace: str, name: str) -> Address:
+    """From a name as releases and search entries store it: `vpc/aws`, or `dns` of a provider."""
+    if kind == Kind.PROVIDER:
+        return ProviderAddress(namespace, name)
+    return ModuleAddress(namespace, *name.split("/"))

@@ -23,7 +23,7 @@ from apps.modules.comparing import versions
 from apps.modules.contents import files
 from apps.modules.models import ModuleVersion
 from apps.portal.modules.frame import MODULES, where
-from apps.portal.versions.compare import context_of
+from apps.portal.versions.listing import context_of
 from apps.portal.versions.pages import Opened
 from apps.releases.lifecycle import quarantine
 

@@ -15,8 +15,7 @@ from apps.modules.comparing import versions as comparing
 from apps.modules.models import Module, ModuleVersion
 from apps.portal.modules.attachments import tags_of
 from apps.portal.modules.units import Unit, Units
-from apps.portal.versions.pages import Tab, VersionPages
-from apps.portal.versions.settings import DescriptionForm
+from apps.portal.versions.pages import DescriptionForm, Tab, VersionPages
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.models import Kind
 

@@ -22,8 +22,7 @@ from apps.modules.contents import changelog
 from apps.modules.dependents.users import hosted_targets, used_by
 from apps.modules.health import health_of
 from apps.modules.models import ModuleVersion
-from apps.portal.frame.page_urls import url_of
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import page_of, url_of
 from apps.portal.modules import attachments, files, rows, usage
 from apps.portal.modules.frame import MODULES, depends_on, where
 from apps.portal.modules.units import Unit, grouped

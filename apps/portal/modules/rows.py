@@ -10,8 +10,7 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_safe
 
 from apps.lib.errors import NotFound
-from apps.portal.frame.page_urls import url_of
-from apps.portal.frame.paging import NumberedPage, page_of
+from apps.portal.frame.page_urls import NumberedPage, page_of, url_of
 from apps.portal.modules.frame import MODULES
 from apps.portal.modules.units import Rows, Unit, Units
 from apps.portal.versions.pages import Contents, Opened

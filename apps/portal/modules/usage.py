@@ -18,7 +18,7 @@ from apps.lib.errors import Invalid, NotFound
 from apps.modules import usage_examples, usage_values
 from apps.modules.comparing import types
 from apps.modules.usage_values import Expression, Value
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import page_of
 from apps.portal.modules.frame import MODULES
 from apps.portal.modules.rows import matching
 from apps.portal.modules.units import Unit, Units

@@ -16,8 +16,7 @@ from apps.lib.errors import Conflict
 from apps.modules import publishing
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
-from apps.portal.frame.page_urls import Address, see_other, url_of
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import Address, page_of, see_other, url_of
 from apps.releases.cleanup import applying, planning, rules
 from apps.releases.cleanup.planning import Verdict
 from apps.releases.cleanup.rows import MAX_DAYS, MAX_KEPT, CleanupAction

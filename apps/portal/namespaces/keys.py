@@ -26,8 +26,7 @@ from apps.accounts.models import Namespace, Role
 from apps.lib.errors import CredentialsRequired, Invalid
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
-from apps.portal.frame.page_urls import see_other
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import page_of, see_other
 from apps.providers.signatures.keys import key_of, keys_of, signed_by
 from apps.signing import keys
 from apps.signing.armor import ParsedKey, parse

@@ -21,8 +21,7 @@ from apps.accounts.namespaces import people_count
 from apps.lib.errors import Conflict, RoleRequired
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
-from apps.portal.frame.page_urls import see_other
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import page_of, see_other
 from apps.portal.frame.rows import rows_of
 from apps.portal.namespaces.keys import expiring
 from apps.providers import reading as provider_reading

@@ -20,11 +20,11 @@ from apps.accounts.models import Namespace, Role
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.lib.net.outgoing import MAX_URL_CHARACTERS
 from apps.notify import webhooks
-from apps.notify.events import EVENTS, LABELS
+from apps.notify.events import EVENTS
 from apps.notify.models import Shape, State, Webhook
 from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import page_of
 
 PAGE_SIZE = 50
 EVENT_LABEL = '<span>{} <span class="mono faint nowrap">{}</span></span>'
@@ -38,7 +38,7 @@ class ChangeForm(forms.Form):
         help_text="https, on a public address. An operator can allow networks of your own.",
     )
     events = forms.MultipleChoiceField(
-        choices=[(name, format_html(EVENT_LABEL, LABELS[name], name)) for name in EVENTS],
+        choices=[(name, format_html(EVENT_LABEL, event.label, name)) for name, event in EVENTS.items()],
         initial=["release.published", "release.deprecated", "release.yanked"],
         widget=forms.CheckboxSelectMultiple,
     )

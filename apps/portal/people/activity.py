@@ -98,20 +98,13 @@ def words_of(kind: Kind) -> str:
 
 def _details(event: AuditEvent) -> list[tuple[str, str]]:
     """Whatever the event has to say besides its subject, without numbers of rows that mean nothing to a reader."""
-    said = {key: value for key, value in event.detail.items() if value not in ("", None, [], {})}
-    return [
-        (key.replace("_", " "), _text(value))
-        for key, value in said.items()
-        if key not in ("release", "client", "looks_like")
-    ]
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(str(one) for one in value)
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {one}" for key, one in value.items())
-    return str(value)
+    details = []
+    for key, value in event.detail.items():
+        if value in ("", None, [], {}) or key in ("release", "client", "looks_like"):
+            continue
+        parts = [f"{name} {one}" for name, one in value.items()] if isinstance(value, dict) else value
+        details.append((key.replace("_", " "), ", ".join(map(str, parts)) if isinstance(parts, list) else str(value)))
+    return details
 
 
 urlpatterns = [

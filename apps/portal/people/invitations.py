@@ -21,7 +21,7 @@ from apps.accounts.access.gate import operates
 from apps.accounts.identity import sessions
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
-from apps.accounts.models import Invitation, Namespace, NamespaceQuerySet, Role, User
+from apps.accounts.models import Namespace, NamespaceQuerySet, Role, User
 from apps.accounts.people import invitations
 from apps.lib.errors import Invalid, NotFound
 from apps.notify.mail import invited, letters, preferences
@@ -148,22 +148,19 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
     form = AccountForm(None if session_viewer(request).is_identified else posted(request), address=address)
     if form.is_valid():
         with refusals_on(form, "username"):
-            return _join(request, row, form, address)
+            user = invitations.accept(
+                invitation=row, username=form.cleaned_data["username"], password=form.cleaned_data["password"]
+            )
+            if form.cleaned_data.get("mail"):
+                preferences.take_invited(user=user, address=address)
+            login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
+            # Whoever has just chosen a password need not repeat it.
+            sessions.confirm(request, at=timezone.now().timestamp())
+            messages.success(request, f"Welcome, {user}. You are signed in.")
+            return see_other("namespace", row.namespace.name) if row.namespace else see_other("home")
     response = form_page(request, "portal/invitations/accept.html", form, invitation=row)
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-def _join(request: HttpRequest, invitation: Invitation, form: AccountForm, address: str) -> HttpResponse:
-    user = invitations.accept(
-        invitation=invitation, username=form.cleaned_data["username"], password=form.cleaned_data["password"]
-    )
-    if form.cleaned_data.get("mail"):
-        preferences.take_invited(user=user, address=address)
-    login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
-    sessions.confirm(request, at=timezone.now().timestamp())  # who has just chosen a password need not repeat it
-    messages.success(request, f"Welcome, {user}. You are signed in.")
-    return see_other("namespace", invitation.namespace.name) if invitation.namespace else see_other("home")
 
 
 urlpatterns = [

@@ -18,8 +18,7 @@ from apps.accounts.people import accounts, service_accounts, teams
 from apps.lib.errors import Conflict, NotFound, RoleRequired
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
-from apps.portal.frame.page_urls import see_other
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import page_of, see_other
 
 PAGE = 30
 

@@ -49,20 +49,21 @@ def _contents(request: HttpRequest, shown: ProviderVersion, kind: str, slug: str
         except NotFound:
             if kind != DocsKind.OVERVIEW:  # the tab is shown without an overview, too
                 raise
-        label = DocsKind(page.kind).label.removesuffix("s") if page else ""
-        return _listed(shown, request) | {"page": page, "kind_label": label}
+        query = request.GET.get("q", "").replace("\0", "").strip()[:200]
+        sections = browsing.sections_of(shown, query)
+        total = sum(section.count for section in sections)
+        return {
+            "page": page,
+            "kind_label": DocsKind(page.kind).label.removesuffix("s") if page else "",
+            "sections": sections,
+            "query": query,
+            "page_count": total,
+            "found_count": sum(section.match_count for section in sections),
+            "are_open": bool(query) or total <= OPEN_UP_TO,
+        }
     if kind != DocsKind.OVERVIEW:
         raise NotFound(f"{shown.release} is in quarantine.")
     return {}
-
-
-def _listed(shown: ProviderVersion, request: HttpRequest) -> dict[str, Any]:
-    query = request.GET.get("q", "").replace("\0", "").strip()[:200]
-    sections = browsing.sections_of(shown, query)
-    total = sum(section.count for section in sections)
-    found_count = sum(section.match_count for section in sections)
-    are_open = bool(query) or total <= OPEN_UP_TO
-    return {"sections": sections, "query": query, "page_count": total, "found_count": found_count, "are_open": are_open}
 
 
 _DOCS = f"{PROVIDERS.path}/<str:version>/docs"

@@ -1,20 +1,30 @@
-"""The pages of one provider version: overview, platforms and verification. For its documentation see docs.py."""
+"""The pages of one provider version: overview, platforms and verification. For its documentation see docs.py.
+
+Its files are redirects: a page may stay open for longer than a capability is valid (D6).
+"""
 
 from typing import Any
 
 from django import forms
+from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, F, OuterRef, Subquery
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Role
+from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.models import Role, Visibility
+from apps.blobs import capabilities, store
 from apps.lib.addresses import ProviderAddress
-from apps.portal.providers import files
+from apps.lib.archives.sandboxed import Refusal
+from apps.lib.errors import NotFound
+from apps.lib.formats import sums
 from apps.portal.snippets import provider_snippets
 from apps.portal.versions import urls
 from apps.portal.versions.downloads import downloads_card
-from apps.portal.versions.pages import Contents, Opened, Tab, VersionPages, refusing
-from apps.portal.versions.settings import DescriptionForm
+from apps.portal.versions.pages import Contents, DescriptionForm, Opened, Tab, VersionPages, refusing
 from apps.providers import catalogue, comparing, lifecycle, reading
 from apps.providers.documents import sums_name
 from apps.providers.models import Package, Provider, ProviderVersion
@@ -113,8 +123,8 @@ def _verify(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> N
     context["sums_name"] = name
     if shown.release.quarantined_at is not None:  # quarantined versions give out nothing
         return
-    sums = context["sums"] = files.sums_of(shown)
-    listed = files.digests_in(sums) or [package.digest for package in packages]
+    text = context["sums"] = sums_of(shown)
+    listed = digests_in(text) or [package.digest for package in packages]
     context["lock"] = provider_snippets.lock_block(
         context["address"],
         shown.release.version,
@@ -124,6 +134,71 @@ def _verify(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> N
     context["commands"] = provider_snippets.verify_commands(name, shown.key.key_id)
 
 
+MAX_SHOWN_BYTES = 64 * 1024
+
+
+@login_not_required
+@require_safe
+def provider_package(
+    request: HttpRequest,
+    *,
+    namespace: str,
+    type: str,  # noqa: A002  # the field's word
+    version: str,
+    os: str,
+    arch: str,
+) -> HttpResponseRedirect:
+    package = reading.package_for(session_viewer(request), ProviderAddress(namespace, type), version, os, arch)
+    return _redirect(package.version, package.digest, package.filename)
+
+
+@login_not_required
+@require_safe
+def provider_sums(request: HttpRequest, namespace: str, type: str, version: str) -> HttpResponseRedirect:  # noqa: A002
+    shown = reading.version_for(session_viewer(request), ProviderAddress(namespace, type), version)
+    return _redirect(shown, shown.sums_digest, sums_name(type, shown.release.version))
+
+
+@login_not_required
+@require_safe
+def provider_signature(request: HttpRequest, namespace: str, type: str, version: str) -> HttpResponseRedirect:  # noqa: A002
+    shown = reading.version_for(session_viewer(request), ProviderAddress(namespace, type), version)
+    return _redirect(shown, shown.signature_digest, f"{sums_name(type, shown.release.version)}.sig")
+
+
+def sums_of(shown: ProviderVersion) -> str:
+    """The stored SHA256SUMS; empty if missing, damaged, or too long for a page."""
+    try:
+        if (store.size_of(shown.sums_digest) or 0) > MAX_SHOWN_BYTES:
+            return ""
+        return b"".join(store.read(shown.sums_digest)).decode("utf-8", "replace")
+    except (NotFound, store.DamagedInStorage):
+        return ""
+
+
+def digests_in(text: str) -> list[str]:
+    """The digest of every line, which clients write to their lock files."""
+    try:
+        return list(sums.parse(text.encode()).values()) if text else []
+    except Refusal:
+        return []
+
+
+def _redirect(shown: ProviderVersion, digest: str, file_name: str) -> HttpResponseRedirect:
+    if shown.provider.namespace.visibility == Visibility.PUBLIC:
+        return HttpResponseRedirect(reverse("protocol:archive", args=[digest, file_name]))
+    capability = capabilities.sign(digest=digest, file_name=file_name, now=timezone.now())
+    url = reverse("protocol:archive-capability", args=[capability, digest, file_name])
+    return HttpResponseRedirect(url, headers={"Cache-Control": "no-store"})
+
+
 _TABS: dict[str, Contents] = {"version": _overview, "platforms": _platforms, "verify": _verify}
 
-urlpatterns = [*urls.routes(PROVIDERS, _TABS), *files.urlpatterns]
+_VERSION = f"{PROVIDERS.path}/<str:version>"
+
+urlpatterns = [
+    *urls.routes(PROVIDERS, _TABS),
+    path(f"{_VERSION}/packages/<str:os>/<str:arch>", provider_package, name="provider-package"),
+    path(f"{_VERSION}/sums", provider_sums, name="provider-sums"),
+    path(f"{_VERSION}/signature", provider_signature, name="provider-signature"),
+]

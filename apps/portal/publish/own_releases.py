@@ -12,8 +12,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.identity.sessions import session_viewer
 from apps.lib.addresses import ProviderAddress
 from apps.modules import publishing
-from apps.portal.frame.page_urls import Address, url_of
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import Address, page_of, url_of
 from apps.releases.catalogue import reading as own
 from apps.releases.models import Kind, Release, State
 

@@ -16,7 +16,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
 from apps.modules.catalogue import entries
 from apps.portal.frame.negotiation import is_htmx
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import page_of
 from apps.portal.frame.rows import rows_of
 from apps.releases.catalogue import search
 from apps.releases.models import Kind, SearchDoc

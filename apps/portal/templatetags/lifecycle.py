@@ -18,18 +18,13 @@ register.filter("kind", page_urls.kind_of)
 @register.simple_tag
 def replacement(text: str, address: Address) -> SafeString:
     """The named replacement, as a link if it is a version, or another address with or without one."""
-    url = _url_of(text, address)
-    return format_html('<a class="mono" href="{}">{}</a>', url, text) if url else conditional_escape(text)
-
-
-def _url_of(text: str, address: Address) -> str:
     place, _, version = text.replace("@", " ", 1).strip().partition(" ")
+    if "/" not in place:
+        place, version = str(address), text.strip()
     try:
-        if "/" not in place:
-            place, version = str(address), text.strip()
         named = type(address).parse(place)
-        if not version:
-            return page_urls.url_of(named)
-        return page_urls.url_of(named, "version", versions.parse(version.strip()).text)
+        where = ("version", versions.parse(version.strip()).text) if version else ()
+        url = page_urls.url_of(named, *where)
     except Invalid:
-        return ""  # free text
+        url = ""  # free text
+    return format_html('<a class="mono" href="{}">{}</a>', url, text) if url else conditional_escape(text)

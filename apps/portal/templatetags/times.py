@@ -37,7 +37,11 @@ def relative_time(at: datetime) -> str:
     """3 days ago, in 2 weeks, just now: the words of Intl.RelativeTimeFormat, so that time.js changes nothing."""
     seconds = (timezone.now() - at).total_seconds()
     for unit, size in STEPS:
-        count = int(seconds // size) if seconds > 0 else _ahead(-seconds / size, unit)
+        count = int(seconds // size)
+        if seconds <= 0:  # rounded from about two units on: 90 days ahead are 3 months, also a second later
+            count = (
+                math.floor(0.5 - seconds / size) if -seconds / size >= (1 if unit == "minute" else NEARLY_TWO) else 0
+            )
         if count:
             past = seconds > 0
             if count == 1 and unit == "day":
@@ -47,8 +51,3 @@ def relative_time(at: datetime) -> str:
             text = f"{count} {unit}{'' if count == 1 else 's'}"
             return f"{text} ago" if past else f"in {text}"
     return "just now"
-
-
-def _ahead(amount: float, unit: str) -> int:
-    """Rounded from about two units on: 90 days ahead are 3 months, also a second later."""
-    return math.floor(amount + 0.5) if amount >= (1 if unit == "minute" else NEARLY_TWO) else 0

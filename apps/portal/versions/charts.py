@@ -66,11 +66,12 @@ def sparkline(values: Sequence[int], *, title: str) -> SafeString:
 def bars(labels: Sequence[str], series: Sequence[Series], *, title: str) -> SafeString:
     """A stacked bar for each label, with a piece for each series; the first series is at the bottom."""
     top = ceiling(highest(series))
-    columns = format_html_join(
-        "",
-        "<g><title>{}</title>{}</g>",
-        ((_tooltip(labels, series, at), _bar(series, at, top)) for at in range(len(labels))),
-    )
+    drawn = []
+    for at, label in enumerate(labels):
+        total = sum(one.values[at] for one in series)
+        parts = [f"{one.name} {one.values[at]:,}" for one in series if one.values[at]]
+        tooltip = f"{label}: {total:,}" + (f" ({', '.join(parts)})" if len(series) > 1 and parts else "")
+        drawn.append((tooltip, _bar(series, at, top)))
     return format_html(
         '<svg class="chart__picture" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" focusable="false">'
         "<title>{}</title>{}{}</svg>",
@@ -82,7 +83,7 @@ def bars(labels: Sequence[str], series: Sequence[Series], *, title: str) -> Safe
             '<line class="chart__line" x1="0" x2="{}" y1="{}" y2="{}" vector-effect="non-scaling-stroke"/>',
             ((len(labels) * STEP, at, at) for at in (0, HEIGHT // 2, HEIGHT)),
         ),
-        columns,
+        format_html_join("", "<g><title>{}</title>{}</g>", drawn),
     )
 
 
@@ -103,12 +104,6 @@ def _bar(series: Sequence[Series], at: int, top: int) -> SafeString:
     return format_html_join(
         "", '<rect class="chart__piece chart__piece--{}" x="{}" y="{}" height="{}" width="{}"/>', pieces
     )
-
-
-def _tooltip(labels: Sequence[str], series: Sequence[Series], at: int) -> str:
-    total = sum(one.values[at] for one in series)
-    parts = [f"{one.name} {one.values[at]:,}" for one in series if one.values[at]]
-    return f"{labels[at]}: {total:,}" + (f" ({', '.join(parts)})" if len(series) > 1 and parts else "")
 
 
 def _number(value: float) -> str:

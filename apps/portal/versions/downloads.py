@@ -21,7 +21,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.modules.dependents import users
 from apps.modules.models import Module
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import page_of
 from apps.portal.versions import charts
 from apps.portal.versions.charts import Series
 from apps.portal.versions.pages import VersionPages

@@ -103,7 +103,8 @@ def atom(title: str, page: str, own_path: str, releases: Iterable[Release]) -> b
         feed_guid=f"{site}{own_path}",
     )
     for release in releases:
-        url = f"{site}{_page_of(release)}"
+        names = [release.namespace.name, *release.name.split("/"), release.version]
+        url = site + reverse(f"portal:{release.kind}-version", args=names)
         feed.add_item(
             title=f"{release.namespace.name}/{release.name} {release.version}",
             link=url,
@@ -122,11 +123,6 @@ def summary_of(release: Release) -> str:
         if release.lifecycle_replacement:
             text += f" Use instead: {release.lifecycle_replacement}."
     return text
-
-
-def _page_of(release: Release) -> str:
-    names = [release.namespace.name, *release.name.split("/")]
-    return reverse(f"portal:{release.kind}-version", args=[*names, release.version])
 
 
 urlpatterns = [path("namespaces/<str:namespace>/feed.atom", NamespaceFeed.as_view(), name="namespace-feed")]

@@ -10,13 +10,11 @@ from django.shortcuts import render
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.lib.addresses import ModuleAddress
 from apps.modules.dependents import graph
 from apps.modules.dependents.graph import Graph, Node
-from apps.portal.frame.page_urls import Address, url_of
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import Address, page_of, url_of
 from apps.portal.versions import diagrams
 from apps.portal.versions.diagrams import Arrow, Box
 from apps.portal.versions.pages import VersionPages
@@ -53,7 +51,10 @@ def dependency_graph(request: HttpRequest, *, pages: VersionPages, **names: str)
     address: Address = parent.address
     require_published(parent)
     used_by = graph.dependents_of(viewer, address)
-    uses = _uses_of(viewer, address)
+    uses = Graph(address)
+    if isinstance(address, ModuleAddress):  # a provider uses none
+        uses, requirements = graph.dependencies_of(viewer, address)
+        uses.require(requirements, visible_among(viewer, (one.provider for one in requirements)))
     context: dict[str, Any] = {"address": address, "parent": parent, "steps": graph.MAX_STEPS}
     context |= {"used_by": used_by, "page": page_of(_rows(used_by), request, size=PAGE)}
     use_rows = _rows(uses)
@@ -86,28 +87,16 @@ def picture(used_by: Graph, uses: Graph, selected: Mapping[Address, str]) -> Saf
     )
 
 
-def _uses_of(viewer: Viewer, address: Address) -> Graph:
-    """Of a module; a provider uses none."""
-    if isinstance(address, ProviderAddress):
-        return Graph(address)
-    found, requirements = graph.dependencies_of(viewer, address)
-    found.require(requirements, visible_among(viewer, (one.provider for one in requirements)))
-    return found
-
-
 def _rows(found: Graph) -> list[Row]:
     nearer, selected = found.nearer(), graph.selected(found)
-    return [
-        Row(node, through := nearer.get(node.address, []), _versions(node, through, selected.get(node.address, {})))
-        for node in found.nodes
-    ]
-
-
-def _versions(node: Node, through: list[tuple[Address, list[str]]], selected: Mapping[str, str]) -> list[str]:
-    """Each once, without those of calls that accept none."""
-    asked = [one for _, constraints in through for one in constraints] or [""]
-    found = dict.fromkeys(selected.get(one, node.version) for one in asked)
-    return [version for version in found if version]
+    rows = []
+    for node in found.nodes:
+        through, chosen = nearer.get(node.address, []), selected.get(node.address, {})
+        asked = [one for _, constraints in through for one in constraints] or [""]
+        # Each once, without those of calls that accept none.
+        versions = dict.fromkeys(chosen.get(one, node.version) for one in asked)
+        rows.append(Row(node, through, [version for version in versions if version]))
+    return rows
 
 
 def _by_step(nodes: Iterable[Node]) -> list[list[Node]]:

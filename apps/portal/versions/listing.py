@@ -1,18 +1,21 @@
-"""The list of all versions, with the reasons for yanked and removed ones."""
+"""The list of all versions, with the reasons for yanked and removed ones; and what differs between two of them:
+/modules/<address>/compare/1.2.0...2.0.0, and the same of providers.
+"""
 
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, F, OuterRef, Q, Subquery, Sum
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access import operators
 from apps.accounts.identity.sessions import session_viewer
 from apps.lib.errors import NotFound
-from apps.portal.frame.paging import page_of
+from apps.portal.frame.page_urls import page_of, url_of
 from apps.portal.versions.pages import VersionPages
+from apps.releases.catalogue.comparing import SEPARATOR, Comparison, Severity
 from apps.releases.models import DownloadCount, Lifecycle, Release, State
 
 PAGE = 50
@@ -41,14 +44,16 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
     everything = (
         rows if operators.is_operator(viewer) else rows.exclude(state=State.PUBLISHED, quarantined_at__isnull=False)
     )
-    counts = everything.aggregate(**{_key(show): Count("pk", filter=only) for show, (_, only) in SHOWS.items()})
+    counts = everything.aggregate(
+        **{show.replace("-", "_"): Count("pk", filter=only) for show, (_, only) in SHOWS.items()}
+    )
     if not counts["all"]:
         raise NotFound(f"There is no {pages.kind} {address.path_name} in {address.namespace}.")
     show = request.GET.get("show", "all")
     show = show if show in SHOWS else "all"
     latest = parent.versions.listed().default_first().values_list("release__version", flat=True).first()
     context: dict[str, Any] = {"parent": parent, "address": address, "show": show, "latest": latest or ""}
-    context["shows"] = [(one, label, counts[_key(one)]) for one, (label, _) in SHOWS.items()]
+    context["shows"] = [(one, label, counts[one.replace("-", "_")]) for one, (label, _) in SHOWS.items()]
     # Highest first, with the fields of a row only: an inspection alone can be large.
     fetched = DownloadCount.objects.filter(release=OuterRef("pk")).values("release").annotate(total=Sum("count"))
     described = everything.filter(SHOWS[show][1]).annotate(downloads=Subquery(fetched.values("total")), **pages.columns)
@@ -59,5 +64,45 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
     return render(request, f"portal/{pages.kind}/versions.html", context | pages.beside_versions(parent))
 
 
-def _key(show: str) -> str:
-    return show.replace("-", "_")
+TITLES = {
+    Severity.BREAKING: "Breaking",
+    Severity.RISKY: "Risky",
+    Severity.COMPATIBLE: "Compatible",
+}
+
+
+@login_not_required
+@require_safe
+def version_compare(request: HttpRequest, *, pages: VersionPages, numbers: str, **names: str) -> HttpResponse:
+    found = pages.compare(session_viewer(request), pages.address_type(**names), numbers)
+    return render(request, f"portal/{pages.kind}/compare.html", context_of(found))
+
+
+def context_of(comparison: Comparison) -> dict[str, Any]:
+    groups = [
+        (
+            severity,
+            title,
+            [(one, comparison.sentences[one.rule]) for one in comparison.changes if one.severity == severity],
+        )
+        for severity, title in TITLES.items()
+    ]
+    before, after = comparison.before.version, comparison.after.version
+    return {
+        "address": comparison.address,
+        "found": comparison,
+        "groups": [group for group in groups if group[2]],
+        "before": before,
+        "after": after,
+        "numbers": f"{before}{SEPARATOR}{after}",
+    }
+
+
+@login_not_required
+@require_safe
+def version_compare_form(request: HttpRequest, *, pages: VersionPages, **names: str) -> HttpResponse:
+    """The form of the list of versions leads to the page's own address."""
+    numbers = [request.GET.get(which, "").strip()[:100] for which in ("from", "to")]
+    if not all(numbers) or "/" in "".join(numbers):
+        raise NotFound("Two versions are compared.", hint="Choose both.")
+    return HttpResponseRedirect(url_of(pages.address_type(**names), "compare", SEPARATOR.join(numbers)))

@@ -11,23 +11,27 @@ from urllib.parse import urlencode, urlsplit
 
 from django import forms
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role, Visibility
 from apps.blobs.care.integrity import known
 from apps.lib import versions
+from apps.lib.errors import Invalid
 from apps.modules.dependents import users
 from apps.modules.dependents.users import Use
+from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import Address, url_of
 from apps.portal.snippets import module_snippets
 from apps.releases.catalogue.comparing import Comparison
+from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
 from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Kind, Lifecycle
 
@@ -202,3 +206,38 @@ def _tab(request: HttpRequest, pages: VersionPages, opened: Opened, tab: str, co
     context = pages.frame(opened, tab)
     contents(request, opened, context)
     return render(request, f"portal/{pages.kind}/{tab}.html", context)
+
+
+class DescriptionForm(forms.Form):
+    description = forms.CharField(
+        max_length=MAX_CHARACTERS,
+        required=False,
+        help_text="One line, shown in lists and found by search. Empty: the first words of the README.",
+    )
+    source_url = forms.CharField(
+        max_length=MAX_CHARACTERS,
+        required=False,
+        label="Repository",
+        help_text="Its code: https://git.example.com/team/code. Update bots look there for the changelog.",
+        widget=forms.TextInput(attrs={"inputmode": "url", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+
+    def clean_source_url(self) -> str:
+        try:
+            return checked_url(self.cleaned_data["source_url"])
+        except Invalid as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def version_settings(request: HttpRequest, *, pages: VersionPages, **names: str) -> HttpResponse:
+    viewer, address = session_viewer(request), pages.address_type(**names)
+    row, _ = pages.parent_and_role(viewer, address, need=Role.PUBLISHER)
+    form_class = pages.settings_form
+    form = form_class(posted(request), initial={field: getattr(row, field) for field in form_class.base_fields})
+    if form.is_valid():
+        with refusals_on(form, "description"):
+            pages.describe(row, actor=viewer, **form.cleaned_data)
+            messages.success(request, f"Description of {address} saved.")
+            return HttpResponseRedirect(url_of(address), status=303)
+    return form_page(request, "portal/settings.html", form, address=address)

@@ -6,8 +6,8 @@ from typing import Any
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
-from apps.portal.versions import badges, compare, downloads, feeds, graph, lifecycle, listing, settings
-from apps.portal.versions.pages import Contents, VersionPages, default_version, version_tab
+from apps.portal.versions import badges, downloads, feeds, graph, lifecycle, listing
+from apps.portal.versions.pages import Contents, VersionPages, default_version, version_settings, version_tab
 
 
 def routes(pages: VersionPages, tabs: Mapping[str, Contents]) -> list[URLPattern]:
@@ -19,13 +19,13 @@ def routes(pages: VersionPages, tabs: Mapping[str, Contents]) -> list[URLPattern
     more = {tab: contents for tab, contents in tabs.items() if tab != "version"}
     return [
         page("", default_version, "", contents=tabs["version"]),
-        page("/settings", settings.version_settings, "-settings"),
+        page("/settings", version_settings, "-settings"),
         page("/versions", listing.version_list, "-versions"),
         page("/graph", graph.dependency_graph, "-graph"),
         page("/downloads", downloads.version_downloads, "-downloads"),
         page("/outdated", downloads.outdated_users, "-outdated"),
-        page("/compare", compare.version_compare_form, "-compare-form"),
-        page("/compare/<str:numbers>", compare.version_compare, "-compare"),
+        page("/compare", listing.version_compare_form, "-compare-form"),
+        page("/compare/<str:numbers>", listing.version_compare, "-compare"),
         page("/badge/<str:badge>.svg", badges.Badge.as_view(), "-badge"),
         page("/feed.atom", feeds.VersionFeed.as_view(), "-feed"),
         page("/<str:version>", version_tab, "-version", tab="version", contents=tabs["version"]),

@@ -1,7 +1,7 @@
 """Map files of an archive to pages: the current layout (`docs/resources/…`) and the old one (`website/docs/r/…`)."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from apps.providers.models import DocsKind
@@ -48,7 +48,10 @@ def pages_in(names: Collection[str], *, is_archive: bool) -> dict[Place, str]:
 
     A docs archive may also have the folder's contents at its top level, or in a single folder.
     """
-    for root in _roots(names) if is_archive else ROOTS:
+    tops = {name.partition("/")[0] for name in names}
+    around = dict.fromkeys(("", f"{tops.pop()}/" if len(tops) == 1 else ""))
+    roots = [f"{before}{root}" for before in around for root in (*ROOTS, "")] if is_archive else ROOTS
+    for root in roots:
         found: dict[Place, str] = {}
         for name in sorted(names):
             if not (name.startswith(root) and _SUFFIX.search(name)):
@@ -59,10 +62,3 @@ def pages_in(names: Collection[str], *, is_archive: bool) -> dict[Place, str]:
         if found:
             return found
     return {}
-
-
-def _roots(names: Collection[str]) -> Iterator[str]:
-    tops = {name.partition("/")[0] for name in names}
-    around = f"{tops.pop()}/" if len(tops) == 1 else ""
-    for before in dict.fromkeys(("", around)):
-        yield from (f"{before}{root}" for root in (*ROOTS, ""))

@@ -40,19 +40,15 @@ def split(text: str) -> tuple[FrontMatter, str]:
     if lines[0].rstrip() != _FENCE:
         return FrontMatter(), text
     seen = 0
+    key = ""
+    found: dict[str, str] = {}
     for number, line in enumerate(lines[1:], start=1):
         if line.rstrip() in (_FENCE, "..."):
-            return FrontMatter(**_values(lines[1:number])), "\n".join(lines[number + 1 :])
+            values = {name: _scalar(found[name]) for name in _KNOWN if name in found}
+            return FrontMatter(**values), "\n".join(lines[number + 1 :])
         seen += len(line)
         if seen > MAX_BYTES:
             break
-    return FrontMatter(), text
-
-
-def _values(lines: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    key = ""
-    for line in lines:
         pair = _PAIR.match(line.rstrip())
         if pair is not None:
             key = pair[1]
@@ -61,7 +57,7 @@ def _values(lines: list[str]) -> dict[str, str]:
             found[key] += f"\n{line.strip()}"  # a block, or a plain value on several lines
         elif line.strip():
             key = ""
-    return {name: _scalar(found[name]) for name in _KNOWN if name in found}
+    return FrontMatter(), text
 
 
 def _scalar(raw: str) -> str:

@@ -100,8 +100,14 @@ def settle(release: Release, files: Files, found: Sequence[Package]) -> Settled:
         )
         _match(listed, release, files)
     if files.signature is not None:
-        key = _vouching_key(release, data=theirs, signature=_read(files.signature), file=files.signature.name)
-        return Settled(Signing.PUBLISHER, key, theirs, _read(files.signature))
+        registered, signature = keys.publisher_keys_of(release.namespace), _read(files.signature)
+        if not registered:
+            raise Refusal([drafts.no_vouching_key(release)])
+        try:
+            key = verifying.verify(data=theirs, signature=signature, keys=registered)
+        except verifying.BadSignature as bad:
+            raise Refusal([replace(bad.reason, file=bad.reason.file or files.signature.name)]) from None
+        return Settled(Signing.PUBLISHER, key, theirs, signature)
     ours = keys.signing_key_of(release.namespace)
     if ours is None:
         raise Refusal([drafts.not_signable(release)])
@@ -152,16 +158,6 @@ def key_ended(key: SigningKey) -> Reason:
     )
 
 
-def _vouching_key(release: Release, *, data: bytes, signature: bytes, file: str) -> SigningKey:
-    registered = keys.publisher_keys_of(release.namespace)
-    if not registered:
-        raise Refusal([drafts.no_vouching_key(release)])
-    try:
-        return verifying.verify(data=data, signature=signature, keys=registered)
-    except verifying.BadSignature as bad:
-        raise Refusal([replace(bad.reason, file=bad.reason.file or file)]) from None
-
-
 def _match(listed: Mapping[str, str], release: Release, files: Files) -> None:
     """Raises Refusal unless files and lines match one to one with equal digests: clients would fail otherwise.
 
@@ -170,39 +166,27 @@ def _match(listed: Mapping[str, str], release: Release, files: Files) -> None:
     there = {file.name: file.digest for file, _ in files.packages}
     if files.manifest is not None:
         there[files.manifest.name] = files.manifest.digest
-    where = drafts.sums_name(release)
     docs = drafts.docs_name(release)
-    reasons = (
-        [
-            Reason(
-                code="sums_lists_docs",
-                found=f"a line for {docs}",
-                expected="lines for packages and the manifest: clients do not verify documentation, which can change",
-                hint="Write and sign the sums without that line",
-                file=where,
-            )
-        ]
-        if docs in listed
-        else []
-    )
+    faults: list[tuple[str, str, str, str]] = []
+    if docs in listed:
+        expected = "lines for packages and the manifest: clients do not verify documentation, which can change"
+        faults.append(("sums_lists_docs", f"a line for {docs}", expected, "Write and sign the sums without that line"))
     passed_over = {one for one in listed if sandboxed.is_companion(one, type=release.name, version=release.version)}
-    missing = listed.keys() - there.keys() - passed_over - {docs}
-    reasons += [
-        Reason(
-            code="sums_file_missing",
-            found=f"a line for {name}, which was not uploaded",
-            expected="a file for every line except SBOMs, source archives and similar files of this version",
-            hint=_send_or_strike(release, name),
-            file=where,
-        )
-        for name in sorted(missing)
-    ]
-    reasons += [_no_line(name, where) for name in sorted(there.keys() - listed.keys())]
+    for name in sorted(listed.keys() - there.keys() - passed_over - {docs}):
+        found = f"a line for {name}, which was not uploaded"
+        expected = "a file for every line except SBOMs, source archives and similar files of this version"
+        faults.append(("sums_file_missing", found, expected, _send_or_strike(release, name)))
+    for name in sorted(there.keys() - listed.keys()):
+        expected = "a line for every package and for the manifest"
+        hint = f"Write and sign the sums of all files, or leave {name} out"
+        faults.append(("sums_line_missing", f"no line for {name}", expected, hint))
     for name in sorted(listed.keys() & there.keys()):
         if listed[name] != there[name]:
-            reasons.append(_wrong_digest(name, listed[name], there[name], where))
-    if reasons:
-        raise Refusal(reasons)
+            expected = f"{there[name]}, the sha256 of the file that was uploaded"
+            found = f"{listed[name]} for {name}"
+            faults.append(("sums_digest_differs", found, expected, "Send files of the same build"))
+    if faults:
+        raise Refusal([Reason(*fault, drafts.sums_name(release)) for fault in faults])
 
 
 def _send_or_strike(release: Release, name: str) -> str:
@@ -217,26 +201,6 @@ def _send_or_strike(release: Release, name: str) -> str:
     if name == drafts.manifest_name(release):
         return f"Send {name} too: it is {drafts.GENERAL_MANIFEST} of the repository, renamed; {rewrite}"
     return f"Send {name} too, {rewrite}"
-
-
-def _no_line(name: str, where: str) -> Reason:
-    return Reason(
-        code="sums_line_missing",
-        found=f"no line for {name}",
-        expected="a line for every package and for the manifest",
-        hint=f"Write and sign the sums of all files, or leave {name} out",
-        file=where,
-    )
-
-
-def _wrong_digest(name: str, listed: str, there: str, where: str) -> Reason:
-    return Reason(
-        code="sums_digest_differs",
-        found=f"{listed} for {name}",
-        expected=f"{there}, the sha256 of the file that was uploaded",
-        hint="Send files of the same build",
-        file=where,
-    )
 
 
 def _read(file: ReleaseFile) -> bytes:

@@ -22,7 +22,7 @@ from apps.jobs.claims import Claim, Outage
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
 from apps.lib.archives.sandboxed import Refusal
-from apps.lib.errors import Conflict, Reason, RegistryError
+from apps.lib.errors import Conflict, Reason
 from apps.lib.process import metrics
 from apps.providers.drafting.assembling import Settled, key_ended
 from apps.providers.signatures import recomputing
@@ -93,7 +93,12 @@ def _answer_to(asked: SignatureRequest, job: Job | None) -> bytes:
     while True:
         asked.refresh_from_db(fields=["signature", "problem"])
         if asked.problem:
-            raise _error_of(asked)
+            # The error of the other worker, whose log says more.
+            if asked.problem == signer.SigningFailed.code:
+                raise signer.SigningFailed("sign", "the worker that signs could not: see its log")
+            if asked.problem == signer.SealBroken.code:
+                raise signer.SealBroken(f"The private key of {asked.key} is damaged or was replaced.")
+            raise Refused(asked.problem)
         if asked.signature is not None:
             return bytes(asked.signature)
         if time.monotonic() > deadline:
@@ -106,15 +111,6 @@ def _answer_to(asked: SignatureRequest, job: Job | None) -> bytes:
             deadline += 1
         connection.close_if_unusable_or_obsolete()  # a pooled one goes back while this waits
         time.sleep(_POLL_SECONDS)
-
-
-def _error_of(asked: SignatureRequest) -> RegistryError:
-    """Return the error of the other worker, whose log says more."""
-    if asked.problem == signer.SigningFailed.code:
-        return signer.SigningFailed("sign", "the worker that signs could not: see its log")
-    if asked.problem == signer.SealBroken.code:
-        return signer.SealBroken(f"The private key of {asked.key} is damaged or was replaced.")
-    return Refused(asked.problem)
 
 
 # --- The signing worker -----------------------------------------------------------------------------------------------

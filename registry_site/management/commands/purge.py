@@ -9,7 +9,6 @@ from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import RegistryError
 from apps.modules import lifecycle as modules
 from apps.providers import lifecycle as providers
-from apps.releases.models import Release
 
 PROVIDER_SLASHES = 1
 
@@ -28,13 +27,10 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         told = {name: options[name] for name in ("version", "reason", "confirm")}
         try:
-            release = _purge(options["address"], **told)
+            if (address := options["address"]).count("/") == PROVIDER_SLASHES:
+                release = providers.purge_here(address=ProviderAddress.parse(address), **told)
+            else:
+                release = modules.purge_here(address=ModuleAddress.parse(address), **told)
         except RegistryError as refused:
             raise CommandError(f"{refused} {refused.hint}".strip()) from None
         self.stdout.write(f"{release} is removed. A worker deletes its bytes now.")
-
-
-def _purge(address: str, **told: Any) -> Release:
-    if address.count("/") == PROVIDER_SLASHES:
-        return providers.purge_here(address=ProviderAddress.parse(address), **told)
-    return modules.purge_here(address=ModuleAddress.parse(address), **told)

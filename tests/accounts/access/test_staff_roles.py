@@ -77,18 +77,6 @@ def test_what_an_auditor_was_given_as_a_member_stays_theirs(acme, staff):
     assert gate.role_on(Viewer(auditor), acme) == Role.PUBLISHER
 
 
-@pytest.mark.parametrize("what", ["namespaces", "teams"])
-def test_an_auditor_creates_nothing(staff, tofu, what):
-    answer = tofu(staff("Auditor")).put(
-        f"/api/v1/{what}/new",
-        '{"visibility": "private"}' if what == "namespaces" else "{}",
-        content_type="application/json",
-    )
-
-    assert answer.status_code == 403
-    assert "can read everything but cannot create" in answer.json()["error"]["message"]
-
-
 @pytest.mark.parametrize("role", ["Operator", "Auditor"])
 @pytest.mark.parametrize("whose", ["own", "another's"])
 def test_no_role_gives_rights(staff, browser_of, bob, role, whose):

@@ -20,6 +20,7 @@ from registry_site.backends.cache import DatabaseCounters
 from tests.live import CHECKOUT
 from tests.postgres import free_port
 from tests.site.backends.test_cache import redis
+from tests.threads import at_once
 
 BATCH = throttling.Limit("publish", "account 1")
 # Three processes attempt as often as they can; what is printed is how many attempts were allowed. They are forks, since
@@ -190,13 +191,7 @@ def test_processes_count_together_in_the_database(tmp_path):
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_threads_count_exactly_in_the_database(in_database, ten):
-    def attempts(_):
-        found = allowed(5)
-        connection.close()
-        return found
-
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(attempts, range(4)))
+    found = at_once(*[lambda: allowed(5)] * 4)
     assert sum(isinstance(one, throttling.Attempt) for batch in found for one in batch) == 10
 
 

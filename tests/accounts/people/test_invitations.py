@@ -1,17 +1,16 @@
 """Invitations as rows: one use, one answer for every link that does not count, and no right outlives its giver."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from threading import Barrier
+from functools import partial
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Invitation, Role, User
 from apps.accounts.people import invitations
-from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError
+from apps.lib.errors import Conflict, Invalid, NotFound
+from tests.threads import at_once
 
 pytestmark = pytest.mark.both
 
@@ -112,20 +111,9 @@ def test_a_withdrawn_link_is_dead_and_withdrawing_twice_records_once(invited, do
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_follow_it_at_once_one_gets_in(invited):
-    ready = Barrier(2)
+    found = [invitations.invitation_for_secret(invited[1]) for _ in range(2)]
 
-    def run(name: str) -> object:
-        found = invitations.invitation_for_secret(invited[1])
-        ready.wait()
-        try:
-            return accept(found, name)
-        except RegistryError as error:
-            return error
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(run, ["erin", "frank"]))
+    results = at_once(partial(accept, found[0], "erin"), partial(accept, found[1], "frank"))
 
     assert sorted(type(result).__name__ for result in results) == ["NotFound", "User"]
     assert User.objects.filter(username__in=["erin", "frank"]).count() == 1

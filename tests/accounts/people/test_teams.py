@@ -1,10 +1,8 @@
 """The verbs of teams: who belongs, who manages, and what a team's roles do to the rules of namespaces."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from functools import partial
 
 import pytest
-from django.db import connection
 
 from apps.accounts import namespaces
 from apps.accounts.access.gate import NOBODY, Viewer, may_manage, role_on, team_for, visible_namespaces, visible_teams
@@ -12,7 +10,8 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import Grant, Membership, Role, Scope, Team
 from apps.accounts.people import teams
 from apps.audit.models import AuditEvent
-from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RegistryError, RoleRequired
+from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
+from tests.threads import at_once
 
 pytestmark = pytest.mark.both
 
@@ -249,19 +248,8 @@ def test_two_owning_teams_that_are_deleted_at_once_leave_one(acme, dora, charlie
     for team in pair:
         give(acme, team, Role.OWNER)
     namespaces.withdraw(grant=Grant.objects.get(user=dora), actor=NOBODY)
-    ready = Barrier(2)
 
-    def delete(team):
-        ready.wait()
-        try:
-            teams.delete(team=team, actor=NOBODY)
-        except RegistryError as error:
-            return type(error)
-        finally:
-            connection.close()
+    results = at_once(*(partial(teams.delete, team=team, actor=NOBODY) for team in pair))
 
-    with ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(delete, pair))
-
-    assert results.count(Conflict) == 1
+    assert [type(result) for result in results].count(Conflict) == 1
     assert Grant.objects.active_owners().filter(namespace=acme).count() == 1

@@ -1,6 +1,5 @@
 import re
 
-from django.contrib.auth.models import Permission
 from django.urls import reverse
 
 from tests import pages
@@ -26,20 +25,6 @@ def test_staff_without_a_permission_sees_no_rows(browser_of, bob):
 
     assert client.get(reverse("admin:index")).status_code == 200
     assert client.get(reverse("admin:jobs_job_changelist")).status_code == 403
-
-
-def test_an_action_needs_its_own_permission(browser_of, bob):
-    rows.make(0, 1)
-    bob.is_staff = True
-    bob.save()
-    bob.user_permissions.add(Permission.objects.get(codename="view_job"))
-    page = browser_of(bob).get(reverse("admin:jobs_job_changelist")).text
-    assert 'value="retry"' not in page
-
-    bob.user_permissions.add(Permission.objects.get(codename="retry_job"))
-    page = browser_of(bob).get(reverse("admin:jobs_job_changelist")).text
-    assert 'value="retry"' in page
-    assert 'value="cancel"' not in page
 
 
 def test_the_password_is_changed_where_everybody_changes_it(operator_client):

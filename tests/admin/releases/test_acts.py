@@ -1,7 +1,6 @@
 """Deprecate, yank, quarantine, restore and purge: each leads to the portal's page, which returns to the admin."""
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -13,7 +12,7 @@ from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
 from tests import pages
-from tests.admin.lists import list_of
+from tests.admin.lists import ask, chosen, list_of
 from tests.builders.archives import module_zip
 from tests.portal.rows import add_module
 
@@ -29,18 +28,13 @@ def versions(published):
     return list(ModuleVersion.objects.select_related("release__namespace").order_by("release__sort_key"))
 
 
-def ask(client, act, *chosen, **more):
-    form = {"action": act, "index": "0", "_selected_action": [row.pk for row in chosen]}
-    return client.post(list_of(ModuleVersion), form | more)
+def do(client, act, *rows, **told):
+    return client.post(ask(client, act, *rows).headers["Location"], told, follow=True)
 
 
-def do(client, act, *chosen, **told):
-    return client.post(ask(client, act, *chosen).headers["Location"], told, follow=True)
-
-
-def shown(client, act, *chosen):
+def shown(client, act, *rows):
     """The portal's page, to which the action of the admin leads."""
-    return client.get(ask(client, act, *chosen).headers["Location"])
+    return client.get(ask(client, act, *rows).headers["Location"])
 
 
 def standing(version):
@@ -139,29 +133,9 @@ def test_a_purge_takes_exactly_one_and_its_typed_name(operator_client, versions)
     assert Job.objects.filter(kind="purge-blob", target=versions[0].release_id).exists()
 
 
-@pytest.mark.parametrize("act", [*ACTS, "reinspect", "verify"])
-def test_each_act_has_its_own_permission(browser_of, bob, versions, act):
-    bob.is_staff = True
-    bob.save()
-    bob.user_permissions.add(Permission.objects.get(codename="view_moduleversion"))
-    page = browser_of(bob).get(list_of(ModuleVersion)).text
-    assert f'value="{act}"' not in page
-    do(browser_of(bob), act, versions[0], reason=REASON, confirm="acme/vpc/aws 1.0.0")
-    if act in SEVERAL:
-        url = reverse("portal:lifecycle-several", args=[act, versions[0].release_id])
-        assert browser_of(bob).get(url).status_code == browser_of(bob).post(url, {"reason": REASON}).status_code == 403
-    assert standing("1.0.0") == "maintained"
-    assert not Job.objects.exclude(kind="publish-module").exists()
-
-    model = "moduleversion" if act == "reinspect" else "release"
-    bob.user_permissions.add(Permission.objects.get(codename=f"{act}_{model}"))
-    page = browser_of(bob).get(list_of(ModuleVersion)).text
-    assert [one for one in [*ACTS, "reinspect", "verify"] if f'value="{one}"' in page] == [act]
-
-
 def test_it_returns_to_the_list_it_came_from_and_to_no_other_site(operator_client, versions):
-    url, form = list_of(ModuleVersion, q="acme/vpc"), {"action": "yank", "_selected_action": [versions[0].pk]}
-    asked = operator_client.post(url, form).headers["Location"]
+    url = list_of(ModuleVersion, q="acme/vpc")
+    asked = operator_client.post(url, chosen("yank", versions[0])).headers["Location"]
     assert operator_client.post(asked, {"reason": REASON}).headers["Location"] == url
     several = reverse("portal:lifecycle-several", args=["restore", versions[0].release_id])
     for foreign in ("https://evil.example/", "//evil.example/", "javascript:a()"):
@@ -199,8 +173,7 @@ def test_the_page_of_a_version_says_what_storage_holds(operator_client, versions
 
 def test_a_search_document_is_rebuilt(operator_client, versions):
     SearchDoc.objects.update(version="0.0.1", description="stale")
-    form = {"action": "rebuild", "index": "0", "_selected_action": [SearchDoc.objects.get().pk]}
-    operator_client.post(list_of(SearchDoc), form)
+    ask(operator_client, "rebuild", SearchDoc.objects.get())
 
     assert SearchDoc.objects.get().version == "1.2.0"
 
@@ -209,7 +182,6 @@ def test_a_search_document_is_rebuilt(operator_client, versions):
 def test_versions_that_the_list_no_longer_has_are_told_of(versions, operator_client, act):
     """Another operator was faster, or the filter of a list that was open leaves them out now."""
     url = list_of(ModuleVersion, q="no-such-module")
-    form = {"action": act, "index": "0", "_selected_action": [versions[0].pk]}
 
-    answer = operator_client.post(url, form, follow=True)
+    answer = operator_client.post(url, chosen(act, versions[0]), follow=True)
     assert "This list no longer has the selected versions." in answer.text

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.db import connection
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
@@ -11,10 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from apps.artifacts.models import Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 from apps.audit.models import AuditEvent
 from apps.blobs.models import Blob
-from tests.admin.lists import first, list_of, page_of
+from tests.admin.lists import first, list_of, page_of, run
 from tests.admin.releases import oci_rows
-from tests.admin.releases.test_verbs import run
-from tests.admin.rows import digest_of
 from tests.oci.uploading import Uploader
 
 pytestmark = pytest.mark.both
@@ -26,45 +23,6 @@ def test_lists_read_no_documents(operator_client):
         operator_client.get(list_of(Manifest))
         operator_client.get(list_of(Tag))
     assert [query["sql"] for query in queries if '"raw"' in query["sql"]] == []
-
-
-@pytest.mark.parametrize(
-    ("model", "words", "count"),
-    [
-        (Repository, "depot7", 1),
-        (Repository, "depot7/crate/aws", 1),
-        (Repository, "crate", 20),
-        (Manifest, digest_of("manifest7")[:10], 1),
-        (Manifest, f"sha256:{digest_of('subject7')}", 1),
-        (Manifest, "application/spdx+json depot7", 1),
-        (Tag, "nightly7", 1),
-        (Tag, "depot7/crate", 1),
-        (UploadSession, "packer7", 1),
-        (UploadSession, "depot7/crate/aws", 1),
-    ],
-    ids=lambda value: value.__name__ if isinstance(value, type) else str(value)[:20],
-)
-def test_a_row_is_found_by_what_it_holds(operator_client, model, words, count):
-    oci_rows.make(0, 20)
-    assert operator_client.get(list_of(model, q=words)).context["cl"].result_count == count
-
-
-@pytest.mark.parametrize(
-    ("model", "query", "count"),
-    [
-        (Repository, {"in": "depot7", "person": "packer7"}, 1),
-        (Manifest, {"in": "depot7", "person": "packer7"}, 1),
-        (Manifest, {"subject__isempty": "1"}, 10),
-        (Tag, {"in": "depot7", "person": "packer7"}, 1),
-        (UploadSession, {"in": "depot7", "person": "packer7"}, 1),
-        (UploadSession, {"coming": "1"}, 0),
-        (Collection, {"is_complete__exact": "0"}, 10),
-    ],
-    ids=lambda value: value.__name__ if isinstance(value, type) else "-".join(value) if isinstance(value, dict) else "",
-)
-def test_filters_narrow_the_list(operator_client, model, query, count):
-    oci_rows.make(0, 20)
-    assert operator_client.get(list_of(model, **query)).context["cl"].result_count == count
 
 
 def test_the_document_of_a_manifest_can_be_read(operator_client):
@@ -97,15 +55,3 @@ def test_garbage_is_collected_at_once(operator_client, alice, pantry, tofu, stor
     collection = Collection.objects.get()
     assert (collection.repository_blobs, collection.blobs, collection.bytes, collection.is_complete) == (1, 1, 16, True)
     assert "16" in operator_client.get(list_of(Collection)).text
-
-
-@pytest.mark.parametrize(("model", "action"), [(UploadSession, "end"), (Repository, "collect")], ids=["end", "collect"])
-def test_who_only_looks_is_offered_neither_act(browser_of, bob, model, action):
-    oci_rows.make(0, 1)
-    bob.is_staff = True
-    bob.save()
-    codes = ["view_repository", "view_uploadsession"]
-    bob.user_permissions.add(*Permission.objects.filter(codename__in=codes))
-    run(browser_of(bob), action, first(model))
-    assert model.objects.count() == 1
-    assert action not in dict(browser_of(bob).get(list_of(model)).context["action_form"].fields["action"].choices)

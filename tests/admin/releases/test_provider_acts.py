@@ -1,7 +1,6 @@
 """The acts on providers' versions in the admin: each by a page that asks, or at once where a worker does it."""
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from apps.jobs.models import Job
@@ -9,12 +8,10 @@ from apps.providers.models import ProviderVersion
 from apps.releases.models import Release
 from apps.signing.models import PrivateKey
 from tests import pages
-from tests.admin.lists import list_of, page_of
+from tests.admin.lists import list_of, page_of, run
 from tests.portal.providers.rows import provider_version, row_of_key
 
-ACTS = ["deprecate", "yank", "quarantine", "restore", "purge"]
 QUEUED = ["verify", "resign"]
-REASON = "It loses records."
 
 
 @pytest.fixture
@@ -23,26 +20,12 @@ def versions(acme, alice):
     return [provider_version(acme, "dns", number, key=key, user=alice) for number in ("1.0.0", "1.1.0")]
 
 
-def ask(client, act, *chosen):
-    form = {"action": act, "index": "0", "_selected_action": [row.pk for row in chosen]}
-    return client.post(list_of(ProviderVersion), form)
-
-
-def do(client, act, *chosen, **told):
-    return client.post(ask(client, act, *chosen).headers["Location"], told, follow=True)
-
-
-def standing(version):
-    release = Release.objects.get(version=version)
-    return "quarantined" if release.quarantined_at else release.lifecycle
-
-
 def test_stored_bytes_are_verified_and_damage_is_loud(operator_client, versions, olga):
-    assert "Queued: 2." in ask_and_follow(operator_client, "verify", *versions).text
+    assert "Queued: 2." in run(operator_client, "verify", *versions).text
     assert set(Job.objects.filter(kind="verify-provider").values_list("target", flat=True)) == {
         row.release_id for row in versions
     }
-    assert "is being verified already" in ask_and_follow(operator_client, "verify", versions[0]).text
+    assert "is being verified already" in run(operator_client, "verify", versions[0]).text
     finding = {"name": "dns.zip", "digest": "a" * 64, "outcome": "damaged", "found": "b" * 64}
     rows = Release.objects.filter(pk=versions[0].release_id)
     rows.update(verified_at=timezone.now(), verified_as="damaged", verified_findings=[finding])
@@ -53,37 +36,16 @@ def test_stored_bytes_are_verified_and_damage_is_loud(operator_client, versions,
     assert "not since it was published" in operator_client.get(page_of(versions[1])).text
 
 
-def ask_and_follow(client, act, *chosen):
-    form = {"action": act, "index": "0", "_selected_action": [row.pk for row in chosen]}
-    return client.post(list_of(ProviderVersion), form, follow=True)
-
-
 def test_versions_are_signed_anew_or_it_says_why_not(operator_client, versions, acme):
-    assert "acme has no active key in this registry" in ask_and_follow(operator_client, "resign", versions[0]).text
+    assert "acme has no active key in this registry" in run(operator_client, "resign", versions[0]).text
     newer = row_of_key(acme, 2, custody="registry")
     PrivateKey.objects.create(key=newer, nonce=b"n", ciphertext=b"c", kek_id="k")
     theirs = provider_version(acme, "mail", "1.0.0", key=row_of_key(acme, 3))
-    page = ask_and_follow(operator_client, "resign", *versions, theirs).text
+    page = run(operator_client, "resign", *versions, theirs).text
 
     assert "Queued: 2." in page
     assert "acme/mail 1.0.0 is signed by its publisher" in page
     assert Job.objects.filter(kind="resign-provider").count() == 2
-
-
-@pytest.mark.parametrize("act", [*ACTS, *QUEUED])
-def test_each_act_has_its_own_permission(browser_of, bob, versions, act):
-    bob.is_staff = True
-    bob.save()
-    bob.user_permissions.add(Permission.objects.get(codename="view_providerversion"))
-    assert f'value="{act}"' not in browser_of(bob).get(list_of(ProviderVersion)).text
-    do(browser_of(bob), act, versions[0], reason=REASON, confirm="acme/dns 1.0.0")
-    assert standing("1.0.0") == "maintained"
-    assert not Job.objects.exists()
-
-    model = "providerversion" if act == "resign" else "release"
-    bob.user_permissions.add(Permission.objects.get(codename=f"{act}_{model}"))
-    page = browser_of(bob).get(list_of(ProviderVersion)).text
-    assert [one for one in [*ACTS, *QUEUED] if f'value="{one}"' in page] == [act]
 
 
 def test_a_page_of_twenty_costs_as_much_as_one_of_two(operator_client, versions, acme, alice):

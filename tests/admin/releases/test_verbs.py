@@ -10,17 +10,13 @@ from apps.accounts.models import ApiToken, Grant, Invitation, Namespace, User
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from tests.admin import rows
+from tests.admin.lists import run
 
 
 def kinds():
     """The audit rows since Olga signed in."""
     events = AuditEvent.objects.exclude(kind="account:user:signed-in").order_by("pk")
     return list(events.values_list("kind", flat=True))
-
-
-def run(client, action, *chosen):
-    url = reverse(f"admin:{chosen[0]._meta.app_label}_{chosen[0]._meta.model_name}_changelist")
-    return client.post(url, {"action": action, "_selected_action": [row.pk for row in chosen]}, follow=True)
 
 
 def test_a_namespace_is_created_by_its_verb(operator_client, olga):

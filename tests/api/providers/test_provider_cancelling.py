@@ -1,12 +1,9 @@
 """DELETE of a provider's version: cancels a draft, and nothing else."""
 
-import pytest
-
-from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from apps.providers.models import Package
 from tests.providers.conftest import draft_client, registered
-from tests.providers.draft_client import LINUX, URL, body, codes, dist, signed, work
+from tests.providers.draft_client import LINUX, body, codes, dist, signed, work
 
 __all__ = ["draft_client", "registered"]
 
@@ -49,11 +46,3 @@ def refused(draft_client):
     response = draft_client.client.delete(draft_client.url)
     assert response.status_code == 409
     return response
-
-
-@pytest.mark.parametrize(("only_name", "status"), [("dns", 204), ("net", 403)])
-def test_a_token_for_another_type_cancels_nothing(draft_client, bearer, alice, acme, only_name, status):
-    draft_client.open()
-    headers = bearer(alice, Scope.PUBLISH, namespaces=[acme], only_name=only_name)
-
-    assert draft_client.client.delete(URL, headers=headers).status_code == status

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from apps.accounts.models import Scope
-from tests.providers.conftest import draft_client, held, registered, worker
+from tests.providers.conftest import draft_client, held, registered
 from tests.providers.draft_client import (
     DARWIN,
     LINUX,
@@ -17,7 +17,7 @@ from tests.providers.draft_client import (
     zips,
 )
 
-__all__ = ["draft_client", "held", "registered", "worker"]
+__all__ = ["draft_client", "held", "registered"]
 
 
 def sha256(data):

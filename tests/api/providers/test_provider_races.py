@@ -9,9 +9,9 @@ from apps.lib.errors import Conflict
 from apps.providers import publishing
 from apps.releases.models import Release, ReleaseFile
 from apps.releases.publishing import drafting
-from tests.oci.manifests.test_races import together
 from tests.providers.conftest import draft_client, registered
 from tests.providers.draft_client import LINUX, STEM, DraftClient, body, dist, signed, work
+from tests.threads import at_once
 
 pytestmark = pytest.mark.both
 
@@ -30,7 +30,7 @@ def filled(draft_client, registered):
 @pytest.mark.django_db(transaction=True)
 def test_of_eight_that_hand_in_at_once_all_hear_that_it_is_handed_in(filled, tofu, alice):
     desks = [DraftClient(tofu(alice)) for _ in range(8)]
-    answers = together(*(one.hand_in for one in desks))
+    answers = at_once(*(one.hand_in for one in desks))
 
     assert [answer.status_code for answer in answers] == [202] * 8
     assert len({body(answer)["id"] for answer in answers}) == 1

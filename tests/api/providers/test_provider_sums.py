@@ -7,10 +7,10 @@ import pytest
 from apps.blobs import store
 from apps.providers.models import Provider, ProviderVersion
 from tests.lib.packages.test_names import BYPRODUCTS
-from tests.providers.conftest import draft_client, held, registered, worker
+from tests.providers.conftest import draft_client, held, registered
 from tests.providers.draft_client import LINUX, MANIFEST, SIGNATURE, STEM, SUMS, body, codes, dist, signed, work
 
-__all__ = ["draft_client", "held", "registered", "worker"]
+__all__ = ["draft_client", "held", "registered"]
 
 
 def listing(files, *names):

@@ -110,14 +110,6 @@ def test_cancelling_one_keeps_the_draft_and_cancelling_the_draft_ends_it(sender,
     assert (sender.client.head(url).status_code, stored_files()) == (404, [])
 
 
-def test_a_colleague_sees_and_continues_none_of_it(sender, tofu, dora):
-    url = begin(sender).headers["Location"]
-    other = TusClient(tofu(dora))
-
-    assert [other.client.get(url).status_code, other.patch(url, 0, PACKAGE).status_code] == [404, 404]
-    assert other.begin(f"{URL}/files/{LINUX}/uploads", 10).status_code == 409  # the draft is Alice's
-
-
 def test_it_expires_with_its_draft(sender, stored_files):
     url = begin(sender).headers["Location"]
     sender.patch(url, 0, PACKAGE[:HALF])

@@ -9,7 +9,7 @@ from apps.audit.models import AuditEvent
 from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import Release, ReleaseFile
 from tests.builders import providers
-from tests.providers.conftest import draft_client, held, registered, worker
+from tests.providers.conftest import draft_client, held, registered
 from tests.providers.draft_client import (
     DARWIN,
     LINUX,
@@ -26,7 +26,7 @@ from tests.providers.draft_client import (
     zips,
 )
 
-__all__ = ["draft_client", "held", "registered", "worker"]
+__all__ = ["draft_client", "held", "registered"]
 
 
 def sha256(data):

@@ -1,13 +1,15 @@
 """Real OCI clients, each with a home of its own, and what they push."""
 
+import gzip
 import json
 import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.live import Live
-from tests.oci.conformance.content import Bundle, Document
+from tests.oci.manifests.documents import IMAGE, descriptor, digest_of, image
 
 ARTIFACT_TYPE = "application/vnd.opentofu.modulepkg"
 
@@ -57,18 +59,35 @@ class Program:
         return ended.stdout + ended.stderr
 
 
-def layout(folder: Path, name: str, tag: str = "made") -> Document:
+@dataclass(frozen=True)
+class Image:
+    """A manifest, byte for byte."""
+
+    raw: bytes
+
+    @property
+    def digest(self) -> str:
+        return digest_of(self.raw)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        return dict(json.loads(self.raw))
+
+
+def layout(folder: Path, name: str, tag: str = "made") -> Image:
     """An OCI layout with one image under a tag; answers its manifest."""
-    bundle = Bundle(name)
-    image = bundle.image(name)
+    config = json.dumps({"architecture": "amd64", "os": "linux", "author": name}).encode()
+    layers = [gzip.compress(f"{name} {number}".encode().ljust(600, b"."), mtime=0) for number in (1, 2)]
+    rows = [descriptor(layer, "application/vnd.oci.image.layer.v1.tar+gzip") for layer in layers]
+    raw = image(config=descriptor(config, "application/vnd.oci.image.config.v1+json"), layers=rows)
     blobs = folder / "blobs" / "sha256"
     blobs.mkdir(parents=True)
-    for digest, data in [*bundle.blobs.items(), (image.digest, image.raw)]:
-        (blobs / digest.partition(":")[2]).write_bytes(data)
+    for data in (config, *layers, raw):
+        (blobs / digest_of(data).partition(":")[2]).write_bytes(data)
     (folder / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
-    named = image.descriptor(annotations={"org.opencontainers.image.ref.name": tag})
+    named = descriptor(raw, IMAGE, annotations={"org.opencontainers.image.ref.name": tag})
     (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [named]}))
-    return image
+    return Image(raw)
 
 
 def bytes_of(folder: Path, digest: str) -> bytes:

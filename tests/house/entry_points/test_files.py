@@ -13,7 +13,7 @@ from tests.builders.keys import signing_key
 from tests.builders.zips import Member, build
 from tests.house.entry_points import table, upload_channels, visible
 from tests.house.entry_points.upload_channels import UploadChannel
-from tests.providers.draft_client import LINUX, MANIFEST, SIGNATURE, SUMS, hold, register, signed
+from tests.providers.draft_client import LINUX, MANIFEST, SIGNATURE, SUMS, register, signed
 
 pytestmark = pytest.mark.matrix
 
@@ -50,47 +50,14 @@ def over(sums: bytes, signature: bytes | None = None) -> dict[str, bytes]:
     return {**GOOD, SUMS: sums, SIGNATURE: own(sums) if signature is None else signature}
 
 
-# Section 3.5 of the client's facts: lines that crash it, make it ignore the list, or that it does not find.
-SUMS_THAT_BREAK = {
-    "a blank line first": b"\n" + GOOD[SUMS],
-    "a blank line in the middle": b"\n".join(LINES),
-    "a blank line at the end": GOOD[SUMS] + b"\n",
-    "a line of blanks": GOOD[SUMS] + b"  \n",
-    "a hash of 128 characters": GOOD[SUMS].replace(DIGEST, DIGEST * 2),
-    "a hash of 63 characters": GOOD[SUMS].replace(DIGEST, DIGEST[1:]),
-    "a hash that is none": GOOD[SUMS].replace(DIGEST, b"z" * 64),
-    "one field": GOOD[SUMS] + b"0" * 64 + b"\n",
-    "a comment": b"# of today\n" + GOOD[SUMS],
-    "a star": GOOD[SUMS].replace(b"  ", b" *"),
-    "CRLF": GOOD[SUMS].replace(b"\n", b"\r\n"),
-    "upper case": GOOD[SUMS].replace(DIGEST, DIGEST.upper()),
-    "a name twice": GOOD[SUMS] + LINES[0],
-    "a file without its line": b"".join(line for line in LINES if b".zip" not in line),
-    "another digest": GOOD[SUMS].replace(DIGEST, b"0" * 64),
-    "no text": bytes(range(256)),
-}
-# Section 3.6: what a client refuses, or an old one accepts and should not.
-SIGNATURES_THAT_BREAK = {
-    "armoured": lambda sums: signing_key().sign(sums, "--armor"),
-    "inline": lambda sums: signing_key().sign(sums, "--sign"),
-    "two": lambda sums: signing_key().sign(sums) * 2,
-    "foreign": lambda sums: signing_key("foreign").sign(sums),
-    "SHA-1": lambda sums: signing_key().sign(sums, "--digest-algo", "SHA1"),
-    "RSA-1024": lambda sums: signing_key("rsa1024").sign(sums),
-    "one that ends": lambda sums: signing_key().sign(sums, "--default-sig-expire", "10d"),
-    "a line break": lambda _: b"\n",
-}
-
-
-# Section 3.8: what `init` does not find, or unpacks to no program of that platform.
-PROGRAM = "terraform-provider-dns_v1.2.0"
-PACKAGES_THAT_BREAK = {
-    "no executable": {"README.md": b"# dns"},
-    "two executables": dict.fromkeys((PROGRAM, f"{PROGRAM}.exe"), providers.program("linux", "amd64")),
-    "in a folder": {f"bin/{PROGRAM}": providers.program("linux", "amd64")},
-    "under OpenTofu's name": {PROGRAM.replace("terraform", "opentofu"): providers.program("linux", "amd64")},
-    "for another platform": {PROGRAM: providers.program("windows", "amd64")},
-    "outside": {f"../{PROGRAM}": providers.program("linux", "amd64"), PROGRAM: providers.program("linux", "amd64")},
+SPOILT = build([Member("bin/terraform-provider-dns_v1.2.0", providers.program("linux", "amd64"))])
+# One of each kind: every other one is refused by the same worker (tests/lib/formats/test_sums.py,
+# tests/lib/packages, tests/signing/test_verifying.py, tests/providers/test_refusals.py).
+BREAKS_CLIENTS = {
+    "sums": lambda: over(b"\n".join(LINES)),
+    "digest": lambda: over(GOOD[SUMS].replace(DIGEST, b"0" * 64)),
+    "signature": lambda: over(GOOD[SUMS], signing_key("foreign").sign(GOOD[SUMS])),
+    "package": lambda: {**over(providers.sums({LINUX: SPOILT, MANIFEST: GOOD[MANIFEST]})), LINUX: SPOILT},
 }
 
 
@@ -122,40 +89,12 @@ def test_the_kinds_of_the_table_are_those_that_are_walked():
     assert set(KINDS) == set(upload_channels.WAYS)
 
 
-def test_case_21_sums_that_break_clients_are_not_published(way, acme, dora):
+def test_what_breaks_clients_is_published_by_no_entry_point(way, acme, dora):
     register(acme, dora)
-    for case, text in some(way, SUMS_THAT_BREAK.items()):
-        way(over(text))  # each is rejected, and the number is free for the next
+    for case, make in BREAKS_CLIENTS.items():
+        way(make())  # each is rejected, and the number is free for the next
         assert visible.everything() == {}, case
     assert not Provider.objects.exists()
-
-
-def test_case_22_s8_signatures_that_clients_refuse_are_not_published(way, acme, dora):
-    register(acme, dora)
-    for case, sign in some(way, SIGNATURES_THAT_BREAK.items()):
-        way(over(GOOD[SUMS], sign(GOOD[SUMS])))
-        assert visible.everything() == {}, case
-    assert not Provider.objects.exists()
-
-
-def test_s7_packages_that_clients_cannot_start_are_not_published(way, acme, dora):
-    register(acme, dora)
-    for case, members in some(way, PACKAGES_THAT_BREAK.items()):
-        package = build([Member(name, data) for name, data in members.items()])
-        sums = providers.sums({LINUX: package, MANIFEST: GOOD[MANIFEST]})
-        way({**over(sums), LINUX: package})
-        assert not Provider.objects.exists(), case
-
-
-def test_unsigned_sums_that_break_clients_are_not_passed_on_by_the_registry(way, acme, dora, worker_host):
-    """If the registry signs, it writes its own: N11 is about those signed by a publisher."""
-    hold(acme, dora)
-    for case in ("a blank line in the middle", "a star", "another digest"):
-        way({**GOOD, SUMS: SUMS_THAT_BREAK[case]})
-        assert not Provider.objects.exists(), case
-    way({LINUX: GOOD[LINUX], MANIFEST: GOOD[MANIFEST]})
-    assert ProviderVersion.objects.count() == 1
-    assert visible.problems() == []
 
 
 def test_case_20_m7_other_than_strict_versions_are_not_published(way, acme, dora):

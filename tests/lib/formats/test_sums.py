@@ -92,17 +92,18 @@ def test_it_reads_what_goreleaser_writes():
     assert sums.parse(data) == {name: hashlib.sha256(body).hexdigest() for name, body in files.items()}
 
 
-def test_the_last_line_needs_no_end():
-    assert sums.parse((ONE + TWO).rstrip().encode()) == {"one.zip": A, "two.zip": B}
-
-
-def test_one_line_is_enough_and_the_order_is_kept():
-    assert sums.parse(ONE.encode()) == {"one.zip": A}
-    assert list(sums.parse((TWO + ONE).encode())) == ["two.zip", "one.zip"]
-
-
-def test_two_files_may_be_equal():
-    assert sums.parse(f"{A}  b\n{A}  a\n".encode()) == {"b": A, "a": A}
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (ONE, {"one.zip": A}),
+        (TWO + ONE, {"two.zip": B, "one.zip": A}),
+        ((ONE + TWO).rstrip(), {"one.zip": A, "two.zip": B}),
+        (f"{A}  b\n{A}  a\n", {"b": A, "a": A}),
+    ],
+    ids=["one line", "in their order", "no line break at the end", "two files of equal bytes"],
+)
+def test_lines_are_read_in_their_order(text: str, read: dict[str, str]):
+    assert list(sums.parse(text.encode()).items()) == list(read.items())
 
 
 def test_a_file_at_the_limit_is_read_and_one_byte_more_names_the_setting():

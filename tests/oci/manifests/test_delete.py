@@ -45,13 +45,6 @@ def test_by_digest_every_tag_on_it_goes(repo):
     assert event.detail == {"digest": digest, "tags": ["main", "other"]}
 
 
-def test_the_last_one_leaves_an_empty_repository(repo):
-    at = repo()
-    at.delete(at.push(image(), "main"))
-
-    assert at.tags().json() == {"name": "pantry/vpc/aws", "tags": []}
-
-
 def test_an_index_and_what_it_lists_go_in_any_order(repo):
     at = repo()
     child = at.push(image(), "child")
@@ -127,9 +120,3 @@ def test_a_token_of_scope_publish_deletes_what_it_pushes(repo, alice, bearer, cl
     assert code_of(client.delete("/v2/acme/dns/aws/manifests/main", headers=headers)) == (403, "DENIED")
     assert repo("acme/vpc/aws", alice, scope=Scope.PUBLISH).delete(digest_of(image())).status_code == 202
     assert list(Tag.objects.values_list("repository__path", flat=True)) == ["dns/aws"]
-
-
-def test_a_module_package_by_digest_alone_is_deleted_like_anything(repo):
-    at = repo()
-    digest = at.push(package(b"zip"), "", b"zip")
-    assert at.delete(digest).status_code == 202

@@ -1,34 +1,15 @@
 """Pushes that meet: the last commit wins, and both are recorded."""
 
-import threading
+from functools import partial
 
 import pytest
-from django.db import connection
 
 from apps.artifacts.models import Manifest, Repository, RepositoryBlob, Tag
 from apps.audit.models import AuditEvent
 from tests.oci.manifests.documents import digest_of, image
+from tests.threads import at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both]
-
-
-def together(*acts):
-    """Run them at once, each in a thread with a connection of its own; what each answered."""
-    gate, answers = threading.Barrier(len(acts)), [None] * len(acts)
-
-    def run(place, act):
-        try:
-            gate.wait()
-            answers[place] = act()
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(acts)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return answers
 
 
 def test_two_pushes_to_one_tag_both_count_and_the_last_one_wins(repo):
@@ -36,7 +17,7 @@ def test_two_pushes_to_one_tag_both_count_and_the_last_one_wins(repo):
     ats[0].blob(b"{}")
     raws = [image(annotations={"n": str(number)}) for number in range(4)]
 
-    answers = together(*(lambda at=at, raw=raw: at.put(raw, "main") for at, raw in zip(ats, raws, strict=True)))
+    answers = at_once(*(partial(at.put, raw, "main") for at, raw in zip(ats, raws, strict=True)))
 
     assert [answer.status_code for answer in answers] == [201] * 4
     assert Manifest.objects.count() == 4
@@ -55,7 +36,7 @@ def test_the_same_push_by_many_is_one_manifest(repo):
     ats = [repo() for _ in range(4)]
     ats[0].blob(b"{}")
 
-    answers = together(*(lambda at=at: at.put(image(), "main") for at in ats))
+    answers = at_once(*(partial(at.put, image(), "main") for at in ats))
 
     assert [answer.status_code for answer in answers] == [201] * 4
     assert (Manifest.objects.count(), Tag.objects.count()) == (1, 1)
@@ -65,7 +46,7 @@ def test_the_first_pushes_to_a_repository_make_it_once(repo):
     ats = [repo("pantry/fresh/aws") for _ in range(4)]
     raw = b'{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}'
 
-    answers = together(*(lambda at=at: at.put(raw, "main") for at in ats))
+    answers = at_once(*(partial(at.put, raw, "main") for at in ats))
 
     assert [answer.status_code for answer in answers] == [201] * 4
     assert Repository.objects.count() == 1
@@ -77,9 +58,9 @@ def test_a_manifest_and_the_deletion_of_its_blob_never_both_succeed(repo):
         layer = f"layer {number}".encode()
         at.blob(b"{}")
         at.blob(layer)
-        put, gone = together(
-            lambda layer=layer: at.put(image(layer), "main"),
-            lambda layer=layer: other.client.delete(f"/v2/pantry/vpc/aws/blobs/{digest_of(layer)}"),
+        put, gone = at_once(
+            partial(at.put, image(layer), "main"),
+            partial(other.client.delete, f"/v2/pantry/vpc/aws/blobs/{digest_of(layer)}"),
         )
         kept = RepositoryBlob.objects.filter(blob__digest=digest_of(layer).partition(":")[2]).exists()
         assert kept == (put.status_code == 201), (put.status_code, gone.status_code)

@@ -1,7 +1,5 @@
 """end-3: GET and HEAD /v2/<name>/manifests/<reference>"""
 
-import json
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -139,50 +137,6 @@ def test_a_read_of_what_was_pushed_has_a_budget(repo, bob, method):
 
 
 # --- Releases ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_release_is_there_by_its_tag_its_digest_and_as_latest(repo, published):
-    published("pantry/vpc/aws", "1.2.0")
-    at = repo()
-
-    by_tag = at.get("1.2.0")
-    digest = by_tag.headers["Docker-Content-Digest"]
-
-    assert by_tag.status_code == 200
-    assert json.loads(by_tag.content)["artifactType"] == "application/vnd.opentofu.modulepkg"
-    assert digest == digest_of(by_tag.content)
-    assert at.get(digest).content == at.get("latest").content == by_tag.content
-    assert at.head("1.2.0").headers["Content-Length"] == str(len(by_tag.content))
-
-
-def test_reading_a_release_counts_as_a_download_and_asking_for_it_does_not(repo, published, monkeypatch):
-    notes = downloads.DownloadBuffer()  # those of the process hold what other tests asked for
-    monkeypatch.setattr(downloads, "record_download", notes.record_download)
-    release = published("pantry/vpc/aws", "1.2.0")
-    at = repo()
-
-    at.head("1.2.0")
-    at.get("1.2.0")
-    notes.flush()
-
-    assert sum(release.download_counts.values_list("count", flat=True)) == 1
-
-
-def test_a_deprecated_release_warns_whoever_reads_it(repo, published):
-    release = published("pantry/vpc/aws", "1.2.0")
-    repo().client.post(
-        "/api/v1/modules/pantry/vpc/aws/1.2.0/deprecate",
-        json.dumps({"reason": "It is “old”."}),
-        content_type="application/json",
-    )
-    release.refresh_from_db()
-    assert release.lifecycle == "deprecated"
-
-    warning = repo().get("1.2.0").headers["Warning"]
-
-    assert warning.startswith('299 - "1.2.0 is deprecated: It is')
-    assert warning.isascii()
-    assert warning.count('"') == 2
 
 
 def test_another_tag_on_a_release_is_the_release(repo, published, olga, monkeypatch):

@@ -90,18 +90,6 @@ def test_a_repository_that_is_not_there_is_unknown(repo, charlie, tofu):
     assert tofu(None).get("/v2/acme/vpc/aws/tags/list").status_code == 401
 
 
-def test_yanked_versions_are_not_listed_and_still_answer(repo, published, olga):
-    for version in ("1.0.0", "1.1.0"):
-        published("pantry/vpc/aws", version)
-    at = repo(user=olga)
-    url = "/api/v1/modules/pantry/vpc/aws/1.1.0/yank"
-    assert at.client.post(url, {"reason": "bad"}, content_type="application/json").status_code == 200
-
-    assert at.tags().json()["tags"] == ["1.0.0", "latest"]
-    assert at.get("1.1.0").status_code == 200
-    assert at.get("latest").content == at.get("1.0.0").content
-
-
 def test_a_list_costs_the_same_at_any_length(many, repo, django_assert_max_num_queries):
     for client in (many, repo("pantry/vpc/aws")):
         with django_assert_max_num_queries(5):  # token, gate, repository, tags, versions

@@ -124,16 +124,6 @@ def test_what_is_not_here_is_an_unknown_name_so_that_init_goes_on(shelf, tofu, a
             assert code_of(answer) == (404, "NAME_UNKNOWN")
 
 
-def test_nobody_pushes_there(shelf, tofu, alice):
-    shelf("1.2.0")
-    one = Repo(tofu(alice), NAME)
-
-    answer = one.put(b'{"schemaVersion": 2, "mediaType": "%s"}' % IMAGE.encode(), "1.3.0")
-
-    assert answer.status_code in (400, 405)
-    assert answer.json()["errors"][0]["code"] in ("UNSUPPORTED", "NAME_INVALID", "DENIED")
-
-
 def test_yanked_versions_answer_whoever_names_them_and_deprecated_ones_warn(shelf, mirror):
     shelf("1.2.0", "1.3.0")
     Release.objects.filter(version="1.3.0").update(lifecycle="yanked", lifecycle_reason="It leaks.")

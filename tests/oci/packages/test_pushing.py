@@ -70,22 +70,6 @@ def test_the_registry_protocol_gives_out_the_very_zip(push, client):
     assert f"checksum=sha256:{hashlib.sha256(ZIP).hexdigest()}" in location
 
 
-def test_build_metadata_comes_with_an_underscore(push, client):
-    assert push(tag="1.2.0_build.5").status_code == 201
-    assert listed(client) == ["1.2.0+build.5"]
-
-
-@pytest.mark.parametrize("tag", ["v1.2.0", "1.2", "01.2.3", "main", "x" * 128])
-def test_other_tags_are_ordinary_ones(push, pusher, client, tag):
-    answer = push(tag=tag)
-
-    assert answer.status_code == 201
-    assert answer.headers["Warning"].startswith('299 - "')
-    assert "not a strict semantic version" in answer.headers["Warning"]
-    assert not Release.objects.exists()
-    assert pusher(NAME).get(tag).content == RAW
-
-
 @pytest.mark.parametrize(
     ("tag", "is_one"),
     [("1.2.0", True), ("1.2.0-rc.1", True), ("1.2.0_b.5", True), ("1.2.0-rc.1_b", True)]

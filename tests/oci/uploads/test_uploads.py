@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.artifacts.models import Repository, UploadSession
+from apps.artifacts.models import UploadSession
 from apps.blobs.models import Blob, State
 from apps.lib.net.bodies import ARRIVED
 from tests.oci.uploading import code_of, sha256, sha512
@@ -138,13 +138,6 @@ def test_what_comes_in_several_pieces_is_known_by_the_digest_that_it_was_pushed_
 
     assert [uploader.head(digest).status_code for digest in (sha256(large), sha512(large))] == [200, 200]
     assert Blob.objects.count() == 1
-
-
-def test_the_first_push_makes_the_repository(uploader, alice):
-    uploader.begin()
-
-    repository = Repository.objects.get()
-    assert (str(repository), repository.created_by) == ("acme/vpc/aws", alice)
 
 
 def test_a_hint_of_the_algorithm_changes_nothing(uploader):

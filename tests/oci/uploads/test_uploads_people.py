@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Scope
-from apps.artifacts.models import Repository, UploadSession
+from apps.artifacts.models import UploadSession
 from apps.oci import registry_tokens
 from tests.oci.uploading import Uploader, code_of, sha256
 
@@ -110,23 +110,3 @@ def test_a_cancelled_upload_is_gone_with_its_bytes(uploader, stored_files):
     assert uploader.client.delete(url).status_code == 204
     assert stored_files() == []
     assert {response.status_code for response in everything(uploader, url)} == {404}
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["nowhere", "a/b/c/d", "Acme/vpc/aws", "acme/v___pc/aws", "acme/manifests/aws", "acme/vpc/aws/", "../x/y"],
-)
-def test_what_names_no_repository_is_refused(uploader_of, alice, name):
-    response = uploader_of(alice, name=name).client.post(f"/v2/{name}/blobs/uploads/")
-    assert response.status_code in (400, 404)
-    assert code_of(response) in ("NAME_INVALID", "NAME_UNKNOWN")
-    assert Repository.objects.count() == 0
-
-
-def test_nobody_pushes_to_the_mirror_of_a_provider(uploader_of, olga):
-    name = "providers/registry.example.org/acme/vpc"
-    uploader = uploader_of(olga, name=name)
-
-    for response in (uploader.post(DATA, sha256(DATA)), uploader.delete(sha256(DATA))):
-        assert (response.status_code, code_of(response)) == (405, "UNSUPPORTED")
-    assert uploader_of(None, name=name).post(DATA, sha256(DATA)).status_code == 401

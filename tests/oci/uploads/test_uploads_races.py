@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection
 
-from apps.artifacts.models import Repository, RepositoryBlob, UploadSession
+from apps.artifacts.models import RepositoryBlob, UploadSession
 from apps.blobs.models import Blob, State
+from tests import threads
 from tests.oci.uploading import sha256, sha512
 
 DATA = b"a layer" * 5000
@@ -19,15 +18,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both]
 
 def at_once(*calls: Callable[[], Any]) -> Counter[int]:
     """How often each status was answered."""
-
-    def run(call: Callable[[], Any]) -> int:
-        try:
-            return int(call().status_code)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return Counter(pool.map(run, calls))
+    return Counter(answer.status_code for answer in threads.at_once(*calls))
 
 
 def test_twelve_clients_push_the_same_blob(uploader, stored_files):
@@ -63,13 +54,6 @@ def test_of_parallel_chunks_for_one_offset_one_comes_in(uploader, stored_files):
     assert found.keys() <= {202, 416, 503}, "too late, or at the same time"
     assert len(stored_files()) == 1
     assert uploader.put(url, b"", sha256(DATA)).status_code == 201
-
-
-def test_first_pushes_make_one_repository(uploader):
-    found = at_once(*(lambda n=n: uploader.post(b"%d" % n, sha256(b"%d" % n)) for n in range(6)))
-
-    assert found == {201: 6}
-    assert (Repository.objects.count(), RepositoryBlob.objects.count()) == (1, 6)
 
 
 def test_braces_pushed_to_many_repositories_stay_when_one_lets_go(uploader_of, alice, stored_files):

@@ -3,8 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -12,14 +10,11 @@ from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from apps.modules.models import ModuleCall, ModuleVersion
 from apps.releases.models import DownloadCount, Fetch, Release
+from tests import pages
 
 PAGE = "/modules/acme/vpc/aws/1.2.0"
 URL = f"{PAGE}/lifecycle"
 ADDRESS = ModuleAddress("acme", "vpc", "aws")
-
-
-def text_of(response):
-    return " ".join(response.content.decode().split())
 
 
 def send(browser, act, reason="It loses data.", **more):
@@ -37,7 +32,7 @@ def calls(version_row, constraint, unit="", name="vpc"):
 
 def test_the_safe_act_stands_first_and_says_that_it_breaks_nobody(published, browser_of, dora):
     published()
-    page = text_of(browser_of(dora).get(URL))
+    page = pages.markup_of(browser_of(dora).get(URL))
 
     assert page.index('id="deprecate"') < page.index('id="yank"')
     assert "Breaks no one" in page
@@ -55,7 +50,7 @@ def test_an_act_leads_to_the_versions_page_which_says_so(published, browser_of, 
     response = send(browser, act)
 
     assert (response.status_code, response.url) == (303, PAGE)
-    page = text_of(browser.get(PAGE))
+    page = pages.markup_of(browser.get(PAGE))
     assert words in page
     assert "It loses data." in page
     assert "by dora" in page
@@ -65,7 +60,7 @@ def test_nobody_in_particular_reads_the_reason_and_no_name(published, browser_of
     published("pantry/vpc/aws", "1.2.0")
     url = PAGE.replace("acme", "pantry")
     browser_of(alice).post(f"{url}/lifecycle", {"act": "deprecate", "reason": "Old.", "replacement": "pantry/net/aws"})
-    page = text_of(client.get(url))
+    page = pages.markup_of(client.get(url))
 
     assert "This version is deprecated" in page
     assert '<a class="mono" href="/modules/pantry/net/aws">pantry/net/aws</a>' in page
@@ -87,16 +82,16 @@ def test_a_replacement_is_a_link_where_it_names_something(published, browser_of,
     browser = browser_of(alice)
     send(browser, "deprecate", replacement=text)
 
-    assert shown in text_of(browser.get(PAGE))
+    assert shown in pages.markup_of(browser.get(PAGE))
 
 
 def test_a_publisher_is_offered_the_deprecation_and_told_who_yanks(published, browser_of, alice):
     published()
     browser = browser_of(alice)
-    assert "You published this version, so you can yank it for 72 hours" in text_of(browser.get(URL))
+    assert "You published this version, so you can yank it for 72 hours" in pages.markup_of(browser.get(URL))
     Release.objects.update(published_at=timezone.now() - timedelta(hours=72))
 
-    assert "Only owners of acme can yank it" in text_of(browser.get(URL))
+    assert "Only owners of acme can yank it" in pages.markup_of(browser.get(URL))
     assert send(browser, "yank").status_code == 403
     assert Release.objects.get().lifecycle == "maintained"
 
@@ -106,7 +101,7 @@ def test_a_missing_reason_is_said_beside_its_field(published, browser_of, dora):
     response = send(browser_of(dora), "yank", reason=" ")
 
     assert response.status_code == 422
-    page = text_of(response)
+    page = pages.markup_of(response)
     assert 'href="#yank_reason"' in page
     assert page.count("This field is required.") == 2, "in the summary and beside the field, of one form only"
 
@@ -118,8 +113,8 @@ def test_what_is_so_already_is_a_409_that_says_by_whom(published, browser_of, do
     response = send(browser, "yank")
 
     assert response.status_code == 409
-    assert "is yanked since" in text_of(response)
-    assert "by dora: It loses data." in text_of(response)
+    assert "is yanked since" in pages.markup_of(response)
+    assert "by dora: It loses data." in pages.markup_of(response)
 
 
 def test_an_act_that_there_is_none_of_is_refused(published, browser_of, dora):
@@ -132,8 +127,8 @@ def test_an_act_that_there_is_none_of_is_refused(published, browser_of, dora):
 def test_the_menu_leads_there_for_publishers_alone(published, browser_of, alice, bob):
     published()
 
-    assert f'href="{URL}#deprecate"' in text_of(browser_of(alice).get(PAGE))
-    assert "Manage this version" not in text_of(browser_of(bob).get(PAGE))
+    assert f'href="{URL}#deprecate"' in pages.markup_of(browser_of(alice).get(PAGE))
+    assert "Manage this version" not in pages.markup_of(browser_of(bob).get(PAGE))
 
 
 def test_it_names_who_fetched_it_and_with_what(published, browser_of, dora, bob, charlie):
@@ -143,7 +138,7 @@ def test_it_names_who_fetched_it_and_with_what(published, browser_of, dora, bob,
     Fetch.objects.create(release=release, user=charlie, last_on=today - timedelta(days=40), count=2)
     for day, client, count in ((0, "OpenTofu 1.12.6", 9), (3, "OpenTofu 1.12.6", 3), (60, "Terraform 1.5.7", 5)):
         DownloadCount.objects.create(release=release, day=today - timedelta(days=day), client=client, count=count)
-    page = text_of(browser_of(dora).get(URL))
+    page = pages.markup_of(browser_of(dora).get(URL))
     people = page.partition("data-people")[2].partition("</section>")[0]
     clients = page.partition("data-clients")[2].partition("</section>")[0]
 
@@ -167,7 +162,7 @@ def test_it_names_the_modules_here_that_would_be_hit(published, browser_of, dora
     calls(ModuleVersion.objects.get(release=hidden), "1.2.0")
     hidden.namespace.visibility = "private"
     hidden.namespace.save(update_fields=["visibility"])
-    page = text_of(browser_of(dora).get(URL)).partition("data-callers")[2].partition("<form")[0]
+    page = pages.markup_of(browser_of(dora).get(URL)).partition("data-callers")[2].partition("<form")[0]
 
     assert "acme/pinned/aws" in page
     assert "acme/ranged/aws" in page
@@ -187,11 +182,7 @@ def test_it_costs_the_same_with_many_callers(published, browser_of, dora):
             number = ModuleCall.objects.count()
             release = published(f"acme/m{number}/aws", "1.0.0")
             calls(ModuleVersion.objects.get(release=release), "1.2.0")
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
-            assert browser.get(URL).status_code == 200
-        costs.append(len(queries))
+        costs.append(pages.queries_of(browser, URL))
 
     assert costs[0] == costs[1]
 
@@ -202,9 +193,9 @@ def test_staff_see_what_else_has_the_same_bytes(published, browser_of, olga, dor
     twin = Release.objects.get(version="3.0.0")
     Release.objects.filter(pk=twin.pk).update(digest=one.digest)
 
-    assert "pantry/copy/aws 3.0.0" in text_of(browser_of(olga).get(URL))
-    assert "pantry/copy/aws 3.0.0" in text_of(browser_of(olga).get(f"{URL}/purge"))
-    assert "pantry/copy/aws 3.0.0" not in text_of(browser_of(dora).get(URL))
+    assert "pantry/copy/aws 3.0.0" in pages.markup_of(browser_of(olga).get(URL))
+    assert "pantry/copy/aws 3.0.0" in pages.markup_of(browser_of(olga).get(f"{URL}/purge"))
+    assert "pantry/copy/aws 3.0.0" not in pages.markup_of(browser_of(dora).get(URL))
 
 
 def test_a_quarantined_version_is_a_page_for_staff_alone(published, browser_of, olga, alice, dora):
@@ -214,7 +205,7 @@ def test_a_quarantined_version_is_a_page_for_staff_alone(published, browser_of, 
     for user in (alice, dora):
         for url in (PAGE, URL, f"{PAGE}/archive"):
             assert browser_of(user).get(url).status_code == 404
-    page = text_of(browser_of(olga).get(PAGE))
+    page = pages.markup_of(browser_of(olga).get(PAGE))
     assert "This version is quarantined" in page
     assert "Malware." in page
     assert browser_of(olga).get(f"{PAGE}/archive").status_code == 404, "no bytes, not even for staff"
@@ -228,12 +219,12 @@ def test_purging_asks_for_the_whole_name_and_leads_to_the_tombstone(published, b
     browser = browser_of(olga)
     wrong = browser.post(f"{URL}/purge", {"reason": "A key.", "confirm": "acme/vpc/aws"})
     assert wrong.status_code == 422
-    assert "expected &#x27;acme/vpc/aws 1.2.0&#x27;" in text_of(wrong)
+    assert "expected &#x27;acme/vpc/aws 1.2.0&#x27;" in pages.markup_of(wrong)
     assert Release.objects.filter(state="purged").count() == 0
 
     right = browser.post(f"{URL}/purge", {"reason": "A key.", "confirm": "acme/vpc/aws 1.2.0"})
     assert (right.status_code, right.url) == (303, "/modules/acme/vpc/aws/versions")
     gone = browser.get(PAGE)
     assert gone.status_code == 404
-    assert "acme/vpc/aws 1.2.0 was removed on" in text_of(gone)
+    assert "acme/vpc/aws 1.2.0 was removed on" in pages.markup_of(gone)
     assert browser.get(URL).status_code == 404

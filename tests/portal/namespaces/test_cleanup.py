@@ -75,16 +75,6 @@ def test_it_explains_what_is_wrong_with_a_rule(owner, acme, wrong, says):
     assert not CleanupRule.objects.exists()
 
 
-@pytest.mark.parametrize("path", [URL, f"{URL}/apply"])
-def test_an_act_that_matters_is_confirmed(dora, browser_of, acme, path):
-    CleanupRule.objects.create(namespace=acme)
-    response = browser_of(dora, confirmed=False).post(path, RULE)
-
-    assert response.status_code == 302
-    assert "reauthenticate" in response.url
-    assert not CleanupRule.objects.filter(prerelease_days=30).exists()
-
-
 def test_it_says_that_a_changed_rule_waits(owner, acme):
     owner.post(URL, RULE | {"enabled": "on"})
     assert "The rule is on, and waits" in pages.shown(owner.get(URL))

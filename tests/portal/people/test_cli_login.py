@@ -108,14 +108,6 @@ def test_a_name_that_cannot_be_shown_is_refused_beside_its_field(browser, machin
     assert "form-action 'self' http://localhost:10006;" in answer["Content-Security-Policy"]
 
 
-def test_another_site_cannot_press_the_button(alice):
-    client = Client(enforce_csrf_checks=True)
-    sign_in(client, alice)
-
-    assert client.post(URL, ASKED | {"machine": "desk", "decision": "allow"}).status_code == 403
-    assert not LoginCode.objects.exists()
-
-
 def test_a_second_browser_cannot_finish_the_form_of_the_first(alice, bob):
     first, second = Client(enforce_csrf_checks=True), Client(enforce_csrf_checks=True)
     sign_in(first, alice)

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from apps.accounts.models import ApiToken, Grant, Membership, Team
+from apps.accounts.models import ApiToken, Membership, Team
 from apps.releases.models import Release
 from tests.accounts.identity.test_cli_login import ASKED
 from tests.accounts.identity.test_second_factor import code_of, set_up
@@ -125,12 +125,6 @@ def test_an_export_of_the_admin_changes_nothing_and_asks_nothing(olga, stale):
     answer = stale(olga).post("/admin/accounts/user/", form)
     assert answer.status_code == 200
     assert answer["Content-Type"].startswith("text/csv")
-
-
-def test_a_session_that_was_taken_over_raises_no_role(dora, charlie, stale, acme):
-    client = stale(dora)
-    assert client.post("/namespaces/acme/members", {"username": "charlie", "role": "3"}).status_code == 302
-    assert not Grant.objects.filter(user=charlie).exists()
 
 
 def test_leaving_a_team_asks_nothing(bob, stale, dora):

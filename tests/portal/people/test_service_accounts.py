@@ -4,7 +4,6 @@ import re
 from functools import partial
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
 
 from apps.accounts.access.gate import Viewer
@@ -90,12 +89,6 @@ def test_it_is_rotated_with_two_valid_tokens_and_never_three(browser, url, publi
     assert browser.post(url, NEW).status_code == 303
 
 
-def test_the_command_makes_its_tokens_too(machine, capsys):
-    call_command("token", "--user", machine.username, "--scope", "read")
-
-    assert tokens.identify(capsys.readouterr().out.split()[-1]).user == machine
-
-
 def test_it_cannot_sign_in_and_gets_no_password(machine, olga):
     with pytest.raises(Conflict, match="no sign-in"):
         accounts.set_password(user=machine, actor=Viewer(olga), password="a long pear tree")
@@ -128,16 +121,6 @@ def test_it_is_no_person_to_those_who_give_roles(browser, machine, cooks, acme, 
     assert Grant.objects.active_owners().filter(namespace=acme).exists()
     Membership.objects.filter(user=dora).delete()
     assert not Grant.objects.active_owners().filter(namespace=acme).exists()
-
-
-def test_it_creates_no_namespaces_or_teams(machine, dora):
-    service_accounts.allow_manage(account=machine, allowed=True, actor=Viewer(dora))
-    _, secret = tokens.issue(user=machine, label="x", scope=Scope.MANAGE, actor=Viewer(machine))
-    for path, body in (("/api/v1/namespaces/mine", {"visibility": "private"}), ("/api/v1/teams/mine", {})):
-        client = Client(headers={"Authorization": f"Bearer {secret}"})
-        answer = client.put(path, body, content_type="application/json")
-        assert answer.status_code == 403
-        assert "Service accounts" in answer.json()["error"]["message"]
 
 
 def test_its_tokens_end_with_it_and_its_name_is_not_used_again(browser, url, published):

@@ -32,23 +32,6 @@ def test_bob_makes_one_and_manages_it(bob, browser_of):
     assert "They bake" in browser.get("/teams/bakers").text
 
 
-@pytest.mark.parametrize(
-    ("name", "status", "says"), [("Ba_kers", 422, "lower-case"), ("new", 422, "URLs"), ("cooks", 409, "taken")]
-)
-def test_it_explains_the_rule_that_is_broken(cooks, bob, browser_of, name, status, says):
-    page = browser_of(bob).post("/teams/new", {"name": name})
-
-    assert page.status_code == status
-    assert says in str(page.context["form"].errors["name"])
-
-
-def test_staff_only_is_said_before_the_form(bob, browser_of, settings):
-    settings.NAMESPACE_CREATION = "staff"
-
-    assert browser_of(bob).get("/teams/new").status_code == 403
-    assert "/teams/new" not in browser_of(bob).get("/teams").text
-
-
 def test_a_manager_adds_promotes_and_removes(cooks, dora, bob, browser_of):
     browser = browser_of(dora)
     assert browser.post("/teams/cooks", {"username": "Bob"}).status_code == 303

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.sessions.models import Session
-from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -166,11 +165,3 @@ def test_the_list_costs_the_same_at_any_length(browser, alice, acme, django_asse
 
     with django_assert_max_num_queries(6):  # session, user, tokens, their namespaces, the form's namespaces
         assert browser.get("/tokens").status_code == 200
-
-
-def test_forms_need_their_csrf_field(alice):
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(alice)
-
-    assert client.post("/tokens", NEW).status_code == 403
-    assert not ApiToken.objects.exists()

@@ -1,14 +1,13 @@
 """The pages on which a provider's version is managed, and what is said of the provider."""
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.jobs.models import Job
 from apps.providers.signatures import resigning
 from apps.releases.models import Fetch, Release, ReleaseBlob
 from apps.signing.models import PrivateKey
+from tests import pages
 from tests.portal.providers.rows import provider_version, row_of_key
 
 PAGE = "/providers/acme/dns/1.2.0"
@@ -33,10 +32,6 @@ def newer(acme, out):
     return made
 
 
-def text_of(response):
-    return " ".join(response.content.decode().split())
-
-
 def send(browser, act, reason="It loses records.", **more):
     return browser.post(URL, {"act": act, "reason": reason, **more})
 
@@ -48,11 +43,11 @@ def test_an_act_leads_to_the_versions_page_and_can_be_undone(out, browser_of, do
     browser = browser_of(dora)
     response = send(browser, act)
     assert (response.status_code, response.url) == (303, PAGE)
-    page = text_of(browser.get(PAGE))
+    page = pages.markup_of(browser.get(PAGE))
     assert words in page
     assert "It loses records." in page
     assert send(browser, "restore", reason="Mended.").url == PAGE
-    assert words not in text_of(browser.get(PAGE))
+    assert words not in pages.markup_of(browser.get(PAGE))
 
 
 def test_a_quarantine_is_for_staff_who_see_what_else_stops(acme, pantry, out, key, browser_of, olga, dora):
@@ -60,13 +55,13 @@ def test_a_quarantine_is_for_staff_who_see_what_else_stops(acme, pantry, out, ke
     shared = ReleaseBlob.objects.filter(release=out.release, name__endswith="linux_amd64.zip").get()
     ReleaseBlob.objects.create(release=twin.release, digest=shared.digest, name="other.zip")
 
-    assert "pantry/copy 3.0.0" in text_of(browser_of(olga).get(URL))
-    assert "pantry/copy 3.0.0" in text_of(browser_of(olga).get(f"{URL}/purge"))
-    assert "pantry/copy 3.0.0" not in text_of(browser_of(dora).get(URL))
+    assert "pantry/copy 3.0.0" in pages.markup_of(browser_of(olga).get(URL))
+    assert "pantry/copy 3.0.0" in pages.markup_of(browser_of(olga).get(f"{URL}/purge"))
+    assert "pantry/copy 3.0.0" not in pages.markup_of(browser_of(dora).get(URL))
     assert send(browser_of(dora), "quarantine").status_code == 403
     assert send(browser_of(olga), "quarantine", reason="Malware.").url == PAGE
     assert browser_of(dora).get(PAGE).status_code == browser_of(dora).get(URL).status_code == 404
-    page = text_of(browser_of(olga).get(PAGE))
+    page = pages.markup_of(browser_of(olga).get(PAGE))
     assert "This version is quarantined" in page
     for words in ("> Older version<", "A newer version is available", "Clients still install", "> Latest<"):
         assert words not in page
@@ -75,56 +70,56 @@ def test_a_quarantine_is_for_staff_who_see_what_else_stops(acme, pantry, out, ke
 
 
 def test_an_owner_has_it_signed_anew(out, newer, browser_of, dora, alice):
-    assert "Only owners of acme can sign a version again" in text_of(browser_of(alice).get(URL))
+    assert "Only owners of acme can sign a version again" in pages.markup_of(browser_of(alice).get(URL))
     assert send(browser_of(alice), "resign").status_code == 403
     browser = browser_of(dora)
-    assert newer.key_id in text_of(browser.get(URL)).partition('id="resign"')[2]
+    assert newer.key_id in pages.markup_of(browser.get(URL)).partition('id="resign"')[2]
     assert send(browser, "resign").url == URL
     assert Job.objects.get(kind=resigning.JOB).target == out.release_id
-    assert 'data-resign="under-way"' in text_of(browser.get(URL))
+    assert 'data-resign="under-way"' in pages.markup_of(browser.get(URL))
     assert send(browser, "resign").status_code == 409
 
 
 def test_where_it_cannot_be_signed_anew_the_page_says_why(acme, out, browser_of, dora):
     browser = browser_of(dora)
-    assert "Generate another key" in text_of(browser.get(URL))
+    assert "Generate another key" in pages.markup_of(browser.get(URL))
     assert send(browser, "resign").status_code == 409
     provider_version(acme, "mail", "1.2.0", key=row_of_key(acme, 4))
-    page = text_of(browser.get(URL.replace("dns", "mail")))
+    page = pages.markup_of(browser.get(URL.replace("dns", "mail")))
     assert "The publisher's new signature" in page
     assert 'value="resign"' not in page
 
 
 def test_staff_have_it_verified_and_see_what_was_found(out, browser_of, olga, dora):
     browser = browser_of(olga)
-    assert "Not verified since it was published" in text_of(browser.get(URL))
+    assert "Not verified since it was published" in pages.markup_of(browser.get(URL))
     assert send(browser, "verify").url == URL
     assert send(browser, "verify").status_code == 409
     assert send(browser_of(dora), "verify").status_code == 403
     now, name = timezone.now(), "terraform-provider-dns_1.2.0_linux_amd64.zip"
     Release.objects.update(verified_at=now, verified_as="sound")
-    assert 'data-verified="sound"' in text_of(browser.get(PAGE))
+    assert 'data-verified="sound"' in pages.markup_of(browser.get(PAGE))
     finding = {"name": name, "digest": "a" * 64, "outcome": "missing", "found": "nothing"}
     Release.objects.update(verified_as="missing", verified_findings=[finding])
 
     for page in (PAGE, URL):
-        assert "The stored files differ from what was published" in text_of(browser.get(page))
-    assert "stored files" not in text_of(browser_of(dora).get(PAGE))
+        assert "The stored files differ from what was published" in pages.markup_of(browser.get(page))
+    assert "stored files" not in pages.markup_of(browser_of(dora).get(PAGE))
 
 
 def test_the_notice_stands_on_every_page_of_the_provider(out, browser_of, alice, bob):
     url = "/providers/acme/dns/settings"
     browser = browser_of(alice)
-    assert f'href="{url}"' in text_of(browser.get(PAGE))
+    assert f'href="{url}"' in pages.markup_of(browser.get(PAGE))
     told = {"description": "Our zones", "source_url": "https://git.example.com/dns", "notice": "Move by May."}
     response = browser.post(url, told)
     assert (response.status_code, response.url) == (303, "/providers/acme/dns")
-    assert "Move by May." in text_of(browser.get(PAGE))
-    assert "Move by May." in text_of(browser.get(url))
+    assert "Move by May." in pages.markup_of(browser.get(PAGE))
+    assert "Move by May." in pages.markup_of(browser.get(url))
     assert browser_of(bob).get(url).status_code == 403
     refused = browser.post(url, told | {"source_url": "ftp://x"})
     assert refused.status_code == 422
-    assert "https://" in text_of(refused)
+    assert "https://" in pages.markup_of(refused)
 
 
 def test_it_costs_the_same_with_many_who_fetched_it(out, newer, browser_of, dora, django_user_model):
@@ -134,9 +129,7 @@ def test_it_costs_the_same_with_many_who_fetched_it(out, newer, browser_of, dora
         for number in range(start, stop):
             user = django_user_model.objects.create_user(f"cook{number}")
             Fetch.objects.create(release=out.release, user=user, last_on=timezone.now().date(), count=1)
-        with CaptureQueriesContext(connection) as queries:
-            assert browser.get(URL).status_code == 200
-        costs.append(len(queries))
+        costs.append(pages.queries_of(browser, URL))
 
     assert costs[0] == costs[1] <= 30
 

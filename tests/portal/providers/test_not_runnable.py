@@ -5,10 +5,10 @@ import pytest
 from tests import pages
 from tests.builders.providers import package, program
 from tests.builders.zips import Member, build
-from tests.providers.conftest import held, worker
+from tests.providers.conftest import held
 from tests.providers.draft_client import STEM, DraftClient
 
-__all__ = ["held", "worker"]
+__all__ = ["held"]
 
 
 def packed_by_a_script(os: str, arch: str) -> bytes:

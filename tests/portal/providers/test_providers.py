@@ -35,37 +35,32 @@ def browser(bob, browser_of):
     return browser_of(bob)
 
 
-def text_of(response):
-    assert response.status_code == 200
-    return html.unescape(response.content.decode())
-
-
 @pytest.mark.both
 def test_the_list_shows_what_a_reader_may_see(browser, browser_of, charlie, dns):
     assert [str(row.address) for row in browser.get("/providers").context["rows"]] == ["acme/dns"]
     assert browser.get("/providers?q=dn").context["rows"]
-    assert "No providers match" in text_of(browser.get("/providers?q=cloud"))
+    assert "No providers match" in pages.shown(browser.get("/providers?q=cloud"))
     dns.docs_pages.create(kind="resources", slug="record", name="dns_zonefile", html="")
     catalogue.refresh(dns.provider)
     found = pages.markup_of(browser.get("/providers?q=dns_zonefile"))
     assert "resource <code><mark>dns_zonefile</mark></code>" in found
     for client in (browser_of(charlie), browser_of(None)):
-        assert "acme/dns" not in text_of(client.get("/providers"))
+        assert "acme/dns" not in pages.shown(client.get("/providers"))
 
 
 @pytest.mark.both
 def test_a_namespace_lists_its_providers(browser, dns):
-    assert 'href="/providers/acme/dns"' in text_of(browser.get("/namespaces/acme"))
+    assert 'href="/providers/acme/dns"' in pages.shown(browser.get("/namespaces/acme"))
 
 
 def test_it_says_how_to_use_it_on_this_host(browser, dns, settings):
-    page = text_of(browser.get("/providers/acme/dns"))
+    page = pages.shown(browser.get("/providers/acme/dns"))
 
     assert f'dns = {{\n      source  = "{settings.PUBLIC_HOST}/acme/dns"\n      version = "1.2.0"' in page
     assert 'version = "~> 1.2"' in page
     assert "Publisher-signed" in page
     assert "the client needs a token" in page
-    assert text_of(browser.get(V)).count('aria-current="page"') == page.count('aria-current="page"')
+    assert pages.shown(browser.get(V)).count('aria-current="page"') == page.count('aria-current="page"')
 
 
 def test_the_matrix_shows_what_is_there_and_what_is_not(browser, dns):
@@ -82,7 +77,7 @@ def test_the_matrix_shows_what_is_there_and_what_is_not(browser, dns):
 
 def test_verify_shows_the_very_sums_and_a_lock_block_of_every_line(browser, dns):
     page = browser.get(f"{V}/verify")
-    found = text_of(page)
+    found = pages.shown(page)
     served = page.context["sums"]
 
     assert served in found
@@ -127,10 +122,10 @@ def test_lost_sums_leave_the_page_standing(browser, acme):
 def test_its_lifecycle_stands_on_every_page(browser, dns, fields, says):
     Release.objects.filter(pk=dns.release_id).update(**fields, lifecycle_at=timezone.now())
     for path in (V, f"{V}/platforms", f"{V}/verify"):
-        page = text_of(browser.get(path))
+        page = pages.shown(browser.get(path))
         assert says in page
         assert "Old." in page
-    row = text_of(browser.get("/providers/acme/dns/versions"))
+    row = pages.shown(browser.get("/providers/acme/dns/versions"))
     assert "Old." in row
     assert ('href="/providers/acme/dns/2.0.0">2.0.0</a>' in row) == ("lifecycle_replacement" in fields)
 
@@ -139,12 +134,12 @@ def test_what_is_in_quarantine_is_there_for_staff_alone_and_without_bytes(browse
     told = {"quarantine_reason": "Looked at.", "quarantined_by": olga}
     Release.objects.filter(pk=dns.release_id).update(quarantined_at=timezone.now(), **told)
     staff = browser_of(olga)
-    assert "by olga" in text_of(staff.get("/providers/acme/dns/versions"))
+    assert "by olga" in pages.shown(staff.get("/providers/acme/dns/versions"))
 
     for path in (V, f"{V}/platforms", f"{V}/verify"):
         assert browser.get(path).status_code == 404
         page = staff.get(path)
-        assert "This version is quarantined" in text_of(page)
+        assert "This version is quarantined" in pages.shown(page)
         assert page.context.get("lock") is None
     for path in (f"{V}/sums", f"{V}/signature", f"{V}/packages/linux/amd64"):
         assert staff.get(path).status_code == 404
@@ -154,7 +149,7 @@ def test_a_revoked_key_is_told_on_every_page(browser, dns):
     dns.key.state, dns.key.reason = "revoked", "Its laptop was stolen."
     dns.key.save()
     for path in (V, f"{V}/platforms", f"{V}/verify"):
-        assert "Its laptop was stolen." in text_of(browser.get(path))
+        assert "Its laptop was stolen." in pages.shown(browser.get(path))
 
 
 @pytest.mark.both
@@ -165,10 +160,10 @@ def test_all_versions_are_listed_and_the_highest_stable_one_is_shown(browser, ac
 
     assert [row.version for row in page.context["page"].object_list] == ["2.0.0-rc.1", "1.10.0", "1.2.0"]
     assert browser.get("/providers/acme/dns").context["release"].version == "1.10.0"
-    assert "A newer version is available" in text_of(browser.get(V))
+    assert "A newer version is available" in pages.shown(browser.get(V))
     found = browser.get("/providers/acme/dns/versions?show=pre-release").context["page"].object_list
     assert [row.version for row in found] == ["2.0.0-rc.1"]
-    tab = text_of(browser.get(f"{V}/verify"))
+    tab = pages.shown(browser.get(f"{V}/verify"))
     assert 'rel="next" href="/providers/acme/dns/1.10.0/verify"' in tab
     assert "All 3 versions" in tab
 
@@ -178,7 +173,7 @@ def test_a_provider_whose_versions_are_gone_shows_them_all_the_same(browser, dns
     Package.objects.all().delete()
     dns.delete()
     assert browser.get("/providers/acme/dns").status_code == 302
-    assert "Removed" in text_of(browser.get("/providers/acme/dns/versions"))
+    assert "Removed" in pages.shown(browser.get("/providers/acme/dns/versions"))
 
 
 @pytest.mark.parametrize("path", ["/providers/acme/cloud", f"{V[:-1]}9", "/providers/acme/dns/latest"])

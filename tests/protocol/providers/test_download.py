@@ -11,7 +11,6 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.providers.models import ProviderVersion
-from apps.releases.models import Lifecycle, Release
 from apps.signing.models import SigningKey
 from tests.builders.keys import gpg_home, signing_key
 from tests.protocol.providers import cast
@@ -162,15 +161,6 @@ def test_a_revoked_key_is_given_to_nobody(tofu, bob, dns):
     assert keys_in(tofu(bob).get(URL)) == []
 
 
-@pytest.mark.parametrize("asked", ["1.2.0+b1", "1.2.0", "1.2.0+other", "1.2.0%2Bb1"])
-def test_m6_versions_are_matched_by_value(tofu, bob, key, asked):
-    cast.add_version(key, None, "dns", "1.2.0+b1")
-    found = document_of(tofu(bob).get(URL.replace("1.2.0", asked)))
-
-    assert found["filename"] == "terraform-provider-dns_1.2.0+b1_linux_amd64.zip"
-    assert [Client().head(found[name]).status_code for name in LINKS] == [200, 200, 200]
-
-
 @pytest.mark.parametrize(
     ("version", "platform"),
     [
@@ -187,13 +177,6 @@ def test_m14_an_unknown_version_or_platform_is_404(tofu, bob, dns, version, plat
 
     assert response.status_code == 404
     assert list(json.loads(response.content)) == ["errors"]
-
-
-def test_m12_a_yanked_version_answers_who_names_it_and_a_quarantined_one_nobody(tofu, bob, dns):
-    Release.objects.update(lifecycle=Lifecycle.YANKED)
-    assert tofu(bob).get(URL).status_code == 200
-    Release.objects.update(quarantined_at=cast.FIRST)
-    assert tofu(bob).get(URL).status_code == 404
 
 
 @pytest.mark.parametrize("is_on", [False, True])
@@ -218,13 +201,6 @@ def test_packages_are_there_by_a_setting_only_and_true_to_the_stored_files(tofu,
         package = dns.packages.get(os=platform.split("_")[0])
         assert entry == {"hashes": [f"zh:{package.digest}", package.h1], "package_size": package.size}
     assert f"zh:{found['shasum']}" in found["packages"]["linux_amd64"]["hashes"]
-
-
-def test_n1_n6_no_answer_carries_a_token_or_redirects(tofu, bob, dns):
-    response = tofu(bob).get(URL)
-
-    assert "Location" not in response.headers
-    assert b"lrd_" not in response.content
 
 
 def test_protocols_are_those_of_the_version(tofu, bob, dns):

@@ -9,7 +9,7 @@ from semver import Version
 from apps.lib import versions
 from apps.lib.addresses import ProviderAddress, check_provider_type
 from apps.lib.errors import Invalid
-from apps.releases.models import Lifecycle, Release
+from apps.releases.models import Release
 from tests.protocol.providers import cast
 
 URL = "/v1/providers/acme/dns/versions"
@@ -58,22 +58,6 @@ def test_s14_types_that_clients_refuse_are_refused_here(tofu, bob, dns, name):
     assert tofu(bob).get(f"/v1/providers/acme/{name}/versions").status_code == 404
 
 
-@pytest.mark.both
-def test_m12_only_a_yank_or_a_quarantine_takes_a_version_from_the_list(tofu, bob, dns):
-    Release.objects.filter(version="1.2.0").update(lifecycle=Lifecycle.YANKED)
-    Release.objects.filter(version="1.10.0").update(quarantined_at=cast.FIRST)
-    Release.objects.filter(version="2.0.0-rc.1").update(lifecycle=Lifecycle.DEPRECATED, lifecycle_reason="Old.")
-
-    assert numbers(tofu(bob).get(URL)) == ["2.0.0-rc.1", "1.9.9+b1"]
-
-
-def test_where_all_are_yanked_the_list_is_empty_and_where_all_are_in_quarantine_it_is_unknown(tofu, bob, dns):
-    Release.objects.update(lifecycle=Lifecycle.YANKED)
-    assert json.loads(tofu(bob).get(URL).content) == {"versions": [], "warnings": []}
-    Release.objects.update(quarantined_at=cast.FIRST)
-    assert tofu(bob).get(URL).status_code == 404
-
-
 @pytest.mark.parametrize("state", ["receiving", "received", "checking", "held", "signing", "rejected", "failed"])
 def test_m13_what_is_on_its_way_is_not_listed(tofu, bob, dns, state):
     """Its row as a version comes into being in the transaction that publishes it."""
@@ -99,15 +83,6 @@ def test_m15_it_costs_three_queries_at_any_length(tofu, bob, key, django_assert_
 
     assert len(numbers(response)) == count
     assert {len(one["platforms"]) for one in json.loads(response.content)["versions"]} == {platforms}
-
-
-def test_m15_while_the_database_is_away_it_says_when_to_ask_again(tofu, bob, dns, database_away, golden):
-    client = tofu(bob)
-    with database_away():
-        response = client.get(URL)
-
-    assert (response.status_code, response.headers["Retry-After"]) == (503, "2")
-    assert response.content == golden("modules_v1/error-503.json")
 
 
 def test_what_it_begins_with_is_no_service_of_its_own(tofu, bob):

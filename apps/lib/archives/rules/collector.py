@@ -44,7 +44,9 @@ class Collector:
         """Reads one member to its end. A link has nothing to read: what it points to is a member as well."""
         if entry.link:
             return
-        rank = self._rank(entry)
+        path, rank = entry.name.casefold(), None
+        if not entry.is_dir:
+            rank = next((rank for rank, pattern in enumerate(self._patterns) if pattern.fullmatch(path)), None)
         text_bytes = 0 if rank is None else self._limits.text_bytes
         head = _head(pieces, max(KEY_BYTES + KEY_BODY_BYTES, text_bytes))
         if len(self.private_keys) < MAX_KEYS and _has_key(head):
@@ -65,12 +67,6 @@ class Collector:
     @property
     def texts(self) -> dict[str, bytes]:
         return {name: text for _, name, text in self._texts}
-
-    def _rank(self, entry: Entry) -> int | None:
-        if entry.is_dir:
-            return None
-        name = entry.name.casefold()
-        return next((rank for rank, pattern in enumerate(self._patterns) if pattern.fullmatch(name)), None)
 
 
 def _has_key(head: bytes) -> bool:
