@@ -42,7 +42,7 @@ def files_of(repository: Path, revision: str, paths: list[str]) -> dict[str, byt
         return {}
     patterns = [f":(glob)**/*{suffix}" for suffix in MODULE_SUFFIXES if any(path.endswith(suffix) for path in paths)]
     with tarfile.open(fileobj=BytesIO(git(repository, "archive", "--format=tar", revision, *patterns))) as packed:
-        return {one.name: packed.extractfile(one).read() for one in packed if one.isfile()}
+        return {one.name: file.read() for one in packed if (file := packed.extractfile(one))}
 
 
 def questioned(files: dict[str, bytes], paths: list[str]) -> dict[str, loading.Fault]:

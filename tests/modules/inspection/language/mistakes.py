@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from apps.modules.inspection.language.clients import EVERY
 from apps.modules.inspection.language.schema import BLOCKS
-from tests.modules.inspection.language.samples import NEWER, SAMPLES, Sample
+from tests.modules.inspection.language.newer import NEWER
+from tests.modules.inspection.language.samples import SAMPLES, Sample
 
 # Values that break a rule.
 WRONG: dict[str, tuple[str, ...]] = {

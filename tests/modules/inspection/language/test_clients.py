@@ -2,7 +2,7 @@
 
 The golden module has every block and argument that all clients know. By hand, its document was also compared with what
 `terraform-config-inspect --json` says: names, types, lines, sources and constraints are equal. That tool lists neither
-ephemeral resources nor the data source of a check. What only some releases know is in `samples.NEWER`: the loaders of
+ephemeral resources nor the data source of a check. What only some releases know is in `newer.NEWER`: the loaders of
 OpenTofu 1.12.6 and Terraform 1.11.4, 1.14.9, 1.15.9 and 1.16.0-rc2 took each of them as the table says.
 """
 

@@ -8,7 +8,8 @@ from apps.modules.inspection.language.schema import BLOCKS
 from apps.modules.inspection.units import read_unit
 from tests.modules.inspection.inspections import unit_of
 from tests.modules.inspection.language.mistakes import mistakes
-from tests.modules.inspection.language.samples import NEWER, SAMPLES, Sample
+from tests.modules.inspection.language.newer import NEWER
+from tests.modules.inspection.language.samples import SAMPLES, Sample
 
 # Each of the generated mistakes was given to `tofu get` 1.12.6 and `terraform get` 1.11.4, and to the loaders of
 # Terraform 1.14, 1.15 and 1.16: all of them refuse all of them.
