@@ -143,7 +143,7 @@ def _one_line_faults(file: File, block: Node) -> Iterator[Fault]:
     """
     braces = [child for child in block.children if child.type in ("block_start", "block_end")]
     inside = statements(block)
-    if not inside or len(braces) != 2:  # noqa: PLR2004  # else the tree has an error
+    if not inside or len(braces) != 2 or braces[1].has_error:  # noqa: PLR2004  # else the tree has an error
         return
     first, last = inside[0], inside[-1]
     closing = file.line(braces[1].start_byte)
