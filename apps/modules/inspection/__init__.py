@@ -18,6 +18,7 @@ A unit is one folder's own module files:
      "calls": [{"name", "source", "version", "computed": ["source" | "version"], "repetition", "file", "line"}],
      "warnings": [{"file", "line", "column", "message"}],
      # Each of these is absent if it is empty:
+     "requires": [{"text": "Terraform 1.14", "why", "file", "line"}],                # not all supported clients load it
      "compatible_with": [{"client": "opentofu", "text", "file", "line"}],
      "moved": [{"from", "to", "file", "line"}],
      "removed": [{"from", "destroy": true | false | null, "file", "line"}],

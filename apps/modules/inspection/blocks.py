@@ -161,12 +161,15 @@ class Reading:
     """The blocks of one file.
 
     `is_complete` is false where a block may be missing. `fault` says why no client reads the file, if that is sure.
+    `sound`: what the judge of the language takes, as the reader of the syntax leaves it; `judged`: what it found.
     """
 
     blocks: list[Block] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     is_complete: bool = True
     fault: Diagnostic | None = None
+    sound: list[tuple["File", Any]] = field(default_factory=list)
+    judged: list[Any] = field(default_factory=list)
 
     def warn(self, diagnostic: Diagnostic) -> None:
         """A file may have half a million problems; a page shows a hundred."""
@@ -180,6 +183,10 @@ class Unreadable(Exception):
     def __init__(self, offset: int, message: str) -> None:
         super().__init__(message)
         self.offset = offset
+
+
+class NotText(Unreadable):
+    """The file contains bytes that are no text."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from apps.modules.inspection.blocks import (
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _CLOSING = {"{": "}", "[": "]"}
-_COMMENT = "//"
+COMMENT = "//"
 
 
 class Number(str):
@@ -135,7 +135,9 @@ class _Reader:
     def read(self) -> Reading:
         schema = schema_of(self.file.path)
         try:
-            for member in _members(read_json(self.text)):
+            document = read_json(self.text)
+            self.reading.sound.append((self.file, document))
+            for member in _members(document):
                 if member.key == "locals":
                     self.reading.blocks += [self.local(one) for one in _members(member.value)]
                 elif member.key in schema:
@@ -182,7 +184,7 @@ class _Reader:
 
     def attribute(self, member: Member, shape: Shape) -> Value:
         found = self.value(member.value, with_entries=shape.every_attribute)
-        if member.key in EXPRESSIONS and _is_string(member.value):
+        if member.key in EXPRESSIONS and is_string(member.value):
             return replace(found, source=member.value.content)
         return found
 
@@ -194,10 +196,10 @@ class _Reader:
         return Value(
             line=self.file.line(found.start),
             source=literals.outdented(source, self.file.indentation(found.start)) if "\n" in source else source,
-            literal=_literal_or_none(found),
-            references=tuple(one.content for one in (found.content if found.is_list else [found]) if _is_string(one)),
+            literal=literal_or_none(found),
+            references=tuple(one.content for one in (found.content if found.is_list else [found]) if is_string(one)),
             entries=entries,
-            is_quoted=_is_string(found),
+            is_quoted=is_string(found),
         )
 
 
@@ -206,10 +208,10 @@ def _members(value: Located) -> Iterator[Member]:
     for item in value.content if value.is_list else [value]:
         if not item.is_object:
             raise Unreadable(item.start, "an object is missing here")
-        yield from (member for member in item.content if member.key != _COMMENT)
+        yield from (member for member in item.content if member.key != COMMENT)
 
 
-def _is_string(found: Located) -> bool:
+def is_string(found: Located) -> bool:
     return isinstance(found.content, str) and not isinstance(found.content, Number)
 
 
@@ -224,7 +226,7 @@ def _is_lenient_json(text: str) -> bool:
     return True
 
 
-def _literal_or_none(found: Located) -> Any:
+def literal_or_none(found: Located) -> Any:
     try:
         return _literal(found)
     except literals.Undecodable:

@@ -55,6 +55,8 @@ class _Reader:
 
     def read(self, root: Node, faults: Sequence[tree.Fault]) -> None:
         is_damaged = False
+        sound: list[Node] = []
+        self.reading.sound.append((self.file, sound))
         for node in tree.top_level(root):
             is_block = node.type == "block"
             at = bisect_left(faults, (node.start_byte, ""))
@@ -64,6 +66,9 @@ class _Reader:
                 self.damage(node, *fault)
             elif is_block:
                 self.top_level(node)
+                sound.append(node)
+            elif node.type == "attribute" and not faults:
+                sound.append(node)
             is_damaged = fault is not None or (is_damaged and not is_block)
 
     def top_level(self, node: Node) -> None:
@@ -145,14 +150,14 @@ def value_of(file: File, expression: Node, name: str, *, with_entries: bool = Fa
     return Value(
         line=file.line(expression.start_byte),
         source=source,
-        literal=NOT_LITERAL if name in EXPRESSIONS else _literal_or_none(file, expression),
+        literal=NOT_LITERAL if name in EXPRESSIONS else literal_or_none(file, expression),
         references=_references(file, expression) if name in REFERENCES else (),
         entries=_entries(file, expression) if with_entries else None,
         is_quoted=source.startswith('"') and _unwrapped(expression).type == "template_expr",
     )
 
 
-def _literal_or_none(file: File, expression: Node) -> Any:
+def literal_or_none(file: File, expression: Node) -> Any:
     try:
         return _literal(file, expression)
     except (literals.Undecodable, RecursionError):

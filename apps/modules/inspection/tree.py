@@ -5,12 +5,13 @@ reported as damage, like the errors of the tree itself.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from io import BytesIO
+from itertools import islice
 
 import tree_sitter_hcl
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
 from apps.modules.inspection.blocks import MAX_DEPTH, File, Unreadable
 
@@ -25,6 +26,13 @@ _HEREDOC = re.compile(rb"(?<!<)<<-?(\w+)\s*$")
 _BRACKET = re.compile(rb"[][(){}]")
 _OPENING = frozenset({"(", "[", "{", "tuple_start", "object_start", "block_start"})
 _CLOSING = frozenset({")", "]", "}", "tuple_end", "object_end", "block_end"})
+MAX_LOOKED_AT = 100  # odd bytes in one file
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
+_NO_UTF8 = re.compile("[\udc80-\udcff]")  # as Python marks such bytes
+_STRAY = re.compile(rb"[\x01\x02]")
+_COMMENTS = frozenset({"comment"})
+_RETURNS = _COMMENTS | {"heredoc_template"}
+_TEXTS = _RETURNS | {"string_lit", "quoted_template"}
 _TOP_LEVEL = frozenset({"attribute", "block", "comment"})
 _QUOTED = frozenset({"string_lit", "quoted_template"})
 _TEMPLATES = frozenset({"template_interpolation", "template_directive"})
@@ -74,7 +82,7 @@ def statements(block: Node) -> list[Node]:
 def faults_of(file: File, root: Node) -> list[Fault]:
     """In the order of the file."""
     waiting = list(top_level(root))
-    found = list(_joined(file, waiting))
+    found = [*_joined(file, waiting), *_line_ends(file, root), *_unseparated(file, root)]
     found += [(node.start_byte, "invalid syntax") for node in waiting if node.type not in _TOP_LEVEL]
     while waiting:
         node = waiting.pop()
@@ -84,15 +92,39 @@ def faults_of(file: File, root: Node) -> list[Fault]:
             found.append((node.start_byte, UNCLOSED))
         elif node.has_error or node.type in ("block", "body") or file.spans_lines(node):
             found += _line_faults(file, node)
+            if node.type == "block":
+                found += _one_line_faults(file, node)
             waiting += node.children
     return sorted(found)
+
+
+def stray_byte(file: File) -> int | None:
+    """The first byte that stops every client: not UTF-8 outside of comments, or NUL outside of strings too.
+
+    Raises Unreadable.
+    """
+    decoded = file.text.decode("utf-8", "surrogateescape")
+    text = _NO_UTF8.sub("\x01", decoded).replace("\0", "\x02").encode()  # as many bytes
+    root = parse(File(file.path, text))
+    for match in islice(_STRAY.finditer(text), MAX_LOOKED_AT):
+        allowed = _COMMENTS if match[0] == b"\x01" else _TEXTS
+        if file.text[match.start()] not in b"\x01\x02" and not _is_within(root, match.start(), allowed):
+            return match.start()
+    return None
+
+
+def _is_within(root: Node, at: int, kinds: Collection[str]) -> bool:
+    node = root.descendant_for_byte_range(at, at + 1)
+    while node is not None and node.type not in kinds:
+        node = node.parent
+    return node is not None
 
 
 def _line_faults(file: File, node: Node) -> Iterator[Fault]:
     """Find line ends that HCL does not allow there."""
     if node.type == "body":
         yield from _joined(file, node.children)
-    elif node.type in ("attribute", "block"):
+    elif node.type in ("attribute", "block", "object_elem"):
         at = _line_break(file, node)
         if at is not None:
             yield at, "a newline that HCL does not allow"
@@ -102,6 +134,46 @@ def _line_faults(file: File, node: Node) -> Iterator[Fault]:
         ends = [*(part.start_byte for part in parts), node.end_byte]
         if any(file.line(start) != file.line(end) for start, end in zip(starts, ends, strict=True)):
             yield node.start_byte, "this string does not end on its line"
+
+
+def _one_line_faults(file: File, block: Node) -> Iterator[Fault]:
+    """What is on the line of a block's opening or closing brace.
+
+    After `{` on its line: nothing, or one argument and `}`. Before `}` on its line: nothing else.
+    """
+    braces = [child for child in block.children if child.type in ("block_start", "block_end")]
+    inside = statements(block)
+    if not inside or len(braces) != 2 or braces[1].has_error:  # noqa: PLR2004  # else the tree has an error
+        return
+    first, last = inside[0], inside[-1]
+    closing = file.line(braces[1].start_byte)
+    if file.line(braces[0].start_byte) != file.line(first.start_byte):
+        if file.line(last.end_byte) == closing:
+            yield braces[1].start_byte, "a newline is missing before this"
+    elif first.type == "block":
+        yield first.start_byte, "a newline is missing before this: a block on one line has at most one argument"
+    elif len(inside) > 1 or file.line(last.end_byte) != closing:
+        yield first.start_byte, "a newline is missing before this: the block does not end on its line"
+
+
+def _unseparated(file: File, root: Node) -> Iterator[Fault]:
+    """Find elements of an object that neither a comma nor a newline separates."""
+    for node in QueryCursor(_objects()).captures(root).get("object", ()):
+        end = None
+        for child in node.children:
+            if child.type == "object_elem":
+                if end is not None and file.line(end) == file.line(child.start_byte):
+                    yield child.start_byte, "a comma or a newline is missing before this"
+                end = child.end_byte
+            elif child.type == ",":
+                end = None
+
+
+def _line_ends(file: File, root: Node) -> Iterator[Fault]:
+    """Find carriage returns that end no line."""
+    for match in islice(_LONE_RETURN.finditer(file.text), MAX_LOOKED_AT):
+        if not _is_within(root, match.start(), _RETURNS):
+            yield match.start(), "a carriage return without a newline"
 
 
 def _joined(file: File, nodes: list[Node]) -> Iterator[Fault]:
@@ -143,6 +215,12 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_hcl.language()))
 
 
+@cache
+def _objects() -> Query:
+    return Query(Language(tree_sitter_hcl.language()), "(object) @object")
+
+
 def warm_up() -> None:
     """Load the grammar's library: a sandboxed process cannot open it later."""
     _parser().parse(b"")
+    _objects()

@@ -15,18 +15,22 @@ from apps.modules.inspection.blocks import (
     MAX_FILES,
     Diagnostic,
     File,
+    NotText,
     Reading,
     Unreadable,
 )
 from apps.modules.inspection.declarations import Conflict, declared
 from apps.modules.inspection.json_syntax import read_json_syntax
+from apps.modules.inspection.language.clients import Finding, refused_by_all
+from apps.modules.inspection.language.files import findings_in, judged, requirements
 from apps.modules.inspection.native import read_native
+from apps.modules.inspection.tree import stray_byte
 
 KINDS = ("root", "submodule", "example", "other")
 Document = dict[str, Any]
 LISTS = ("required_version", "variables", "outputs", "resources", "providers", "calls")
 # Absent from a unit that has none.
-RARE_LISTS = ("compatible_with", "moved", "removed", "imports", "actions", "queries", "migrations")
+RARE_LISTS = ("requires", "compatible_with", "moved", "removed", "imports", "actions", "queries", "migrations")
 INTERNAL_ERROR = "not read: Larder failed to read this file"
 _BOM = b"\xef\xbb\xbf"
 
@@ -130,7 +134,9 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
         [block for path in primary for block in readings[path].blocks],
         [readings[path].blocks for path in overriding],
     )
-    faults = _faults(readings, found.conflicts, is_whole=not left)
+    findings = findings_in(readings[path] for path in _read_by_all(readings))
+    stopping = refused_by_all(findings)
+    faults = _faults(readings, found.conflicts, stopping, is_whole=not left)
     is_sure = all(readings[path].is_complete for path in overriding) and not any(map(is_override, left))
     parts: Document = {
         "required_version": [
@@ -143,6 +149,7 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
         "calls": [declarations.call(block) for block in found.of("module")],
     }
     rare = {
+        "requires": [] if stopping else requirements(findings),
         "compatible_with": declarations.compatible_with(found),
         **declarations.state_changes(found),
         "actions": [declarations.of_provider(block) for block in found.of("action")],
@@ -198,35 +205,59 @@ def _read_file(path: str, data: bytes | None, size: int) -> Reading:
             raise Unreadable(0, f"only {len(data)} of its {size} bytes were available")
         at = file.text.find(b"\0")
         if at >= 0:
-            raise Unreadable(at, "it contains a NUL byte, so it is not text")
+            raise NotText(at, "it contains a NUL byte, so it is not text")
         try:
             file.text.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise Unreadable(error.start, "it is not UTF-8") from None
-        return read_json_syntax(file) if path.endswith(".json") else read_native(file)
+            raise NotText(error.start, "it is not UTF-8") from None
+        reading = read_json_syntax(file) if path.endswith(".json") else read_native(file)
+        reading.judged = judged(path, reading, is_override=is_override(path))
     except Unreadable as problem:
-        return Reading(diagnostics=[file.diagnostic(problem.offset, f"not read: {problem}")], is_complete=False)
+        note = file.diagnostic(problem.offset, f"not read: {problem}")
+        return Reading(diagnostics=[note], is_complete=False, fault=_stray(file, problem))
     except MemoryError:
         raise  # the child reports it
     except Exception:  # noqa: BLE001  # a defect of the readers must not cost a publish
         return Reading(diagnostics=[Diagnostic(path, 1, 1, INTERNAL_ERROR)], is_complete=False)
+    return reading
 
 
-def _faults(readings: Mapping[str, Reading], conflicts: Sequence[Conflict], *, is_whole: bool) -> list[Diagnostic]:
+def _stray(file: File, problem: Unreadable) -> Diagnostic | None:
+    """Clients read a file with such bytes in comments, and JSON with them in strings."""
+    if not isinstance(problem, NotText) or file.path.endswith(".json"):
+        return None
+    try:
+        at = stray_byte(file)
+    except Unreadable:
+        return None
+    return None if at is None else file.diagnostic(at, "found a byte that is no text, expected UTF-8")
+
+
+def _read_by_all(readings: Mapping[str, Reading]) -> list[str]:
+    """The files whose faults stop every client that loads the folder.
+
+    Terraform ignores `.tofu` files, and reads the `.tf` files that a `.tofu` file hides from OpenTofu. So in a folder
+    with both, only faults in `.tf` files stop either of them.
+    """
+    return [path for path in readings if not path.endswith((".tofu", ".tofu.json"))] or list(readings)
+
+
+def _faults(
+    readings: Mapping[str, Reading], conflicts: Sequence[Conflict], refused: Iterable[Finding], *, is_whole: bool
+) -> list[Diagnostic]:
     """Faults that stop every client that loads the folder. Only certain ones: a false alarm is worse than a miss.
 
-    `readings` are in OpenTofu's order; `is_whole`: they are all files of the folder. Terraform ignores `.tofu` files,
-    and reads the `.tf` files that a `.tofu` file hides from OpenTofu. So in a folder with both, only faults in `.tf`
-    files stop either of them.
+    `readings` are in OpenTofu's order; `is_whole`: they are all files of the folder; `refused`: by every client.
     """
-    # Whether only OpenTofu reads it.
-    read_by_all = {path for path in readings if not path.endswith((".tofu", ".tofu.json"))} or set(readings)
+    read_by_all = _read_by_all(readings)
     is_whole &= len(read_by_all) == len(readings) and all(reading.is_complete for reading in readings.values())
     found = [reading.fault for path, reading in readings.items() if reading.fault and path in read_by_all]
     for conflict in conflicts:
         is_sure = conflict.other in read_by_all if conflict.other else is_whole
         if conflict.diagnostic.file in read_by_all and is_sure:
             found.append(conflict.diagnostic)
+    places = {(one.file, one.line) for one in found}
+    found += [one.diagnostic for one in refused if (one.diagnostic.file, one.diagnostic.line) not in places]
     return _ordered(found)
 
 

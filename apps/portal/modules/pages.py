@@ -59,7 +59,9 @@ def _readme(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> N
 def _usage(shown: ModuleVersion, unit: Unit) -> dict[str, Any]:
     address, version = shown.module.address, shown.release.version
     required = unit.required[:REQUIRED_SHOWN]
-    found: dict[str, Any] = {"usages": module_snippets.usages(address, version, folder=unit.path, inputs=required)}
+    is_public = shown.module.namespace.visibility == Visibility.PUBLIC
+    blocks = module_snippets.usages(address, version, folder=unit.path, inputs=required, is_public=is_public)
+    found: dict[str, Any] = {"usages": blocks}
     if unit.kind in ("root", "submodule") and unit.variables:
         folder = f"?{urlencode({'folder': unit.path})}" if unit.path else ""
         found["builder_url"] = url_of(address, "usage", version) + folder

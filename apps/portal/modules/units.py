@@ -37,6 +37,7 @@ class Unit:
     queries: Rows = field(default_factory=list)
     migrations: Rows = field(default_factory=list)
     warnings: Rows = field(default_factory=list)
+    requires: Rows = field(default_factory=list)
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:

@@ -22,11 +22,8 @@ _EMPTY_VALUES = (
     (("map", "object"), "{}"),
 )
 LONGEST_TYPE = 60
-OCI_HINT = (
-    "For OpenTofu 1.10 and later. Without ?tag= it is the highest stable version; ?digest= pins the bytes. If the "
-    "namespace is not public, sign in with docker login or an oci_credentials block: the token of tofu login does not "
-    "count here."
-)
+OCI_HINT = "For OpenTofu 1.10 and later. Without ?tag= it is the highest stable version; ?digest= pins the bytes."
+OCI_SIGN_IN = "Sign in with docker login or an oci_credentials block: the token of tofu login does not count here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,12 @@ class Usage:
 
 
 def usages(
-    address: ModuleAddress, version: str, *, folder: str = "", inputs: Iterable[Mapping[str, Any]] = ()
+    address: ModuleAddress,
+    version: str,
+    *,
+    folder: str = "",
+    inputs: Iterable[Mapping[str, Any]] = (),
+    is_public: bool = False,
 ) -> list[Usage]:
     """The block for exactly this version, for compatible versions, and with its required inputs."""
     blocks = [Usage("Exactly this version", module_block(address, version, folder=folder))]
@@ -52,7 +54,7 @@ def usages(
             )
         )
     package = oci_snippets.block(address, version, folder=folder, label=label_of(address, folder))
-    blocks.append(Usage("As an OCI package", package, OCI_HINT))
+    blocks.append(Usage("As an OCI package", package, OCI_HINT if is_public else f"{OCI_HINT} {OCI_SIGN_IN}"))
     lines = [_input_line(one) for one in inputs if _LABEL.fullmatch(one["name"])]
     if lines:
         block = module_block(address, version, folder=folder, lines=lines)

@@ -70,16 +70,18 @@ def test_another_provider_is_none_of_ours(host_with_port, source):
 
 
 MAIN = """
-terraform { required_providers {
+terraform {
+  required_providers {
   dns   = {
     source  = "Registry.example.com:8443/My_team/dns"
     version = "~> 2.0"
   }
   other = { source = "hashicorp/aws" }
-} }
+}
+}
 """
-INNER = 'terraform { required_providers { dns = { source = "modules.example.com/acme/dns" } } }'
-EXAMPLE = 'terraform { required_providers { x = { source = "modules.example.com/acme/x" } } }'
+INNER = 'terraform {\n  required_providers { dns = { source = "modules.example.com/acme/dns" } }\n}\n'
+EXAMPLE = 'terraform {\n  required_providers { x = { source = "modules.example.com/acme/x" } }\n}\n'
 ROWS = [("", "my-team", "dns", "~> 2.0"), ("modules/inner", "acme", "dns", "")]
 
 

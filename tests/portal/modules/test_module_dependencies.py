@@ -76,7 +76,7 @@ def test_providers_of_this_registry_lead_to_their_pages(settings, published, bro
     ]
     needed = "".join(f'p{number} = {{ source = "{source}" }}\n' for number, source in enumerate(sources))
     published(
-        "acme/vpc/aws", "1.0.0", data=module_zip({"main.tf": f"terraform {{ required_providers {{\n{needed}}} }}"})
+        "acme/vpc/aws", "1.0.0", data=module_zip({"main.tf": f"terraform {{\nrequired_providers {{\n{needed}}}\n}}\n"})
     )
     page = pages.shown(browser_of(bob).get(AT))
 

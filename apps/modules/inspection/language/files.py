@@ -1,0 +1,67 @@
+"""A file that was read without damage, as the judge takes it."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tree_sitter import Node
+
+from apps.modules.inspection.blocks import File, Reading
+from apps.modules.inspection.json_syntax import Located
+from apps.modules.inspection.language.bodies import Inner
+from apps.modules.inspection.language.clients import EVERY, Finding, required
+from apps.modules.inspection.language.json_bodies import JsonBody
+from apps.modules.inspection.language.judge import Judged, duplicates, judge
+from apps.modules.inspection.language.native_bodies import inner
+from apps.modules.inspection.language.schema import BLOCKS, TOP_LEVEL
+
+
+def judge_native(pieces: Iterable[tuple[File, list[Node]]], *, is_override: bool) -> list[Judged]:
+    """`pieces`: the sound nodes of a file, or of the parts into which damage has cut it."""
+    return [judge(file, _inner(file, nodes), _loose(file, nodes), is_override=is_override) for file, nodes in pieces]
+
+
+def _inner(file: File, nodes: Iterable[Node]) -> Iterator[Inner]:
+    return (inner(file, node) for node in nodes if node.type == "block")
+
+
+def _loose(file: File, nodes: Iterable[Node]) -> Iterator[tuple[int, str]]:
+    for node in nodes:
+        if node.type == "attribute":
+            name = file.source(node.children[0])[:40]
+            yield node.start_byte, f"found an argument {name} outside of all blocks, expected a block"
+
+
+def judge_json(file: File, document: Located, *, is_override: bool) -> Judged:
+    labels = {kind: len(BLOCKS[nested.key].labels) for kind, nested in TOP_LEVEL.items()}
+    content = JsonBody(document).content(labels, only_arguments=False)
+    unknown = [
+        (argument.at, f"found the property {argument.name[:40]}, expected a block of a module")
+        for argument in content.arguments
+    ]
+    return judge(file, content.blocks, [*content.problems, *unknown], is_override=is_override)
+
+
+def judged(path: str, reading: Reading, *, is_override: bool) -> list[Judged]:
+    """What some client refuses in a file. Drops its trees: they are large."""
+    if path.endswith(".json"):
+        found = [judge_json(file, document, is_override=is_override) for file, document in reading.sound]
+    else:
+        found = judge_native(reading.sound, is_override=is_override)
+    reading.sound.clear()
+    return found
+
+
+def findings_in(readings: Iterable[Reading]) -> list[Finding]:
+    """Everything in the files of a folder that some client refuses."""
+    files: list[Judged] = [one for reading in readings for one in reading.judged]
+    return [*(finding for one in files for finding in one.findings), *duplicates(files)]
+
+
+def requirements(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """The clients that a folder needs, each with the first place that needs them: rows for its page."""
+    rows: dict[str, dict[str, Any]] = {}
+    for finding in findings:
+        place = finding.diagnostic
+        if text := required(EVERY & ~finding.refusing):
+            rows.setdefault(text, {"text": text, "why": place.message, "file": place.file, "line": place.line})
+    return list(rows.values())

@@ -1,0 +1,259 @@
+"""Walk a file's blocks through the table and report what clients refuse."""
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from apps.modules.inspection.blocks import File
+from apps.modules.inspection.language import rules
+from apps.modules.inspection.language.addresses import expected_provider_name, is_name
+from apps.modules.inspection.language.bodies import Argument, Content, Inner
+from apps.modules.inspection.language.clients import EVERY, NONE, Clients, Finding, required
+from apps.modules.inspection.language.schema import BLOCKS, TOP_LEVEL, Block, Nested
+
+MAX_FINDINGS = 20  # in one file
+MAX_SHOWN = 60  # characters of a name
+_FREE = Nested("nested")
+_REMOVED_PROVISIONERS = frozenset({"chef", "habitat", "puppet", "salt-masterless"})
+
+
+@dataclass(slots=True)
+class Judged:
+    """`unique`: what a module may contain once, by name and labels, each with where it is."""
+
+    findings: list[Finding] = field(default_factory=list)
+    unique: list[tuple[str, Finding]] = field(default_factory=list)
+
+
+def judge(file: File, blocks: Iterable[Inner], problems: Iterable[tuple[int, str]], *, is_override: bool) -> Judged:
+    judging = _Judging(file, is_override=is_override)
+    for at, message in problems:
+        judging.refuse(at, message)
+    for block in blocks:
+        if judging.is_full:
+            break
+        judging.top_level(block)
+    return judging.judged
+
+
+def duplicates(judged: Iterable[Judged]) -> Iterator[Finding]:
+    """What a module contains a second time."""
+    seen = set()
+    for file in judged:
+        for name, finding in file.unique:
+            if name in seen:
+                yield finding
+            seen.add(name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """A block with its entry in the table. `clients`: those that read it."""
+
+    found: Inner
+    block: Block
+    content: Content
+    clients: Clients
+    around: "_Visit | None"
+
+    @property
+    def title(self) -> str:
+        own = " ".join([self.found.kind, *(f'"{_shown(label or "")}"' for label in self.found.labels)])
+        return f"{self.around.title}, {own}" if self.around else own
+
+
+class _Judging:
+    def __init__(self, file: File, *, is_override: bool) -> None:
+        self.file = file
+        self.is_override = is_override
+        self.judged = Judged()
+        self.partly: set[Clients] = set()
+
+    def refuse(self, at: int, message: str, refusing: Clients = EVERY) -> None:
+        """Of what only some clients refuse, the first of each kind is enough."""
+        if not refusing or refusing in self.partly or self.is_full:
+            return
+        if refusing != EVERY:
+            self.partly.add(refusing)
+        self.judged.findings.append(Finding(self.file.diagnostic(at, message), refusing))
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.judged.findings) - len(self.partly) >= MAX_FINDINGS
+
+    def top_level(self, found: Inner) -> None:
+        self._inner(found, TOP_LEVEL.get(found.kind), TOP_LEVEL, None)
+
+    def _inner(self, found: Inner, nested: Nested | None, known: Iterable[str], around: _Visit | None) -> None:
+        clients = around.clients if around else EVERY
+        if nested is None:
+            message = f"{_where(around)}found a block {_shown(found.kind)}, expected {_one_of(found.kind, known)}"
+            self.refuse(found.at, message, clients)
+            return
+        if refusing := clients & ~nested.clients:
+            self.refuse(found.at, _limited(f"{_where(around)}the block {found.kind}", nested.clients), refusing)
+        clients &= nested.clients
+        block = BLOCKS[nested.key]
+        if self.is_override and (refusing := clients & block.primary):
+            message = f"{_where(around)}found a block {found.kind}, expected none in an override file"
+            self.refuse(found.at, message, refusing)
+        if not clients or not self._labels(found, block, clients):
+            return
+        labels = {kind: len(BLOCKS[one.key].labels) for kind, one in block.blocks.items()}
+        content = found.body.content(labels, only_arguments=block.only_arguments is not None)
+        self._body(_Visit(found, block, content, clients, around))
+
+    def _labels(self, found: Inner, block: Block, clients: Clients) -> bool:
+        """Whether they are as many as expected."""
+        if block.any_labels:
+            return True
+        if None in found.labels:
+            self.refuse(found.at, f"found {found.kind} with a label that is no plain string", clients)
+            return False
+        if len(found.labels) != len(block.labels):
+            message = f"found {found.kind} with {_counted(len(found.labels))}, expected {_counted(len(block.labels))}"
+            self.refuse(found.at, message, clients)
+            return False
+        for label, rule in zip(found.labels, block.labels, strict=True):
+            if problem := _LABELS[rule](label or ""):
+                self.refuse(found.at, f"found {found.kind} {_shown(label or '')}, expected {problem}", clients)
+        return True
+
+    def _body(self, visit: _Visit) -> None:
+        for at, message in visit.content.problems:
+            self.refuse(at, message, visit.clients)
+        if (unique := visit.block.unique) and not self.is_override:
+            name = f"{unique} {visit.found.labels if unique == visit.found.kind else ''}"
+            message = f"found another {visit.title}, expected one {unique} block in a module"
+            place = self.file.diagnostic(visit.found.at, message)
+            self.judged.unique.append((name, Finding(place, visit.clients)))
+        seen = set()
+        for argument in visit.content.arguments:
+            if argument.name in seen:
+                self.refuse(argument.at, f"{visit.title}: {_shown(argument.name)} is set twice", visit.clients)
+            else:
+                self._argument(visit, argument)
+            seen.add(argument.name)
+        for name, known in visit.block.arguments.items():
+            if name not in seen and not self.is_override and (refusing := visit.clients & known.required):
+                self.refuse(visit.found.at, f"{visit.title}: the argument {name} is missing", refusing)
+        self._blocks(visit)
+        self._together(visit)
+
+    def _argument(self, visit: _Visit, argument: Argument) -> None:
+        block = visit.block
+        if block.only_arguments is not None:
+            self._value(visit, block.only_arguments, argument, visit.clients)
+            return
+        known = block.arguments.get(argument.name)
+        if known is None:
+            if not block.is_open and not self.is_full:
+                is_block = argument.name in block.blocks
+                expected = "a block of this name" if is_block else _one_of(argument.name, block.arguments)
+                message = f"{visit.title}: found the argument {_shown(argument.name)}, expected {expected}"
+                self.refuse(argument.at, message, visit.clients)
+            return
+        if refusing := visit.clients & ~known.clients:
+            self.refuse(argument.at, _limited(f"{visit.title}: the argument {argument.name}", known.clients), refusing)
+        accepting = visit.clients & known.clients
+        if accepting & known.constant_for and not argument.expression.is_constant:
+            message = f"{visit.title}: {argument.name} refers to something, expected a constant"
+            if known.constant_for != EVERY:
+                message = _limited(f"{visit.title}: {argument.name} with a reference", EVERY & ~known.constant_for)
+            self.refuse(argument.at, message, accepting & known.constant_for)
+            accepting &= ~known.constant_for
+        self._value(visit, known.rule, argument, accepting)
+
+    def _value(self, visit: _Visit, rule: str, argument: Argument, clients: Clients) -> None:
+        if not rule or not clients:
+            return
+        outer = visit.around.found.labels if visit.around else ()
+        for place, expected, refusing in rules.RULES[rule](rules.Case(argument, visit.content, outer)):
+            # A default may be a secret.
+            shown = "" if argument.name == "default" else f" is {_shown(place.source)}"
+            message = f"{visit.title}: {_shown(argument.name)}{shown}, expected {expected}"
+            self.refuse(place.at, message, clients & refusing)
+
+    def _blocks(self, visit: _Visit) -> None:
+        block = visit.block
+        counted: dict[str, int] = {}
+        for inner in visit.content.blocks:
+            nested = block.blocks.get(inner.kind)
+            if nested is None and block.is_open:
+                self._inner(inner, _FREE, (), visit)
+                continue
+            counted[inner.kind] = counted.get(inner.kind, 0) + 1
+            if nested is not None and nested.most is not None and counted[inner.kind] > nested.most:
+                message = f"{visit.title}: found another block {inner.kind}, expected one"
+                self.refuse(inner.at, message, visit.clients & nested.clients & nested.most_for)
+            elif nested is None and inner.kind in block.arguments:
+                message = f"{visit.title}: found a block {inner.kind}, expected an argument: {inner.kind} = …"
+                self.refuse(inner.at, message, visit.clients)
+            else:
+                self._inner(inner, nested, block.blocks, visit)
+        for kind, nested in block.blocks.items():
+            if kind not in counted and (refusing := visit.clients & nested.least):
+                self.refuse(visit.found.at, f"{visit.title}: a block {kind} is missing", refusing)
+
+    def _together(self, visit: _Visit) -> None:
+        block, content = visit.block, visit.content
+        if not block.conflicts and not block.one_of:
+            return
+        set_here = {argument.name: argument.at for argument in content.arguments}
+        for inner in content.blocks:
+            if inner.kind == "lifecycle" and block.conflicts:
+                within = inner.body.content({}, only_arguments=True)
+                set_here |= {f"lifecycle.{argument.name}": argument.at for argument in within.arguments}
+        for group in block.conflicts:
+            both = [name for name in group if name in set_here]
+            if len(both) > 1:
+                message = f"{visit.title}: found {' and '.join(both)}, expected one of them"
+                self.refuse(set_here[both[1]], message, visit.clients)
+        if block.one_of and not any(name in set_here for name in block.one_of):
+            message = f"{visit.title}: found neither {' nor '.join(block.one_of)}, expected one"
+            self.refuse(visit.found.at, message, visit.clients)
+
+
+def _name(label: str) -> str:
+    return "" if is_name(label) else "a name: a letter or _, then letters, digits, _ and -"
+
+
+def _variable(label: str) -> str:
+    return "another name: this one is reserved" if label in rules.RESERVED_VARIABLES else _name(label)
+
+
+def _provisioner(label: str) -> str:
+    return "a provisioner that exists: clients removed this one" if label in _REMOVED_PROVISIONERS else ""
+
+
+_LABELS: dict[str, Callable[[str], str]] = {
+    "any": lambda _: "",
+    "name": _name,
+    "variable": _variable,
+    "provider": expected_provider_name,
+    "provisioner": _provisioner,
+}
+
+
+def _counted(labels: int) -> str:
+    return "one label" if labels == 1 else f"{labels or 'no'} labels"
+
+
+def _where(around: _Visit | None) -> str:
+    return f"{around.title}: " if around else ""
+
+
+def _limited(what: str, clients: Clients) -> str:
+    return f"{what} {'is reserved' if clients == NONE else f'needs {required(clients)}'}"
+
+
+def _shown(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+
+
+def _one_of(name: str, known: Iterable[str]) -> str:
+    """The known name that resembles it, or a list of them."""
+    names = sorted(one for one in known if one != "_")
+    near = difflib.get_close_matches(name[:MAX_SHOWN], names, 1)
+    return near[0] if near else f"one of {', '.join(names)}" if names else "none"

@@ -1,0 +1,210 @@
+"""Type expressions, and literals that do not fit them.
+
+A type is None for `any`, a word for a primitive, or a pair: the kind of collection with its element type, the
+attributes of an object, or the elements of a tuple.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apps.modules.inspection.blocks import NOT_LITERAL
+from apps.modules.inspection.language.bodies import Expression
+
+PRIMITIVES = frozenset({"string", "number", "bool"})
+COLLECTIONS = frozenset({"list", "set", "map"})
+MAX_DEPTH = 100  # deeper types are not judged
+# Text that clients may convert to a number: they know more forms than literals have.
+_NUMERIC = re.compile(r"[+-]?[0-9.][0-9a-fxop_.+-]*|.*inf.*", re.IGNORECASE)
+TYPES = "a type: string, number, bool, any, list(…), set(…), map(…), object({…}) or tuple([…])"
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    kind: str
+    element: "Type"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    type: "Type"
+    is_optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """`object({…})`"""
+
+    attributes: Mapping[str, Attribute]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    elements: Sequence["Type"]
+
+
+Type = str | Collection | Shaped | Tuple | None  # None: anything, or not known
+
+
+class WrongType(Exception):
+    def __init__(self, expression: Expression, expected: str) -> None:
+        super().__init__(expected)
+        self.expression = expression
+
+
+def read_type(expression: Expression, *, depth: int = 0) -> Type:
+    """Raises WrongType for what no client takes for a type."""
+    if depth > MAX_DEPTH:
+        return None
+    words = expression.traversal
+    if words is not None:
+        return _keyword(expression, words, is_outer=depth == 0)
+    called = expression.call
+    if called is None:
+        raise WrongType(expression, TYPES)
+    name, arguments = called
+    if name not in COLLECTIONS | {"object", "tuple"}:
+        raise WrongType(expression, "optional(…) only for an attribute of an object" if name == "optional" else TYPES)
+    if len(arguments) != 1:
+        raise WrongType(expression, f"{name}(…) with one argument")
+    if name == "object":
+        return _object(arguments[0], depth)
+    if name == "tuple":
+        elements = arguments[0].elements
+        if elements is None:
+            raise WrongType(arguments[0], "a list of types, as in tuple([string, number])")
+        return Tuple([read_type(element, depth=depth + 1) for element in elements])
+    return Collection(name, read_type(arguments[0], depth=depth + 1))
+
+
+def _keyword(expression: Expression, words: Sequence[str], *, is_outer: bool) -> Type:
+    word = words[0]
+    if len(words) > 1:
+        raise WrongType(expression, TYPES)
+    if word in PRIMITIVES:
+        return word
+    if word == "any":
+        return None
+    if word in ("list", "map") and is_outer:  # as before version 0.12
+        return Collection(word, None)
+    raise WrongType(expression, f"{word}(…) with its type" if word in COLLECTIONS | {"object", "tuple"} else TYPES)
+
+
+def _object(argument: Expression, depth: int) -> Shaped:
+    pairs = argument.pairs
+    if pairs is None:
+        raise WrongType(argument, "attributes and their types, as in object({ name = string })")
+    attributes: dict[str, Attribute] = {}
+    for key, value in pairs:
+        words = key.traversal
+        name = words[0] if words and len(words) == 1 else key.value
+        if not isinstance(name, str):
+            raise WrongType(key, "the name of an attribute")
+        if name in attributes:
+            raise WrongType(key, "each attribute once")
+        called = value.call
+        if called and called[0] == "optional":
+            if not 1 <= len(called[1]) <= 2:  # noqa: PLR2004  # the type, and a default
+                raise WrongType(value, "optional(…) with a type, and a default or none")
+            kind = read_type(called[1][0], depth=depth + 1)
+            if len(called[1]) == 2:  # noqa: PLR2004
+                _check_default(called[1][1], kind)
+            attributes[name] = Attribute(kind, is_optional=True)
+        else:
+            attributes[name] = Attribute(read_type(value, depth=depth + 1), is_optional=False)
+    return Shaped(attributes)
+
+
+def _check_default(default: Expression, kind: Type) -> None:
+    if not default.is_constant:
+        raise WrongType(default, "a constant: the default of an attribute can refer to nothing")
+    if problem := misfit(default, kind):
+        raise WrongType(default, f"a default that fits the type ({problem})")
+
+
+def misfit(expression: Expression, kind: Type) -> str:
+    """Why clients cannot convert the literal to the type; empty if they can, or if that is not sure."""
+    return next(_misfits(expression, kind, ""), "")
+
+
+def _misfits(expression: Expression, kind: Type, path: str) -> Iterator[str]:
+    """Keys of maps are not named: with a sensitive variable they are part of a secret."""
+    elements, pairs, value = expression.elements, expression.pairs, _scalar(expression)
+    what = path or "it"
+    if kind is None or value is None:
+        return
+    if isinstance(kind, str):
+        if elements is not None or pairs is not None:
+            yield f"{what} is {'a list' if pairs is None else 'an object'}, not a {kind}"
+        elif not converts(value, kind):
+            yield f"{what} is not a {kind}"
+    elif isinstance(kind, Shaped) or (isinstance(kind, Collection) and kind.kind == "map"):
+        if elements is not None or _is_scalar(value):
+            yield f"{what} is not {'an object' if isinstance(kind, Shaped) else 'a map'}"
+        elif pairs is not None:
+            yield from _pair_misfits(pairs, kind, path)
+    elif pairs is not None or _is_scalar(value):
+        yield f"{what} is not a list"
+    elif elements is not None:
+        yield from _element_misfits(elements, kind, path)
+
+
+def _pair_misfits(
+    pairs: Sequence[tuple[Expression, Expression]], kind: Shaped | Collection, path: str
+) -> Iterator[str]:
+    if isinstance(kind, Collection):
+        for _, value in pairs:
+            yield from _misfits(value, kind.element, f"{path}[…]")
+        return
+    named = _named(pairs)
+    for name, attribute in kind.attributes.items() if named is not None else ():
+        if named and name in named:
+            yield from _misfits(named[name], attribute.type, f"{path}.{name}".lstrip("."))
+        elif not attribute.is_optional:
+            yield f"{path + ': ' if path else ''}the attribute {name} is missing"
+
+
+def _element_misfits(elements: Sequence[Expression], kind: Tuple | Collection, path: str) -> Iterator[str]:
+    if isinstance(kind, Tuple) and len(elements) != len(kind.elements):
+        yield f"{path or 'it'} has {len(elements)} elements, not {len(kind.elements)}"
+        return
+    for at, element in enumerate(elements):
+        inner = kind.elements[at] if isinstance(kind, Tuple) else kind.element
+        yield from _misfits(element, inner, f"{path}[{at}]")
+
+
+def _named(pairs: Sequence[tuple[Expression, Expression]]) -> dict[str, Expression] | None:
+    """None if a key must be evaluated."""
+    named: dict[str, Expression] = {}
+    for key, value in pairs:
+        words = key.traversal
+        name = words[0] if words and len(words) == 1 and not key.source.startswith("(") else key.value
+        if isinstance(name, int) and not isinstance(name, bool):
+            name = str(name)
+        if not isinstance(name, str):
+            return None
+        named[name] = value
+    return named
+
+
+def _scalar(expression: Expression) -> Any:
+    """Its literal. Of a list or an object nothing: what is in it is asked one by one."""
+    return NOT_LITERAL if expression.elements is not None or expression.pairs is not None else expression.value
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, str | bool | int | float)
+
+
+def converts(value: Any, kind: str) -> bool:
+    """Whether clients convert the scalar, which may be unknown, to the primitive type."""
+    if kind == "string" or not _is_scalar(value):
+        return True
+    if kind == "bool":
+        return isinstance(value, bool) or (isinstance(value, str) and value in ("true", "false", "1", "0"))
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, str):
+        return bool(_NUMERIC.fullmatch(value))
+    return True

@@ -1,0 +1,211 @@
+"""A correct sample of every block in the table, with every argument that all its clients know, as HCL and as JSON."""
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+
+from apps.modules.inspection.language.schema import BLOCKS
+
+LITERAL = re.compile(r"-?\d+(\.\d+)?|true|false|null")
+# Rules whose values are names and references: in JSON they are strings without "${…}".
+BARE = frozenset(
+    {
+        *(
+            "type",
+            "output_type",
+            "references",
+            "ignored",
+            "when",
+            "destroy",
+            "on_failure",
+            "trigger_failure",
+            "keyword",
+            "edition",
+        ),
+        *("events", "provider", "providers", "moved", "removed", "imported", "list", "some", "required_provider"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """`key`: its entry in the table; `arguments`: HCL by name. `file` is its file without suffix."""
+
+    key: str
+    kind: str
+    labels: tuple[str, ...] = ()
+    arguments: dict[str, str] = field(default_factory=dict)
+    blocks: tuple["Sample", ...] = ()
+
+    def hcl(self, indent: str = "") -> str:
+        head = " ".join([self.kind, *(json.dumps(label, ensure_ascii=False) for label in self.labels)])
+        lines = [f"{indent}  {name} = {value}\n" for name, value in self.arguments.items()]
+        inner = [block.hcl(f"{indent}  ") for block in self.blocks]
+        return f"{indent}{head} {{\n{''.join([*lines, *inner])}{indent}}}\n"
+
+    def json(self) -> dict:
+        body: dict = {name: self.in_json(name, value) for name, value in self.arguments.items()}
+        for block in self.blocks:
+            body.setdefault(block.kind, []).append(block.labelled())
+        return body
+
+    def labelled(self) -> dict:
+        found = self.json()
+        for label in reversed(self.labels):
+            found = {label: found}
+        return found
+
+    def in_json(self, name: str, value: str):
+        block = BLOCKS.get(self.key)
+        argument = block.arguments.get(name) if block else None
+        rule = (argument.rule if argument else block.only_arguments if block else "") or ""
+        return as_json(value, is_bare=rule in BARE)
+
+    def without(self, name: str) -> "Sample":
+        return replace(self, arguments={key: value for key, value in self.arguments.items() if key != name})
+
+    def having(self, name: str, value: str) -> "Sample":
+        return replace(self, arguments={**self.arguments, name: value})
+
+
+def as_json(value: str, *, is_bare: bool):
+    if value.startswith('"'):
+        return json.loads(value)
+    if LITERAL.fullmatch(value):
+        return json.loads(value)
+    if value.startswith("["):
+        inside = value[1:-1].strip()
+        return [as_json(part.strip(), is_bare=is_bare) for part in inside.split(",")] if inside else []
+    if value.startswith("{"):
+        inside = value[1:-1].strip()
+        pairs = [part.split("=", 1) for part in inside.split(",")] if inside else []
+        return {key.strip().strip('"'): as_json(one.strip(), is_bare=is_bare) for key, one in pairs}
+    return value if is_bare else f"${{{value}}}"
+
+
+CONDITION = {"condition": "var.size > 1", "error_message": '"Too small."'}
+RULE = Sample("condition", "precondition", arguments=CONDITION)
+_CONNECTION = Sample("free", "connection", arguments={"host": '"h"'})
+_ESCAPED = Sample("free", "_", arguments={"count": "1"})
+_PROVISIONER = Sample(
+    "provisioner",
+    "provisioner",
+    ("local-exec",),
+    {"when": "destroy", "on_failure": "continue", "command": '"true"'},
+    (_CONNECTION,),
+)
+_LIFECYCLE = Sample(
+    "lifecycle",
+    "lifecycle",
+    arguments={
+        "create_before_destroy": "true",
+        "prevent_destroy": "false",
+        "ignore_changes": "[tags, name]",
+        "replace_triggered_by": "[acme_thing.other]",
+    },
+    blocks=(RULE, replace(RULE, kind="postcondition")),
+)
+_READ = Sample("read_lifecycle", "lifecycle", blocks=(RULE,))
+_META = {"count": "2", "provider": "acme.replica", "depends_on": "[acme_thing.other]", "anything": "var.size"}
+
+SAMPLES: tuple[Sample, ...] = (
+    Sample(
+        "variable",
+        "variable",
+        ("size",),
+        {
+            "description": '"How large."',
+            "type": "number",
+            "default": "3",
+            "sensitive": "false",
+            "nullable": "false",
+            "ephemeral": "false",
+        },
+        (Sample("validation", "validation", arguments=CONDITION),),
+    ),
+    Sample(
+        "output",
+        "output",
+        ("size",),
+        {
+            "description": '"How large."',
+            "value": "var.size",
+            "depends_on": "[acme_thing.web]",
+            "sensitive": "true",
+            "ephemeral": "false",
+        },
+        (RULE,),
+    ),
+    Sample("locals", "locals", arguments={"a": "1", "b": "var.size"}),
+    Sample(
+        "module",
+        "module",
+        ("network",),
+        {
+            "source": '"acme/vpc/aws"',
+            "version": '">= 1.0, < 2.0"',
+            "providers": "{ acme = acme.replica }",
+            "depends_on": "[acme_thing.web]",
+            "count": "2",
+            "anything": "var.size",
+        },
+        (_ESCAPED,),
+    ),
+    Sample("resource", "resource", ("acme_thing", "web"), _META, (_LIFECYCLE, _CONNECTION, _PROVISIONER, _ESCAPED)),
+    Sample("data", "data", ("acme_thing", "found"), _META, (_READ, _ESCAPED)),
+    Sample("ephemeral", "ephemeral", ("acme_secret", "key"), _META, (_READ, _ESCAPED)),
+    Sample(
+        "provider",
+        "provider",
+        ("acme",),
+        {"alias": '"replica"', "version": '"~> 1.0"', "region": "var.size"},
+        (_ESCAPED,),
+    ),
+    Sample(
+        "terraform",
+        "terraform",
+        (),
+        {"required_version": '">= 1.5"'},
+        (
+            Sample("backend", "backend", ("local",), {"path": '"x"'}),
+            Sample(
+                "required_providers",
+                "required_providers",
+                (),
+                {
+                    "acme": '{ source = "acme/acme", version = ">= 1.0", configuration_aliases = [acme.replica] }',
+                    "plain": '">= 1.0"',
+                },
+            ),
+            Sample("provider_meta", "provider_meta", ("acme",), {"module": '"x"'}),
+        ),
+    ),
+    Sample("moved", "moved", (), {"from": "acme_thing.old", "to": "acme_thing.web"}),
+    Sample(
+        "removed",
+        "removed",
+        (),
+        {"from": "acme_thing.gone"},
+        (
+            Sample("removed_lifecycle", "lifecycle", arguments={"destroy": "false"}),
+            replace(_PROVISIONER, key="removed_provisioner"),
+        ),
+    ),
+    Sample("import", "import", (), {"to": "acme_thing.imported", "id": '"i-1"', "provider": "acme.replica"}),
+    Sample(
+        "check",
+        "check",
+        ("healthy",),
+        {},
+        (
+            Sample(
+                "checked_data",
+                "data",
+                ("acme_thing", "checked"),
+                {"provider": "acme", "depends_on": "[acme_thing.web]"},
+                (_ESCAPED,),
+            ),
+            replace(RULE, kind="assert"),
+        ),
+    ),
+)
