@@ -154,7 +154,7 @@ def test_an_empty_body_ends_at_once(body_of):
 def test_a_reader_goes_on_after_the_beginning(body_of):
     sent = frames(10)
     body, server = body_of(*sent)
-    asyncio.run_coroutine_threadsafe(body.begin(Gathering()), body.loop).result(10)
+    asyncio.run_coroutine_threadsafe(body.receive_first_bytes(Gathering()), body.loop).result(10)
     assert server.handed == 1
     assert not body.has_arrived
 
@@ -163,7 +163,7 @@ def test_a_reader_goes_on_after_the_beginning(body_of):
 
 def test_a_small_body_has_arrived_before_its_reader_is_called(body_of):
     body, _ = body_of(part(b"a"), part(b"", more=False))
-    asyncio.run_coroutine_threadsafe(body.begin(Gathering()), body.loop).result(10)
+    asyncio.run_coroutine_threadsafe(body.receive_first_bytes(Gathering()), body.loop).result(10)
     assert body.has_arrived
     assert body.read() == b"a"
 
@@ -171,7 +171,7 @@ def test_a_small_body_has_arrived_before_its_reader_is_called(body_of):
 def test_a_body_whose_beginning_does_not_come_is_an_error(body_of, settings):
     settings.CLIENT_TIMEOUT = 0.05
     body, _ = body_of(part(b"a"))
-    asyncio.run_coroutine_threadsafe(body.begin(Gathering()), body.loop).result(10)
+    asyncio.run_coroutine_threadsafe(body.receive_first_bytes(Gathering()), body.loop).result(10)
     assert not body.has_arrived
 
     with pytest.raises(TooSlow):

@@ -28,7 +28,7 @@ class Judged:
 def judge(file: File, blocks: Iterable[Inner], problems: Iterable[tuple[int, str]], *, is_override: bool) -> Judged:
     judging = _Judging(file, is_override=is_override)
     for at, message in problems:
-        judging.refuse(at, message)
+        judging.add_finding(at, message)
     for block in blocks:
         if judging.is_full:
             break
@@ -69,7 +69,7 @@ class _Judging:
         self.judged = Judged()
         self.partly: set[Clients] = set()
 
-    def refuse(self, at: int, message: str, refusing: Clients = EVERY) -> None:
+    def add_finding(self, at: int, message: str, refusing: Clients = EVERY) -> None:
         """Of what only some clients refuse, the first of each kind is enough."""
         if not refusing or refusing in self.partly or self.is_full:
             return
@@ -88,15 +88,15 @@ class _Judging:
         clients = around.clients if around else EVERY
         if nested is None:
             message = f"{_where(around)}found a block {_shown(found.kind)}, expected {_one_of(found.kind, known)}"
-            self.refuse(found.at, message, clients)
+            self.add_finding(found.at, message, clients)
             return
         if refusing := clients & ~nested.clients:
-            self.refuse(found.at, _limited(f"{_where(around)}the block {found.kind}", nested.clients), refusing)
+            self.add_finding(found.at, _limited(f"{_where(around)}the block {found.kind}", nested.clients), refusing)
         clients &= nested.clients
         block = BLOCKS[nested.key]
         if self.is_override and (refusing := clients & block.primary):
             message = f"{_where(around)}found a block {found.kind}, expected none in an override file"
-            self.refuse(found.at, message, refusing)
+            self.add_finding(found.at, message, refusing)
         if not clients or not self._labels(found, block, clients):
             return
         labels = {kind: len(BLOCKS[one.key].labels) for kind, one in block.blocks.items()}
@@ -108,20 +108,20 @@ class _Judging:
         if block.any_labels:
             return True
         if None in found.labels:
-            self.refuse(found.at, f"found {found.kind} with a label that is no plain string", clients)
+            self.add_finding(found.at, f"found {found.kind} with a label that is no plain string", clients)
             return False
         if len(found.labels) != len(block.labels):
             message = f"found {found.kind} with {_counted(len(found.labels))}, expected {_counted(len(block.labels))}"
-            self.refuse(found.at, message, clients)
+            self.add_finding(found.at, message, clients)
             return False
         for label, rule in zip(found.labels, block.labels, strict=True):
             if problem := _LABELS[rule](label or ""):
-                self.refuse(found.at, f"found {found.kind} {_shown(label or '')}, expected {problem}", clients)
+                self.add_finding(found.at, f"found {found.kind} {_shown(label or '')}, expected {problem}", clients)
         return True
 
     def _body(self, visit: _Visit) -> None:
         for at, message in visit.content.problems:
-            self.refuse(at, message, visit.clients)
+            self.add_finding(at, message, visit.clients)
         if (unique := visit.block.unique) and not self.is_override:
             name = f"{unique} {visit.found.labels if unique == visit.found.kind else ''}"
             message = f"found another {visit.title}, expected one {unique} block in a module"
@@ -130,13 +130,13 @@ class _Judging:
         seen = set()
         for argument in visit.content.arguments:
             if argument.name in seen:
-                self.refuse(argument.at, f"{visit.title}: {_shown(argument.name)} is set twice", visit.clients)
+                self.add_finding(argument.at, f"{visit.title}: {_shown(argument.name)} is set twice", visit.clients)
             else:
                 self._argument(visit, argument)
             seen.add(argument.name)
         for name, known in visit.block.arguments.items():
             if name not in seen and not self.is_override and (refusing := visit.clients & known.required):
-                self.refuse(visit.found.at, f"{visit.title}: the argument {name} is missing", refusing)
+                self.add_finding(visit.found.at, f"{visit.title}: the argument {name} is missing", refusing)
         self._blocks(visit)
         self._together(visit)
 
@@ -151,16 +151,18 @@ class _Judging:
                 is_block = argument.name in block.blocks
                 expected = "a block of this name" if is_block else _one_of(argument.name, block.arguments)
                 message = f"{visit.title}: found the argument {_shown(argument.name)}, expected {expected}"
-                self.refuse(argument.at, message, visit.clients)
+                self.add_finding(argument.at, message, visit.clients)
             return
         if refusing := visit.clients & ~known.clients:
-            self.refuse(argument.at, _limited(f"{visit.title}: the argument {argument.name}", known.clients), refusing)
+            self.add_finding(
+                argument.at, _limited(f"{visit.title}: the argument {argument.name}", known.clients), refusing
+            )
         accepting = visit.clients & known.clients
         if accepting & known.constant_for and not argument.expression.is_constant:
             message = f"{visit.title}: {argument.name} refers to something, expected a constant"
             if known.constant_for != EVERY:
                 message = _limited(f"{visit.title}: {argument.name} with a reference", EVERY & ~known.constant_for)
-            self.refuse(argument.at, message, accepting & known.constant_for)
+            self.add_finding(argument.at, message, accepting & known.constant_for)
             accepting &= ~known.constant_for
         self._value(visit, known.rule, argument, accepting)
 
@@ -172,7 +174,7 @@ class _Judging:
             # A default may be a secret.
             shown = "" if argument.name == "default" else f" is {_shown(place.source)}"
             message = f"{visit.title}: {_shown(argument.name)}{shown}, expected {expected}"
-            self.refuse(place.at, message, clients & refusing)
+            self.add_finding(place.at, message, clients & refusing)
 
     def _blocks(self, visit: _Visit) -> None:
         block = visit.block
@@ -185,15 +187,15 @@ class _Judging:
             counted[inner.kind] = counted.get(inner.kind, 0) + 1
             if nested is not None and nested.most is not None and counted[inner.kind] > nested.most:
                 message = f"{visit.title}: found another block {inner.kind}, expected one"
-                self.refuse(inner.at, message, visit.clients & nested.clients & nested.most_for)
+                self.add_finding(inner.at, message, visit.clients & nested.clients & nested.most_for)
             elif nested is None and inner.kind in block.arguments:
                 message = f"{visit.title}: found a block {inner.kind}, expected an argument: {inner.kind} = …"
-                self.refuse(inner.at, message, visit.clients)
+                self.add_finding(inner.at, message, visit.clients)
             else:
                 self._inner(inner, nested, block.blocks, visit)
         for kind, nested in block.blocks.items():
             if kind not in counted and (refusing := visit.clients & nested.least):
-                self.refuse(visit.found.at, f"{visit.title}: a block {kind} is missing", refusing)
+                self.add_finding(visit.found.at, f"{visit.title}: a block {kind} is missing", refusing)
 
     def _together(self, visit: _Visit) -> None:
         block, content = visit.block, visit.content
@@ -208,10 +210,10 @@ class _Judging:
             both = [name for name in group if name in set_here]
             if len(both) > 1:
                 message = f"{visit.title}: found {' and '.join(both)}, expected one of them"
-                self.refuse(set_here[both[1]], message, visit.clients)
+                self.add_finding(set_here[both[1]], message, visit.clients)
         if block.one_of and not any(name in set_here for name in block.one_of):
             message = f"{visit.title}: found neither {' nor '.join(block.one_of)}, expected one"
-            self.refuse(visit.found.at, message, visit.clients)
+            self.add_finding(visit.found.at, message, visit.clients)
 
 
 def _name(label: str) -> str:
