@@ -95,7 +95,7 @@ def test_a_pushed_package_is_listed_before_the_push_is_answered(live, shelf):
     assert answer.status_code == 201, answer.text
     with live.client() as anybody:
         versions = anybody.get(f"/v1/modules/{name}/versions").json()["modules"][0]["versions"]
-    assert versions == [{"version": "1.0.0"}]
+    assert [one["version"] for one in versions] == ["1.0.0"]
     assert Tofu(live).module(name) == Tofu(live).module(name, tag="1.0.0") == zipped
 
 
