@@ -15,7 +15,7 @@ from apps.audit.models import AuditEvent
 from apps.blobs import store
 from apps.jobs.models import Job
 from apps.providers.models import Package, ProviderVersion
-from apps.providers.signatures import requests, resigning
+from apps.providers.signatures import recomputing, requests, resigning
 from apps.providers.tasks import refuse_former_request
 from apps.releases.models import Release, ReleaseFile
 from apps.releases.publishing import ledger
@@ -28,6 +28,11 @@ from tests.providers.signing_client import ask, assert_refused, refusals
 pytestmark = pytest.mark.both
 
 SUMS = f"{'a' * 64}  terraform-provider-dns_1.2.0_linux_amd64.zip\n".encode()
+
+
+@pytest.fixture(autouse=True)
+def _looks_again_at_once(monkeypatch):
+    monkeypatch.setattr(recomputing, "PAUSES_SECONDS", (0.0, 0.0))
 
 
 def test_bytes_in_a_row_are_never_signed(acme, held):
@@ -103,6 +108,17 @@ def test_a_stored_package_that_is_missing_is_not_signed(waiting, held):
     (django_settings.DATA_DIR / "blobs" / "sha256" / digest[:2] / digest).unlink()
 
     assert_refused(waiting, held, "blob")
+
+
+def test_a_stored_package_that_storage_shows_late_is_signed(waiting, held, monkeypatch):
+    """S3 and its likes may answer 404 for seconds after they took an object."""
+    digest = ReleaseFile.objects.get(name=LINUX).digest
+    stored = django_settings.DATA_DIR / "blobs" / "sha256" / digest[:2] / digest
+    hidden = stored.rename(stored.with_name("hidden"))
+    monkeypatch.setattr(recomputing, "PAUSES_SECONDS", (0.1, 0.2))
+    monkeypatch.setattr("time.sleep", lambda seconds: seconds == 0.2 and hidden.rename(stored))
+
+    assert ask(waiting, held).signature
 
 
 def test_a_number_that_was_published_with_other_packages_is_not_signed(waiting, held):

@@ -5,6 +5,7 @@ compares the result with what the checking worker recorded and with the ledger.
 """
 
 import hashlib
+import time
 from collections.abc import Iterable
 
 from apps.blobs import store
@@ -20,6 +21,8 @@ from apps.releases.publishing import ledger
 
 # Signing a published version again is asked for by a job of this kind.
 RESIGN_JOB = "resign-provider"
+# A refusal is final, but storage may not show an object for seconds after it was stored, or break off a read.
+PAUSES_SECONDS = (1.0, 3.0)
 
 WHY = {
     "no_release": "the request names no release",
@@ -45,8 +48,20 @@ class Refused(Conflict):
 def sums_of(release: Release) -> bytes:
     """Return the SHA256SUMS that the registry may sign for the release now.
 
-    Reads every package once. Raises Refused, and StorageUnavailable while storage is away.
+    Reads every package once, and again where one seems to be missing or different. Raises Refused, and
+    StorageUnavailable while storage is away.
     """
+    for pause in PAUSES_SECONDS:
+        try:
+            return _sums_of(release)
+        except Refused as refused:
+            if refused.why != "blob":
+                raise
+        time.sleep(pause)
+    return _sums_of(release)
+
+
+def _sums_of(release: Release) -> bytes:
     try:
         if release.state == State.SIGNING:
             # The registry's own sums: one line for each package, and nothing else.
