@@ -12,7 +12,7 @@ from apps.audit.kinds import Kind as Event
 from apps.jobs import queue
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
-from apps.modules import checking, publishing
+from apps.modules import checking, folder_names, publishing
 from apps.modules.comparing import guard
 from apps.releases.models import Release, State
 from apps.releases.publishing import receiving, reserving, transitions
@@ -91,7 +91,7 @@ def answer(
 def _chosen(release: Release, folder: str) -> str:
     if not _needs_folder(release):
         return release.folder
-    chosen = checking.clean_folder(folder)
+    chosen = folder_names.clean_folder(folder)
     is_whole = bool(folder) and not chosen and release.notes.get("no_root")
     if chosen not in release.notes.get("folders", []) and not is_whole:
         raise Invalid(
@@ -112,7 +112,7 @@ def _reserve_part(original: Release, part: Part, viewer: Viewer, confirmed: list
         viewer=viewer,
         file_name=original.file_name,
         provenance=original.provenance,
-        folder=checking.clean_folder(part.folder),
+        folder=folder_names.clean_folder(part.folder),
         asks=True,
         confirmed=confirmed,
         staging_key=original.staging_key,

@@ -17,7 +17,7 @@ from apps.lib.archives.links import Tree, View
 from apps.lib.archives.sandboxed import Limits, Listing, Refusal
 from apps.lib.digests import counted
 from apps.lib.errors import Invalid, Reason, TooLarge
-from apps.modules import inspection, twins
+from apps.modules import folder_names, inspection, twins
 from apps.modules.comparing.guard import BREAKING_CHANGE
 from apps.modules.contents import extraction
 from apps.modules.inspection import loading
@@ -39,6 +39,7 @@ class Plan:
     """How an upload becomes the module's archive."""
 
     prefix: str  # the published folder with its slash, or "" for all
+    only: tuple[str, ...]  # the folders below `prefix` that are published; none for all
     left_out: tuple[str, ...]  # members below `prefix` that a rule leaves out
     questions: tuple[Reason, ...]
     is_repacked: bool
@@ -46,22 +47,10 @@ class Plan:
     doubtful: Mapping[str, Reason] = field(default_factory=dict)  # left out, but a module file may name it
 
 
-def clean_folder(folder: str) -> str:
-    """The folder in the form of member names: no slash at either end. Raises Invalid."""
-    cleaned = folder.strip().strip("/").removeprefix("./")
-    if len(cleaned) > 300 or "\0" in cleaned or ".." in cleaned.split("/"):  # noqa: PLR2004  # the column's length
-        raise Invalid(
-            f"found the folder {folder[:80]!r}, expected a path inside the archive such as modules/vpc",
-            hint="Name it as in the archive, without a leading slash.",
-        )
-    return "" if cleaned == "." else cleaned
-
-
 def clean_confirmations(codes: Iterable[str]) -> list[str]:
     """Raises Invalid for an unknown code: a typing error must not pass for consent. Hyphens are underscores."""
     cleaned = sorted({code.strip().replace("-", "_") for code in codes if code.strip()})
-    unknown = [code for code in cleaned if code not in CONFIRMABLE]
-    if unknown:
+    if unknown := [code for code in cleaned if code not in CONFIRMABLE]:
         known = ", ".join(sorted(CONFIRMABLE))
         raise Invalid(f"found the confirmation {unknown[0][:40]!r}, expected one of: {known}")
     return cleaned
@@ -91,16 +80,20 @@ def plan(
         notes["no_root"] = bool(layout.folders) and "" not in layout.folders
         return _asking(_choose(layout.folders, "several modules to publish from it"))
     tree = Tree(listing.entries, limits)
+    only = folder_names.several(folder)
     prefix = _prefix(tree, folder, layout.top_folder)
     if prefix is None:
         raise Refusal([_no_such_folder(folder, layout.folders)])
-    view = tree.below(prefix)
-    left_out = tuple(name for name in layout.left_out if name.startswith(prefix))
+    view = tree.below(prefix, only)
+    left_out = tuple(name for name in layout.left_out if name.startswith(view.starts))
     doubles, named = twins.settle(sorted(set(view.names).difference(left_out)), prefix)
     copies = {member: [name for name in there if name not in doubles] for member, there in view.copies.items()}
     staying = set(view.names) - {*left_out, *doubles}
     at_root = (name.removeprefix(prefix) for name in staying)
-    if not any("/" not in name and is_module_file(name) for name in at_root):
+    if only:
+        notes |= {"no_root": True, "top_folder": prefix.removesuffix("/")}
+        _require_modules(view, staying, prefix, layout.folders)
+    elif not any("/" not in name and is_module_file(name) for name in at_root):
         has_parts = has_submodules(name.removeprefix(prefix) for name in staying)
         notes["no_root"] = has_parts or bool(layout.folders and not folder)
         is_chosen = CHOOSE_FOLDER in confirmed
@@ -108,7 +101,7 @@ def plan(
             return _asking(_choose(layout.folders, "no module file at its root"))
         if not (has_parts or (notes["no_root"] and is_chosen)):
             raise Refusal([_no_module_file(sorted(view.names), prefix, layout.folders)])
-    is_repacked = bool(prefix or left_out or doubles or view.followed or view.broken or listing.form != "zip")
+    is_repacked = bool(folder or prefix or left_out or doubles or view.followed or view.broken or listing.form != "zip")
     notes |= {
         "left_out": [name.removeprefix(prefix) for name in left_out[:MAX_NAMES]],
         "left_out_count": len(left_out),
@@ -116,13 +109,13 @@ def plan(
     }
     doubtful = named | _settle_links(view, prefix, notes)
     notes["warnings"] = [*(reason.as_dict() for reason in doubles.values()), *notes["warnings"]][:MAX_NAMES]
-    state_files = [name for name in layout.state_files if name.startswith(prefix)]
+    state_files = [name for name in layout.state_files if name.startswith(view.starts)]
     keys = [name for key in listing.private_keys for name in (key, *view.copies.get(key, ())) if name in staying]
     questions = [
         *([_state_files(state_files)] if state_files and STATE_FILE not in confirmed else []),
         *([_private_keys(keys)] if keys and PRIVATE_KEY not in confirmed else []),
     ]
-    return Plan(prefix, (*left_out, *doubles), tuple(questions), is_repacked, copies, doubtful)
+    return Plan(prefix, only, (*left_out, *doubles), tuple(questions), is_repacked, copies, doubtful)
 
 
 def unloadable(faults: Collection[Fault], *, notes: dict[str, Any], confirmed: Collection[str] = ()) -> list[Reason]:
@@ -167,19 +160,35 @@ def require_unchanged(plan: Plan, notes: Mapping[str, Any]) -> None:
 
 
 def _asking(question: Reason) -> Plan:
-    return Plan("", (), (question,), is_repacked=False)
+    return Plan("", (), (), (question,), is_repacked=False)
 
 
 def _prefix(tree: Tree, folder: str, top_folder: str) -> str | None:
-    """The start of the module: the folder as it is in the archive, or below a single folder at the top."""
+    """The start of the module: the folder as it is in the archive, or below a single folder at the top.
+
+    Several folders begin at the root of the archive if they are named from there.
+    """
     top = f"{top_folder}/" if top_folder else ""
-    if not folder:
-        return top
+    only = folder_names.several(folder)
+    if not folder or only:
+        return "" if only and all(tree.folder_at(path) is not None for path in only) else top
     for path in (folder, f"{top}{folder}"):
-        start = tree.folder_at(path)
-        if start is not None:
+        if (start := tree.folder_at(path)) is not None:
             return f"{start}/" if start else ""
     return None
+
+
+def _require_modules(view: View, names: Collection[str], prefix: str, folders: Collection[str]) -> None:
+    """Raises Refusal for those of several folders that contain no module, at any depth."""
+    reasons = []
+    for start in view.starts:
+        there = sorted(name for name in names if name.startswith(start))
+        if not there:
+            reasons.append(_no_such_folder(start.removeprefix(prefix).removesuffix("/"), folders))
+        elif not any(is_module_file(name.rpartition("/")[2]) for name in there):
+            reasons.append(_no_module_file(there, start, folders))
+    if reasons:
+        raise Refusal(reasons)
 
 
 def refuse_named_links(plan: Plan, texts: Mapping[str, bytes]) -> None:
@@ -252,7 +261,7 @@ def _no_module_file(names: list[str], prefix: str, folders: Collection[str]) -> 
     if folders:
         hint = (
             f"Publish one of the folders that contain modules ({_folders(folders)}): name it as the folder "
-            "(?folder=…). Or publish all of it (?folder=*)."
+            "(?folder=…, also several times). Or publish all of it (?folder=*)."
         )
     return Reason(
         code="no_module_file",
@@ -301,7 +310,7 @@ class Upload:
     digest: str
     staged_as: str
     file_name: str = ""
-    folder: str = ""
+    folder: str = ""  # as of Release
     confirmed: Sequence[str] = ()
     interactive: bool = False
     multiple_modules: bool = False
@@ -327,7 +336,7 @@ def examine(staged: BinaryIO, upload: Upload, notes: dict[str, Any]) -> Examined
     if listing.digest != upload.digest:
         # Storage returned other bytes than it received. Each attempt reads them again; five are enough.
         raise store.Damaged(f"The bytes of {upload.what} differ from those received.")
-    decided = plan(
+    part = plan(
         listing,
         limits=limits(),
         notes=notes,
@@ -337,14 +346,14 @@ def examine(staged: BinaryIO, upload: Upload, notes: dict[str, Any]) -> Examined
         multiple_modules=upload.multiple_modules,
     )
     if upload.is_package:
-        require_unchanged(decided, notes)
+        require_unchanged(part, notes)
     # The publisher has yet to choose the part of the upload.
-    if any(question.code == CHOOSE_FOLDER for question in decided.questions):
-        raise Questions(decided.questions)
-    key = upload.staged_as if decided.is_repacked else ""
+    if any(question.code == CHOOSE_FOLDER for question in part.questions):
+        raise Questions(part.questions)
+    key = upload.staged_as if part.is_repacked else ""
     if key:
         zipped = sandboxed.repack(
-            staged, limits(), form=form, folder=decided.prefix, leave_out=decided.left_out, copies=decided.copies
+            staged, limits(), form=form, folder=part.prefix, only=part.only, leave_out=part.left_out, copies=part.copies
         )
         # A tarball compresses better than a zip, so the repacked archive may be too large even if the upload was not.
         limit = settings.MODULE_ARCHIVE_MAX_BYTES
@@ -355,11 +364,11 @@ def examine(staged: BinaryIO, upload: Upload, notes: dict[str, Any]) -> Examined
             raise sandboxed.Refusal([reason]) from None
         with store.open_staged(key) as repacked:
             listing = sandboxed.inspect(repacked, limits(), wanted=extraction.WANTED, form="zip")
-        refuse_named_links(decided, listing.texts)
+        refuse_named_links(part, listing.texts)
     quarantine.refuse_quarantined({listing.digest: upload.file_name})
-    inspected = extraction.inspect(listing, upload.pages)
+    inspected = extraction.inspect(listing, upload.pages, part.only)
     faults = unloadable(inspected.faults, notes=notes, confirmed=upload.confirmed)
-    return Examined(listing, inspected, key, [*decided.questions, *faults])
+    return Examined(listing, inspected, key, [*part.questions, *faults])
 
 
 def check_package(archive: BinaryIO) -> None:
@@ -367,10 +376,10 @@ def check_package(archive: BinaryIO) -> None:
     form = form_of(archive)
     listing = sandboxed.inspect(archive, limits(), wanted=inspection.WANTED, form=form, links=True)
     notes: dict[str, Any] = {}
-    decided = plan(listing, limits=limits(), notes=notes, folder="")
-    require_unchanged(decided, notes)
+    part = plan(listing, limits=limits(), notes=notes, folder="")
+    require_unchanged(part, notes)
     quarantine.refuse_quarantined({listing.digest: ""})
-    questions = [*decided.questions, *unloadable(extraction.inspect(listing).faults, notes=notes)]
+    questions = [*part.questions, *unloadable(extraction.inspect(listing).faults, notes=notes)]
     if questions:
         raise sandboxed.Refusal(questions)
 
@@ -386,7 +395,6 @@ def limits() -> sandboxed.Limits:
 
 def form_of(archive: BinaryIO) -> sandboxed.Form:
     head = archive.read(sandboxed.HEAD_BYTES)
-    form = sandboxed.form_of(head)
-    if form is None:
+    if (form := sandboxed.form_of(head)) is None:
         raise sandboxed.refuse_form(head)
     return form

@@ -1,7 +1,7 @@
 """What would happen to an archive if it were published: the same checks, by the same children, and nothing stays."""
 
 import uuid
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import BoundedSemaphore
 from typing import Any
@@ -49,7 +49,7 @@ def forecast(
     address: ModuleAddress,
     version: str,
     file_name: str,
-    folder: str,
+    folders: Sequence[str],
     confirm: Collection[str],
     reason: str,
     open_body: Callable[[], Iterable[bytes]],
@@ -61,7 +61,7 @@ def forecast(
     namespace = _authorise(viewer, address)
     publishing.check_address(namespace, address)
     number = versions.parse(version)
-    folder, confirmed = publishing.choice_of(folder, confirm)
+    folder, confirmed = publishing.choice_of(folders, confirm)
     key = uuid.uuid4().hex
     limit, setting = settings.MODULE_ARCHIVE_MAX_BYTES, publishing.LIMIT_SETTING
     try:

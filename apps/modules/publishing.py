@@ -19,7 +19,7 @@ from apps.lib.addresses import ModuleAddress, canonical, check_module_name, chec
 from apps.lib.archives import sandboxed
 from apps.lib.digests import check_size
 from apps.lib.errors import Conflict, Reason
-from apps.modules import checking, package_manifest
+from apps.modules import checking, folder_names, package_manifest
 from apps.modules.catalogue import entries
 from apps.modules.comparing import guard
 from apps.modules.contents import extraction, readme
@@ -46,7 +46,7 @@ class _Brief:
     """The publisher's instructions, given before the archive arrives."""
 
     file_name: str
-    folder: str
+    folder: str  # as of Release
     interactive: bool = False
     multiple_modules: bool = False
     confirmed: Sequence[str] = ()
@@ -86,7 +86,7 @@ def reserve_release(
     """
     coordinate = authorise_coordinate(viewer, address, version)
     confirmed = checking.clean_confirmations(confirm)
-    folder = checking.clean_folder(folder)
+    folder = folder_names.clean_folder(folder)
     brief = _Brief(file_name, folder, interactive=True, multiple_modules=multiple_modules, confirmed=confirmed)
     ticket = reserving.new_ticket()
     try:
@@ -105,13 +105,13 @@ def reserve_for_upload(
     address: ModuleAddress,
     version: str,
     file_name: str,
-    folder: str,
+    folders: Sequence[str],
     confirm: Collection[str],
     reason: str,
 ) -> Release:
     """A script's first of several steps; `uploads` has the others. Raises reserving.VersionTaken."""
     coordinate = authorise_coordinate(viewer, address, version)
-    brief = _brief(file_name, folder, confirm, reason)
+    brief = _brief(file_name, folders, confirm, reason)
     return _reserve(coordinate, viewer, brief)
 
 
@@ -129,7 +129,7 @@ def publish(
     address: ModuleAddress,
     version: str,
     file_name: str = "",
-    folder: str = "",
+    folders: Sequence[str] = (),
     confirm: Collection[str] = (),
     reason: str = "",
     open_body: Callable[[], Iterable[bytes]],
@@ -140,7 +140,7 @@ def publish(
     something: the answer is a `reason`, for which somebody may have to be asked.
     """
     coordinate = authorise_coordinate(viewer, address, version)
-    brief = _brief(file_name, folder, confirm, reason)
+    brief = _brief(file_name, folders, confirm, reason)
     try:
         release = _reserve(coordinate, viewer, brief)
     except reserving.VersionTaken as taken:
@@ -153,9 +153,9 @@ def publish(
         same = receiving.same_bytes(taken, body, viewer=viewer, limit=limit, setting=LIMIT_SETTING)
         if same.folder != brief.folder:
             raise Conflict(
-                f"{same} was made of {same.folder or 'the whole'} of these bytes; you asked for "
-                f"{brief.folder or 'the whole'}.",
-                hint="A published version never changes: publish this folder under another version number.",
+                f"{same} was made of {folder_names.shown(same.folder)} of these bytes; you asked for "
+                f"{folder_names.shown(brief.folder)}.",
+                hint="A published version never changes: publish this part under another version number.",
             ) from None
         return Published(same, created=False)
     return Published(_receive(release, open_body()), created=True)
@@ -182,7 +182,7 @@ def publish_package(
     with transaction.atomic():
         if ingest.lock_ready(archive.digest) is None:
             raise store.StorageUnavailable(f"{archive} is being removed: push it again.")
-        brief = replace(_brief(file_name, "", confirm, reason), manifest=manifest)
+        brief = replace(_brief(file_name, (), confirm, reason), manifest=manifest)
         release = _reserve(coordinate, viewer, brief, stored=archive)
         receiving.accept(release=release, digest=archive.digest, size=archive.size, job=JOB)
     return release
@@ -209,11 +209,13 @@ def authorise_coordinate(viewer: Viewer, address: ModuleAddress, version: str) -
     return reserving.Coordinate(Kind.MODULE, namespace, address.path_name, versions.parse(version))
 
 
-def choice_of(folder: str, confirm: Iterable[str]) -> tuple[str, list[str]]:
-    """A script's folder and confirmations: `*` is all of the archive, a module without a root. Raises Invalid."""
-    is_whole = folder.strip() == "*"
+def choice_of(folders: Sequence[str], confirm: Iterable[str]) -> tuple[str, list[str]]:
+    """The folder as of Release, and the confirmations, of a script: `*` alone is all of the archive, a module without a
+    root. Raises Invalid.
+    """
+    is_whole = [folder.strip() for folder in folders] == ["*"]
     chosen = [checking.CHOOSE_FOLDER] if is_whole else []
-    return "" if is_whole else checking.clean_folder(folder), [*chosen, *checking.clean_confirmations(confirm)]
+    return "" if is_whole else folder_names.clean_folders(folders), [*chosen, *checking.clean_confirmations(confirm)]
 
 
 def check_address(namespace: Namespace, address: ModuleAddress) -> None:
@@ -232,9 +234,9 @@ def check_address(namespace: Namespace, address: ModuleAddress) -> None:
         )
 
 
-def _brief(file_name: str, folder: str, confirm: Collection[str], reason: str) -> _Brief:
+def _brief(file_name: str, folders: Sequence[str], confirm: Collection[str], reason: str) -> _Brief:
     """A script's instructions. Raises Invalid."""
-    folder, confirmed = choice_of(folder, confirm)
+    folder, confirmed = choice_of(folders, confirm)
     return _Brief(file_name, folder, confirmed=confirmed, reason=guard.clean_reason(reason))
 
 

@@ -8,7 +8,7 @@ from apps.blobs import store
 from apps.jobs import queue
 from apps.jobs.claims import Claim
 from apps.lib.archives import sandboxed
-from apps.modules import checking, inspection
+from apps.modules import checking, folder_names, inspection
 from apps.modules.catalogue import entries
 from apps.modules.contents import extraction, readme
 from apps.modules.models import ModuleVersion, ModuleVersionQuerySet
@@ -52,7 +52,8 @@ def run(claim: Claim) -> None:
     if listing.digest != release.digest:
         raise store.Damaged(f"The stored bytes of {release} differ from those published.")
     address = version.module.address
-    inspected = extraction.inspect(listing, readme.page_path(address, release.version))
+    pages = readme.page_path(address, release.version)
+    inspected = extraction.inspect(listing, pages, folder_names.several(release.folder))
     contents = extraction.read(listing, inspected, address=address, version=release.version)
     with transaction.atomic():
         claim.guard()

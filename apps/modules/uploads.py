@@ -1,6 +1,6 @@
 """A module's archive in several requests (`releases.publishing.resuming`)."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -30,7 +30,7 @@ class Uploads:
         version: str,
         announced: Announced,
         file_name: str = "",
-        folder: str = "",
+        folders: Sequence[str] = (),
         confirm: Collection[str] = (),
         reason: str = "",
     ) -> Upload:
@@ -42,7 +42,7 @@ class Uploads:
                 address=address,
                 version=version,
                 file_name=file_name,
-                folder=folder,
+                folders=folders,
                 confirm=confirm,
                 reason=reason,
             )

@@ -85,3 +85,23 @@ def test_a_module_without_a_root_is_used_by_its_submodules_and_links_are_files(l
 
     assert done.returncode == 0, done.stderr
     assert 'words = "shared shared"' in workspace.run("apply", "-auto-approve", "-input=false").stdout
+
+
+def test_several_folders_of_a_repository_are_installed_from_one_version(live, space, terraform):
+    files = {f"stacks/one/{path}": text for path, text in ONE.items()}
+    files |= {
+        "stacks/two/main.tf": 'module "one" {\n  source = "../one"\n}\n\noutput "two" {\n  value = module.one.one\n}\n'
+    }
+    with live.client(space) as client:
+        path = "/api/v1/modules/waysin/several/null/1.0.0?folder=stacks/one&folder=stacks/two"
+        release = client.put(path, content=module_zip(files | {"main.tf": "", "stacks/three/main.tf": ""})).json()["id"]
+        assert live.wait_for(client, f"/api/v1/releases/{release}")["state"] == "published"
+    workspace = terraform()
+    workspace.module("one", "waysin/several/null//stacks/one", "1.0.0")
+    workspace.module("two", "waysin/several/null//stacks/two", "1.0.0")
+    (workspace.work / "outputs.tf").write_text('output "both" {\n  value = "${module.one.one} ${module.two.two}"\n}\n')
+
+    done = workspace.init()
+
+    assert done.returncode == 0, done.stderr
+    assert 'both = "one one"' in workspace.run("apply", "-auto-approve", "-input=false").stdout

@@ -136,10 +136,16 @@ def test_a_script_publishes_all_folders_of_any_archive_with_a_star(put, client, 
     release = put(files, "?folder=*")
     assert (release.state, release.folder, release.notes["no_root"]) == ("published", "", True)
     units = release.module_version.inspection["units"]
-    assert [unit["path"] for unit in units] == ["", "stacks/one", "stacks/two"]
+    assert [(unit["kind"], unit["path"]) for unit in units] == [
+        ("submodule", "stacks/one"),
+        ("submodule", "stacks/two"),
+    ]
     client.force_login(alice)
     assert "/acme/vpc/aws//stacks/one" in client.get(f"/releases/{release.public_id}").text
-    assert client.get(f"{PAGE}").status_code == 200
+    page = client.get(PAGE).text
+    assert "data-no-root" in page
+    assert "/acme/vpc/aws//stacks/two&quot;" in page
+    assert client.get(f"{PAGE}/folders/stacks/two").status_code == 200
 
     again = client.put(f"{PATH}?folder=*", data, content_type="application/octet-stream", headers=bearer(alice))
     assert again.status_code == 200

@@ -206,7 +206,9 @@ class Release(Shape):
     reasons = Reason(many=True, help_text="Why it was rejected.")
     questions = Reason(many=True, help_text="What a held release waits for.")
     held_until = MomentField(allow_null=True)
-    folder = CharField(help_text="The folder of the upload that is the module; empty for its root.")
+    folder = CharField(
+        help_text="The folder of the upload that is the module, or several, one per line; empty for its root."
+    )
     breaking_reason = CharField(help_text="Why it breaks something although its number does not say so, or empty.")
     notes = DictField(
         child=JSONField(), help_text="What was done to the upload; `guard`: what it breaks of which earlier version."

@@ -62,7 +62,8 @@ class ModuleRelease(DetailView):
         answers={200: (shapes.Release, DryRun), 202: shapes.Release},
         query={
             "dry_run": "1: check the archive, say what would happen, publish nothing. Any scope.",
-            "folder": "Publish this folder of the archive; * for all of one without module files at its root.",
+            "folder": "Publish this folder of the archive; several become one version, each at its own path. "
+            "* for all of one without module files at its root.",
             "confirm": "Confirm questions in advance: state_file, private_key, unloadable, breaking-change.",
             "reason": "Why it breaks something although its number does not say so, with confirm=breaking-change.",
         },
@@ -73,9 +74,9 @@ class ModuleRelease(DetailView):
     def put(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
         """The archive as raw body, in any framing: 202 with the release document; 200 for the same bytes again.
 
-        `?folder=modules/vpc` publishes that folder of it; `?confirm=state_file,private_key,unloadable` confirms
-        questions in advance, and answers a release that is held with the same bytes. Reads the body only after the
-        token, the rights, the address and the number are accepted.
+        `?folder=modules/vpc` publishes that folder of it, `?folder=a&folder=b` both of these in one version;
+        `?confirm=state_file,private_key,unloadable` confirms questions in advance, and answers a release that is held
+        with the same bytes. Reads the body only after the token, the rights, the address and the number are accepted.
         """
         self.count_upload()
         _check_head(request)
@@ -93,7 +94,7 @@ class ModuleRelease(DetailView):
             "address": ModuleAddress(namespace, name, system),
             "version": version,
             "file_name": file_name_of(name_there),
-            "folder": request.query_params.get("folder", ""),
+            "folders": request.query_params.getlist("folder"),
             "open_body": lambda: verified(chunks(request.META), digest),
         }
         dry = request.query_params.get("dry_run", "0")

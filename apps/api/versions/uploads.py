@@ -82,7 +82,8 @@ class ModuleUploads(TusView):
         "Begin a resumable upload of a module version",
         answers={201: Upload},
         query={
-            "folder": "Publish this folder of the archive; * for all of one without module files at its root.",
+            "folder": "Publish this folder of the archive; several become one version, each at its own path. "
+            "* for all of one without module files at its root.",
             "confirm": "Confirm questions in advance: state_file, private_key, unloadable, breaking-change.",
             "reason": "Why it breaks something although its number does not say so, with confirm=breaking-change.",
         },
@@ -103,7 +104,7 @@ class ModuleUploads(TusView):
             version=version,
             announced=announced,
             file_name=file_name_of(tus.metadata(request.headers).get("filename", "")),
-            folder=request.query_params.get("folder", ""),
+            folders=request.query_params.getlist("folder"),
             confirm=",".join(request.query_params.getlist("confirm")).split(","),
             reason=request.query_params.get("reason", ""),
         )

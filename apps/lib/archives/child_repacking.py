@@ -36,6 +36,7 @@ def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
 def repack_members(archive: Iterable[Member], request: dict[str, Any], writer: "ZipWriter") -> None:
     """Writes what the request asks for. Raises Refusal."""
     prefix = f"{request['folder']}/" if request["folder"] else ""
+    starts = tuple(f"{prefix}{folder}/" for folder in request["only"]) or (prefix,)
     leave_out = set(request["leave_out"])
     copies = request["copies"]
     try:
@@ -44,7 +45,7 @@ def repack_members(archive: Iterable[Member], request: dict[str, Any], writer: "
             if entry.is_dir or entry.link:
                 continue
             names = copies.get(entry.name, [])
-            if entry.name.startswith(prefix) and entry.name not in leave_out:
+            if entry.name.startswith(starts) and entry.name not in leave_out:
                 names = [entry.name, *names]
             writer.add(entry, [name[len(prefix) :] for name in names], pieces)
         if prefix and not writer.files:

@@ -29,12 +29,13 @@ class BrokenLink:
 
 @dataclass(slots=True)
 class View:
-    """The files below a folder. All names are full names, the folder included.
+    """The files below a folder, or several. All names are full names, the folder included.
 
-    `names`: every file, under each of its names; `copies`: the names that links add, by the member they lead to;
-    `followed` and `broken`: the links, without those that are left out by rule.
+    `starts`: the folders, with a slash; `names`: every file, under each of its names; `copies`: the names that links
+    add, by the member they lead to; `followed` and `broken`: the links, without those that are left out by rule.
     """
 
+    starts: tuple[str, ...] = ("",)
     names: list[str] = field(default_factory=list)
     copies: dict[str, list[str]] = field(default_factory=dict)
     followed: list[str] = field(default_factory=list)
@@ -63,9 +64,11 @@ class Tree:
             return None
         return found if found in self._folders else None
 
-    def below(self, prefix: str) -> View:
-        """`prefix` is a folder's own name with a slash at its end, or empty. Raises Refusal over a limit."""
-        view = View()
+    def below(self, prefix: str, only: Sequence[str] = ()) -> View:
+        """`prefix` is a folder's own name with a slash at its end, or empty; `only` are folders below it, if not all of
+        it is meant. Raises Refusal over a limit.
+        """
+        view = View(tuple(f"{prefix}{folder}/" for folder in only) or (prefix,))
         folder = prefix.removesuffix("/")
         self._walk(view, folder, folder, (folder,))
         return view
@@ -87,6 +90,9 @@ class Tree:
         """Adds the contents of the folder `real` as if it were called `alias`. `above`: the real folders around it."""
         for path in self._folders[real]:
             name = f"{alias}/{path.rpartition('/')[2]}".removeprefix("/")
+            own = f"{name}/"
+            if not (own.startswith(view.starts) or any(start.startswith(own) for start in view.starts)):
+                continue
             link = self._links.get(path)
             if link is None:
                 self._take(view, name, path, above)

@@ -75,10 +75,12 @@ def repack(
     *,
     form: Form,
     folder: str = "",
+    only: Sequence[str] = (),
     leave_out: Collection[str] = (),
     copies: Mapping[str, Sequence[str]] | None = None,
 ) -> Generator[bytes, None, None]:
     """The files below `folder` (empty: all) as a zip, in pieces, without those whose full names are in `leave_out`.
+    `only`: of these, the ones in some folders below it.
 
     `copies` are further full names, all below `folder`, under which a member from anywhere in the archive is
     written: the links that lead to it. Links as such are not written.
@@ -92,6 +94,7 @@ def repack(
         "limits": asdict(limits),
         "form": form,
         "folder": folder.strip("/"),
+        "only": list(only),
         "leave_out": sorted(leave_out),
         "copies": {member: list(names) for member, names in (copies or {}).items()},
     }

@@ -1,6 +1,6 @@
 """Extract a version's page contents from its archive: README, inspection, files. Re-inspection repeats it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,15 +42,16 @@ class Inspected:
     readmes: readmes.Readmes
 
 
-def inspect(listing: Listing, pages: str = "") -> Inspected:
+def inspect(listing: Listing, pages: str = "", chosen: Collection[str] = ()) -> Inspected:
     """The declarations of the module files, and the READMEs for the version's pages at that path: none if it is empty.
+    `chosen` are its folders, if several were published as one version.
 
     Takes hundreds of milliseconds: never call it in a transaction.
     """
     sizes = {entry.name: entry.size for entry in listing.entries if not entry.is_dir}
     wanted = listing if pages else replace(listing, texts={})
     with readmes.rendering(wanted, (entry.name for entry in _shown(listing)), pages) as rendered:
-        document = inspecting.inspect(listing.texts, sizes)
+        document = inspecting.inspect(listing.texts, sizes, chosen)
     was_read = not document.pop("failed", False)
     faults = loading.faults_in(document, [entry.name for entry in listing.entries])
     document.pop("faults", None)

@@ -3,7 +3,7 @@
     from apps.modules.inspection.inspecting import inspect
     document = inspect(texts, sizes)      # {"units": [unit, ...], "faults": {path: [warning]}}
 
-A unit is one folder's own module files:
+A unit is one folder's own module files; a submodule is one below `modules/`, or what `units.folders_of` takes for it:
 
     {"path": "" | "modules/subnets" | "examples/complete", "name": "subnets",
      "kind": "root" | "submodule" | "example" | "other",
@@ -44,7 +44,7 @@ The child process imports this package, so nothing in it imports Django.
 from apps.lib.archives.layouts import COMMAND_SUFFIXES, MODULE_SUFFIXES
 
 # Increase it with the rules: `manage.py reinspect` reads what an older one has read again.
-INSPECTOR = "8"
+INSPECTOR = "9"
 
 README_NAMES = ("readme.md", "readme.markdown", "readme")
 # The members of an archive whose texts are wanted, as `archives.inspect` takes them. READMEs of the root are not here:

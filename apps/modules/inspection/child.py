@@ -15,4 +15,4 @@ def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     """`request` lists the texts, each with its length, in the order in which they follow each other on `stdin`."""
     with open_positioned(stdin) as file:
         texts = {path: file.read(length) for path, length in request["texts"]}
-    return units.read_module(texts, request["sizes"])
+    return units.read_module(texts, request["sizes"], request["chosen"])

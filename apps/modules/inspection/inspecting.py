@@ -1,7 +1,7 @@
 """Run the inspection in a sandboxed child process."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from apps.lib.sandbox import parent
@@ -13,11 +13,12 @@ _MIB = 1024 * 1024
 LIMITS = parent.Limits(seconds=10, memory_bytes=512 * _MIB, document_bytes=16 * _MIB)
 
 
-def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, Any]:
+def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int], chosen: Collection[str] = ()) -> dict[str, Any]:
     """The declarations of the module files among `texts`, in the shape that the package documents; raises nothing.
 
-    `sizes` are the sizes of all files in the archive, by their paths. If the child fails, the document has a root unit
-    with one warning, and `failed` is true: a publish must not fail because a page has no inputs.
+    `sizes` are the sizes of all files in the archive, by their paths; `chosen` as for `units.folders_of`. If the child
+    fails, the document has a root unit with one warning, and `failed` is true: a publish must not fail because a page
+    has no inputs.
     """
     wanted = {path: text for path, text in texts.items() if units.is_read(path)}
     known = {path: size for path, size in sizes.items() if units.is_read(path)}
@@ -26,7 +27,8 @@ def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> dict[str, A
             for text in wanted.values():
                 file.write(text)
             file.flush()
-            request = {"texts": [[path, len(text)] for path, text in wanted.items()], "sizes": dict(known)}
+            parts = [[path, len(text)] for path, text in wanted.items()]
+            request = {"texts": parts, "sizes": dict(known), "chosen": list(chosen)}
             return parent.run(
                 program="apps.modules.inspection.child", request=request, stdin=file, limits=LIMITS, site_packages=True
             )

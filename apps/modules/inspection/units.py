@@ -48,10 +48,13 @@ class Folder:
         return self.path.rpartition("/")[2]
 
 
-def folders_of(paths: Iterable[str]) -> list[Folder]:
+def folders_of(paths: Iterable[str], chosen: Collection[str] = ()) -> list[Folder]:
     """Root first, then submodules, examples, and all others that hold module files: clients can address each. Those
-    directly in `modules/` and `examples/` come before the deeper ones, and are read first. Without submodules, the
-    root in any case: clients load it then, whatever is in it.
+    directly in `modules/` and `examples/` come before the deeper ones, and are read first.
+
+    The `chosen` folders of a version, if there are several, are submodules: its users load them. So is every folder
+    that does not lie beside a module, if there is neither a root nor a submodule; without any, there is a root in any
+    case: clients load it then, whatever is in it.
     """
     files: dict[str, list[str]] = {}
     of_commands: dict[str, list[str]] = {}
@@ -61,13 +64,17 @@ def folders_of(paths: Iterable[str]) -> list[Folder]:
             files.setdefault(folder, []).append(path)
         elif is_command_file(name):
             of_commands.setdefault(folder, []).append(path)
-    if not any(kind_of(path) == "submodule" for path in files):
-        files.setdefault("", [])
+    kinds = {path: kind_of(path) for path in files}
+    kinds |= {path: "submodule" for path in files if path in chosen and kinds[path] == "other"}
+    if "root" not in kinds.values() and "submodule" not in kinds.values():
+        kinds |= {path: "submodule" for path in files if not is_beside_module(f"{path}/main.tf")}
+        if "submodule" not in kinds.values():
+            files[""], kinds[""] = [], "root"
     folders = []
     for path, found in files.items():
         there = set(found)
         seen = (*(one for one in found if not _is_hidden(one, there)), *of_commands.get(path, ()))
-        folders.append(Folder(path, kind_of(path), seen))
+        folders.append(Folder(path, kinds[path], seen))
     return sorted(folders, key=lambda folder: (not is_prominent(folder.path), KINDS.index(folder.kind), folder.path))
 
 
@@ -163,16 +170,16 @@ def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None
     return Unit(parts, _ordered(diagnostics), faults)
 
 
-def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> Document:
+def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int], chosen: Collection[str] = ()) -> Document:
     """`{"units": […], "faults": {path: [diagnostic]}}` for texts by their paths in the archive, whatever is in them.
 
     `sizes` are those of the files in the archive: a text that is shorter was cut, one that is missing was not sent,
-    and neither is read.
+    and neither is read. `chosen` as for `folders_of`.
     """
     units = []
     faults = {}
     room = MAX_FILES
-    for folder in folders_of({*texts, *sizes}):
+    for folder in folders_of({*texts, *sizes}, chosen):
         read, left = folder.files[:room], folder.files[room:]
         room -= len(read)
         files = {path: texts[path] for path in read if path in texts}

@@ -45,8 +45,13 @@ class Unit:
         return cls(**{name: fields[name] for name in cls.__dataclass_fields__ if name in fields})
 
     @property
+    def place(self) -> str:
+        """The kind of its page's URL: submodules and examples have theirs only in modules/ and examples/."""
+        return self.kind if not self.path or self.path.startswith(_TOPS.get(self.kind, "/")) else "other"
+
+    @property
     def route(self) -> str:
-        return f"portal:module-{'folder' if self.kind == 'other' else self.kind}"
+        return f"portal:module-{'folder' if self.place == 'other' else self.kind}"
 
     @property
     def slug(self) -> str:
@@ -166,8 +171,8 @@ class Units:
     def warnings(self) -> Rows:
         return [warning for unit in self.all for warning in unit.warnings]
 
-    def named(self, kind: str, slug: str) -> Unit | None:
-        return next((unit for unit in self.all if unit.kind == kind and unit.slug == slug), None)
+    def named(self, place: str, slug: str) -> Unit | None:
+        return next((unit for unit in self.all if unit.place == place and unit.slug == slug), None)
 
     def below(self, unit: Unit) -> list[Unit]:
         return [one for one in self.all if one.path.startswith(f"{unit.path}/")]

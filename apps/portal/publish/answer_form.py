@@ -18,7 +18,7 @@ from apps.modules.inspection.loading import UNLOADABLE
 from apps.portal.frame.forms import PLAIN, sentence
 from apps.releases.models import Release, State
 
-TOP = "."  # a choice must not be empty; checking.clean_folder accepts this
+TOP = "."  # a choice must not be empty; clean_folder accepts this
 WHOLE = "All of it: a module without a root, used by its folders (//…)"
 OPEN = "Confirm it, or cancel the release."
 YES = {

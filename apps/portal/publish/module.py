@@ -12,7 +12,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.lib.addresses import ModuleAddress, check_module_name, check_system
-from apps.modules import checking, publishing
+from apps.modules import checking, folder_names, publishing
 from apps.modules.catalogue import reading
 from apps.portal.publish import frame
 from apps.portal.publish.frame import NEW, PageFrame, StartForm
@@ -101,7 +101,7 @@ class PublishForm(StartForm):
         return self.checked_if_new("system", check_system)
 
     def clean_folder(self) -> str:
-        folder: str = self.checked("folder", checking.clean_folder)
+        folder: str = self.checked("folder", folder_names.clean_folder)
         return folder
 
     @property

@@ -80,8 +80,9 @@ def source_of(address: ModuleAddress, folder: str = "") -> str:
 
 def callable_folder(version: ModuleVersion) -> str:
     """Of a module without a root: its first folder, submodules first."""
-    paths = (unit.get("path", "") for unit in version.inspection.get("units", []))
-    return next((path for path in paths if path), "")
+    units = version.inspection.get("units", [])
+    first = sorted((unit for unit in units if unit.get("path")), key=lambda unit: unit.get("kind") != "submodule")
+    return first[0]["path"] if first else ""
 
 
 def label_of(address: ModuleAddress, folder: str = "") -> str:

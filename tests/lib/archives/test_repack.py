@@ -188,7 +188,7 @@ def test_a_refusal_may_come_after_many_pieces(repack, form: sandboxed.Form, data
 
 def test_what_needs_a_zip64_is_refused(monkeypatch):
     monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 1)
-    sources = {"folder": "", "leave_out": [], "copies": {}}
+    sources = {"folder": "", "only": [], "leave_out": [], "copies": {}}
     archive = [(sandboxed.Entry(name, 1, 0o644, is_dir=False), iter([b"1"])) for name in ("a.tf", "b.tf")]
 
     with pytest.raises(sandboxed.Refusal) as refusal:
