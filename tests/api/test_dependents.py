@@ -1,9 +1,12 @@
 """GET /api/v1/modules/…/dependents and …/dependencies, /api/v1/providers/…/dependents"""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import Namespace, Visibility
 from apps.modules.dependents import users
+from apps.releases.models import Release
 from tests.modules.dependents.rows import calls, requires
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
@@ -72,7 +75,7 @@ def test_steps_say_how_far(chain, client):
 def test_dependencies_say_which_version_the_constraint_selects(published, pantry, client):
     for number in ("1.0.0", "1.4.0", "2.0.0"):
         published("pantry/vpc/aws", number)
-    for name, constraint in (("app", "~> 1.0"), ("tool", ""), ("lost", "~> 3.0")):
+    for name, constraint in (("app", "~> 1.0"), ("tool", ""), ("lost", "~> 3.0"), ("built", "${var.v}")):
         calls(add_module(pantry, f"{name}/aws"), "pantry/vpc/aws", constraint=constraint)
 
     def selected(name):
@@ -82,6 +85,50 @@ def test_dependencies_say_which_version_the_constraint_selects(published, pantry
     assert selected("app") == ("2.0.0", ["1.4.0"])
     assert selected("tool") == ("2.0.0", ["2.0.0"])
     assert selected("lost") == ("2.0.0", [])
+    assert selected("built") == ("2.0.0", []), "nobody knows"
+
+
+def test_of_a_provider_one_version_is_selected_that_all_constraints_allow(pantry, client):
+    key = row_of_key(pantry, 1)
+    for number in ("1.0.0", "1.4.0", "1.5.0", "2.0.0", "3.0.0-beta1"):
+        provider_version(pantry, "dns", number, key=key)
+    Release.objects.filter(kind="provider", version="1.5.0").update(lifecycle="yanked")
+    for name, constraints in {
+        "app": ["~> 1.0"],
+        "tool": [""],
+        "both": ["~> 1.0", "< 1.4"],
+        "lost": ["~> 4.0"],
+        "yanked": ["1.5.0"],
+        "beta": ["3.0.0-beta1"],
+        "nonsense": ["latest"],
+    }.items():
+        module = add_module(pantry, f"{name}/aws")
+        for constraint in constraints:
+            requires(module, "pantry/dns", constraint=constraint)
+    calls(add_module(pantry, "above/aws"), "pantry/app/aws", "pantry/tool/aws")
+
+    def selected(name):
+        url = f"/api/v1/modules/pantry/{name}/aws/dependencies?steps=5"
+        return next(one["selected"] for one in client.get(url).json()["dependencies"] if one["kind"] == "provider")
+
+    assert [selected(name) for name in ("app", "tool", "both")] == [["1.4.0"], ["2.0.0"], ["1.0.0"]]
+    assert [selected(name) for name in ("lost", "yanked", "nonsense")] == [[], [], []]
+    assert selected("beta") == ["3.0.0-beta1"]
+    assert selected("above") == ["1.4.0"]
+
+
+def test_the_versions_of_many_providers_are_read_at_once(pantry, client):
+    key, costs = row_of_key(pantry, 1), []
+    module = add_module(pantry, "app/aws")
+    for number in range(8):
+        provider_version(pantry, f"dns{number}", "1.0.0", key=key)
+        requires(module, f"pantry/dns{number}", constraint="~> 1.0")
+        with CaptureQueriesContext(connection) as queries:
+            rows = client.get("/api/v1/modules/pantry/app/aws/dependencies").json()["dependencies"]
+        assert [row["selected"] for row in rows] == [["1.0.0"]] * (number + 1)
+        costs.append(len(queries))
+
+    assert costs[-1] == costs[0] <= 8
 
 
 @pytest.mark.slow

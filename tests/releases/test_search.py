@@ -59,8 +59,8 @@ GOLDEN = {
         "hall/my-vpc/aws",  # has it in its name
         "acme/network/aws",  # says so
         "hall/subnets/aws",
-        "pantry/cluster/aws",  # a resource before an output
-        "pantry/bucket/aws",
+        "pantry/bucket/aws",  # declares it, with 9,999 downloads
+        "pantry/cluster/aws",  # declares it, with 99
     ],
     "VPC aws": [
         "acme/vpc/aws",
@@ -68,8 +68,8 @@ GOLDEN = {
         "hall/my-vpc/aws",
         "acme/network/aws",
         "hall/subnets/aws",
-        "pantry/cluster/aws",
         "pantry/bucket/aws",
+        "pantry/cluster/aws",
     ],
     "vpc subnets": ["hall/subnets/aws", "acme/vpc/aws", "acme/network/aws"],
     "subnets": ["hall/subnets/aws", "acme/network/aws", "acme/vpc/aws"],
@@ -92,10 +92,36 @@ def test_it_ranks_what_is_called_so_before_what_holds_it(shelf, query):
 @pytest.mark.both
 def test_a_module_of_the_name_is_above_any_number_of_hits_in_submodules(acme):
     words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
-    add_doc(acme, "first/aws", "", submodules=words, resources=words, inputs=words, downloads=10_000)
+    add_doc(acme, "first/aws", "", submodules=words, resources=words, inputs=words, downloads=10_000_000)
     add_doc(acme, "has-alpha/aws", "", outputs=words)
 
     assert found(" ".join(words)) == ["acme/has-alpha/aws", "acme/first/aws"]
+
+
+@pytest.mark.both
+def test_usage_outweighs_a_description_and_never_a_name(acme):
+    add_doc(acme, "zone/aws", downloads=0)
+    add_doc(acme, "zone-file/aws", downloads=0)
+    add_doc(acme, "my-zone/aws", downloads=1_000)
+    add_doc(acme, "mail/aws", "Mail of a zone", downloads=0)
+    add_doc(acme, "web/aws", inputs=["zone_id"], downloads=999_999)
+    add_doc(acme, "site/aws", inputs=["zone_id"], downloads=5_000_000_000)
+
+    names = [address.split("/")[1] for address in found("zone")]
+    assert names == ["zone", "my-zone", "zone-file", "site", "web", "mail"]
+
+
+@pytest.mark.both
+def test_words_that_are_one_name_find_what_is_called_so_and_what_declares_it(acme):
+    add_doc(acme, "gateway/aws", "A gateway, with NAT if need be", downloads=90)
+    add_doc(acme, "routes/aws", "Routes to a NAT gateway", downloads=90)
+    add_doc(acme, "vpc/aws", resources=["aws_nat_gateway"], downloads=80)
+    add_doc(acme, "NAT-Gateway/aws")
+    add_doc(acme, "both/aws", inputs=["nat", "gateway"], downloads=10_000)
+
+    names = [address.split("/")[1] for address in found("nat gateway")]
+    assert names == ["NAT-Gateway", "gateway", "vpc", "routes", "both"]
+    assert found("nat gateway module") == found("nat gateway"), "it says what is looked for"
 
 
 @pytest.mark.both

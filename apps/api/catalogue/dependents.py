@@ -16,8 +16,8 @@ from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 from apps.modules.catalogue.reading import module_and_role, module_for
 from apps.modules.dependents import graph, users
-from apps.modules.dependents.graph import Address, Graph, Node
-from apps.modules.dependents.users import Outdated
+from apps.modules.dependents.graph import Graph, Node
+from apps.modules.dependents.users import Address, Outdated
 from apps.providers.reading import provider_and_role, provider_for, visible_among
 from apps.releases.catalogue.reading import require_published
 from apps.releases.models import Kind, Lifecycle
@@ -45,7 +45,8 @@ class GraphNode(Shape):
 class Dependency(GraphNode):
     selected = ListField(
         child=CharField(),
-        help_text="The versions that the constraints select today; empty for a provider, or if none fits.",
+        help_text="The versions that the constraints select today: of a provider the one that all of them allow. "
+        "Empty if none fits.",
     )
 
 

@@ -64,7 +64,7 @@ class SearchAnswer(Shape):
 
 
 class Search(DetailView):
-    """The best 5 of each group, or 50 of one: by how exactly they match, then downloads, then the newest."""
+    """The best 5 of each group, or 50 of one: by how exactly they match and how much they are used, then the newest."""
 
     get = shown(
         "Search everything",

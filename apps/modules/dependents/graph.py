@@ -14,22 +14,18 @@ from django.db.models import OuterRef, Q, Subquery, Value
 from django.db.models.functions import Concat
 
 from apps.accounts.access.gate import Viewer
-from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress, canonical
 from apps.modules.catalogue.reading import visible_modules
 from apps.modules.dependents import users
-from apps.modules.dependents.users import MAX_VERSIONS, Offered, Use, picked_by
+from apps.modules.dependents.users import BATCH_SIZE, Address, Offered, Use
 from apps.modules.models import OCI, ModuleCall, ProviderRequirement
-from apps.releases.models import Kind, Lifecycle, Release, SearchDoc
+from apps.releases.models import Kind, Lifecycle, SearchDoc
 
 MAX_STEPS = 5
 # Modules that are found in one direction.
 MAX_MODULES = 1_000
-# Addresses in one query: SQLite limits the depth of a condition.
-BATCH_SIZE = 200
 _TARGET = ("target_namespace", "target_name", "target_system")
 
-Address = ModuleAddress | ProviderAddress
 Item = TypeVar("Item")
 
 
@@ -53,14 +49,14 @@ class Requirement(NamedTuple):
 class Graph:
     """One direction. `links` has what a caller asks of what it calls; `is_cut`: there is more than `nodes`.
 
-    `refusing` has by module and what is asked those calls that do not accept its default version.
+    `others` has by module and what is asked those calls that get, or may get, another version than its default one.
     """
 
     start: Address
     nodes: list[Node] = field(default_factory=list)
     links: dict[tuple[Address, Address], set[str]] = field(default_factory=dict)
     is_cut: bool = False
-    refusing: dict[Address, dict[str, Use]] = field(default_factory=dict)
+    others: dict[Address, dict[str, Use]] = field(default_factory=dict)
 
     @property
     def steps(self) -> dict[Address, int]:
@@ -128,8 +124,9 @@ def dependencies_of(
             if target.address != use.address:
                 graph.link(use.address, target.address, use.asked)
                 called[target.address] = target
-                if use.refuses(versions.parse(target.version)):
-                    graph.refusing.setdefault(target.address, {})[use.asked] = use
+                default = Offered(target.version, Lifecycle.MAINTAINED)
+                if not users.selected(use.constraint, use.source, [default]):
+                    graph.others.setdefault(target.address, {})[use.asked] = use
         new = graph.add({one: target.version for one, target in called.items()}, step)
         level = {called[one].release: called[one].address for one in new}
         if not level or graph.is_cut:
@@ -145,38 +142,33 @@ def dependencies_of(
 
 
 def selected(graph: Graph) -> dict[Address, list[str]]:
-    """Return by module the versions that clients select for its nearer neighbours, each once; none for providers.
+    """Return by module or provider the versions that clients select now, each once.
 
-    Those of calls that accept none are missing. Of the modules whose default version is refused, the nearest BATCH_SIZE
-    are looked at.
+    Of a module for each nearer neighbour: those of calls that accept none are missing. Of a provider one for all that
+    require it, as a configuration has one. Of the providers, and of the modules in `others`, the nearest BATCH_SIZE are
+    looked at.
     """
-    others, nearer = _other_than_default(graph), graph.nearer()
+    near = [node.address for node in graph.nodes if node.address in graph.others]
+    offered = users.offered_of(Kind.MODULE, near)
+    others = {
+        one: {asked: users.selected(use.constraint, use.source, rows) for asked, use in graph.others[one].items()}
+        for one, rows in offered.items()
+    }
+    nearer = graph.nearer()
     found: dict[Address, list[str]] = {}
     for node in graph.nodes:
         asked = [one for _, constraints in nearer.get(node.address, []) for one in constraints] or [""]
         versions_there = (others.get(node.address, {}).get(one, node.version) for one in asked)
         found[node.address] = [version for version in dict.fromkeys(versions_there) if version]
-    return found
-
-
-def _other_than_default(graph: Graph) -> dict[Address, dict[str, str]]:
-    """By module and what is asked, where the default version is refused; empty where none is accepted."""
-    near = [node.address for node in graph.nodes if node.address in graph.refusing][:BATCH_SIZE]
-    if not near:
-        return {}
-    named = (Q(namespace__name=one.namespace, name=one.path_name) for one in near)
-    rows = Release.objects.published().filter(reduce(or_, named), kind=Kind.MODULE).newest_first()
-    fields = ("namespace__name", "name", "version", "lifecycle", "module_version__manifest_digest")
-    offered: dict[Address, list[Offered]] = {one: [] for one in near}
-    for namespace, name, version, lifecycle, manifest in rows.values_list(*fields)[:MAX_VERSIONS]:
-        offered[users.address_of(namespace, name)].append(Offered(version, lifecycle, manifest or ""))
-    found: dict[Address, dict[str, str]] = {one: {} for one in near}
-    for one in near:
-        for asked, use in graph.refusing[one].items():
-            picked = picked_by(use, offered[one])
-            # Yanked versions are only fetched over OCI.
-            is_fetched = picked and (use.reference or picked.lifecycle != Lifecycle.YANKED)
-            found[one][asked] = picked.version if picked and is_fetched else ""
+    required: dict[Address, set[str]] = {
+        node.address: set() for node in graph.nodes if isinstance(node.address, ProviderAddress)
+    }
+    for (_, called), constraints in graph.links.items():
+        if called in required:
+            required[called] |= constraints - {""}
+    for one, rows in users.offered_of(Kind.PROVIDER, required).items():
+        version = users.selected(", ".join(sorted(required[one])), "", rows)
+        found[one] = [version] if version else []
     return found
 
 

@@ -3,8 +3,10 @@
 Some still get a deprecated or yanked version of it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
@@ -32,8 +34,12 @@ _CALLER = (
     "version__release__version",
     "constraint",
 )
-# Of one module or provider.
+# Of one module or provider, or of those of one query.
 MAX_VERSIONS = 5_000
+# Addresses in one query: SQLite limits the depth of a condition.
+BATCH_SIZE = 200
+
+Address = ModuleAddress | ProviderAddress
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ class Use:
             return False
 
 
-def of(viewer: Viewer, address: ModuleAddress | ProviderAddress) -> list[Use]:
+def of(viewer: Viewer, address: Address) -> list[Use]:
     return of_module(viewer, address) if isinstance(address, ModuleAddress) else of_provider(viewer, address)
 
 
@@ -160,12 +166,26 @@ def offered(kind: str, namespace_id: int, name: str) -> list[Offered]:
     return [Offered(version, lifecycle, manifest or "") for version, lifecycle, manifest in found]
 
 
+def offered_of(kind: Kind, addresses: Collection[Address]) -> dict[Address, list[Offered]]:
+    """As `offered`, of many: of the first BATCH_SIZE, in at most one query. Of very many versions the highest."""
+    by_name = {(one.namespace, one.path_name): one for one in list(addresses)[:BATCH_SIZE]}
+    if not by_name:
+        return {}
+    named = reduce(or_, (Q(namespace__name=namespace, name=name) for namespace, name in by_name))
+    rows = Release.objects.published().filter(named, kind=kind).newest_first()
+    fields = ("namespace__name", "name", "version", "lifecycle", "module_version__manifest_digest")
+    found: dict[Address, list[Offered]] = {one: [] for one in by_name.values()}
+    for namespace, name, version, lifecycle, manifest in rows.values_list(*fields)[:MAX_VERSIONS]:
+        found[by_name[namespace, name]].append(Offered(version, lifecycle, manifest or ""))
+    return found
+
+
 def outdated_among(uses: Iterable[Use], offered: Sequence[Offered]) -> list[Outdated]:
     """The uses that get a deprecated or yanked version today, failing ones first."""
     picked: dict[tuple[str, str], Offered | None] = {}  # thousands of modules ask for the same few
     for use in uses:
         if (use.constraint, use.source) not in picked:
-            picked[use.constraint, use.source] = picked_by(use, offered)
+            picked[use.constraint, use.source] = _picked(use.constraint, use.source, offered)
     found = [
         Outdated(use, one.version, one.lifecycle)
         for use in uses
@@ -174,14 +194,21 @@ def outdated_among(uses: Iterable[Use], offered: Sequence[Offered]) -> list[Outd
     return sorted(found, key=lambda one: not one.fails)
 
 
-def picked_by(use: Use, offered: Sequence[Offered]) -> Offered | None:
+def selected(constraint: str, source: str, offered: Sequence[Offered]) -> str:
+    """The version that clients get now, a yanked one only over OCI; empty if none, or if it cannot be known."""
+    picked = _picked(constraint, source, offered)
+    is_fetched = picked and (sources.reference_of(source) or picked.lifecycle != Lifecycle.YANKED)
+    return picked.version if picked and is_fetched else ""
+
+
+def _picked(constraint: str, source: str, offered: Sequence[Offered]) -> Offered | None:
     """What clients select among the listed versions, else the highest yanked one that is allowed. None if unknown."""
-    reference = use.reference
+    reference = sources.reference_of(source)
     listed = [one for one in offered if one.lifecycle != Lifecycle.YANKED]
     try:
         if reference is None:
-            constraint = Constraint.parse(use.constraint)
-            return _highest(constraint, listed) or _highest(constraint, offered)
+            allowed = Constraint.parse(constraint)
+            return _highest(allowed, listed) or _highest(allowed, offered)
         if reference.digest:
             return next((one for one in offered if one.manifest == reference.digest), None)
         if reference.tag in ("", LATEST):

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from apps.lib.addresses import ModuleAddress, ProviderAddress
-from apps.lib.text.search_terms import words_of
 from apps.portal.frame.page_urls import Address
 from apps.releases.catalogue import indexing, search
 from apps.releases.models import Kind, SearchDoc
@@ -37,7 +36,7 @@ class Row:
 
 def rows_of(docs: Iterable[SearchDoc], query: str = "") -> list[Row]:
     """For entries loaded with their namespaces. One more query if there are search words."""
-    shown, words = list(docs), tuple(words_of(query))
+    shown, words = list(docs), tuple(search.asked_words(query))
     hits = search.hits(shown, query) if words else {}
     rows = []
     for doc in shown:

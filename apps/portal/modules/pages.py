@@ -19,7 +19,7 @@ from apps.lib.errors import NotFound
 from apps.modules.catalogue.documents import archive_name
 from apps.modules.catalogue.reading import published_release
 from apps.modules.contents import changelog
-from apps.modules.dependents.users import hosted_targets, used_by
+from apps.modules.dependents.users import hosted_targets, offered_of, selected, used_by
 from apps.modules.health import health_of
 from apps.modules.models import ModuleVersion
 from apps.portal.frame.page_urls import page_of, url_of
@@ -31,6 +31,7 @@ from apps.portal.versions import urls
 from apps.portal.versions.downloads import downloads_card
 from apps.portal.versions.pages import Contents, Opened, refusing
 from apps.providers.reading import hosted_providers
+from apps.releases.models import Kind
 
 USERS = 50
 UNITS = 100
@@ -75,7 +76,7 @@ def _dependencies(request: HttpRequest, opened: Opened, context: dict[str, Any])
 
 
 def _calls(viewer: Viewer, shown: ModuleVersion, context: dict[str, Any], unit: Unit) -> dict[str, Any]:
-    """The module blocks of a unit, each with the URL of its module's page if the viewer may see one."""
+    """The module blocks and providers of a unit; those that the viewer may see here with link and selected version."""
     targets = hosted_targets(viewer, shown, unit.path) if unit.calls else {}
     folders = context["units"].at(call.folder for call in unit.called)
     calls = []
@@ -85,15 +86,21 @@ def _calls(viewer: Viewer, shown: ModuleVersion, context: dict[str, Any], unit: 
             url = reverse("portal:module", args=[target.namespace, target.name, target.system])
         elif inner is not None and inner.kind != "root":
             url = reverse(inner.route, args=[*where(context["address"], shown.release.version), inner.slug])
-        calls.append({**call.row, "url": url, "is_hosted": target is not None, "is_local": bool(call.folder)})
-    return {"calls": calls, "provider_rows": _provider_rows(viewer, unit)}
+        calls.append({**call.row, "url": url, "hosted": target, "is_local": bool(call.folder)})
+    provider_rows = _provider_rows(viewer, unit)
+    for kind, used in ((Kind.MODULE, calls), (Kind.PROVIDER, provider_rows)):
+        offered = offered_of(kind, dict.fromkeys(row["hosted"] for row in used if row["hosted"]))
+        for row in used:
+            source = row["source"] if kind == Kind.MODULE else ""
+            row["selected"] = selected(row["version"], source, offered.get(row["hosted"], []))
+    return {"calls": calls, "provider_rows": provider_rows}
 
 
 def _provider_rows(viewer: Viewer, unit: Unit) -> list[dict[str, Any]]:
     """The providers of a unit; hosted ones that the viewer may see have a link."""
     hosted = hosted_providers(viewer, (row["source"] for row in unit.providers))
     pages = {source: reverse("portal:provider", args=[found.namespace, found.type]) for source, found in hosted.items()}
-    return [{**row, "url": pages.get(row["source"], "")} for row in unit.providers]
+    return [{**row, "url": pages.get(row["source"], ""), "hosted": hosted.get(row["source"])} for row in unit.providers]
 
 
 def _units(*kinds: str) -> Contents:

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from apps.accounts.identity.sessions import session_viewer
+from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 from apps.modules.dependents import graph
 from apps.modules.dependents.graph import Graph, Node
@@ -31,16 +32,13 @@ MAX_IN_COLUMN = 12
 class Row:
     """`through`: the neighbours that are one step nearer, with the constraints between.
 
-    `versions` are those that clients select for these; `refused` is the default one if it is not among them.
+    `versions` are those that clients select for these; `refused` is the default one if one of these does not accept it.
     """
 
     node: Node
     through: list[tuple[Address, list[str]]]
     versions: list[str]
-
-    @property
-    def refused(self) -> str:
-        return "" if self.node.version in self.versions else self.node.version
+    refused: str
 
 
 @login_not_required
@@ -89,7 +87,12 @@ def picture(used_by: Graph, uses: Graph, selected: Mapping[Address, str]) -> Saf
 
 def _rows(found: Graph) -> list[Row]:
     nearer, selected = found.nearer(), graph.selected(found)
-    return [Row(node, nearer.get(node.address, []), selected[node.address]) for node in found.nodes]
+    rows = []
+    for node in found.nodes:
+        uses, there = found.others.get(node.address, {}).values(), selected[node.address]
+        is_refused = node.version not in there and any(use.refuses(versions.parse(node.version)) for use in uses)
+        rows.append(Row(node, nearer.get(node.address, []), there, node.version if is_refused else ""))
+    return rows
 
 
 def _by_step(nodes: Iterable[Node]) -> list[list[Node]]:

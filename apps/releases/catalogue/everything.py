@@ -15,7 +15,8 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.lib.text.search_terms import begins_a_part, simple_words, spellings, words_of
 from apps.releases.catalogue import indexing, similar
-from apps.releases.catalogue.search import Keys, among, in_names, in_namespaces, words_in
+from apps.releases.catalogue.ranking import BEGINS, COSTS, EXACT, INSIDE, WRITTEN, as_one_name, worth
+from apps.releases.catalogue.search import KIND_WORDS, Keys, among, asked_words, in_names, in_namespaces, words_in
 from apps.releases.models import Kind, SearchDoc
 from apps.releases.search_rows import SearchWord
 
@@ -29,8 +30,7 @@ MODULES, PROVIDERS, SUBMODULES, RESOURCES, DATA_SOURCES = (
 INPUTS, OUTPUTS, READMES, NAMESPACES, TEAMS = ("inputs", "outputs", "readmes", "namespaces", "teams")
 # In the order in which they are shown.
 GROUPS = (MODULES, PROVIDERS, SUBMODULES, RESOURCES, DATA_SOURCES, INPUTS, OUTPUTS, READMES, NAMESPACES, TEAMS)
-# Words of a query that say what is looked for, unless nothing else is said.
-KIND_WORDS = {"module": MODULES, "modules": MODULES, "provider": PROVIDERS, "providers": PROVIDERS}
+_GROUP_OF = {Kind.MODULE: MODULES, Kind.PROVIDER: PROVIDERS}
 ITEMS = {
     indexing.SUBMODULE: SUBMODULES,
     indexing.RESOURCE: RESOURCES,
@@ -57,7 +57,7 @@ class Match(NamedTuple):
 
 
 class Rank(NamedTuple):
-    """Better ones are smaller: how exactly the words match, then the magnitude of downloads, then the newest."""
+    """Better ones are smaller: the cost of `ranking`, then the magnitude of downloads, then the newest."""
 
     cost: int
     unpopular: int = 0
@@ -107,9 +107,8 @@ def everything(viewer: Viewer, query: str, *, only: str = "", limit: int = SHOWN
 
     A word such as `provider` brings that group to the top: few providers have it in their names.
     """
-    said = words_of(query)
-    words = [word for word in said if word not in KIND_WORDS] or said
-    first = next((KIND_WORDS[word] for word in said if word in KIND_WORDS), "")
+    words = asked_words(query)
+    first = next((_GROUP_OF[KIND_WORDS[word]] for word in words_of(query) if word in KIND_WORDS), "")
     if not words:
         return Answer()
     places = _Places(viewer)
@@ -170,19 +169,19 @@ def _cost_of_texts(words: list[str], name: str, description: str) -> int | None:
         if any(begins_a_part(way, name) for way in ways):
             total += _cost_in(word, name)
         elif any(begins_a_part(way, description) for way in ways):
-            total += _DESCRIBED
+            total += COSTS[indexing.DESCRIPTION]
         else:
             return None
     return total
 
 
-# How far a match is from the exact name; the costs of a query's words are added up.
-_EXACT, _BEGINS, _INSIDE, _AROUND, _DESCRIBED, _DECLARED, _WRITTEN = 0, 1, 2, 3, 4, 6, 8
+# A word that is not in the item's name but in the address of what declares it.
+_AROUND = 2 * INSIDE
 
 
 def _cost_in(word: str, name: str) -> int:
     ways, name = tuple(spellings(word)), name.casefold()
-    return _EXACT if name in ways else _BEGINS if name.startswith(ways) else _INSIDE
+    return EXACT if name in ways else BEGINS if name.startswith(ways) else INSIDE
 
 
 def _search(places: _Places, words: list[str]) -> tuple[list[Hit], bool, list[str]]:
@@ -196,7 +195,7 @@ def _search(places: _Places, words: list[str]) -> tuple[list[Hit], bool, list[st
                 by_doc[row.doc].setdefault(word, []).append(row)
     for key, found in by_doc.items():
         if len(found) == len(words):
-            hits += _hits_of(docs[key], found)
+            hits += _hits_of(docs[key], {word: found[word] for word in words})
     return hits, is_complete, unused
 
 
@@ -209,42 +208,45 @@ class _Doc(NamedTuple):
 
     def rank(self, cost: int, name: str = "") -> Rank:
         key = bytes(self.sort_key) + b"\0" + name.encode()
+        cost -= worth(self.downloads)
         return Rank(cost, -self.downloads.bit_length(), -self.published_at.timestamp(), key)
 
 
 def _hits_of(doc: _Doc, found: Mapping[str, list[Match]]) -> Iterable[Hit]:
-    """What it declares, and the module or provider itself or its README."""
+    """What it declares, and the module or provider itself or its README.
+
+    Whoever writes `nat gateway` and not `nat_gateway` looks for a module, so one that declares it is found too.
+    """
     items = list(_items_of(doc, found))
     yield from items
-    own = {word: cost for word, rows in found.items() if (cost := _own_cost(word, rows)) is not None}
-    declared = {word for word, rows in found.items() if any(row.place in ITEMS for row in rows)}
-    if own or (not items and declared == found.keys()):
-        cost = sum(own.get(word, _DECLARED if word in declared else _WRITTEN) for word in found)
+    as_one, words = tuple(as_one_name(list(found))), list(found)
+    together = [row for row in found[words[0]] if as_one and row.term.startswith(as_one)]
+    is_own = any(row.place in OWN for rows in found.values() for row in rows)
+    if is_own or together or (not items and all(any(row.place in ITEMS for row in rows) for rows in found.values())):
+        cost = sum(_own_cost(word, rows) for word, rows in found.items())
+        if together:
+            cost = min(cost, _own_cost(as_one[0], together))
         yield Hit(MODULES if doc.kind == Kind.MODULE else PROVIDERS, doc.rank(cost), "", doc.pk)
     elif not items:
-        yield Hit(READMES, doc.rank(_WRITTEN), "", doc.pk)
+        yield Hit(READMES, doc.rank(WRITTEN), "", doc.pk)
 
 
 def _items_of(doc: _Doc, found: Mapping[str, list[Match]]) -> Iterable[Hit]:
     """Each word must be in the item's name, or in the address of what declares it."""
-    around = {word: cost for word, rows in found.items() if (cost := _own_cost(word, rows, OWN[:2])) is not None}
+    named = {word: [row for row in rows if row.place in OWN[:2]] for word, rows in found.items()}
+    around = {word: _own_cost(word, rows) + _AROUND for word, rows in named.items() if rows}
     matched = {word: {(row.place, row.name) for row in rows if row.place in ITEMS} for word, rows in found.items()}
     units = {(row.place, row.name): row.unit for rows in found.values() for row in rows if row.place in ITEMS}
     for (place, name), unit in units.items():
         inside = [word for word in found if (place, name) in matched[word]]
         outside = [word for word in found if word not in inside]
         if name and all(word in around for word in outside):
-            cost = sum(_cost_in(word, name) for word in inside) + sum(around[word] + _AROUND for word in outside)
+            cost = sum(_cost_in(word, name) for word in inside) + sum(around[word] for word in outside)
             yield Hit(ITEMS[place], doc.rank(cost, name), name, doc.pk, unit)
 
 
-def _own_cost(word: str, rows: list[Match], places: tuple[int, ...] = OWN) -> int | None:
-    costs = [
-        _DESCRIBED if row.place == indexing.DESCRIPTION else _cost_in(word, row.name) + (row.place != indexing.NAME)
-        for row in rows
-        if row.place in places
-    ]
-    return min(costs, default=None)
+def _own_cost(word: str, rows: list[Match]) -> int:
+    return min(_cost_in(word, row.name) if row.place == indexing.NAME else COSTS[row.place] for row in rows)
 
 
 def _matches(keys: list[int], words: list[str]) -> tuple[dict[str, list[Match]], dict[int, _Doc], bool, list[str]]:
@@ -284,7 +286,7 @@ def _best(docs: Iterable[_Doc], words: list[str], rows: list[Match]) -> list[_Do
         if row.place == indexing.NAME:
             cost = min(_cost_in(word, row.name) for word in words)
             costs[row.doc] = min(costs.get(row.doc, cost), cost)
-    return sorted(docs, key=lambda doc: doc.rank(costs.get(doc.pk, _DESCRIBED)))[:MAX_DOCS]
+    return sorted(docs, key=lambda doc: doc.rank(costs.get(doc.pk, COSTS[indexing.DESCRIPTION])))[:MAX_DOCS]
 
 
 def _few_rows(rows: QuerySet[SearchWord]) -> list[Match] | None:

@@ -19,8 +19,7 @@ from apps.lib.text.spelling import ONE_EDIT, grams
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from apps.releases.search_rows import SearchFacet, SearchGram, SearchWord
 
-# Where a word is, as its weight. One word in a better place outweighs a whole query in worse ones, so that a module
-# with the name never ranks below one that only has a submodule of that name.
+# Where a word is, the better place as the greater number; `ranking` says what each costs.
 NAME = 10_000
 PLACE = 1_200
 DESCRIPTION = 140

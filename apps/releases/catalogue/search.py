@@ -18,19 +18,29 @@ from django.db.models import (
     Expression,
     ExpressionWrapper,
     IntegerField,
-    Max,
+    Min,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
+    Value,
     When,
 )
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Least
 
 from apps.accounts.models import Namespace
 from apps.lib.text.search_terms import spellings, words_of
 from apps.releases.catalogue.indexing import README
-from apps.releases.models import SearchDoc
+from apps.releases.catalogue.ranking import (
+    BEGINS,
+    COSTS,
+    EXACT,
+    INSIDE,
+    WRITTEN,
+    as_one_name,
+    worth_in_sql,
+)
+from apps.releases.models import Kind, SearchDoc
 from apps.releases.search_rows import SearchFacet, SearchWord
 
 # A query, or the keys that it had: a caller that searches several times asks once.
@@ -38,6 +48,8 @@ Namespaces = QuerySet[Namespace] | Collection[int]
 
 RELEVANCE, BY_NAME, UPDATED, DOWNLOADS = SORTS = ("relevance", "name", "updated", "downloads")
 FACETS = ("namespace", "system", "provider")
+# Words of a query that say what is looked for, unless nothing else is said.
+KIND_WORDS = {"module": Kind.MODULE, "modules": Kind.MODULE, "provider": Kind.PROVIDER, "providers": Kind.PROVIDER}
 MAX_FACET_VALUES = 50
 # A query whose every word is in more places than this is ranked by names and downloads alone: the places of a word that
 # everything has say little, and weighing them takes most of the time.
@@ -76,10 +88,10 @@ def search(
 ) -> QuerySet[SearchDoc]:
     """Return documents in those namespaces in which each word of the query begins a term, in a total order.
 
-    `filters` are the name of a namespace or values of facets; empty ones are ignored. Without a query, relevance is
-    the order of names. Relevance asks the database how frequent the words are.
+    `filters` are the name of a namespace or values of facets; empty ones are ignored. Relevance is the cost of
+    `ranking`, without a query the order of names; it asks the database how frequent the words are.
     """
-    words = words_of(query)
+    words = asked_words(query)
     seen: Namespaces = keys_of(namespaces) if words else namespaces
     rows = _matching(kind, seen, words, filters or {}, include_unlisted=include_unlisted)
     by_name = ("sort_key", "pk")
@@ -88,18 +100,21 @@ def search(
     if sort == DOWNLOADS:
         return rows.order_by("-downloads", *by_name)
     if sort == RELEVANCE and words:
-        weight = [] if all(keys_of(seen).is_frequent(word) for word in words) else [_weight(words).desc()]
-        # Rank 0 for the exact name, 1 for the beginning of a name, 2 for everything else.
-        names = [spelling for word in words for spelling in spellings(word)]
-        exact = reduce(or_, (Q(name=name) | Q(name__startswith=f"{name}/") for name in names))
-        beginning = reduce(or_, (Q(name__startswith=name) for name in names))
-        return rows.order_by(
-            Case(When(exact, then=0), When(beginning, then=1), default=2, output_field=IntegerField()),
-            *weight,
-            "-downloads",
-            *by_name,
-        )
+        as_one = as_one_name(words)
+        if all(keys_of(seen).is_frequent(word) for word in words):
+            names = [*(spelling for word in words for spelling in spellings(word)), *as_one]
+            return rows.order_by(_cost_in_name(names, Value(INSIDE)), "-downloads", *by_name)
+        cost = reduce(add, (_cost(spellings(word), WRITTEN) for word in words))
+        if as_one:
+            cost = Least(cost, _cost(as_one, len(words) * WRITTEN))
+        return rows.order_by(ExpressionWrapper(cost - worth_in_sql(), IntegerField()), "-downloads", *by_name)
     return rows.order_by(*by_name)
+
+
+def asked_words(query: str) -> list[str]:
+    """The words that a hit must match: of `vpc module` only `vpc`."""
+    said = words_of(query)
+    return [word for word in said if word not in KIND_WORDS] or said
 
 
 def facet_counts(
@@ -115,7 +130,7 @@ def facet_counts(
     A facet's own filter does not apply to its own values, so that there is something to change to. The chosen value is
     always included.
     """
-    words, chosen = words_of(query), filters or {}
+    words, chosen = asked_words(query), filters or {}
     seen: Namespaces = keys_of(namespaces) if words else namespaces
     unchosen = [facet for facet in FACETS if facet != "namespace" and not chosen.get(facet)]
     found: dict[str, list[FacetValue]] = {}
@@ -140,7 +155,7 @@ def facet_counts(
 
 def hits(docs: Iterable[SearchDoc], query: str) -> dict[int, list[Hit]]:
     """Return by document why it matched: for each word of the query the whole identifier around it."""
-    keys, words = [doc.pk for doc in docs], words_of(query)
+    keys, words = [doc.pk for doc in docs], asked_words(query)
     if not keys or not words:
         return {}
     rows = words_in(Q(doc__in=keys) & _NAMED, words)
@@ -301,10 +316,21 @@ def _matching(
     return rows
 
 
-def _weight(words: list[str]) -> Expression:
-    rows = (words_in(Q(doc=OuterRef("pk")), [word]).order_by().values("doc") for word in words)
-    heaviest = (Coalesce(Subquery(row.annotate(heaviest=Max("place")).values("heaviest")), 0) for row in rows)
-    return ExpressionWrapper(reduce(add, heaviest), output_field=IntegerField())
+def _cost(ways: list[str], otherwise: int) -> Expression:
+    """Of the best place where one of these spellings is."""
+    least_place = {cost: place for place, cost in sorted(COSTS.items(), reverse=True)}
+    places = [When(place__gte=place, then=Value(cost)) for cost, place in least_place.items()]
+    rows = words_in(Q(doc=OuterRef("pk")), ways).order_by().values("doc")
+    least = rows.annotate(least=Min(Case(*places, default=Value(WRITTEN)))).values("least")
+    return _cost_in_name(ways, Coalesce(Subquery(least), Value(otherwise)))
+
+
+def _cost_in_name(ways: list[str], otherwise: Expression) -> Expression:
+    """The same letter case for both databases: SQLite ignores it in a prefix, PostgreSQL does not."""
+    exact = reduce(or_, (Q(name__iexact=name) | Q(name__istartswith=f"{name}/") for name in ways))
+    beginning = reduce(or_, (Q(name__istartswith=name) for name in ways))
+    steps = When(exact, then=Value(EXACT)), When(beginning, then=Value(BEGINS))
+    return Case(*steps, default=otherwise, output_field=IntegerField())
 
 
 def _most_frequent(counts: Iterable[tuple[str, int]], chosen: str) -> list[FacetValue]:

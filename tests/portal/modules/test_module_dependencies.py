@@ -1,5 +1,7 @@
 """/modules/<address>/<version>/dependencies: what a module builds on, and who builds on it"""
 
+import re
+
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
@@ -118,6 +120,32 @@ def test_a_call_leads_to_what_its_reader_may_see(browser_of, bob, olga, vpc):
     assert "registry.bücher.example/vault/keys/aws//modules/inner" in bobs  # the author's words, which Bob may read
     assert 'href="/modules/vault/keys/aws"' in olgas
     assert bobs.count("In this registry") == 1
+
+
+@pytest.mark.both
+def test_it_shows_the_version_that_each_constraint_selects(settings, published, browser_of, bob, acme, pantry, vault):
+    host, key = settings.PUBLIC_HOST, row_of_key(pantry, 1)
+    for number in ("1.0.0", "1.4.0", "1.5.0", "2.0.0"):
+        published("pantry/label/null", number)
+        provider_version(pantry, "dns", number, key=key)
+    Release.objects.filter(namespace=pantry, version="1.5.0").update(lifecycle="yanked")
+    asked = {"near": "~> 1.0", "any": "", "lost": "~> 3.0", "gone": "1.5.0", "built": "${var.v}"}
+    blocks = [
+        f'module "{name}" {{\nsource = "{host}/pantry/label/null"\nversion = "{one}"\n}}' for name, one in asked.items()
+    ]
+    blocks += [f'module "hidden" {{\nsource = "{host}/vault/keys/aws"\n}}']
+    needed = f'dns = {{\nsource = "{host}/pantry/dns"\nversion = "~> 1.0"\n}}\naws = {{\nsource = "hashicorp/aws"\n}}'
+    blocks += [f"terraform {{\nrequired_providers {{\n{needed}\n}}\n}}"]
+    published("acme/vpc/aws", "1.0.0", data=module_zip({"main.tf": "\n".join(blocks)}))
+    browser = browser_of(bob)
+    with CaptureQueriesContext(connection) as queries:
+        page = pages.shown(browser.get(AT))
+
+    selects = re.findall(r'selects <a class="mono" href="([^"]*)">', page)
+    label, dns = "/modules/pantry/label/null", "/providers/pantry/dns"
+    assert selects == [f"{dns}/1.4.0", f"{label}/1.4.0", f"{label}/2.0.0"]
+    assert len(queries) <= 14
+    assert all(browser.get(url).status_code == 200 for url in selects)
 
 
 @pytest.mark.both
