@@ -73,7 +73,12 @@ class ForkServer:
 
     def _start(self, orders: dict[str, Any], descriptors: list[int]) -> None:
         with contextlib.suppress(Exception):  # it fails in the child as well, which says so
-            _prepare(orders["program"], orders["site_packages"])
+            # Import the program, and load what it reads from files, for all its later children.
+            if orders["program"] not in child.PROGRAMS:
+                child.prepare(orders["program"], orders["site_packages"])
+                # Collections in the children then leave these pages alone, and so shared.
+                gc.collect()
+                gc.freeze()
         orders["parent"] = os.getpid()
         status, *others = descriptors
         try:
@@ -98,15 +103,6 @@ class ForkServer:
                     self._selector.unregister(status.fileno())
                 with contextlib.suppress(OSError):
                     status.send(os.waitstatus_to_exitcode(ended).to_bytes(STATUS_BYTES, "big", signed=True))
-
-
-def _prepare(program: str, site_packages: list[str]) -> None:
-    """Import the program, and load what it reads from files, for all its later children."""
-    if program not in child.PROGRAMS:
-        child.prepare(program, site_packages)
-        # Collections in the children then leave these pages alone, and so shared.
-        gc.collect()
-        gc.freeze()
 
 
 def _become_child(orders: dict[str, Any], descriptors: list[int]) -> None:
