@@ -235,7 +235,16 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
         lines = format_html_join(
             "",
             '<tr><td><a href="{}">{}</a></td><td>{}</td><td>{}</td><td>{}</td></tr>',
-            ((_change_url(row), row.release.version, *_standing(row), size(row.release.size)) for row in shown),
+            (
+                (
+                    reverse("admin:modules_moduleversion_change", args=[row.pk]),
+                    row.release.version,
+                    badge(row.release.state),
+                    standing_badge(row.release),
+                    size(row.release.size),
+                )
+                for row in shown
+            ),
         )
         every = reverse("admin:modules_moduleversion_changelist")
         return format_html(
@@ -247,11 +256,3 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
             str(module),
             module.version_count,
         )
-
-
-def _change_url(row: ModuleVersion) -> str:
-    return reverse("admin:modules_moduleversion_change", args=[row.pk])
-
-
-def _standing(row: ModuleVersion) -> tuple[str, str]:
-    return badge(row.release.state), standing_badge(row.release)

@@ -318,15 +318,12 @@ def _lines_of(value: Value) -> list[str]:
         for one in inner:
             lines += [*(f"  {line}" for line in one[:-1]), f"  {one[-1]},"]
         return [*lines, "]"]
-    return [_scalar(value)]
-
-
-def _scalar(value: Scalar) -> str:
+    text = str(value.value)
     if value.kind == "string":
-        return quoted(str(value.value))
-    if value.kind == "bool":
-        return "true" if value.value else "false"
-    return "null" if value.kind == "null" else str(value.value)
+        text = quoted(text)
+    elif value.kind == "bool":
+        text = "true" if value.value else "false"
+    return ["null" if value.kind == "null" else text]
 
 
 def _escaped(found: re.Match[str]) -> str:

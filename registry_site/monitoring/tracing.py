@@ -167,11 +167,9 @@ def start() -> None:
     signals.before_task_publish.connect(tracing.send, weak=False)
     signals.task_prerun.connect(tracing.begin_task, weak=False)
     signals.task_postrun.connect(tracing.end_task, weak=False)
-    _send_the_rest_at_the_end(provider)
 
-
-def _send_the_rest_at_the_end(provider: TracerProvider) -> None:
-    """In a thread that is there already: an ending process starts none, and the SDK may wait for half a minute."""
+    # The rest is sent at the end, in a thread that is there already: an ending process starts none, and the SDK may
+    # wait for half a minute.
     is_ending = Event()
 
     def wait_and_send() -> None:

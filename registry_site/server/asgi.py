@@ -10,6 +10,7 @@ the time of a small one. This needs one hop, and no thread while a slow reader t
 """
 
 import asyncio
+import contextlib
 import contextvars
 import io
 import json
@@ -198,7 +199,10 @@ class Exchange:
                 connections.cut(self.client)
 
     async def _run(self) -> None:
-        view = None if self.method in READ_ONLY else self._view()
+        view = None
+        if self.method not in READ_ONLY:
+            with contextlib.suppress(Resolver404):
+                view = resolve(get_path_info(self.environ)).func
         if view is None:
             await self._answer()
         elif bodies.is_streamed(view, self.method):
@@ -219,12 +223,6 @@ class Exchange:
                 await body.close()
         else:
             await self._gather()
-
-    def _view(self) -> Callable[..., Any] | None:
-        try:
-            return resolve(get_path_info(self.environ)).func
-        except Resolver404:
-            return None
 
     def _asks_first(self) -> bool:
         """Tell whether the client waits for `100 Continue`, which the first read of the body sends."""

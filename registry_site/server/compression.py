@@ -36,17 +36,25 @@ class CompressionMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        if isinstance(response, HttpResponse) and _is_compressible(response):
-            patch_vary_headers(response, ["Accept-Encoding"])
-            # The client's preferred encoding, brotli if equal; empty if Larder supports none, or for `identity`.
-            # `*` alone counts as none: clients that cannot read brotli do not always say so.
-            liked = dict(_weights(request.headers.get("Accept-Encoding", "")))
-            best = max((name for name in ENCODERS if liked.get(name)), key=lambda name: liked[name], default="")
-            encoding = best if best and liked[best] > liked.get("identity", 0) else ""
-            if encoding:
-                response.content = ENCODERS[encoding](response.content)
-                response.headers["Content-Encoding"] = encoding
-                response.headers["Content-Length"] = str(len(response.content))
+        if not isinstance(response, HttpResponse):
+            return response
+        media_type = response.headers.get("Content-Type", "").partition(";")[0]
+        is_named_by_digest = response.headers.get("ETag", "").startswith('"')
+        is_secret = "no-store" in response.headers.get("Cache-Control", "")
+        if media_type not in MEDIA_TYPES or is_named_by_digest or is_secret:
+            return response
+        if len(response.content) < MIN_BYTES or response.has_header("Content-Encoding"):
+            return response
+        patch_vary_headers(response, ["Accept-Encoding"])
+        # The client's preferred encoding, brotli if equal; empty if Larder supports none, or for `identity`.
+        # `*` alone counts as none: clients that cannot read brotli do not always say so.
+        liked = dict(_weights(request.headers.get("Accept-Encoding", "")))
+        best = max((name for name in ENCODERS if liked.get(name)), key=lambda name: liked[name], default="")
+        encoding = best if best and liked[best] > liked.get("identity", 0) else ""
+        if encoding:
+            response.content = ENCODERS[encoding](response.content)
+            response.headers["Content-Encoding"] = encoding
+            response.headers["Content-Length"] = str(len(response.content))
         return response
 
 
@@ -65,15 +73,6 @@ def _gzip(data: bytes) -> bytes:
 
 
 ENCODERS: dict[str, Callable[[bytes], bytes]] = {"br": _brotli, "gzip": _gzip}
-
-
-def _is_compressible(response: HttpResponse) -> bool:
-    if len(response.content) < MIN_BYTES or response.has_header("Content-Encoding"):
-        return False
-    media_type = response.headers.get("Content-Type", "").partition(";")[0]
-    is_named_by_digest = response.headers.get("ETag", "").startswith('"')
-    is_secret = "no-store" in response.headers.get("Cache-Control", "")
-    return media_type in MEDIA_TYPES and not is_named_by_digest and not is_secret
 
 
 def _weights(accept: str) -> Iterator[tuple[str, float]]:

@@ -137,7 +137,10 @@ class Connections:
     def sweep(self) -> None:
         """Close overdue connections."""
         started = time.monotonic()
-        found = {peer: self._progress(peer, connection) for peer, connection in _open()}
+        found: dict[Peer, Progress] = {}
+        for peer, connection in _open():
+            known = self._known.get(peer)
+            found[peer] = _sent(connection) if known is not None and known.file else _NOTHING
         with self._lock:
             # One that came after the look at the sockets is no stranger at the next one.
             kept = {peer: one for peer, one in self._known.items() if peer in found or one.since > started}
@@ -153,10 +156,6 @@ class Connections:
         for one in overdue.values():
             if one.is_stalled:
                 log.info("client_stalled", path=one.file)
-
-    def _progress(self, peer: Peer, connection: socket.socket) -> Progress:
-        known = self._known.get(peer)
-        return _sent(connection) if known is not None and known.file else _NOTHING
 
     def watch(self) -> None:
         def forever() -> None:

@@ -37,20 +37,18 @@ class FirstStepLoop(asyncio.SelectorEventLoop):
             callback(*arguments)
             return None
         # Nobody but granian passes a coroutine here: that of a request, with the callback that runs what is left of it.
-        if arguments and isinstance(arguments[0], types.CoroutineType) and _ends(arguments[0]):
-            return None
+        if arguments and isinstance(arguments[0], types.CoroutineType):
+            # Run the first step. If it was the last, nothing is left for the loop.
+            request: Coroutine[None, None, None] = arguments[0]
+            try:
+                if request.send(None) is not None:
+                    # granian answers 500 and logs it.
+                    request.throw(
+                        RuntimeError("A request waited before it was on the loop. Await on_the_loop() first.")
+                    )
+            except StopIteration:
+                return None
         return super().call_soon_threadsafe(callback, *arguments, context=context)
-
-
-def _ends(request: Coroutine[None, None, None]) -> bool:
-    """Run the first step; tell whether it was the last."""
-    try:
-        if request.send(None) is not None:
-            # granian answers 500 and logs it.
-            request.throw(RuntimeError("A request waited before it was on the loop. Await on_the_loop() first."))
-    except StopIteration:
-        return True
-    return False
 
 
 def register() -> None:

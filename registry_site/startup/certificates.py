@@ -54,14 +54,24 @@ def served(tls: str, *, data_dir: Path, listen_host: str, public_url: str, syste
     folder = data_dir / "tls"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if tls != "auto":
-        return _given(tls, folder)
+        # The operator's certificate, and a copy of the key as PKCS#8, the only form that granian reads.
+        certificate, _, key = tls.rpartition(":")
+        for path in (certificate, key):
+            if not path or not Path(path).is_file():
+                raise ImproperlyConfigured(f"LARDER_TLS={tls!r}: expected auto, off, or /path/cert.pem:/path/key.pem")
+        try:
+            private = serialization.load_pem_private_key(Path(key).read_bytes(), None)
+        except (TypeError, ValueError) as error:
+            raise ImproperlyConfigured(f"LARDER_TLS: {key} contains no PEM key without a passphrase: {error}") from None
+        replace(folder / "given.key", _pkcs8(private), mode=0o600)
+        return Served(Path(certificate).resolve(), folder / "given.key")
     hosts = names_for(listen_host, urlsplit(public_url).hostname or "")
     files = Served(folder / "server.pem", folder / "server.key", folder / "ca.pem", folder / "bundle.pem")
     authority, authority_key = _authority(folder, hosts)
     if not _is_current(files.certificate, files.key, authority, hosts):
-        key, certificate = _issue(hosts, authority, authority_key)
-        replace(files.key, _pkcs8(key), mode=0o600)
-        replace(files.certificate, _pem(certificate), mode=0o644)
+        leaf_key, leaf = _issue(hosts, authority, authority_key)
+        replace(files.key, _pkcs8(leaf_key), mode=0o600)
+        replace(files.certificate, _pem(leaf), mode=0o644)
     trusted = system_roots(system_bundle, besides=folder / "bundle.pem")
     replace(folder / "bundle.pem", trusted + _pem(authority), mode=0o644)
     return files
@@ -163,20 +173,6 @@ def _is_current(path: Path, key_path: Path, authority: x509.Certificate, hosts: 
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     is_fresh = certificate.not_valid_after_utc - _now() > RENEW_BEFORE
     return is_fresh and {_text(name) for name in names} == set(hosts)
-
-
-def _given(tls: str, folder: Path) -> Served:
-    """Return the operator's certificate, and a copy of the key as PKCS#8, the only form that granian reads."""
-    certificate, _, key = tls.rpartition(":")
-    for path in (certificate, key):
-        if not path or not Path(path).is_file():
-            raise ImproperlyConfigured(f"LARDER_TLS={tls!r}: expected auto, off, or /path/cert.pem:/path/key.pem")
-    try:
-        private = serialization.load_pem_private_key(Path(key).read_bytes(), None)
-    except (TypeError, ValueError) as error:
-        raise ImproperlyConfigured(f"LARDER_TLS: {key} contains no PEM key without a passphrase: {error}") from None
-    replace(folder / "given.key", _pkcs8(private), mode=0o600)
-    return Served(Path(certificate).resolve(), folder / "given.key")
 
 
 def _builder(

@@ -51,9 +51,17 @@ class Tree:
         self._folders: dict[str, list[str]] = {"": []}  # path -> paths directly in it
         for entry in entries:
             path = entry.name.removesuffix("/")
-            self._add(path, is_folder=entry.is_dir)
-            if not entry.is_dir:
+            is_known = entry.is_dir and path in self._folders
+            if entry.is_dir:
+                self._folders.setdefault(path, [])
+            else:
                 (self._links if entry.link else self._files)[path] = entry
+            # Archives need not list folders, so each path is added to those above it, up to the first known one.
+            while path and not is_known:
+                above = dirname(path)
+                is_known = above in self._folders
+                self._folders.setdefault(above, []).append(path)
+                path = above
         self._costs = _Costs(limits, entries)
 
     def folder_at(self, path: str) -> str | None:
@@ -73,19 +81,6 @@ class Tree:
         self._walk(view, folder, folder, (folder,))
         return view
 
-    def _add(self, path: str, *, is_folder: bool) -> None:
-        if is_folder:
-            if path in self._folders:
-                return
-            self._folders[path] = []
-        while path:
-            above = dirname(path)
-            is_known = above in self._folders
-            self._folders.setdefault(above, []).append(path)
-            if is_known:
-                return
-            path = above
-
     def _walk(self, view: View, alias: str, real: str, above: tuple[str, ...]) -> None:
         """Adds the contents of the folder `real` as if it were called `alias`. `above`: the real folders around it."""
         for path in self._folders[real]:
@@ -104,7 +99,14 @@ class Tree:
         if name != path:  # it lies in a folder that was linked to
             self._costs.count(name)
         try:
-            found = self._target(link, path)
+            if link.link == "symbolic":
+                found = self._follow(dirname(path), link.target)
+            else:
+                found = link.target.removeprefix("./")
+                if found not in self._files:
+                    raise _Broken("which is not a file of the archive")
+            if is_left_out(found):
+                raise _Broken("which does not belong to a module and is left out")
             # A link to a folder around itself, or around the link that led here, would never end.
             if found in above or not found or f"{path}/".startswith(f"{found}/"):
                 raise _Broken("which is a folder around the link")
@@ -126,18 +128,6 @@ class Tree:
             self._costs.count(name, self._files[path].size)
             view.names.append(name)
             view.copies.setdefault(self._files[path].name, []).append(name)
-
-    def _target(self, link: Entry, path: str) -> str:
-        """The path of the file or folder that a link leads to. Raises _Broken."""
-        if link.link == "symbolic":
-            found = self._follow(dirname(path), link.target)
-        else:
-            found = link.target.removeprefix("./")
-            if found not in self._files:
-                raise _Broken("which is not a file of the archive")
-        if is_left_out(found):
-            raise _Broken("which does not belong to a module and is left out")
-        return found
 
     def _follow(self, folder: str, target: str) -> str:
         """The path of the file or folder that a path leads to from a folder, through links. Raises _Broken."""

@@ -181,7 +181,14 @@ class _Reader:
 
     def _entry(self, header: Header, raw_name: bytes, raw_target: bytes) -> Entry:
         name = self._name(header, raw_name)
-        reason = _broken_kind(header, name, links=self._links)
+        # The member may be of a kind that is not allowed, or that contradicts its own name.
+        reason: Reason | None = None
+        fault_of = _wrong_link if self._links and header.kind in _LINKS else _wrong_kind
+        if header.kind == SPARSE:
+            reason = _sparse(name)
+        elif found := fault_of(header, name):
+            expected = "regular files, folders and links" if self._links else "regular files and folders only"
+            reason = Reason("file_type", found, expected, "Leave it out, or pack the file itself.", shown(name))
         if reason is not None:
             self._reasons.append(reason)
         # Whether data follow a link or an unknown member is read differently: nothing after it is certain.
@@ -265,16 +272,6 @@ def _is_sparse(key: bytes) -> bool:
 
 def _sparse(name: str) -> Reason:
     return Reason("sparse", "a file with holes", "whole files", "Pack it without --sparse (-S).", shown(name))
-
-
-def _broken_kind(header: Header, name: str, *, links: bool) -> Reason | None:
-    """The reason against a member of a kind that is not allowed, or that contradicts its own name."""
-    if header.kind == SPARSE:
-        return _sparse(name)
-    found = _wrong_link(header, name) if links and header.kind in _LINKS else _wrong_kind(header, name)
-    expected = "regular files, folders and links" if links else "regular files and folders only"
-    hint = "Leave it out, or pack the file itself."
-    return Reason("file_type", found, expected, hint, shown(name)) if found else None
 
 
 def _wrong_link(header: Header, name: str) -> str:

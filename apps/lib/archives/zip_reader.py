@@ -227,15 +227,15 @@ def _broken_kinds(records: list[Record], *, links: bool) -> Iterator[Reason]:
     expected = "regular files, folders and symbolic links" if links else "regular files and folders only"
     for record in records:
         kind = stat.S_IFMT(record.mode)
-        found = _wrong_link(record) if links and kind == stat.S_IFLNK else _wrong_kind(record, kind)
+        if not links or kind != stat.S_IFLNK:
+            found = _wrong_kind(record, kind)
+        elif record.made_by >> 8 not in _UNIX_LIKE:
+            found = "a symbolic link that was not packed on Unix"
+        else:
+            is_folder = record.is_dir or record.attributes & _DOS_FOLDER
+            found = "a symbolic link that is also a folder" if is_folder else ""
         if found:
             yield Reason("file_type", found, expected, "Leave it out, or pack the file itself.", shown(record.name))
-
-
-def _wrong_link(record: Record) -> str:
-    if record.made_by >> 8 not in _UNIX_LIKE:
-        return "a symbolic link that was not packed on Unix"
-    return "a symbolic link that is also a folder" if record.is_dir or record.attributes & _DOS_FOLDER else ""
 
 
 def _wrong_kind(record: Record, kind: int) -> str:

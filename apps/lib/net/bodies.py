@@ -114,7 +114,8 @@ def chunks(environ: Mapping[str, Any], *, step: int = STEP) -> Iterator[bytes]:
             seen += len(chunk)
             yield chunk
     if length is not None and seen != length:
-        raise _wrong_length(seen, length)
+        which, kind = ("short", Incomplete) if seen < length else ("long", Invalid)
+        raise kind(f"{which} body: found {seen} bytes, expected the {length} of Content-Length", hint="Send it again.")
 
 
 def _read(reader: Reader, size: int) -> bytes:
@@ -124,8 +125,3 @@ def _read(reader: Reader, size: int) -> bytes:
         raise TooSlow from None
     except OSError as error:
         raise Disconnected(f"the connection broke while the body was read ({error})") from error
-
-
-def _wrong_length(seen: int, length: int) -> Invalid:
-    which, kind = ("short", Incomplete) if seen < length else ("long", Invalid)
-    return kind(f"{which} body: found {seen} bytes, expected the {length} of Content-Length", hint="Send it again.")

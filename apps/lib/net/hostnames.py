@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
 import idna
 
@@ -55,17 +56,13 @@ def is_one_of(host: str, hosts: Iterable[str]) -> bool:
 def as_written(host: str) -> str:
     """`xn--bcher-kva.example:8443` → `bücher.example:8443`. Clients refuse the encoded form in configurations."""
     name, colon, port = host.partition(":")
-    return ".".join(_decoded(label) for label in name.split(".")) + colon + port
+    labels = name.split(".")
+    for at, label in enumerate(labels):
+        if label.startswith(_ENCODED):
+            with suppress(idna.IDNAError):
+                labels[at] = idna.ulabel(label)
+    return ".".join(labels) + colon + port
 
 
 def _without_usual_port(host: str) -> str:
     return on_the_wire(host).removesuffix(_USUAL_PORT)
-
-
-def _decoded(label: str) -> str:
-    if not label.startswith(_ENCODED):
-        return label
-    try:
-        return idna.ulabel(label)
-    except idna.IDNAError:
-        return label

@@ -117,7 +117,13 @@ def check_url(url: str, allowed: Networks = ()) -> str:
     parts = _parts(url)
     host = parts.hostname or ""
     hint = "Use https on port 443 of a public address, or ask an operator for LARDER_WEBHOOK_ALLOW."
-    address = _literal(host)
+    # What `getaddrinfo` reads in a host without asking anyone: 2130706433, 0x7f.1 and 0177.0.0.1 are 127.0.0.1.
+    address: Address | None = None
+    with suppress(ValueError):
+        address = ip_address(host)
+    if address is None:
+        with suppress(OSError):
+            address = IPv4Address(socket.inet_aton(host))
     if address is not None:
         if not _may_connect(address, parts, allowed):
             raise Invalid(f"{host} with {_way(parts)} is not allowed.", hint=hint)
@@ -220,18 +226,6 @@ def _way(parts: SplitResult) -> str:
 
 def _is_https(parts: SplitResult) -> bool:
     return parts.scheme == "https" and _port(parts) == HTTPS_PORT
-
-
-def _literal(host: str) -> Address | None:
-    """Return the address that `getaddrinfo` reads in a host without asking anyone, or None if it is a name.
-
-    2130706433, 0x7f.1 and 0177.0.0.1 are 127.0.0.1.
-    """
-    with suppress(ValueError):
-        return ip_address(host)
-    with suppress(OSError):
-        return IPv4Address(socket.inet_aton(host))
-    return None
 
 
 def _may_connect(address: Address, parts: SplitResult, allowed: Networks) -> bool:

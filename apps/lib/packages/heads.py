@@ -90,7 +90,12 @@ def read_head(head: bytes) -> Program:
                 raise NoProgram(f"{_MACH_KINDS[kind]} (Mach-O)")
             return Program("a Mach-O", ("darwin",), (_MACH_CPUS.get(cpu, _unknown(cpu)),))
         if head[:4] in _MACH_FAT:
-            return _fat(head)
+            step, (count,) = _MACH_FAT[head[:4]], struct.unpack_from(">L", head, 4)
+            if not 0 < count <= _MAX_SLICES:
+                raise NoProgram("a Java class, or a damaged universal Mach-O")
+            cpus = [struct.unpack_from(">L", head, 8 + number * step)[0] for number in range(count)]
+            names = tuple(_MACH_CPUS.get(cpu, _unknown(cpu)) for cpu in cpus)
+            return Program("a universal Mach-O", ("darwin",), names)
         if head.startswith(b"MZ"):
             return _pe(head)
     except (struct.error, IndexError):
@@ -112,14 +117,6 @@ def _elf(head: bytes) -> Program:
     marked = next((systems for mark, systems in _ELF_MARKS.items() if mark in near), ())
     unmarked = _UNMARKED if any(note in near for note in _GO_NOTES) else ()
     return Program("an ELF", marked or _ELF_ABIS.get(abi, unmarked), (arch,))
-
-
-def _fat(head: bytes) -> Program:
-    step, (count,) = _MACH_FAT[head[:4]], struct.unpack_from(">L", head, 4)
-    if not 0 < count <= _MAX_SLICES:
-        raise NoProgram("a Java class, or a damaged universal Mach-O")
-    cpus = [struct.unpack_from(">L", head, 8 + number * step)[0] for number in range(count)]
-    return Program("a universal Mach-O", ("darwin",), tuple(_MACH_CPUS.get(cpu, _unknown(cpu)) for cpu in cpus))
 
 
 def _pe(head: bytes) -> Program:

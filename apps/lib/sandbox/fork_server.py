@@ -35,24 +35,33 @@ class ForkServer:
         self._is_asked = True
 
     def run(self) -> None:
-        ended, wake = os.pipe()
-        for end in (ended, wake):
+        signals, wake = os.pipe()
+        for end in (signals, wake):
             os.set_blocking(end, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        self._selector.register(ended, selectors.EVENT_READ)
+        self._selector.register(signals, selectors.EVENT_READ)
         self._selector.register(self._control, selectors.EVENT_READ)
         while self._is_asked or self._statuses:
             for key, _ in self._selector.select():
                 if key.fileobj is self._control:
                     self._take_order()
-                elif key.fileobj == ended:
-                    os.read(ended, _STEP)
+                elif key.fileobj == signals:
+                    os.read(signals, _STEP)
                 elif key.data in self._statuses:
                     # Nobody waits for the child any more: its caller stopped it, or was killed.
                     self._selector.unregister(key.fileobj)
                     os.kill(key.data, signal.SIGKILL)
-            self._reap()
+            # Reap the children that ended, and tell their callers how.
+            while self._statuses:
+                process, ended = os.waitpid(-1, os.WNOHANG)
+                if not process:
+                    break
+                with self._statuses.pop(process) as status:
+                    with contextlib.suppress(KeyError):
+                        self._selector.unregister(status.fileno())
+                    with contextlib.suppress(OSError):
+                        status.send(os.waitstatus_to_exitcode(ended).to_bytes(STATUS_BYTES, "big", signed=True))
 
     def _take_order(self) -> None:
         data, descriptors, _, _ = socket.recv_fds(self._control, LENGTH_BYTES, MAX_DESCRIPTORS)
@@ -73,7 +82,12 @@ class ForkServer:
 
     def _start(self, orders: dict[str, Any], descriptors: list[int]) -> None:
         with contextlib.suppress(Exception):  # it fails in the child as well, which says so
-            _prepare(orders["program"], orders["site_packages"])
+            # Import the program, and load what it reads from files, for all its later children.
+            if orders["program"] not in child.PROGRAMS:
+                child.prepare(orders["program"], orders["site_packages"])
+                # Collections in the children then leave these pages alone, and so shared.
+                gc.collect()
+                gc.freeze()
         orders["parent"] = os.getpid()
         status, *others = descriptors
         try:
@@ -87,26 +101,6 @@ class ForkServer:
             self._selector.register(status, selectors.EVENT_READ, process)
         for descriptor in others:
             os.close(descriptor)
-
-    def _reap(self) -> None:
-        while self._statuses:
-            process, ended = os.waitpid(-1, os.WNOHANG)
-            if not process:
-                return
-            with self._statuses.pop(process) as status:
-                with contextlib.suppress(KeyError):
-                    self._selector.unregister(status.fileno())
-                with contextlib.suppress(OSError):
-                    status.send(os.waitstatus_to_exitcode(ended).to_bytes(STATUS_BYTES, "big", signed=True))
-
-
-def _prepare(program: str, site_packages: list[str]) -> None:
-    """Import the program, and load what it reads from files, for all its later children."""
-    if program not in child.PROGRAMS:
-        child.prepare(program, site_packages)
-        # Collections in the children then leave these pages alone, and so shared.
-        gc.collect()
-        gc.freeze()
 
 
 def _become_child(orders: dict[str, Any], descriptors: list[int]) -> None:

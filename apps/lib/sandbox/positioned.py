@@ -37,12 +37,12 @@ class PositionedReader(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: "WriteableBuffer", /) -> int:
-        count = os.preadv(self._descriptor, [buffer], self._at) if hasattr(os, "preadv") else self._copy(buffer)
+        if hasattr(os, "preadv"):
+            count = os.preadv(self._descriptor, [buffer], self._at)
+        else:
+            view = memoryview(buffer)
+            data = os.pread(self._descriptor, len(view), self._at)
+            count = len(data)
+            view[:count] = data
         self._at += count
         return count
-
-    def _copy(self, buffer: "WriteableBuffer") -> int:
-        view = memoryview(buffer)
-        data = os.pread(self._descriptor, len(view), self._at)
-        view[: len(data)] = data
-        return len(data)

@@ -89,7 +89,11 @@ class Said:
     def __init__(self, prefix: str, words: Iterable[str], more: Mapping[str, str], secrets: Iterable[str] = ()) -> None:
         self.prefix = prefix
         self.providers = _pairs(f"{prefix}_PROVIDERS", words)
-        self._said = {part: _pairs(f"{prefix}_{part}", _split(part, value)) for part, value in more.items()}
+        self._said = {}
+        for part, value in more.items():
+            # Names for people contain spaces; the other values do not.
+            given = value.split(",") if part == "NAMES" else value.replace(",", " ").split()
+            self._said[part] = _pairs(f"{prefix}_{part}", filter(str.strip, given))
         self._said["SECRETS_FILE"] = _pairs(f"{prefix}_SECRETS_FILE", secrets)
         for part, values in self._said.items():
             if unknown := sorted(values.keys() - self.providers.keys()):
@@ -112,11 +116,6 @@ class Said:
 
     def second_factors(self, id_: str) -> frozenset[str]:
         return frozenset(filter(None, self.of("SECOND_FACTORS", id_).split("+")))
-
-
-def _split(part: str, value: str) -> list[str]:
-    """Names for people contain spaces; the other values do not."""
-    return [*filter(None, map(str.strip, value.split(",")))] if part == "NAMES" else value.replace(",", " ").split()
 
 
 def _pairs(variable: str, words: Iterable[str]) -> dict[str, str]:

@@ -131,13 +131,11 @@ def _diff(found: ModuleComparison, name: str, effort: diffs.Effort) -> FileDiff:
     except diffs.TooDifferent:
         return FileDiff(name, problem="The two files have too little in common to compare them line by line.")
     for hunk in hunks:
-        hunk.lines = [replace(line, text=_visible(line.text)) for line in hunk.lines]
+        for at, line in enumerate(hunk.lines):
+            cut = f"{line.text[:LONGEST_LINE]}…" if len(line.text) > LONGEST_LINE else line.text
+            text = _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", cut)
+            hunk.lines[at] = replace(line, text=text)
     return FileDiff(name, hunks, "" if hunks else "Only the ends of lines differ.")
-
-
-def _visible(text: str) -> str:
-    cut = f"{text[:LONGEST_LINE]}…" if len(text) > LONGEST_LINE else text
-    return _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", cut)
 
 
 def _is_readme(name: str) -> bool:

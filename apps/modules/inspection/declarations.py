@@ -128,7 +128,12 @@ def _override(found: Declarations, blocks: list[Block]) -> None:
             # Entry by entry, each as a whole.
             found.requirements |= {name: (block.file, value) for name, value in _required_providers(block)}
         elif block.kind == "provider":
-            _override_provider(found, block)
+            for at, base in enumerate(found.providers):
+                if base.labels == block.labels and base.text("alias") == block.text("alias"):
+                    found.providers[at] = _merged(base, block)
+                    break
+            else:
+                found.providers.append(block)
         elif block.kind in UNNAMED:
             found.unnamed[block.kind].append(block)
         elif (key := (block.kind, block.labels)) in found.named:
@@ -137,14 +142,6 @@ def _override(found: Declarations, blocks: list[Block]) -> None:
             problem = block.diagnostic(f"there is no {_titled(block)} to override")
             found.diagnostics.append(problem)
             found.conflicts.append(Conflict(problem))
-
-
-def _override_provider(found: Declarations, block: Block) -> None:
-    for at, base in enumerate(found.providers):
-        if base.labels == block.labels and base.text("alias") == block.text("alias"):
-            found.providers[at] = _merged(base, block)
-            return
-    found.providers.append(block)
 
 
 def _merged(base: Block, over: Block) -> Block:
@@ -275,7 +272,18 @@ def provider_of(block: Block) -> str:
 
 def providers(found: Declarations) -> list[dict[str, Any]]:
     """By name: those that are required, configured, or only used."""
-    entries = {name: _requirement(name, file, value) for name, (file, value) in found.requirements.items()}
+    entries: dict[str, dict[str, Any]] = {}
+    for name, (file, value) in found.requirements.items():
+        entry = entries[name] = _provider(name, file, value.line)
+        if not value.known:
+            entry |= {"source": UNKNOWN, "version": UNKNOWN}
+        elif value.entries is None:  # the old form: only a constraint
+            entry["version"] = value.text
+        else:
+            parts = value.entries
+            entry |= {key: parts[key].text for key in ("source", "version") if key in parts}
+            if "configuration_aliases" in parts:
+                entry["aliases"] = list(parts["configuration_aliases"].references)
     for block in found.providers:
         entry = entries.setdefault(block.name, _provider(block.name, block.file, block.line))
         # Until version 0.13 a constraint stood here; where one is required as well, both hold.
@@ -291,15 +299,3 @@ def providers(found: Declarations) -> list[dict[str, Any]]:
 
 def _provider(name: str, file: str, line: int) -> dict[str, Any]:
     return {"name": name, "source": "", "version": "", "aliases": [], "file": file, "line": line}
-
-
-def _requirement(name: str, file: str, value: Any) -> dict[str, Any]:
-    entry = _provider(name, file, value.line)
-    if not value.known:
-        return entry | {"source": UNKNOWN, "version": UNKNOWN}
-    if value.entries is None:  # the old form: only a constraint
-        return entry | {"version": value.text}
-    parts = value.entries
-    aliases = parts["configuration_aliases"].references if "configuration_aliases" in parts else ()
-    texts = {key: parts[key].text for key in ("source", "version") if key in parts}
-    return entry | texts | {"aliases": list(aliases)}

@@ -147,11 +147,19 @@ class _Reader:
 def value_of(file: File, expression: Node, name: str, *, with_entries: bool = False) -> Value:
     """The value of the attribute of that name, which is undamaged."""
     source = _shown(file, expression)
+    references: tuple[str, ...] = ()
+    if name in REFERENCES:
+        # Each of a list, or the one that it is, without an index (`aws.by_region[each.key]`).
+        first, parts = expression.children[0], [expression]
+        if first.type == "collection_value" and first.children[0].type == "tuple":
+            parts = _expressions(first.children[0])
+        matches = (_REFERENCE.match(file.source(part)) for part in parts if part.children[0].type == "variable_expr")
+        references = tuple(match[0] for match in matches if match)
     return Value(
         line=file.line(expression.start_byte),
         source=source,
         literal=NOT_LITERAL if name in EXPRESSIONS else literal_or_none(file, expression),
-        references=_references(file, expression) if name in REFERENCES else (),
+        references=references,
         entries=_entries(file, expression) if with_entries else None,
         is_quoted=source.startswith('"') and _unwrapped(expression).type == "template_expr",
     )
@@ -170,16 +178,6 @@ def _shown(file: File, expression: Node) -> str:
     if "\n" not in source or _PLAIN_HEREDOC.search(source):
         return source.replace("\r\n", "\n")
     return literals.outdented(source, file.indentation(expression.start_byte))
-
-
-def _references(file: File, expression: Node) -> tuple[str, ...]:
-    """Each of a list, or the one that it is, without an index (`aws.by_region[each.key]`)."""
-    first = expression.children[0]
-    parts = [expression]
-    if first.type == "collection_value" and first.children[0].type == "tuple":
-        parts = _expressions(first.children[0])
-    found = (_REFERENCE.match(file.source(part)) for part in parts if part.children[0].type == "variable_expr")
-    return tuple(match[0] for match in found if match)
 
 
 def _entries(file: File, expression: Node) -> dict[str, Value] | None:

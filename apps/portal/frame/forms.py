@@ -39,10 +39,9 @@ def form_page(request: HttpRequest, template: str, form: forms.Form, **context: 
 
 def sentence(refusal: RegistryError) -> str:
     """The error and its hint, as sentences for a page."""
-    texts = [text for text in (str(refusal), refusal.hint) if text]
-    return " ".join(_capitalised(text) + ("" if text[-1] in ".?!)" else ".") for text in texts)
-
-
-def _capitalised(text: str) -> str:
-    """Capitalised, except an address: another letter case would be another name."""
-    return text if "/" in text.split(maxsplit=1)[0] else text[0].upper() + text[1:]
+    found = []
+    for text in filter(None, (str(refusal), refusal.hint)):
+        # Capitalised, except an address: another letter case would be another name.
+        capitalised = text if "/" in text.split(maxsplit=1)[0] else text[0].upper() + text[1:]
+        found.append(capitalised + ("" if text[-1] in ".?!)" else "."))
+    return " ".join(found)

@@ -69,13 +69,12 @@ class ReauthenticateView(views.ReauthenticateView):  # type: ignore[misc]  # all
             raise PermissionDenied
         if not (self.by_password or self.by_code or self.by_passkey or self.providers):
             raise PermissionDenied
-        self.form_class = self._form_of(request) if sends_factor else forms.ReauthenticateForm
+        self.form_class = forms.ReauthenticateForm
+        if sends_factor:
+            from apps.portal.people.passkey_forms import PasskeyForm
+
+            self.form_class = second_factor.CodeForm if "code" in request.POST else PasskeyForm
         return None
-
-    def _form_of(self, request: HttpRequest) -> Any:
-        from apps.portal.people.passkey_forms import PasskeyForm
-
-        return second_factor.CodeForm if "code" in request.POST else PasskeyForm
 
     def get_reauthentication_alternatives(self) -> list[Any]:
         return []  # the page has them all; allauth's have no routes

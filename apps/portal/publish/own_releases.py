@@ -50,10 +50,13 @@ class Row:
         state = State(release.state)
         reasons = release.questions if state == State.HELD else release.reasons
         address = _address(release)
+        receiving = "Waiting for its file" if release.ticket_digest else "Uploading"
+        if release.kind == Kind.PROVIDER:
+            receiving = "Draft"
         return cls(
             release,
             address,
-            STATES.get(state) or _receiving(release),
+            STATES.get(state, receiving),
             TONES.get(state, "info"),
             url_of(address, "version", release.version) if state == State.PUBLISHED else "",
             [reason["found"] for reason in reasons],
@@ -80,12 +83,6 @@ def own_releases(request: HttpRequest) -> HttpResponse:
         "total": sum(counts.values()),
     }
     return render(request, "portal/own_releases/page.html", context)
-
-
-def _receiving(release: Release) -> str:
-    if release.kind == Kind.PROVIDER:
-        return "Draft"
-    return "Waiting for its file" if release.ticket_digest else "Uploading"
 
 
 def _address(release: Release) -> Address:

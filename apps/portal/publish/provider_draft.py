@@ -6,7 +6,6 @@ origin replaces a CSRF field, which Django would look for in the body; the sessi
 """
 
 import uuid
-from collections.abc import Callable, Iterable
 from functools import partial
 from http import HTTPStatus
 
@@ -55,7 +54,13 @@ def release_file(request: HttpRequest, public_id: uuid.UUID, filename: str) -> H
         viewer = session_viewer(request)
         release = _draft(viewer, public_id)
         if request.method in resumable.METHODS:
-            return _resume(request, viewer, release, filename)
+            own = Uploads(viewer)
+            return resumable.answer(
+                request,
+                own.of_file(release=release, name=filename),
+                begin=lambda announced: own.start(release=release, name=filename, announced=announced),
+                send=own.send,
+            )
         environ = request.environ  # type: ignore[attr-defined]  # WSGIRequest has it
         drafts.check_length(release, filename, bodies.declared_length(environ))
         open_body = partial(bodies.chunks, environ)
@@ -87,9 +92,13 @@ def release_files(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     ignored: list[str] = []
     try:
         for part in form_files.file_parts(kind, chunks, most=MAX_PARTS):
-            name = _as_sent(release, part.file_name.replace("\\", "/").rpartition("/")[2], received)
+            name = part.file_name.replace("\\", "/").rpartition("/")[2]
+            # A repository's manifest gets its name in the build folder, unless that was sent too or none can join.
+            renamed = drafts.manifest_name(release)
+            if name == drafts.GENERAL_MANIFEST and renamed not in received and assembling.takes_manifest(release):
+                name = renamed
             if _is_wanted(request, release, name, ignored):
-                open_body = _opener(part.chunks)
+                open_body = partial(iter, part.chunks)
                 publishing.receive_file(viewer=viewer, release=release, name=name, open_body=open_body)
                 received.append(name)
     except RegistryError as refusal:
@@ -130,29 +139,11 @@ def release_hand_in(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     return _to_page(release)
 
 
-def _resume(request: HttpRequest, viewer: Viewer, release: Release, name: str) -> HttpResponse:
-    uploads = Uploads(viewer)
-    return resumable.answer(
-        request,
-        uploads.of_file(release=release, name=name),
-        begin=lambda announced: uploads.start(release=release, name=name, announced=announced),
-        send=uploads.send,
-    )
-
-
 def _draft(viewer: Viewer, public_id: uuid.UUID) -> Release:
     release = reading.release_for(viewer, public_id)
     if release.kind != Kind.PROVIDER:
         raise NotFound("There is no such draft of a provider.")
     return release
-
-
-def _as_sent(release: Release, name: str, received: list[str]) -> str:
-    """A repository's manifest gets its name in the build folder, unless one of that name was sent or none can join."""
-    renamed = drafts.manifest_name(release)
-    if name == drafts.GENERAL_MANIFEST and renamed not in received and assembling.takes_manifest(release):
-        return renamed
-    return name
 
 
 def _is_wanted(request: HttpRequest, release: Release, name: str, ignored: list[str]) -> bool:
@@ -166,10 +157,6 @@ def _is_wanted(request: HttpRequest, release: Release, name: str, ignored: list[
             return False
     ignored.append(name)
     return False
-
-
-def _opener(chunks: Iterable[bytes]) -> Callable[[], Iterable[bytes]]:
-    return lambda: chunks
 
 
 def _refused(request: HttpRequest, release: Release, refusal: RegistryError) -> HttpResponse:

@@ -171,14 +171,11 @@ def guard_of(release: Release) -> dict[str, Any] | None:
         return None
     changes = [(one, SENTENCES[one["rule"]]) for one in note["changes"]]
     more = note["breaking"] + note["risky"] - len(changes)
-    return note | {"changes": changes, "more": more, "page": _comparison(release, note["against"])}
-
-
-def _comparison(release: Release, against: str) -> str:
-    """The page with all changes, once the version is published."""
+    # The page with all changes, once the version is published.
     name, _, system = release.name.partition("/")
-    where = [release.namespace.name, name, system, f"{against}{SEPARATOR}{release.version}"]
-    return reverse("portal:module-compare", args=where) if release.state == State.PUBLISHED else ""
+    where = [release.namespace.name, name, system, f"{note['against']}{SEPARATOR}{release.version}"]
+    page = reverse("portal:module-compare", args=where) if release.state == State.PUBLISHED else ""
+    return note | {"changes": changes, "more": more, "page": page}
 
 
 def _taken_by(release: Release) -> Release | None:

@@ -44,14 +44,10 @@ def answer(
             upload = begin(tus.announced(request.headers))
         way = request.headers.get(WAY, "")
         if way == "link":
-            return _link(upload, start)
+            part = direct.next_part(upload, start=start)
+            told = part and {"url": part.link.url, "headers": dict(part.link.headers), "size": part.size}
+            return JsonResponse({"part": told}, headers=tus.standing(upload))
         send(upload, start, InStorage() if way == "stored" else bodies.chunks(request.environ))  # type: ignore[attr-defined]  # WSGIRequest has it
     status = HTTPStatus.OK if request.method == "HEAD" else HTTPStatus.NO_CONTENT
-    direct = {WAY: "storage"} if request.method == "HEAD" and store.upload_origin() else {}
-    return HttpResponse(status=status, headers=tus.standing(upload) | direct)
-
-
-def _link(upload: Upload, start: int) -> HttpResponse:
-    part = direct.next_part(upload, start=start)
-    told = part and {"url": part.link.url, "headers": dict(part.link.headers), "size": part.size}
-    return JsonResponse({"part": told}, headers=tus.standing(upload))
+    takes_parts = {WAY: "storage"} if request.method == "HEAD" and store.upload_origin() else {}
+    return HttpResponse(status=status, headers=tus.standing(upload) | takes_parts)

@@ -89,8 +89,17 @@ def _verdicts(rule: CleanupRule, rows: Sequence[Row], fetched: dict[int, date], 
         kept = _protection(rule, row, newest, fetched) or ("people get this version by default" if row is last else "")
         if kept:
             yield Verdict(row, goes=False, why=kept)
+            continue
+        what = "pre-release" if row.is_prerelease else "stable version"
+        most = rule.prerelease_days if row.is_prerelease else rule.stable_days
+        age = (now - row.published_at).days
+        if most is None:
+            yield Verdict(row, goes=False, why=f"the rule takes no {what}s")
+        elif age < most:
+            yield Verdict(row, goes=False, why=f"a {what} of {days(age)}; the rule takes them after {days(most)}")
         else:
-            yield _by_age(rule, row, now)
+            why = f"{what} older than {days(most)}, not fetched for {days(rule.fetched_days)}"
+            yield Verdict(row, goes=True, why=why)
 
 
 def _protection(rule: CleanupRule, row: Row, newest: set[int], fetched: dict[int, date]) -> str:
@@ -105,16 +114,6 @@ def _protection(rule: CleanupRule, row: Row, newest: set[int], fetched: dict[int
     if row.pk in fetched:
         return f"fetched on {fetched[row.pk]:%Y-%m-%d}, within {days(rule.fetched_days)}"
     return ""
-
-
-def _by_age(rule: CleanupRule, row: Row, now: datetime) -> Verdict:
-    what, most = ("pre-release", rule.prerelease_days) if row.is_prerelease else ("stable version", rule.stable_days)
-    if most is None:
-        return Verdict(row, goes=False, why=f"the rule takes no {what}s")
-    age = (now - row.published_at).days
-    if age < most:
-        return Verdict(row, goes=False, why=f"a {what} of {days(age)}; the rule takes them after {days(most)}")
-    return Verdict(row, goes=True, why=f"{what} older than {days(most)}, not fetched for {days(rule.fetched_days)}")
 
 
 def days(number: int) -> str:

@@ -34,7 +34,10 @@ class Collector:
     """
 
     def __init__(self, wanted: Iterable[str], limits: Limits) -> None:
-        self._patterns = [_compiled(pattern) for pattern in wanted]
+        self._patterns = []
+        for pattern in wanted:
+            parts = ("[^/]*".join(map(re.escape, part.split("*"))) for part in pattern.casefold().split("**"))
+            self._patterns.append(re.compile(".*".join(parts)))
         self._limits = limits
         self._texts: list[tuple[int, str, bytes]] = []  # in the order in which room is given
         self._size = 0
@@ -48,11 +51,14 @@ class Collector:
         if not entry.is_dir:
             rank = next((rank for rank, pattern in enumerate(self._patterns) if pattern.fullmatch(path)), None)
         text_bytes = 0 if rank is None else self._limits.text_bytes
-        head = _head(pieces, max(KEY_BYTES + KEY_BODY_BYTES, text_bytes))
+        head, most = bytearray(), max(KEY_BYTES + KEY_BODY_BYTES, text_bytes)
+        for piece in pieces:
+            if len(head) < most:
+                head += piece[: most - len(head)]
         if len(self.private_keys) < MAX_KEYS and _has_key(head):
             self.private_keys.append(entry.name)
         if rank is not None:
-            text = head[:text_bytes]
+            text = bytes(head[:text_bytes])
             insort(self._texts, (rank, entry.name, text))
             self._size += len(text)
             # What has no room now never will: later texts can only move it further back.
@@ -69,7 +75,7 @@ class Collector:
         return {name: text for _, name, text in self._texts}
 
 
-def _has_key(head: bytes) -> bool:
+def _has_key(head: bytearray) -> bool:
     """Whether a private key begins there, followed by bytes of a key. A placeholder has none."""
     for begin in _PRIVATE_KEY.finditer(head, 0, KEY_BYTES):
         body = head[begin.end() : begin.end() + KEY_BODY_BYTES].partition(b"-----")[0]
@@ -77,16 +83,3 @@ def _has_key(head: bytes) -> bool:
         if any(all(letters.search(line) for letters in _KEY_LETTERS) for line in _KEY_LINE.findall(body)):
             return True
     return False
-
-
-def _head(pieces: Iterator[bytes], most: int) -> bytes:
-    head = bytearray()
-    for piece in pieces:
-        if len(head) < most:
-            head += piece[: most - len(head)]
-    return bytes(head)
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    parts = ("[^/]*".join(map(re.escape, part.split("*"))) for part in pattern.casefold().split("**"))
-    return re.compile(".*".join(parts))

@@ -31,18 +31,17 @@ class NativeBody:
 
 
 def inner(file: File, node: Node) -> Inner:
-    labels = tuple(_label(file, part) for part in node.children[1:] if part.type in ("identifier", "string_lit"))
-    return Inner(file.source(node.children[0]), labels, node.start_byte, NativeBody(file, node))
-
-
-def _label(file: File, node: Node) -> str | None:
-    source = file.source(node)
-    if node.type == "identifier":
-        return source
-    try:
-        return None if literals.begins_template(source) else literals.quoted(source[1:-1])
-    except literals.Undecodable:
-        return None
+    labels: list[str | None] = []  # None for one that must be evaluated, or cannot be read
+    for part in node.children[1:]:
+        source = file.source(part)
+        if part.type == "identifier":
+            labels.append(source)
+        elif part.type == "string_lit":
+            try:
+                labels.append(None if literals.begins_template(source) else literals.quoted(source[1:-1]))
+            except literals.Undecodable:
+                labels.append(None)
+    return Inner(file.source(node.children[0]), tuple(labels), node.start_byte, NativeBody(file, node))
 
 
 class NativeExpression:

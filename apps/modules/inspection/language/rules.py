@@ -124,15 +124,10 @@ def _references(case: Case) -> Iterator[Problem]:
         yield case.value, "a list of references", EVERY
         return
     for element in elements:
-        if _reference(element) is None:
+        # Also in quotes, as before version 0.12.
+        is_reference = element.value is not NOT_LITERAL if element.is_quoted else element.traversal is not None
+        if not is_reference:
             yield element, _REFERENCE, EVERY
-
-
-def _reference(expression: Expression) -> Traversal | None:
-    """Also in quotes, as before version 0.12."""
-    if expression.is_quoted:
-        return ("",) if expression.value is not NOT_LITERAL else None
-    return expression.traversal
 
 
 def _list(case: Case) -> Iterator[Problem]:

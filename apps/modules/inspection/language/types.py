@@ -109,18 +109,15 @@ def _object(argument: Expression, depth: int) -> Shaped:
                 raise WrongType(value, "optional(…) with a type, and a default or none")
             kind = read_type(called[1][0], depth=depth + 1)
             if len(called[1]) == 2:  # noqa: PLR2004
-                _check_default(called[1][1], kind)
+                default = called[1][1]
+                if not default.is_constant:
+                    raise WrongType(default, "a constant: the default of an attribute can refer to nothing")
+                if problem := misfit(default, kind):
+                    raise WrongType(default, f"a default that fits the type ({problem})")
             attributes[name] = Attribute(kind, is_optional=True)
         else:
             attributes[name] = Attribute(read_type(value, depth=depth + 1), is_optional=False)
     return Shaped(attributes)
-
-
-def _check_default(default: Expression, kind: Type) -> None:
-    if not default.is_constant:
-        raise WrongType(default, "a constant: the default of an attribute can refer to nothing")
-    if problem := misfit(default, kind):
-        raise WrongType(default, f"a default that fits the type ({problem})")
 
 
 def misfit(expression: Expression, kind: Type) -> str:
@@ -130,7 +127,9 @@ def misfit(expression: Expression, kind: Type) -> str:
 
 def _misfits(expression: Expression, kind: Type, path: str) -> Iterator[str]:
     """Keys of maps are not named: with a sensitive variable they are part of a secret."""
-    elements, pairs, value = expression.elements, expression.pairs, _scalar(expression)
+    elements, pairs = expression.elements, expression.pairs
+    # Of a list or an object nothing: what is in it is asked one by one.
+    value = expression.value if elements is None and pairs is None else NOT_LITERAL
     what = path or "it"
     if kind is None or value is None:
         return
@@ -157,9 +156,17 @@ def _pair_misfits(
         for _, value in pairs:
             yield from _misfits(value, kind.element, f"{path}[…]")
         return
-    named = _named(pairs)
-    for name, attribute in kind.attributes.items() if named is not None else ():
-        if named and name in named:
+    named: dict[str, Expression] = {}
+    for key, value in pairs:
+        words = key.traversal
+        name = words[0] if words and len(words) == 1 and not key.source.startswith("(") else key.value
+        if isinstance(name, int) and not isinstance(name, bool):
+            name = str(name)
+        if not isinstance(name, str):  # it must be evaluated
+            return
+        named[name] = value
+    for name, attribute in kind.attributes.items():
+        if name in named:
             yield from _misfits(named[name], attribute.type, f"{path}.{name}".lstrip("."))
         elif not attribute.is_optional:
             yield f"{path + ': ' if path else ''}the attribute {name} is missing"
@@ -172,25 +179,6 @@ def _element_misfits(elements: Sequence[Expression], kind: Tuple | Collection, p
     for at, element in enumerate(elements):
         inner = kind.elements[at] if isinstance(kind, Tuple) else kind.element
         yield from _misfits(element, inner, f"{path}[{at}]")
-
-
-def _named(pairs: Sequence[tuple[Expression, Expression]]) -> dict[str, Expression] | None:
-    """None if a key must be evaluated."""
-    named: dict[str, Expression] = {}
-    for key, value in pairs:
-        words = key.traversal
-        name = words[0] if words and len(words) == 1 and not key.source.startswith("(") else key.value
-        if isinstance(name, int) and not isinstance(name, bool):
-            name = str(name)
-        if not isinstance(name, str):
-            return None
-        named[name] = value
-    return named
-
-
-def _scalar(expression: Expression) -> Any:
-    """Its literal. Of a list or an object nothing: what is in it is asked one by one."""
-    return NOT_LITERAL if expression.elements is not None or expression.pairs is not None else expression.value
 
 
 def _is_scalar(value: Any) -> bool:
