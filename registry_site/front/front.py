@@ -40,6 +40,7 @@ _OCI = "/v2/"
 _BLOBS = re.compile(r"/v2/.+/blobs/")
 # Below these paths answers become ready, except for blobs.
 _BECOMES_READY = re.compile(r"/(?:v1|v2|api/v1|\.well-known)/")
+_IS_LOOKED_FOR = re.compile(r"/(?:v1|v2|api/v1|\.well-known|archives)/")
 # A request waits so long for the answer to an equal one before it asks Django itself.
 PATIENCE = 2.0
 
@@ -99,14 +100,16 @@ class Front:
 
     async def _find(self, question: Question) -> Entry | None:
         """This process's answer, or else another one's, if it holds."""
-        if question.key in self.table and await self.lease.holds():
-            entry = self.table.find(question.key)
-            if entry is not None:
-                return entry
-        entry = self.shared.find(question.key) if _BECOMES_READY.match(question.path) else None
-        if entry is None or not await self.lease.holds():
+        if question.key not in self.table and not _IS_LOOKED_FOR.match(question.path):
             return None
-        if not self.lease.is_current_for_all(entry.scopes, entry.number):
+        # Also where nothing is there: what Django answers under an old number ends with the next renewal.
+        if not await self.lease.holds():
+            return None
+        entry = self.table.find(question.key)
+        if entry is not None:
+            return entry
+        entry = self.shared.find(question.key) if _BECOMES_READY.match(question.path) else None
+        if entry is None or not self.lease.is_current_for_all(entry.scopes, entry.number):
             return None
         entry.era = self.lease.era
         self.table.add(question.key, entry)

@@ -158,3 +158,13 @@ def test_the_versions_of_http_ask_the_same_question(client):
 def test_the_table_holds_no_secret(client):
     question = asked(scope_of(client, "/v1/modules", headers={"Authorization": "Bearer lrd_u_secret"}))
     assert "lrd_u_secret" not in repr(question.key)
+
+
+def test_an_answer_is_made_under_the_newest_number(process, published, tofu, bob):
+    """Or the first renewal after it would end it, though nothing has changed since."""
+    published("acme/vpc/aws")
+    process.front.lease._asked = float("-inf")
+    url, reads = "/v1/modules/acme/vpc/aws/versions", tofu(bob)
+    assert not process.ask(reads, url).was_ready
+    process.learn()
+    assert process.ask(reads, url).was_ready
