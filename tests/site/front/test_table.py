@@ -7,8 +7,8 @@ import pytest
 
 from apps.http.ready import Ready
 from registry_site.front.front import Front
-from registry_site.front.lease import Lease
-from registry_site.front.table import ENTRY_BYTES, Entry, Question, Table, question_of, whole_of
+from registry_site.front.lease import ENTRY_BYTES, Entry, Lease, whole_of
+from registry_site.front.table import Question, Table, question_of
 from tests.site.front.asking import scope_of
 
 MEGABYTE = 1024 * 1024
