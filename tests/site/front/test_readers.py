@@ -90,6 +90,20 @@ def test_a_change_ends_it(process, release, tofu, bob, alice, dora, olga, change
     assert of(process, reads, VERSIONS, DOWNLOAD)[0] is False
 
 
+def test_a_right_ends_with_a_change_of_people(process, release, tofu, bob, alice, dora):
+    """Of whoever it was: another reader's document is there again, but this one must show anew that it may be read."""
+    process.learn()
+    others, reads = tofu(bob), tofu(alice)
+    of(process, others, VERSIONS, DOWNLOAD)
+    assert of(process, reads, VERSIONS, DOWNLOAD) == [False, True]
+    tokens.revoke(token=ApiToken.objects.get(user=alice), actor=Viewer(dora))
+    process.learn()
+
+    assert of(process, others, VERSIONS, DOWNLOAD) == [False, False]
+    assert of(process, reads, VERSIONS) == [False]
+    assert process.ask(reads, DOWNLOAD).status == 401
+
+
 def test_a_token_for_other_namespaces_opens_nothing_here(process, release, tofu, bob):
     process.learn()
     of(process, tofu(bob), VERSIONS, DOWNLOAD)
