@@ -32,6 +32,7 @@ from tests.builders.providers import dist, manifest, sums
 from tests.e2e.providers import Depot
 from tests.e2e.workspace import Workspace, access_lines, said
 from tests.live import Live
+from tests.postgres import free_port
 
 PLATFORM = "linux_amd64"
 VERSION = "1.0.0"
@@ -101,7 +102,8 @@ def measure(bench: Bench) -> Iterator[Figure]:
     projects = {name: _project(name, *some) for name in ("init", "init-private")}
     if not bench.is_tiny:
         projects["large"] = Project([], [f"large-{number}/bench" for number in range(5)])
-    began = partial(start, folder, tls=True, size=None, processes=bench.processes)
+    # The same port after each restart: its clients ask for the same addresses.
+    began = partial(start, folder, tls=True, size=None, processes=bench.processes, port=free_port())
     with began() as live:
         _publish(live, projects, folder)
         token, copy = live.token("admin", "read"), Copy()
@@ -124,11 +126,17 @@ def _figures(
     is_terraform: bool,
 ) -> Iterator[Figure]:
     found: dict[str, Runs] = defaultdict(Runs)
-    routes: list[dict[str, Any]] = []
+    routes: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    with began() as live:  # what was asked before a restart is what is asked after it
+        clients.web = _web_processes(live, bench.processes)
+        for name in ("init", "init-private"):
+            clients.in_turn(Runs(), live, projects[name], is_private=name == "init-private")
     for _ in range(bench.rounds):
         with began() as live:
             small, clients.web = projects["init"], _web_processes(live, bench.processes)
+            since = said(live)
             served_by = clients.in_turn(found["first after a restart"], live, small)
+            routes["first after a restart"] += access_lines(live, since)
             for _try in range(0 if bench.is_tiny else TRIES):
                 before = Runs()
                 if clients.in_turn(before, live, small) != served_by:
@@ -138,8 +146,10 @@ def _figures(
                     break
             since = said(live)
             clients.in_turn(found["repeated"], live, small)
-            routes += access_lines(live, since)
+            routes["repeated"] += access_lines(live, since)
+            since = said(live)
             clients.in_turn(found["private, by token"], live, projects["init-private"], is_private=True)
+            routes["private, by token"] += access_lines(live, since)
             for crowd in () if bench.is_tiny else (4, 8):
                 clients.in_turn(found[f"{crowd} at once"], live, small, at_once=crowd)
             if "large" in projects:
@@ -157,16 +167,17 @@ def _figures(
             p50=[1e3 * seconds for seconds in runs.larder],
             cpu=runs.cpu,
         )
-    yield from _routes(clients.program, routes, bench.rounds)
+    for kind, lines in routes.items():
+        yield from _routes(f"{clients.program} init, {kind}", lines, bench.rounds)
 
 
-def _routes(program: str, lines: list[dict[str, Any]], rounds: int) -> Iterator[Figure]:
-    """From the access lines of the repeated inits."""
+def _routes(what: str, lines: list[dict[str, Any]], rounds: int) -> Iterator[Figure]:
+    """From the access lines."""
     found: dict[str, list[float]] = defaultdict(list)
     for line in lines:
         found[f"{line['method']} {line['route']}"].append(line["ms"])
     for route, took in sorted(found.items(), key=lambda item: -sum(item[1])):
-        work = f"{program} init, {route}: {len(took) // rounds} requests, {sum(took) / rounds:.0f} ms together"
+        work = f"{what}, {route}: {len(took) // rounds} requests, {sum(took) / rounds:.0f} ms together"
         yield Figure(work, [statistics.median(took)], "ms", note={"milliseconds": took})
 
 

@@ -77,12 +77,13 @@ class Bench:
 
 @contextmanager
 def start(
-    folder: Path, *, tls: bool, size: Size | None = None, processes: int = 2, checkout: Path = CHECKOUT
+    folder: Path, *, tls: bool, size: Size | None = None, processes: int = 2, checkout: Path = CHECKOUT, port: int = 0
 ) -> Iterator[Live]:
     """A Larder with so many web processes; filled to `size` unless its folder already is."""
     scheme = {} if tls else {"LARDER_TLS": "off"}
     no_limits = {"LARDER_RATE_PUBLISH": "off", "LARDER_RATE_SEARCH": "off"}
-    with start_live(folder, checkout, LARDER_WEB_PROCESSES=str(processes), **scheme, **no_limits) as live:
+    listen = {"LARDER_LISTEN": f"127.0.0.1:{port}"} if port else {}
+    with start_live(folder, checkout, LARDER_WEB_PROCESSES=str(processes), **scheme, **listen, **no_limits) as live:
         if size is not None:
             fill(live, size)
         yield live

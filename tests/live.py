@@ -193,7 +193,7 @@ def start_live(
 
     `within`: words before its command, of a program that becomes it.
     """
-    port = free_port()
+    port = int(variables.get("LARDER_LISTEN", "").rpartition(":")[2] or free_port())
     data_dir = folder / "data"
     is_usual = not {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_STORAGE_URL"} & variables.keys()
     if stack.IS_FULL:

@@ -9,6 +9,9 @@ from django.http.response import HttpResponseBase
 # However an answer came to be, it is asked for again after so many seconds: rows may change behind the verbs, and
 # the use of a token is recorded by Django alone (accounts.identity.token_usage).
 LONGEST = 60.0
+# In the environ of a question that the front asks of its own accord, so that the answer is ready: the digest of the
+# token to answer as, or "". It is neither a use of the token, nor a download, nor a request in the log.
+PREPARED_FOR = "larder.prepared_for"
 _NAME = "larder_ready"
 
 
@@ -23,12 +26,13 @@ class Download(NamedTuple):
 class Ready:
     """The answer holds for whoever asks exactly the same, with the same credentials, until a change of these scopes
     (apps/audit/generation.py), and for so many seconds from the arrival of the request. Each time it counts as the
-    download, if it is one.
+    download, if it is one. `readers` is the canonical name of a namespace, all of whose readers get the same answer.
     """
 
     scopes: Collection[str]
     seconds: float
     download: Download | None = None
+    readers: str = ""
 
 
 def mark(response: HttpResponseBase, ready: Ready) -> None:

@@ -105,6 +105,10 @@ class MachineView(APIView):
         """Return the scopes of the generation on which the answer depends if the front may repeat it (D16)."""
         return None
 
+    def readers(self) -> str:
+        """Return the canonical name of a namespace if all of its readers get the same answer."""
+        return ""
+
     def credentials_end(self) -> datetime | None:
         auth = self.request.auth
         return auth.expires_at if isinstance(auth, ApiToken) else None
@@ -114,6 +118,8 @@ class MachineView(APIView):
         if self.request.method == "GET":
             structlog.contextvars.bind_contextvars(release_id=release_id)  # for the access line
             self.counted = ready.Download(release_id, self.viewer.user_id)
+            if ready.PREPARED_FOR in self.request.META:
+                return
             downloads.record_download(*self.counted, downloads.client_of(self.request.headers.get("User-Agent", "")))
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -132,7 +138,7 @@ class MachineView(APIView):
                 scopes = {*scopes, generation.ACCESS}
                 ends += [end] if (end := self.credentials_end()) else []
             seconds = min(ready.LONGEST, (min(ends) - asked_at).total_seconds())
-            ready.mark(response, ready.Ready(scopes, seconds, self.counted))
+            ready.mark(response, ready.Ready(scopes, seconds, self.counted, self.readers()))
         return response
 
 
@@ -156,6 +162,13 @@ class ReadyAtAddress:
     def ready_scopes(self) -> Collection[str] | None:
         names = [self.kwargs[part] for part in ("namespace", "name", "system", "type") if part in self.kwargs]
         return {canonical(names[0]), generation.published_at("/".join(names))}
+
+
+class SameForReaders(ReadyAtAddress):
+    """Such a view whose answers do not depend on who asks, only on whether they may read the namespace."""
+
+    def readers(self) -> str:
+        return canonical(self.kwargs["namespace"])
 
 
 class NothingHere(MachineView):

@@ -20,7 +20,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Visibility
-from apps.http.views import ReadyAtAddress, ReadyInNamespace
+from apps.http.views import ReadyInNamespace, SameForReaders
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Invalid, NotFound
 from apps.modules.catalogue import browsing, reading
@@ -34,7 +34,7 @@ MAX_LIMIT = 100
 LAST_OFFSET = 1_000_000
 
 
-class Versions(ReadyAtAddress, ProtocolView):
+class Versions(SameForReaders, ProtocolView):
     """Every published version, highest first. Clients choose; they take a pre-release only if it is named exactly."""
 
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
@@ -43,7 +43,7 @@ class Versions(ReadyAtAddress, ProtocolView):
         return Response(versions_document(address, listed.versions, listed.source_url))
 
 
-class Download(ReadyAtAddress, ProtocolView):
+class Download(SameForReaders, ProtocolView):
     """The location of one version's archive. Matches the version by value, as clients normalise it."""
 
     def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002

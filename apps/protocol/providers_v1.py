@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Visibility
-from apps.http.views import ReadyAtAddress
+from apps.http.views import SameForReaders
 from apps.lib.addresses import ProviderAddress
 from apps.protocol.base import ProtocolView, Unknown
 from apps.protocol.locations import url_of
@@ -21,7 +21,7 @@ from apps.providers import reading
 from apps.providers.documents import download_document, versions_document
 
 
-class Versions(ReadyAtAddress, ProtocolView):
+class Versions(SameForReaders, ProtocolView):
     """Every listed version, highest first. A version is listed only if all its parts are present."""
 
     def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
@@ -29,7 +29,7 @@ class Versions(ReadyAtAddress, ProtocolView):
         return Response(versions_document(versions, timezone.now()))
 
 
-class Download(ReadyAtAddress, ProtocolView):
+class Download(SameForReaders, ProtocolView):
     """The location of one platform's package, and its signature. Matches the version by value (M6)."""
 
     def get(

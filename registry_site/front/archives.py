@@ -23,7 +23,8 @@ from apps.lib.errors import RegistryError
 from apps.protocol.last_public import last_public
 from apps.protocol.locations import Asked, asked_at, disposition_of
 from apps.releases import fetchable
-from registry_site.front.table import ARCHIVES, Headers, Key, Origin, Question
+from registry_site.front.lease import Headers, Key, Origin
+from registry_site.front.table import ARCHIVES, Question
 
 # Larger ones are sent as files.
 SMALL_BYTES = 64 * 1024
@@ -67,6 +68,7 @@ class Archive:
     scopes: Collection[str]
     seconds: float
     origin: Origin
+    is_public: bool
 
 
 class Archives:
@@ -163,7 +165,8 @@ class Archives:
         headers = (*((name, own.get(name, value)) for name, value in frame.headers), *more)
         body = (stored.body or b"")[part.start : part.stop] if question.method == "GET" else b""
         seconds = LONGEST if asked.seconds is None else min(LONGEST, asked.seconds)
-        return Archive(status, headers, body, file, {places[0]}, seconds, frame.origin)
+        is_public = asked.seconds is None
+        return Archive(status, headers, body, file, {places[0]}, seconds, frame.origin, is_public)
 
     def learn(self, question: Question, *, status: int, headers: Headers, origin: Origin) -> bool:
         """Keep what Django's answers of this kind have in common; False if this one does not show it."""

@@ -1,33 +1,36 @@
 """The front: repeats what a view answered to the same question under the same generation, and knows no rules (D16).
 
-`has_answered_at_once` and the table may be used in any thread; the rest runs on the event loop.
+`has_answered_at_once` and the table may be used in any thread; the rest runs on the event loop. What the front asks
+Django of its own accord has a task, and the thread that Django needs.
 """
 
 import asyncio
+import random
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
 
+from apps.audit import generation
 from apps.http.ready import Ready
 from apps.releases.catalogue import downloads
 from registry_site.front.archives import Archive, Archives, kind_of
-from registry_site.front.lease import Lease
+from registry_site.front.lease import FILE, Entry, Headers, Key, Lease, Origin, Shared, whole_of
 from registry_site.front.table import (
-    FILE,
-    Entry,
-    Headers,
-    Key,
+    ARCHIVES,
+    CREDENTIALS,
+    READERS,
     Known,
-    Origin,
     Question,
     Recognition,
-    Shared,
     Table,
-    whole_of,
+    for_readers,
+    question_of,
+    scope_of,
 )
 from registry_site.server.access_lines import access_lines
 from registry_site.server.connections import PATHSEND, can_send_files, client_of, connections
@@ -40,10 +43,20 @@ _OCI = "/v2/"
 _BLOBS = re.compile(r"/v2/.+/blobs/")
 # Below these paths answers become ready, except for blobs.
 _BECOMES_READY = re.compile(r"/(?:v1|v2|api/v1|\.well-known)/")
+_IS_LOOKED_FOR = re.compile(r"/(?:v1|v2|api/v1|\.well-known|archives)/")
+# Asked again before anybody does: what clients wait for.
+_IS_PREPARED = re.compile(r"/(?:v1|\.well-known|archives)/")
+# Before /readyz answers 200, and so many at once. After a change so many.
+PREPARING_SECONDS = 3.0
+PREPARED_IN_TURN = 64
+PREPARED_AT_ONCE = 8
+MOST_PREPARED = 200
 # A request waits so long for the answer to an equal one before it asks Django itself.
 PATIENCE = 2.0
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+# Asks Django, and tells whether the answer was kept.
+Ask = Callable[[Any, Question], Awaitable[bool]]
 
 
 class Front:
@@ -55,8 +68,13 @@ class Front:
         self.recognition = Recognition()
         self.archives = archives or Archives()
         self.shared = shared or Shared(None)
+        self.ask: Ask | None = None
         self.misses = 0
         self._asking: dict[Key, asyncio.Future[bool]] = {}
+        # What may be prepared, with the token to ask as: the newest last.
+        self._asked: dict[Key, str] = {}
+        self._preparing: asyncio.Task[None] | None = None
+        self.lease.on_change = self._prepare_changed
 
     async def has_answered_at_once(self, scope: Any, send: Send) -> bool:
         """Answer in any thread, waiting for nothing, if an equal request was answered from the table before."""
@@ -84,33 +102,74 @@ class Front:
                 self.recognition.add(scope, known)
                 await _send(known, entry, send, request_id_for(question.header(b"x-request-id")), question.at)
                 return True
-            asking = self._asking.get(question.key)
+            asking = self._asking.get(question.waited_for)
             if asking is None or not await _has_become_ready(asking, until - time.monotonic()):
                 break
         self.misses += 1
         question.era, question.number = self.lease.era, self.lease.number
         archive = await self._archive(scope, question)
         if archive is not None:
-            await self._send_archive(scope, question, archive, send)
+            entry = self._keep_archive(question, archive)
+            self.table.count(entry)
+            if archive.file:
+                connections.sends_file(client_of(scope), question.path)
+            request_id = request_id_for(question.header(b"x-request-id"))
+            await _send(_known(question, entry), entry, send, request_id, question.at, file=archive.file)
             return True
         if _BECOMES_READY.match(question.path) and not _BLOBS.match(question.path):
-            self._ask(question, question.key)
+            self._ask(question)
         return False
 
     async def _find(self, question: Question) -> Entry | None:
         """This process's answer, or else another one's, if it holds."""
-        if question.key in self.table and await self.lease.holds():
-            entry = self.table.find(question.key)
-            if entry is not None:
-                return entry
-        entry = self.shared.find(question.key) if _BECOMES_READY.match(question.path) else None
-        if entry is None or not await self.lease.holds():
+        if question.key not in self.table and not _IS_LOOKED_FOR.match(question.path):
             return None
-        if not self.lease.is_current_for_all(entry.scopes, entry.number):
+        # Also where nothing is there: what Django answers under an old number ends with the next renewal.
+        if not await self.lease.holds():
             return None
-        entry.era = self.lease.era
+        entry = self._held(question.key)
+        if entry is None and question.key[CREDENTIALS] is not None:
+            entry = self._held_for_reader(question)
+        if entry is not None:
+            self.table.count(entry, is_hit=True)
+        return entry
+
+    def _held(self, key: Key) -> Entry | None:
+        """As `_find`, under a lease that the caller has checked."""
+        entry = self.table.peek(key)
+        if entry is None and not str(key[2]).startswith(ARCHIVES):
+            entry = self.shared.find(key)
+            if entry is None or not self.lease.is_current_for_all(entry.scopes, entry.number):
+                return None
+            entry.era = self.lease.era
+            self.table.add(key, entry)
+        return entry
+
+    def _held_for_reader(self, question: Question) -> Entry | None:
+        """What another reader of the namespace was answered, if Django has answered these credentials there as well.
+
+        Both hold now, so together they are as new as the newest change that this process knows.
+        """
+        document = self._held(for_readers(question.key))
+        if document is None:
+            return None
+        reader_key = ("reader", question.key[CREDENTIALS], document.readers)
+        reader = self._held(reader_key)
+        if reader is None:
+            question.waited_for = reader_key  # of many documents one is asked for, and shows whether the others may be
+            return None
+        person = reader.origin.person
+        entry = Entry(
+            document.whole,
+            {*document.scopes, *reader.scopes},
+            self.lease.era,
+            self.lease.number,
+            min(document.until, reader.until),
+            document.download and document.download._replace(user_id=person),
+            replace(document.origin, person=person),
+        )
         self.table.add(question.key, entry)
-        return self.table.find(question.key)
+        return entry
 
     async def _archive(self, scope: Any, question: Question) -> Archive | None:
         """The answer to a request for stored bytes; None where Django must answer."""
@@ -122,35 +181,34 @@ class Front:
         if not self.archives.has_frame(kind):
             asking = self._asking.get(kind)
             if asking is None:
-                self._ask(question, kind)
+                question.waited_for = kind
+                self._ask(question)
                 return None
             await _has_become_ready(asking, PATIENCE)
         return self.archives.answer(question, asked, stored, can_send=can_send_files(scope))
 
-    async def _send_archive(self, scope: Any, question: Question, archive: Archive, send: Send) -> None:
-        """Send it; a small one that is whole answers equal requests from now on."""
+    def _keep_archive(self, question: Question, archive: Archive) -> Entry:
+        """A small one that is whole answers equal requests from now on."""
         whole = whole_of(archive.status, archive.headers, archive.body)
         until = question.at + archive.seconds
         entry = Entry(whole, archive.scopes, question.era, question.number, until, None, archive.origin)
         if archive.status == HTTPStatus.OK and not archive.file:
             self.table.add(question.key, entry)
-        self.table.count(entry)
-        if archive.file:
-            connections.sends_file(client_of(scope), question.path)
-        request_id = request_id_for(question.header(b"x-request-id"))
-        await _send(_known(question, entry), entry, send, request_id, question.at, file=archive.file)
+            if archive.is_public:
+                self._note(question, question.key)
+        return entry
 
-    def _ask(self, question: Question, key: Key) -> None:
+    def _ask(self, question: Question) -> None:
         """Let equal requests wait for this one's answer, unless they wait for another one's."""
-        if key not in self._asking:
-            question.asked_as = key
-            self._asking[key] = asyncio.get_running_loop().create_future()
+        if question.waited_for not in self._asking:
+            question.is_first = True
+            self._asking[question.waited_for] = asyncio.get_running_loop().create_future()
 
     def settle(self, question: Question, *, is_ready: bool) -> None:
         """Wake the requests that wait for this one's answer. Safe to repeat."""
-        key, question.asked_as = question.asked_as, None
-        if key is not None:
-            self._asking.pop(key).set_result(is_ready)
+        if question.is_first:
+            question.is_first = False
+            self._asking.pop(question.waited_for).set_result(is_ready)
 
     def store(
         self,
@@ -181,11 +239,86 @@ class Front:
             ready.download,
             origin,
         )
-        self.table.add(question.key, entry)
-        is_kept = question.key in self.table
-        if is_kept:
-            self.shared.add(question.key, entry)
-        return is_kept
+        key, credentials = question.key, question.key[CREDENTIALS]
+        if credentials is not None:
+            key = for_readers(key) if ready.readers else key
+            entry.readers = ready.readers
+        if credentials == READERS and not ready.readers:
+            return False
+        self.table.add(key, entry)
+        if key not in self.table:
+            return False
+        self.shared.add(key, entry)
+        if key != question.key:
+            reader_key = ("reader", credentials, ready.readers)
+            scopes = {generation.ACCESS, ready.readers}
+            reader = replace(entry, whole=whole_of(0, (), b""), scopes=scopes, download=None, readers="")
+            self.table.add(reader_key, reader)
+            self.shared.add(reader_key, reader)
+        if credentials is None or ready.readers:
+            self._note(question, key)
+        return True
+
+    # --- Answers before anybody asks --------------------------------------------------------------------------------
+
+    def _note(self, question: Question, key: Key) -> None:
+        """Keep the question: here for when a change ends the answer, in the file for the next start."""
+        token = question.token() if question.prepared_for is None else question.prepared_for
+        if token is None or isinstance(key[CREDENTIALS], bytes):
+            return
+        if not _IS_PREPARED.match(question.path) or key[-2:] != (None, None):  # neither a condition nor a range
+            return
+        self._asked.pop(key, None)
+        self._asked[key] = token
+        if len(self._asked) > MOST_PREPARED:
+            del self._asked[next(iter(self._asked))]
+        if question.prepared_for is None:
+            self.shared.note(key, token)
+
+    async def prepare(self) -> None:
+        """Ask what was asked most before the start, until the time is over."""
+        until = time.monotonic() + PREPARING_SECONDS
+        ranked = self.shared.most_asked()
+        while ranked and time.monotonic() < until and await self.lease.holds():
+            # Processes of one host share the work: each finds what another one has done.
+            some, ranked = ranked[:PREPARED_IN_TURN], ranked[PREPARED_IN_TURN:]
+            random.shuffle(some)
+            for start in range(0, len(some), PREPARED_AT_ONCE):
+                if time.monotonic() < until:
+                    await asyncio.gather(*(self._prepare(*asked) for asked in some[start : start + PREPARED_AT_ONCE]))
+
+    def _prepare_changed(self) -> None:
+        """Ask again what a change has ended, one after the other."""
+        ended = [key for key in self._asked if self.table.has_ended(key)]
+        if ended and (self._preparing is None or self._preparing.done()):
+            self._preparing = asyncio.get_running_loop().create_task(self._prepare_all(ended))
+
+    async def _prepare_all(self, keys: Collection[Key]) -> None:
+        for key in keys:
+            if key in self._asked:
+                await self._prepare(key, self._asked[key])
+
+    async def _prepare(self, key: Key, token: str) -> None:
+        """Have the answer ready, unless it is, or somebody is being answered."""
+        scope = scope_of(key)
+        question = question_of(scope)
+        if self.ask is None or question is None or not await self.lease.holds() or self._held(key) is not None:
+            return
+        question.key = question.waited_for = key
+        question.prepared_for = token
+        question.era, question.number = self.lease.era, self.lease.number
+        archive = await self._archive(scope, question)
+        if archive is not None:
+            self._keep_archive(question, archive)
+            return
+        if not question.is_first:
+            if key in self._asking:
+                return
+            self._ask(question)
+        try:
+            self.settle(question, is_ready=await self.ask(scope, question))
+        finally:
+            self.settle(question, is_ready=False)
 
     async def tell(self, method: str, path: str, status: int) -> None:
         """Hold back an answer that may tell of a change until no process repeats what was before it."""
@@ -244,4 +377,4 @@ async def _send(known: Known, entry: Entry, send: Send, request_id: str, arrived
     access_lines.add(request_id, time.monotonic() - arrived, known.line)
 
 
-front = Front(shared=Shared(FILE if settings.WEB_PROCESSES > 1 else None, most_bytes=settings.READY_BYTES))
+front = Front(shared=Shared(FILE if settings.READY_BYTES else None, most_bytes=settings.READY_BYTES))

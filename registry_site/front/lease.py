@@ -1,22 +1,31 @@
-"""The read lease of 0.5 s under which this process repeats answers, and the wait until that of all others has ended.
+"""The read lease of 0.5 s under which this process repeats answers, and the wait until that of all others has ended;
+and the answers that hold under it, with the file in which the processes of a host share them.
 
 Runs on the event loop, except the one query that renews the lease, which has a thread of its own.
 """
 
+import ast
 import asyncio
+import contextlib
 import fcntl
+import hashlib
+import json
 import os
+import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from apps.audit import generation
+from apps.http.ready import Download
 
 # A request waits so long for a renewal before it goes to Django, which says that the database is away.
 PATIENCE = 0.2
@@ -96,6 +105,7 @@ class Lease:
         self._connection: BaseDatabaseWrapper | None = None
         self._peers: Peers | None = None
         self._renewal: asyncio.Task[bool] | None = None
+        self.on_change: Callable[[], None] = lambda: None
 
     async def holds(self) -> bool:
         """Renew in the background from half of the lease on, so that a busy process waits for no renewal."""
@@ -134,6 +144,8 @@ class Lease:
             self.is_complete = news.since < 0
         self.number = counter
         self._asked = max(self._asked, news.asked)
+        if self._changed == news.answered:
+            self.on_change()
         return True
 
     async def run_out(self) -> None:
@@ -178,3 +190,159 @@ def _connection() -> BaseDatabaseWrapper:
     default = connections["default"].settings_dict
     options = {name: value for name, value in default["OPTIONS"].items() if name != "pool"}
     return type(connections["default"])({**default, "OPTIONS": options}, "default")
+
+
+# --- What holds under it, and answers of other processes -----------------------------------------------------------
+
+Key = tuple[str | bytes | None, ...]
+Headers = tuple[tuple[bytes, bytes], ...]
+# What an entry costs beside its body: key, dates, a place in the table.
+ENTRY_BYTES = 1024
+
+
+@dataclass(slots=True)
+class Whole:
+    """Sent bytes, shared by all entries that have the same."""
+
+    status: int
+    headers: Headers
+    body: bytes
+    name: bytes
+    entries: int = 0
+
+    @property
+    def size(self) -> int:
+        return ENTRY_BYTES + len(self.body) + sum(len(name) + len(value) for name, value in self.headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What Django's access line said about the request that brought the answer; equal requests have the same."""
+
+    route: str = ""
+    person: int | None = None
+    release: int | None = None
+
+
+@dataclass(slots=True)
+class Entry:
+    whole: Whole
+    scopes: Collection[str]
+    era: int
+    number: int
+    until: float
+    download: Download | None
+    origin: Origin = Origin()
+    readers: str = ""  # of which namespace: theirs is the answer
+
+
+def whole_of(status: int, headers: Headers, body: bytes) -> Whole:
+    name = hashlib.sha256(repr((status, headers)).encode() + b"\0" + body).digest()
+    return Whole(status, headers, body, name)
+
+
+FILE = settings.DATA_DIR / "ready.sqlite3"
+PAGE_BYTES = 4096
+_FILES = ("", "-wal", "-shm")
+MOST_ASKED = 1000
+
+
+def begin_sharing(file: Path = FILE) -> None:
+    """Create it without answers, for this user alone, before any process opens it. Raises OSError and sqlite3.Error.
+
+    Of the last start it keeps what was asked most, each time with half of its weight.
+    """
+    asked: list[tuple[Any, ...]] = []
+    with (
+        contextlib.suppress(sqlite3.Error),
+        contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True)) as old,
+    ):
+        asked = old.execute(
+            "SELECT name, key, token, times / 2, at FROM asked ORDER BY times DESC, at DESC LIMIT ?", [MOST_ASKED]
+        ).fetchall()
+    for suffix in _FILES:
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
+    os.close(os.open(file, os.O_CREAT | os.O_EXCL, 0o600))
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(
+            "CREATE TABLE ready (key BLOB PRIMARY KEY, number INTEGER, until REAL, "
+            "status INTEGER, body BLOB, more TEXT)"
+        )
+        connection.execute("CREATE TABLE asked (name BLOB PRIMARY KEY, key TEXT, token TEXT, times REAL, at REAL)")
+        connection.executemany("INSERT INTO asked VALUES (?, ?, ?, ?, ?)", asked)
+
+
+class Shared:
+    """Ready answers of the other web processes of this host, in a file of SQLite's, under the same generation (D16).
+
+    On the event loop: a look takes 25 µs, and what is locked, damaged or full counts as empty. Answers begin anew with
+    each start of the web server, since another version of Larder may answer differently. Questions stay, by how often
+    Django was asked: an answer lasts for a minute at most, so that counts the minutes in which somebody asked.
+    """
+
+    def __init__(self, file: Path | None, *, most_bytes: int = 0) -> None:
+        self._file = file
+        self._most_bytes = most_bytes
+        self._connection: sqlite3.Connection | None = None
+
+    def find(self, key: Key) -> Entry | None:
+        """The entry, of which the caller checks whether it holds. `era` is missing: it is a process's own."""
+        rows = self._do("SELECT number, until, status, body, more FROM ready WHERE key = ?", [_name(key)])
+        if not rows:
+            return None
+        number, until, status, body, text = rows[0]
+        if until <= time.monotonic():  # the clock of the host: all processes have the same
+            return None
+        more = json.loads(text)
+        headers: Headers = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in more["headers"])
+        download = Download(*more["download"]) if more["download"] else None
+        whole = whole_of(status, headers, body)
+        return Entry(whole, more["scopes"], -1, number, until, download, Origin(*more["origin"]), more["readers"])
+
+    def add(self, key: Key, entry: Entry) -> None:
+        whole, origin = entry.whole, entry.origin
+        more = {
+            "headers": [(name.decode("latin-1"), value.decode("latin-1")) for name, value in whole.headers],
+            "scopes": list(entry.scopes),
+            "download": entry.download,
+            "origin": (origin.route, origin.person, origin.release),
+            "readers": entry.readers,
+        }
+        row = [_name(key), entry.number, entry.until, whole.status, whole.body, json.dumps(more)]
+        if self._do("INSERT OR REPLACE INTO ready VALUES (?, ?, ?, ?, ?, ?)", row) is None:
+            self._do("DELETE FROM ready WHERE until < ?", [time.monotonic()])
+
+    def note(self, key: Key, token: str) -> None:
+        """Count a question, and the digest of the token that may ask it again, for `most_asked`."""
+        self._do(
+            "INSERT INTO asked VALUES (?, ?, ?, 1, ?) "
+            "ON CONFLICT (name) DO UPDATE SET times = times + 1, token = excluded.token, at = excluded.at",
+            [_name(key), repr(key), token, time.time()],
+        )
+
+    def most_asked(self) -> list[tuple[Key, str]]:
+        rows = self._do("SELECT key, token FROM asked ORDER BY times DESC, at DESC LIMIT ?", [MOST_ASKED])
+        return [(ast.literal_eval(key), token) for key, token in rows or ()]
+
+    def _do(self, statement: str, values: list[object]) -> list[tuple[Any, ...]] | None:
+        """The rows, or None where it failed."""
+        if self._file is None:
+            return None
+        try:
+            if self._connection is None:
+                self._connection = self._connect(self._file)
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.Error:
+            return None
+
+    def _connect(self, file: Path) -> sqlite3.Connection:
+        connection = sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=0)
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute(f"PRAGMA max_page_count = {self._most_bytes // PAGE_BYTES}")
+        return connection
+
+
+def _name(key: Key) -> bytes:
+    """A digest: the file keeps no secrets but those of the answers."""
+    return hashlib.sha256(repr(key).encode()).digest()

@@ -1,30 +1,21 @@
-"""What was asked and what was answered: questions byte for byte, requests known again, and the table of ready answers.
+"""What was asked: questions byte for byte, requests known again, and the table of the answers that are ready.
 
 An answer of the machine edges depends on the request's method, scheme, host, path, query, credentials, and on three
 headers more. A header that stands in neither list below, or twice, goes to Django.
 
-Any thread may look up a known request and an answer in the table: granian's own does. Questions are parsed, and the
-answers of other processes (`Shared`) read and written, on the event loop.
+Any thread may look up a known request and an answer in the table: granian's own does. Questions are parsed on the event
+loop.
 """
 
-import contextlib
 import hashlib
-import json
 import marshal
-import os
-import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-
-from apps.http.ready import Download
-from registry_site.front.lease import Lease
+from registry_site.front.lease import ENTRY_BYTES, Entry, Key, Lease, Whole
 from registry_site.server import forwarded
 from registry_site.server.access_lines import Line
 
@@ -52,12 +43,18 @@ MOST_BYTES = 2048
 # The last format that is the same for equal values, however they came to be.
 _MARSHAL = 2
 
-Key = tuple[str | bytes | None, ...]
+# The place of the credentials in a question's key, and what is there for all readers of a namespace.
+CREDENTIALS = 5
+READERS = "readers"
 
 
 @dataclass(slots=True)
 class Question:
-    """`era` and `number` are the generation before anybody was asked; equal requests wait under the key `asked_as`."""
+    """`era` and `number` are the generation before anybody was asked.
+
+    Who asks first does so for all that wait for `waited_for`, which is the key, or that of the right to read a
+    namespace. `prepared_for` is the digest of the token as which the front asks of its own accord; "" is nobody.
+    """
 
     key: Key
     method: str
@@ -68,7 +65,16 @@ class Question:
     at: float
     era: int = -1
     number: int = -1
-    asked_as: Key | None = None
+    waited_for: Key = ()
+    is_first: bool = False
+    prepared_for: str | None = None
+
+    def token(self) -> str | None:
+        """The digest of the token of a request; "" without credentials, None if these are no token."""
+        scheme, _, secret = self.headers.get(b"authorization", b"").partition(b" ")
+        if not scheme:
+            return ""
+        return hashlib.sha256(secret.strip()).hexdigest() if scheme.lower() == b"bearer" else None
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")
@@ -104,7 +110,30 @@ def question_of(scope: Any) -> Question | None:
         None if credentials is None else hashlib.sha256(credentials).digest(),
         *(headers.get(name) for name in KEYED),
     )
-    return Question(key, method, path, client, (credentials or b"none").partition(b" ")[0], headers, time.monotonic())
+    scheme_of_credentials = (credentials or b"none").partition(b" ")[0]
+    return Question(key, method, path, client, scheme_of_credentials, headers, time.monotonic(), waited_for=key)
+
+
+def for_readers(key: Key) -> Key:
+    """The key of the same question by any reader of the namespace."""
+    return (*key[:CREDENTIALS], READERS, *key[CREDENTIALS + 1 :])
+
+
+def scope_of(key: Key) -> dict[str, Any]:
+    """The request that asks such a question, without its credentials."""
+    method, scheme, path, raw_path, query, _, *values = key
+    headers = [(name, value) for name, value in zip(KEYED, values, strict=True) if value is not None]
+    return {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "scheme": scheme,
+        "path": path,
+        "raw_path": raw_path,
+        "query_string": query,
+        "headers": headers,
+        "client": ("127.0.0.1", 0),
+    }
 
 
 def _origin(peer: str, scheme: str, forwarded_for: bytes, forwarded_proto: bytes) -> tuple[str, str]:
@@ -173,45 +202,6 @@ def _apart(scope: Any) -> tuple[bytes, str]:
 
 # --- The table ------------------------------------------------------------------------------------------------------
 
-Headers = tuple[tuple[bytes, bytes], ...]
-# What an entry costs beside its body: key, dates, a place in the table.
-ENTRY_BYTES = 1024
-
-
-@dataclass(slots=True)
-class Whole:
-    """Sent bytes, shared by all entries that have the same."""
-
-    status: int
-    headers: Headers
-    body: bytes
-    name: bytes
-    entries: int = 0
-
-    @property
-    def size(self) -> int:
-        return ENTRY_BYTES + len(self.body) + sum(len(name) + len(value) for name, value in self.headers)
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """What Django's access line said about the request that brought the answer; equal requests have the same."""
-
-    route: str = ""
-    person: int | None = None
-    release: int | None = None
-
-
-@dataclass(slots=True)
-class Entry:
-    whole: Whole
-    scopes: Collection[str]
-    era: int
-    number: int
-    until: float
-    download: Download | None
-    origin: Origin = Origin()
-
 
 class Table:
     def __init__(self, lease: Lease, *, most_bytes: int) -> None:
@@ -230,21 +220,41 @@ class Table:
     def find(self, key: Key) -> Entry | None:
         """The entry if it still holds, under a lease that the caller has checked."""
         with self._lock:
-            entry = self._entries.get(key)
-            if entry is None:
-                return None
-            if entry.until <= time.monotonic() or not self._lease.is_current(entry.scopes, entry.era, entry.number):
-                self._drop(key)
-                return None
-            self._entries.move_to_end(key)
-            self.hits += 1
-            self._count(entry)
+            entry = self._current(key)
+            if entry is not None:
+                self.hits += 1
+                self._count(entry)
             return entry
 
-    def count(self, entry: Entry) -> None:
-        """Count an answer that did not come from here."""
+    def peek(self, key: Key) -> Entry | None:
+        """As `find`, for who sends it to nobody yet."""
         with self._lock:
+            return self._current(key)
+
+    def has_ended(self, key: Key) -> bool:
+        """Tell whether a change has ended the entry, and not the time."""
+        with self._lock:
+            entry = self._entries.get(key)
+            return entry is not None and entry.until > time.monotonic() and not self._is_current(entry)
+
+    def count(self, entry: Entry, *, is_hit: bool = False) -> None:
+        """Count an answer that did not come by `find`."""
+        with self._lock:
+            self.hits += is_hit
             self._count(entry)
+
+    def _current(self, key: Key) -> Entry | None:
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        if entry.until <= time.monotonic() or not self._is_current(entry):
+            self._drop(key)
+            return None
+        self._entries.move_to_end(key)
+        return entry
+
+    def _is_current(self, entry: Entry) -> bool:
+        return self._lease.is_current(entry.scopes, entry.era, entry.number)
 
     def _count(self, entry: Entry) -> None:
         counted = (entry.origin.route, entry.whole.status)
@@ -276,92 +286,5 @@ class Table:
             del self._wholes[entry.whole.name]
 
 
-def whole_of(status: int, headers: Headers, body: bytes) -> Whole:
-    name = hashlib.sha256(repr((status, headers)).encode() + b"\0" + body).digest()
-    return Whole(status, headers, body, name)
-
-
 def _size(key: Key) -> int:
     return ENTRY_BYTES + sum(len(part) for part in key if part)
-
-
-# --- Answers of other processes ---------------------------------------------------------------------------------------
-
-FILE = settings.DATA_DIR / "ready.sqlite3"
-PAGE_BYTES = 4096
-_FILES = ("", "-wal", "-shm")
-
-
-def begin_sharing(file: Path = FILE) -> None:
-    """Create it empty, for this user alone, before any process opens it. Raises OSError and sqlite3.Error."""
-    for suffix in _FILES:
-        Path(f"{file}{suffix}").unlink(missing_ok=True)
-    os.close(os.open(file, os.O_CREAT | os.O_EXCL, 0o600))
-    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(
-            "CREATE TABLE ready (key BLOB PRIMARY KEY, number INTEGER, until REAL, "
-            "status INTEGER, body BLOB, more TEXT)"
-        )
-
-
-class Shared:
-    """Ready answers of the other web processes of this host, in a file of SQLite's, under the same generation (D16).
-
-    On the event loop: a look takes 25 µs, and what is locked, damaged or full counts as empty. The file begins anew
-    with each start of the web server, since another version of Larder may answer differently. `file` is None where no
-    other process answers.
-    """
-
-    def __init__(self, file: Path | None, *, most_bytes: int = 0) -> None:
-        self._file = file
-        self._most_bytes = most_bytes
-        self._connection: sqlite3.Connection | None = None
-
-    def find(self, key: Key) -> Entry | None:
-        """The entry, of which the caller checks whether it holds. `era` is missing: it is a process's own."""
-        rows = self._do("SELECT number, until, status, body, more FROM ready WHERE key = ?", [_name(key)])
-        if not rows:
-            return None
-        number, until, status, body, text = rows[0]
-        if until <= time.monotonic():  # the clock of the host: all processes have the same
-            return None
-        more = json.loads(text)
-        headers: Headers = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in more["headers"])
-        download = Download(*more["download"]) if more["download"] else None
-        whole = whole_of(status, headers, body)
-        return Entry(whole, more["scopes"], -1, number, until, download, Origin(*more["origin"]))
-
-    def add(self, key: Key, entry: Entry) -> None:
-        whole, origin = entry.whole, entry.origin
-        more = {
-            "headers": [(name.decode("latin-1"), value.decode("latin-1")) for name, value in whole.headers],
-            "scopes": list(entry.scopes),
-            "download": entry.download,
-            "origin": (origin.route, origin.person, origin.release),
-        }
-        row = [_name(key), entry.number, entry.until, whole.status, whole.body, json.dumps(more)]
-        if self._do("INSERT OR REPLACE INTO ready VALUES (?, ?, ?, ?, ?, ?)", row) is None:
-            self._do("DELETE FROM ready WHERE until < ?", [time.monotonic()])
-
-    def _do(self, statement: str, values: list[object]) -> list[tuple[Any, ...]] | None:
-        """The rows, or None where it failed."""
-        if self._file is None:
-            return None
-        try:
-            if self._connection is None:
-                self._connection = self._connect(self._file)
-            return self._connection.execute(statement, values).fetchall()
-        except sqlite3.Error:
-            return None
-
-    def _connect(self, file: Path) -> sqlite3.Connection:
-        connection = sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=0)
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute(f"PRAGMA max_page_count = {self._most_bytes // PAGE_BYTES}")
-        return connection
-
-
-def _name(key: Key) -> bytes:
-    """A digest: the file keeps no secrets but those of the answers."""
-    return hashlib.sha256(repr(key).encode()).digest()

@@ -32,7 +32,7 @@ from django.core.handlers.wsgi import get_path_info
 from django.db import close_old_connections
 from django.urls import Resolver404, resolve
 
-from apps.http.ready import Ready, ready_of
+from apps.http.ready import PREPARED_FOR, Ready, ready_of
 from apps.lib.errors import RegistryError
 from apps.lib.net import bodies
 from apps.lib.net.bodies import Disconnected
@@ -43,8 +43,9 @@ from registry_site import wsgi
 from apps.http import byte_ranges
 from apps.releases.publishing.waiting import ASKED, OFFERED
 from registry_site.front.front import front
-from registry_site.front.table import Origin, Question, question_of
-from registry_site.server import health
+from registry_site.front.lease import Origin
+from registry_site.front.table import Question, question_of
+from registry_site.server import first_step, health
 from registry_site.server.access_lines import access_lines
 from registry_site.server.connections import PATHSEND, can_send_files, client_of, connections, is_http2
 from registry_site.server.first_step import on_the_loop
@@ -106,6 +107,17 @@ def _call(environ: dict[str, Any]) -> Answer:
     return answer
 
 
+def _store(question: Question, answer: Answer, environ: dict[str, Any]) -> bool:
+    return front.store(
+        question,
+        answer.ready,
+        status=answer.status,
+        headers=tuple(answer.headers),
+        body=answer.whole,
+        origin=Origin(**environ.get(ORIGIN, {})),
+    )
+
+
 def _next(parts: Iterator[bytes]) -> Any:
     try:
         return next(parts, _END)
@@ -143,6 +155,21 @@ class Application:
         self.readiness_thread = ThreadPoolExecutor(1, thread_name_prefix="readyz")
         self.gathering = Gathering()
         self.waiting_room = WaitingRoom()
+        self.preparing: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Have the answers ready that were asked for most; then /readyz answers 200. On the loop; safe to repeat."""
+        if self.preparing is None:
+            self.preparing = asyncio.get_running_loop().create_task(front.prepare())
+
+    async def ask(self, scope: Any, question: Question) -> bool:
+        """Ask Django a question that the front has of its own accord."""
+        environ = environ_of(scope) | {PREPARED_FOR: question.prepared_for}
+        run = contextvars.copy_context().run
+        answer = await asyncio.get_running_loop().run_in_executor(self.threads, run, _call, environ)
+        if answer.parts is not None:
+            answer.close()
+        return _store(question, answer, environ)
 
     async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         if await front.has_answered_at_once(scope, send):
@@ -157,7 +184,10 @@ class Application:
         if scope["method"] in ("GET", "HEAD") and scope["path"] == "/healthz":
             await send_document(send, scope, HTTPStatus.OK, health.ALIVE)
         elif scope["method"] in ("GET", "HEAD") and scope["path"] == "/readyz":
+            self.begin()
             status, document = await asyncio.get_running_loop().run_in_executor(self.readiness_thread, health.readiness)
+            if status == HTTPStatus.OK and self.preparing is not None and not self.preparing.done():
+                status, document = HTTPStatus.SERVICE_UNAVAILABLE, document | {"status": "starting"}
             await send_document(send, scope, status, document)
         else:
             question = question_of(scope)
@@ -253,15 +283,7 @@ class Exchange:
     async def _answer(self, body: RequestBody | None = None) -> None:
         answer: Answer = await self._in_thread(_call, self.environ)
         if self.question is not None:
-            is_ready = front.store(
-                self.question,
-                answer.ready,
-                status=answer.status,
-                headers=tuple(answer.headers),
-                body=answer.whole,
-                origin=Origin(**self.environ.get(ORIGIN, {})),
-            )
-            front.settle(self.question, is_ready=is_ready)
+            front.settle(self.question, is_ready=_store(self.question, answer, self.environ))
         if body is not None:
             await body.close()
         while (waiting := self.environ.get(ASKED)) is not None:
@@ -351,3 +373,5 @@ sys.setswitchinterval(SWITCH_SECONDS)
 connections.watch()
 access_lines.start()
 application = Application()
+front.ask = application.ask
+first_step.at_start.append(application.begin)

@@ -12,6 +12,9 @@ from typing import Any
 
 from granian import loops
 
+# Called on the loop when it begins.
+at_start: list[Callable[[], object]] = []
+
 
 @types.coroutine
 def on_the_loop() -> Generator[None, None, None]:
@@ -58,4 +61,6 @@ def register() -> None:
     def _build() -> asyncio.AbstractEventLoop:
         loop = FirstStepLoop()
         asyncio.set_event_loop(loop)
+        # Later than now: the application is not there yet.
+        loop.call_soon(lambda: [work() for work in at_start])
         return loop

@@ -18,6 +18,7 @@ from django.utils.functional import SimpleLazyObject
 from apps.accounts.identity import second_factor
 from apps.accounts.models import User
 from apps.http.errors import dialect_at
+from apps.http.ready import PREPARED_FOR
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.net import bodies
 from apps.lib.process import metrics
@@ -58,6 +59,7 @@ class RequestIdMiddleware:
                 route, seconds = route_of(request), time.perf_counter() - started
                 person = person_of(request)
                 request.META[ORIGIN] = {"route": route, "person": person, "release": release}
+            if ASKED not in request.META and PREPARED_FOR not in request.META:
                 _count(request.method or "", route, response.status_code, seconds)
                 fields = access_fields(
                     method=request.method or "",

@@ -78,7 +78,7 @@ def web() -> None:
         health.DRAINING.unlink(missing_ok=True)
         (settings.DATA_DIR / PID_FILE).write_text(str(os.getpid()))
     with contextlib.suppress(OSError, sqlite3.Error):  # likewise: each process then keeps its answers to itself
-        import_module("registry_site.front.table").begin_sharing()
+        import_module("registry_site.front.lease").begin_sharing()
     # Its workers are forks, which must not share database connections.
     give_up_connections()
     if FORKS:

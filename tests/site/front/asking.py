@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 from django.db import connections
 from django.test import Client
 
-from apps.http.ready import ready_of
+from apps.http.ready import PREPARED_FOR, ready_of
 from registry_site.front.archives import Archives
 from registry_site.front.front import Front
-from registry_site.front.lease import Lease, Peers
-from registry_site.front.table import question_of
+from registry_site.front.lease import Lease, Origin, Peers
+from registry_site.front.table import Question, question_of
+from registry_site.server.middleware import ORIGIN
 
 T = TypeVar("T")
 PRIVATE_TO_EACH = b"x-request-id"
@@ -40,6 +41,7 @@ class Process:
         lease = Lease(connect=lambda: self.connection, join=lambda _: Peers(None))
         self.thread = ThreadPoolExecutor(1, initializer=connections.__setitem__, initargs=("default", self.connection))
         self.front = Front(lease, Archives(self.thread, rest=lambda: None))
+        self.prepared: list[str] = []
         self.learn()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -67,12 +69,39 @@ class Process:
         raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers.items()]
         body = response.getvalue()
         if question is not None:
-            ready, status = ready_of(response), response.status_code
-            is_ready = self.front.store(question, ready, status=status, headers=tuple(raw), body=body)
-            self.front.settle(question, is_ready=is_ready)
+            self.front.settle(question, is_ready=self.store(question, response, raw, body))
         return Answer(response.status_code, _compared(raw), body, was_ready=False)
 
+    async def ask_django(self, scope: Any, question: Question) -> bool:
+        """What asgi.py does for a question of the front's own."""
+        self.prepared.append(scope["path"])
+        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        environ: Any = {PREPARED_FOR: question.prepared_for}
+
+        def ask() -> Any:
+            response = Client().generic(scope["method"], scope["path"], headers=headers, **environ)
+            return response, response.getvalue()
+
+        response, body = await self.loop.run_in_executor(self.thread, ask)
+        raw = tuple((name.lower().encode(), value.encode("latin-1")) for name, value in response.headers.items())
+        return self.store(question, response, raw, body)
+
+    def store(self, question: Question, response: Any, headers: Any, body: bytes) -> bool:
+        return self.front.store(
+            question,
+            ready_of(response),
+            status=response.status_code,
+            headers=tuple(headers),
+            body=body,
+            origin=Origin(**response.wsgi_request.META[ORIGIN]),
+        )
+
     def end(self) -> None:
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            self.run(asyncio.wait(tasks))
         self.loop.close()
         self.thread.shutdown()
         self.connection.dec_thread_sharing()

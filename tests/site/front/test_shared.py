@@ -9,7 +9,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken
 from apps.releases.lifecycle import verbs
-from registry_site.front.table import Shared, begin_sharing
+from registry_site.front.lease import Shared, begin_sharing
 from tests.site.front.asking import Process
 
 pytestmark = pytest.mark.both

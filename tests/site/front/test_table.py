@@ -7,8 +7,8 @@ import pytest
 
 from apps.http.ready import Ready
 from registry_site.front.front import Front
-from registry_site.front.lease import Lease
-from registry_site.front.table import ENTRY_BYTES, Entry, Question, Table, question_of, whole_of
+from registry_site.front.lease import ENTRY_BYTES, Entry, Lease, whole_of
+from registry_site.front.table import Question, Table, question_of
 from tests.site.front.asking import scope_of
 
 MEGABYTE = 1024 * 1024
@@ -158,3 +158,13 @@ def test_the_versions_of_http_ask_the_same_question(client):
 def test_the_table_holds_no_secret(client):
     question = asked(scope_of(client, "/v1/modules", headers={"Authorization": "Bearer lrd_u_secret"}))
     assert "lrd_u_secret" not in repr(question.key)
+
+
+def test_an_answer_is_made_under_the_newest_number(process, published, tofu, bob):
+    """Or the first renewal after it would end it, though nothing has changed since."""
+    published("acme/vpc/aws")
+    process.front.lease._asked = float("-inf")
+    url, reads = "/v1/modules/acme/vpc/aws/versions", tofu(bob)
+    assert not process.ask(reads, url).was_ready
+    process.learn()
+    assert process.ask(reads, url).was_ready

@@ -1,0 +1,176 @@
+"""Documents that one reader of a namespace was answered, for another one; and documents before anybody asks."""
+
+import pytest
+from django.test import Client
+
+from apps.accounts import namespaces
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
+from apps.accounts.models import ApiToken, Grant, Namespace, Visibility
+from apps.releases.lifecycle import verbs
+from registry_site.front.lease import Shared, begin_sharing
+from tests.site.front.asking import Process
+
+pytestmark = pytest.mark.both
+
+VERSIONS = "/v1/modules/acme/vpc/aws/versions"
+DOWNLOAD = "/v1/modules/acme/vpc/aws/1.2.0/download"
+OTHER = "/v1/modules/acme/dns/aws/versions"
+PUBLIC = "/v1/modules/pantry/vpc/aws/versions"
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "ready.sqlite3"
+    begin_sharing(path)
+    return path
+
+
+@pytest.fixture
+def release(published):
+    published("acme/dns/aws")
+    published("pantry/vpc/aws")
+    return published("acme/vpc/aws")
+
+
+def of(process, client, *urls):
+    """Whether each was ready; all were answered as Django answers."""
+    found = []
+    for url in urls:
+        said, fresh = process.ask(client, url), Process()
+        django = fresh.ask(client, url)
+        fresh.end()
+        assert (said.status, said.headers, said.body) == (django.status, django.headers, django.body), url
+        found.append(said.was_ready)
+    return found
+
+
+def test_one_answer_shows_that_the_documents_of_others_may_be_read(process, release, tofu, bob, alice, charlie):
+    process.learn()
+    of(process, tofu(bob), VERSIONS, DOWNLOAD, OTHER)
+
+    assert of(process, tofu(alice), OTHER, VERSIONS, DOWNLOAD) == [False, True, True]
+    for who in (charlie, None):
+        assert of(process, tofu(who), OTHER, VERSIONS, DOWNLOAD) == [False, False, False]
+
+
+def test_a_document_of_another_reader_counts_as_a_download_of_who_asks(process, release, tofu, bob, alice, monkeypatch):
+    counted = []
+    monkeypatch.setattr("apps.releases.catalogue.downloads.record_download", lambda *said: counted.append(said[:2]))
+    process.learn()
+    for reads in (tofu(bob), tofu(alice)):
+        process.ask(reads, VERSIONS)
+        process.ask(reads, DOWNLOAD)
+    assert counted == [(release.pk, bob.pk), (release.pk, alice.pk)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda it: tokens.revoke(token=ApiToken.objects.get(user=it["alice"]), actor=Viewer(it["dora"])),
+        lambda it: namespaces.change(
+            namespace=it["release"].namespace, visibility=Visibility.INTERNAL, actor=Viewer(it["dora"])
+        ),
+        lambda it: namespaces.withdraw(
+            grant=Grant.objects.get(user=it["alice"], namespace=it["release"].namespace), actor=Viewer(it["dora"])
+        ),
+        lambda it: verbs.yank(release=it["release"], actor=Viewer(it["dora"]), reason="broken"),
+        lambda it: verbs.quarantine(release=it["release"], actor=Viewer(it["olga"]), reason="malware"),
+    ],
+    ids=["revoke", "visibility", "role", "yank", "quarantine"],
+)
+def test_a_change_ends_it(process, release, tofu, bob, alice, dora, olga, change):
+    process.learn()
+    reads = tofu(alice)
+    of(process, tofu(bob), VERSIONS, DOWNLOAD)
+    assert of(process, reads, VERSIONS, DOWNLOAD) == [False, True]
+    change({"release": release, "alice": alice, "dora": dora, "olga": olga})
+    process.learn()
+
+    assert of(process, reads, VERSIONS, DOWNLOAD)[0] is False
+
+
+def test_a_right_ends_with_a_change_of_people(process, release, tofu, bob, alice, dora):
+    """Of whoever it was: another reader's document is there again, but this one must show anew that it may be read."""
+    process.learn()
+    others, reads = tofu(bob), tofu(alice)
+    of(process, others, VERSIONS, DOWNLOAD)
+    assert of(process, reads, VERSIONS, DOWNLOAD) == [False, True]
+    tokens.revoke(token=ApiToken.objects.get(user=alice), actor=Viewer(dora))
+    process.learn()
+
+    assert of(process, others, VERSIONS, DOWNLOAD) == [False, False]
+    assert of(process, reads, VERSIONS) == [False]
+    assert process.ask(reads, DOWNLOAD).status == 401
+
+
+def test_a_token_for_other_namespaces_opens_nothing_here(process, release, tofu, bob):
+    process.learn()
+    of(process, tofu(bob), VERSIONS, DOWNLOAD)
+    pantry = Namespace.objects.filter(name="pantry")
+    _, secret = tokens.issue(user=bob, label="pantry", scope="read", actor=Viewer(bob), namespaces=pantry)
+    limited = Client(headers={"Authorization": f"Bearer {secret}"})
+
+    assert of(process, limited, PUBLIC, VERSIONS, DOWNLOAD) == [False, False, False]
+    assert process.ask(limited, VERSIONS).status == 404
+
+
+# --- Before anybody asks ---------------------------------------------------------------------------------------------
+
+
+def restarted(file):
+    """Another process, after a restart of the web server."""
+    begin_sharing(file)
+    process = Process()
+    process.front.shared = Shared(file, most_bytes=1_000_000)
+    process.front.ask = process.ask_django
+    return process
+
+
+@pytest.fixture
+def before(process, file):
+    process.front.shared = Shared(file, most_bytes=1_000_000)
+    return process
+
+
+def test_what_was_asked_before_a_restart_is_ready_after_it(before, file, release, tofu, bob, alice, monkeypatch):
+    counted = []
+    monkeypatch.setattr("apps.releases.catalogue.downloads.record_download", lambda *said: counted.append(said))
+    monkeypatch.setattr("apps.http.authentication.token_usage.record_use", lambda *said, **_: counted.append(said))
+    before.learn()
+    of(before, tofu(bob), VERSIONS, DOWNLOAD)
+    of(before, tofu(None), PUBLIC)
+    counted.clear()
+
+    after = restarted(file)
+    after.run(after.front.prepare())
+    assert set(after.prepared) == {VERSIONS, DOWNLOAD, PUBLIC}
+    assert counted == []
+    assert of(after, tofu(None), PUBLIC, VERSIONS) == [True, False]
+    assert of(after, tofu(alice), VERSIONS, DOWNLOAD) == [False, True]
+    after.end()
+
+
+def test_nothing_is_prepared_as_a_token_that_was_revoked(before, file, release, tofu, bob, dora):
+    before.learn()
+    of(before, tofu(bob), VERSIONS)
+    tokens.revoke(token=ApiToken.objects.get(user=bob), actor=Viewer(dora))
+
+    after = restarted(file)
+    after.run(after.front.prepare())
+    assert after.prepared == [VERSIONS]
+    assert len(after.front.table) == 0
+    after.end()
+
+
+def test_what_a_change_ends_is_asked_again_at_once(process, release, tofu, bob, dora):
+    process.front.ask = process.ask_django
+    process.learn()
+    reads = tofu(bob)
+    of(process, reads, VERSIONS)
+    verbs.yank(release=release, actor=Viewer(dora), reason="broken")
+    process.learn()
+    process.run(process.front._preparing)
+
+    assert process.prepared == [VERSIONS]
+    assert of(process, reads, DOWNLOAD, VERSIONS) == [False, True]
