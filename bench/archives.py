@@ -41,12 +41,17 @@ def measure(bench: Bench) -> Iterator[Figure]:
         return
     live = bench.larder(is_seeded=True, tls=False)
     sizes = [1, 2] if bench.is_tiny else [50, 500]
-    digests = _stored(live, sizes)
+    said = live.manage("shell", "-v", "0", "-c", STORE.replace("SIZES", repr(sizes)))
+    digests = {int(mib): digest for mib, digest in json.loads(said.splitlines()[-1]).items() if int(mib) in sizes}
     files = {digest: live.data_dir / "blobs" / "sha256" / digest[:2] / digest for digest in digests.values()}
     with references.nginx(bench.folder / "nginx-archives", files) as nginx:
         for mib, digest in digests.items():
             path = f"/archives/{digest}/of-{mib}.zip"
-            _read_whole(live, path)
+            # So often that each process has hashed the file: within the hour, it does so once.
+            for _ in range(8):
+                with live.client() as client, client.stream("GET", path) as answer:
+                    for _part in answer.iter_raw():
+                        pass
             yield load.in_turns(
                 f"{mib} MiB, 8 at once",
                 (server_of(live), path),
@@ -60,19 +65,6 @@ def measure(bench: Bench) -> Iterator[Figure]:
             )
             growth = [_growth(live, path, bench.seconds * 2) for _ in range(bench.rounds)]
             yield Figure(f"{mib} MiB, 8 at once, growth of all processes", growth, "MB", wanted="<= 32")
-
-
-def _stored(live: Live, sizes: list[int]) -> dict[int, str]:
-    said = live.manage("shell", "-v", "0", "-c", STORE.replace("SIZES", repr(sizes)))
-    return {int(mib): digest for mib, digest in json.loads(said.splitlines()[-1]).items() if int(mib) in sizes}
-
-
-def _read_whole(live: Live, path: str) -> None:
-    """So often that each process has hashed the file: within the hour, it does so once."""
-    for _ in range(8):
-        with live.client() as client, client.stream("GET", path) as answer:
-            for _part in answer.iter_raw():
-                pass
 
 
 def _growth(live: Live, path: str, seconds: float) -> float:

@@ -98,8 +98,14 @@ def measure(bench: Bench) -> Iterator[Figure]:
         return
     bench.close()
     folder = bench.folder / "init"
-    some = (2, 2) if bench.is_tiny else (30, 40)
-    projects = {name: _project(name, *some) for name in ("init", "init-private")}
+    modules, providers = (2, 2) if bench.is_tiny else (30, 40)
+    projects = {
+        name: Project(
+            [f"{name}/m{number}/local" for number in range(modules)],
+            [f"{name}/p{number}" for number in range(providers)],
+        )
+        for name in ("init", "init-private")
+    }
     if not bench.is_tiny:
         projects["large"] = Project([], [f"large-{number}/bench" for number in range(5)])
     # The same port after each restart: its clients ask for the same addresses.
@@ -230,13 +236,6 @@ def _web_processes(live: Live, number: int) -> Sequence[int]:
 
 def _processor_time(live: Live) -> dict[int, float]:
     return {pid: trees.cpu_seconds_of(pid) for pid in trees.descendants(live.process.pid)}
-
-
-def _project(namespace: str, modules: int, providers: int) -> Project:
-    return Project(
-        [f"{namespace}/m{number}/local" for number in range(modules)],
-        [f"{namespace}/p{number}" for number in range(providers)],
-    )
 
 
 def _publish(live: Live, projects: dict[str, Project], folder: Path) -> None:

@@ -204,7 +204,10 @@ def scans(sql: str, large: dict[str, int], *, is_ended_early: bool = True) -> It
             for line in lines:
                 if not (words := re.fullmatch(r"SCAN (\S+)( USING .*)?", line)):
                     continue
-                table = words[1] if words[1] in large else _aliased(words[1], sql)
+                table = words[1]
+                if table not in large:
+                    aliased = re.search(rf'"?(\w+)"? (?:AS )?"?{re.escape(table)}"?\b', sql)
+                    table = aliased[1] if aliased and aliased[1] not in ("FROM", "JOIN", "AS") else table
                 if table in large and not (is_ended_early and "LIMIT" in sql and (words[2] or in_order)):
                     yield line.replace(words[1], table)
         else:
@@ -218,8 +221,3 @@ def _nodes(plan: dict[str, Any], large: dict[str, int]) -> Iterator[str]:
         yield f"Seq Scan {plan['Relation Name']}"
     for inner in plan.get("Plans", ()):
         yield from _nodes(inner, large)
-
-
-def _aliased(name: str, sql: str) -> str:
-    found = re.search(rf'"?(\w+)"? (?:AS )?"?{re.escape(name)}"?\b', sql)
-    return found[1] if found and found[1] not in ("FROM", "JOIN", "AS") else name

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import datetime
-from pathlib import Path
 
 import httpx
 
@@ -74,7 +73,10 @@ def _figures(seconds: dict[str, dict[str, list[float]]]) -> Iterator[Figure]:
 
 def _archives(bench: Bench) -> dict[str, bytes]:
     if bench.archives:
-        return {path.stem.lower().replace(".", "-")[:60]: path.read_bytes() for path in _files_in(bench.archives)}
+        found = sorted(path for path in bench.archives.iterdir() if path.name.endswith((".zip", ".tar.gz", ".tgz")))
+        if not found:
+            raise ValueError(f"{bench.archives} has no .zip and no .tar.gz")
+        return {path.stem.lower().replace(".", "-")[:60]: path.read_bytes() for path in found}
     sizes = (2, 4) if bench.is_tiny else (4, 20, 100, 400)
     made = {}
     for count in sizes:
@@ -83,13 +85,6 @@ def _archives(bench: Bench) -> dict[str, bytes]:
         texts |= {f"{folder}/README.md".lstrip("/"): README + ROW * count for folder in folders}
         made[f"generated-{count}"] = module_zip(texts)
     return made
-
-
-def _files_in(folder: Path) -> list[Path]:
-    found = sorted(path for path in folder.iterdir() if path.name.endswith((".zip", ".tar.gz", ".tgz")))
-    if not found:
-        raise ValueError(f"{folder} has no .zip and no .tar.gz")
-    return found
 
 
 def _published(client: httpx.Client, name: str, number: int, data: bytes) -> float | None:

@@ -163,24 +163,20 @@ def measure(bench: Bench) -> Iterator[Figure]:
     ours = Registry(live.url, live.process.pid, token)
     with references.docker_registry(bench.folder / "docker-registry") as server:
         theirs = Registry(server.url, server.pid)
-        yield _growth(bench, ours)
+        # Against a Larder that has just started. In separate rounds: sampling takes processor time from everybody.
+        path, growth, before = bench.folder / "blob", [], trees.pss(ours.pid)
+        for number in range(bench.rounds):
+            digest = make(path, _size(bench), f"memory {number}")
+            with trees.Peak(ours.pid) as peak:
+                push_large(ours, path, digest)
+                pull_large(ours, path, digest)
+            growth.append(peak.peak - before)
+        yield Figure("push and pull of 1 GiB, growth of all processes", growth, "MB", wanted="< 48")
         yield from _manifests(bench, ours, theirs)
         count = 16 if bench.is_tiny else SMALL_BLOBS
         taken = _in_turns(bench, ours, theirs, lambda registry, number: push_small(registry, number, count))
         yield _compared(f"push of {count:,} blobs of 1 kB, {CLIENTS} clients", taken, count, "/s", ">= 0.8")
         yield from _large(bench, ours, theirs)
-
-
-def _growth(bench: Bench, ours: Registry) -> Figure:
-    """Against a Larder that has just started. In separate rounds: sampling takes processor time from everybody."""
-    path, growth, before = bench.folder / "blob", [], trees.pss(ours.pid)
-    for number in range(bench.rounds):
-        digest = make(path, _size(bench), f"memory {number}")
-        with trees.Peak(ours.pid) as peak:
-            push_large(ours, path, digest)
-            pull_large(ours, path, digest)
-        growth.append(peak.peak - before)
-    return Figure("push and pull of 1 GiB, growth of all processes", growth, "MB", wanted="< 48")
 
 
 def _manifests(bench: Bench, ours: Registry, theirs: Registry) -> Iterator[Figure]:

@@ -40,22 +40,21 @@ END_WITHOUT_COMMENT = 22
 
 def make(folder: Path, platforms: Sequence[str], size: int) -> list[Path]:
     """One zip for each platform, compressed as GoReleaser does."""
-    noise = random.Random(0)
-    return [_package(folder / f"{platform}.zip", platform, noise, size) for platform in platforms]
-
-
-def _package(path: Path, platform: str, noise: random.Random, size: int) -> Path:
-    os, _, arch = platform.partition("_")
-    suffix = ".exe" if os == "windows" else ""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        entry = zipfile.ZipInfo(f"terraform-provider-bench_v1.0.0{suffix}")
-        entry.external_attr, entry.compress_type = 0o100755 << 16, zipfile.ZIP_DEFLATED
-        with archive.open(entry, "w", force_zip64=True) as member:
-            member.write(program(os, arch))
-            while path.stat().st_size < size:
-                block = noise.randbytes(PIECE // (NOISE + REPEATS))
-                member.write(b"".join([noise.randbytes(len(block)) for _ in range(NOISE)] + [block] * REPEATS))
-    return path
+    noise, made = random.Random(0), []
+    for platform in platforms:
+        os, _, arch = platform.partition("_")
+        suffix = ".exe" if os == "windows" else ""
+        path = folder / f"{platform}.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            entry = zipfile.ZipInfo(f"terraform-provider-bench_v1.0.0{suffix}")
+            entry.external_attr, entry.compress_type = 0o100755 << 16, zipfile.ZIP_DEFLATED
+            with archive.open(entry, "w", force_zip64=True) as member:
+                member.write(program(os, arch))
+                while path.stat().st_size < size:
+                    block = noise.randbytes(PIECE // (NOISE + REPEATS))
+                    member.write(b"".join([noise.randbytes(len(block)) for _ in range(NOISE)] + [block] * REPEATS))
+        made.append(path)
+    return made
 
 
 @contextmanager

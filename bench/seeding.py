@@ -221,7 +221,11 @@ def _add_providers(
     )
     _record(releases[0].pk)
     newest = releases[len(versions) - 1 :: len(versions)]
-    _add_docs(newest, [_provider_entry(release) for release in newest])
+    entries = [
+        Entry(description=DESCRIPTION, words={indexing.NAME: [release.name], indexing.PLACE: [release.namespace.name]})
+        for release in newest
+    ]
+    _add_docs(newest, entries)
 
 
 def _package(version: ProviderVersion, platform: str) -> Package:
@@ -254,11 +258,6 @@ def _module_entry(release: Release, dice: random.Random) -> Entry:
         ],
         readme=" ".join(dice.sample(PROSE, 50)),
     )
-
-
-def _provider_entry(release: Release) -> Entry:
-    words = {indexing.NAME: [release.name], indexing.PLACE: [release.namespace.name]}
-    return Entry(description=DESCRIPTION, words=words)
 
 
 def _add_docs(releases: list[Release], entries: list[Entry]) -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -74,7 +74,10 @@ def _started(folder: Path, processes: int) -> Iterator[tuple[float, int]]:
         command = [sys.executable, "manage.py", "up"]
         process = subprocess.Popen(command, cwd=CHECKOUT, env=environment, stdout=sink, stderr=subprocess.STDOUT)
     try:
-        while not _is_ready(f"http://127.0.0.1:{port}/readyz"):
+        while True:
+            with suppress(httpx.TransportError):
+                if httpx.get(f"http://127.0.0.1:{port}/readyz").status_code == 200:
+                    break
             if process.poll() is not None or time.monotonic() - begun > 90:
                 raise RuntimeError((folder / "output.txt").read_text()[-4000:])
             time.sleep(0.02)
@@ -82,10 +85,3 @@ def _started(folder: Path, processes: int) -> Iterator[tuple[float, int]]:
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=30)
-
-
-def _is_ready(url: str) -> bool:
-    try:
-        return httpx.get(url).status_code == 200
-    except httpx.TransportError:
-        return False
