@@ -30,7 +30,7 @@ INSPECTION = {
                 _optional("zone", "string", '"a"', value="a"),
                 _optional("size", "number", "null", value=None),
                 _optional("names", "set(string)", 'toset(["a"])'),
-                _optional("key", "string", "(sensitive)"),
+                _optional("key", "string", "(sensitive)", sensitive=True),
             ],
             outputs=[{"name": "vpc_id", "description": "Its id."}],
             resources=[

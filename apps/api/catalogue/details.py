@@ -27,7 +27,7 @@ from apps.api.frame.shapes import (
 )
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules.catalogue import reading as modules
-from apps.modules.catalogue.documents import contents_of, default_text, is_empty, namespace_of
+from apps.modules.catalogue.documents import contents_of, default_text, hides_default, is_empty, namespace_of
 from apps.modules.comparing import versions as module_versions
 from apps.modules.health import RULES, health_of
 from apps.modules.models import ModuleVersion
@@ -61,10 +61,10 @@ class ModuleInput(Shape):
     validation = ListField(source="validations", child=CharField(), help_text="The message of each rule.")
 
     def default_of(self, variable: Any) -> str | None:
-        return None if self.default_hidden_of(variable) else default_text(variable)
+        return None if hides_default(variable) else default_text(variable)
 
     def default_hidden_of(self, variable: Any) -> bool:
-        return bool(variable["sensitive"]) and not variable["required"]
+        return hides_default(variable)
 
 
 class ModuleOutput(Shape):

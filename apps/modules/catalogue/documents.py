@@ -116,6 +116,11 @@ def default_text(variable: Mapping[str, Any]) -> str:
     return variable["default"] or ""
 
 
+def hides_default(variable: Mapping[str, Any]) -> bool:
+    """It has a default, which nobody may read as it is sensitive."""
+    return bool(variable.get("sensitive")) and not variable["required"]
+
+
 def namespace_of(provider: Mapping[str, Any]) -> str:
     return provider["source"].split("/")[-2] if "/" in provider["source"] else ""
 
@@ -131,7 +136,8 @@ def _unit_document(unit: Mapping[str, Any]) -> dict[str, Any]:
                 "name": one["name"],
                 "type": one["type"],
                 "description": one["description"],
-                "default": default_text(one),
+                "default": "" if hides_default(one) else default_text(one),
+                "default_hidden": hides_default(one),
                 "required": one["required"],
             }
             for one in unit["variables"]
