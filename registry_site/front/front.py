@@ -46,10 +46,11 @@ _BECOMES_READY = re.compile(r"/(?:v1|v2|api/v1|\.well-known)/")
 _IS_LOOKED_FOR = re.compile(r"/(?:v1|v2|api/v1|\.well-known|archives)/")
 # Asked again before anybody does: what clients wait for.
 _IS_PREPARED = re.compile(r"/(?:v1|\.well-known|archives)/")
-# Before /readyz answers 200, and so many at once. After a change so many.
+# Before /readyz answers 200: for so long, in turns of so many questions, so many of them at once.
 PREPARING_SECONDS = 3.0
 PREPARED_IN_TURN = 64
 PREPARED_AT_ONCE = 8
+# Only the questions that came last are asked again after a change.
 MOST_PREPARED = 200
 # A request waits so long for the answer to an equal one before it asks Django itself.
 PATIENCE = 2.0
