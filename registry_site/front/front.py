@@ -86,6 +86,7 @@ class Front:
         entry = self.table.find(known.key)
         if entry is None or entry.whole.status != known.status:
             return False
+        self.table.count(entry, is_hit=True)
         await _send(known, entry, send, request_id_for(asked_id), arrived)
         return True
 
@@ -137,7 +138,7 @@ class Front:
 
     def _held(self, key: Key) -> Entry | None:
         """As `_find`, under a lease that the caller has checked."""
-        entry = self.table.peek(key)
+        entry = self.table.find(key)
         if entry is None and not str(key[2]).startswith(ARCHIVES):
             entry = self.shared.find(key)
             if entry is None or not self.lease.is_current_for_all(entry.scopes, entry.number):
@@ -362,13 +363,13 @@ def _known(question: Question, entry: Entry) -> Known:
         person=entry.origin.person,
         release=entry.origin.release,
     )
-    return Known(question.key, status, user_agent, line)
+    return Known(question.key, status, downloads.client_of(user_agent), line)
 
 
 async def _send(known: Known, entry: Entry, send: Send, request_id: str, arrived: float, *, file: str = "") -> None:
     whole = entry.whole
     if entry.download is not None:
-        downloads.record_download(*entry.download, downloads.client_of(known.user_agent))
+        downloads.record_download(*entry.download, known.client)
     headers = [*whole.headers, (b"x-request-id", request_id.encode())]
     await send({"type": "http.response.start", "status": whole.status, "headers": headers})
     if file:

@@ -160,7 +160,12 @@ class Lease:
 
     def is_current(self, scopes: Iterable[str], era: int, number: int) -> bool:
         """Tell whether what was answered then, and depends on these scopes, still holds."""
-        return era == self.era and all(self.changes.get(scope, 0) <= number for scope in scopes)
+        if era != self.era:
+            return False
+        for scope in scopes:  # noqa: SIM110  # `all` takes twice as long, and each ready answer pays it
+            if self.changes.get(scope, 0) > number:
+                return False
+        return True
 
     def is_current_for_all(self, scopes: Iterable[str], number: int) -> bool:
         """Tell whether what another process was answered at that number still holds, whatever its era.

@@ -154,7 +154,7 @@ class Known:
 
     key: Key
     status: int
-    user_agent: str
+    client: str
     line: Line
 
 
@@ -220,16 +220,14 @@ class Table:
     def find(self, key: Key) -> Entry | None:
         """The entry if it still holds, under a lease that the caller has checked."""
         with self._lock:
-            entry = self._current(key)
-            if entry is not None:
-                self.hits += 1
-                self._count(entry)
+            entry = self._entries.get(key)
+            if entry is None:
+                return None
+            if entry.until <= time.monotonic() or not self._is_current(entry):
+                self._drop(key)
+                return None
+            self._entries.move_to_end(key)
             return entry
-
-    def peek(self, key: Key) -> Entry | None:
-        """As `find`, for who sends it to nobody yet."""
-        with self._lock:
-            return self._current(key)
 
     def has_ended(self, key: Key) -> bool:
         """Tell whether a change has ended the entry, and not the time."""
@@ -238,27 +236,14 @@ class Table:
             return entry is not None and entry.until > time.monotonic() and not self._is_current(entry)
 
     def count(self, entry: Entry, *, is_hit: bool = False) -> None:
-        """Count an answer that did not come by `find`."""
+        """Count an answer that is sent."""
+        counted = (entry.origin.route, entry.whole.status)
         with self._lock:
             self.hits += is_hit
-            self._count(entry)
-
-    def _current(self, key: Key) -> Entry | None:
-        entry = self._entries.get(key)
-        if entry is None:
-            return None
-        if entry.until <= time.monotonic() or not self._is_current(entry):
-            self._drop(key)
-            return None
-        self._entries.move_to_end(key)
-        return entry
+            self.answers[counted] = self.answers.get(counted, 0) + 1
 
     def _is_current(self, entry: Entry) -> bool:
         return self._lease.is_current(entry.scopes, entry.era, entry.number)
-
-    def _count(self, entry: Entry) -> None:
-        counted = (entry.origin.route, entry.whole.status)
-        self.answers[counted] = self.answers.get(counted, 0) + 1
 
     def __contains__(self, key: Key) -> bool:
         return key in self._entries
