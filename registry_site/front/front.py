@@ -16,7 +16,7 @@ from typing import Any
 from django.conf import settings
 
 from apps.audit import generation
-from apps.http.ready import Ready
+from apps.http.ready import LONGEST, Ready
 from apps.releases.catalogue import downloads
 from registry_site.front.archives import Archive, Archives, kind_of
 from registry_site.front.lease import FILE, Entry, Headers, Key, Lease, Origin, Shared, whole_of
@@ -28,6 +28,7 @@ from registry_site.front.table import (
     Question,
     Recognition,
     Table,
+    for_links,
     for_readers,
     question_of,
     scope_of,
@@ -132,6 +133,8 @@ class Front:
         entry = self._held(question.key)
         if entry is None and question.key[CREDENTIALS] is not None:
             entry = self._held_for_reader(question)
+        if entry is None and question.path.startswith(ARCHIVES):
+            entry = self._held_for_link(question)
         if entry is not None:
             self.table.count(entry, is_hit=True)
         return entry
@@ -173,6 +176,16 @@ class Front:
         self.table.add(question.key, entry)
         return entry
 
+    def _held_for_link(self, question: Question) -> Entry | None:
+        """What another link to the same bytes was answered: private documents have new links every few minutes."""
+        entry = self._held(for_links(question.key))
+        asked = self.archives.asked(question) if entry is not None else None
+        if entry is None or asked is None or asked.seconds is None:
+            return None
+        entry = replace(entry, until=min(entry.until, question.at + asked.seconds))
+        self.table.add(question.key, entry)
+        return entry
+
     async def _archive(self, scope: Any, question: Question) -> Archive | None:
         """The answer to a request for stored bytes; None where Django must answer."""
         asked = self.archives.asked(question)
@@ -198,6 +211,8 @@ class Front:
             self.table.add(question.key, entry)
             if archive.is_public:
                 self._note(question, question.key)
+            else:
+                self.table.add(for_links(question.key), replace(entry, until=question.at + LONGEST))
         return entry
 
     def _ask(self, question: Question) -> None:

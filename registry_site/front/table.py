@@ -119,6 +119,13 @@ def for_readers(key: Key) -> Key:
     return (*key[:CREDENTIALS], READERS, *key[CREDENTIALS + 1 :])
 
 
+def for_links(key: Key) -> Key:
+    """The key of the same bytes by any link that carries its own permission."""
+    method, scheme, path, _, *others = key
+    *_, digest, file_name = str(path).split("/")
+    return (method, scheme, f"{ARCHIVES}*/{digest}/{file_name}", None, *others)
+
+
 def scope_of(key: Key) -> dict[str, Any]:
     """The request that asks such a question, without its credentials."""
     method, scheme, path, raw_path, query, _, *values = key

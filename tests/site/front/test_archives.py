@@ -176,6 +176,44 @@ def test_a_link_that_ends_soon_is_not_ready_for_longer(process, published, tofu,
     assert until <= time.monotonic() + 10
 
 
+def test_a_newer_link_to_the_same_bytes_asks_nobody(process, published, tofu, olga):
+    release = published("acme/vpc/aws")
+    first, name = link_to(release), link_to(release).rpartition("/")[2]
+    warmed(process, tofu(None), first)
+    assert process.ask(tofu(None), first).was_ready
+    misses = process.front.misses
+
+    later = datetime.now(tz=UTC) + capabilities.ROUND
+    newer = f"/archives/{capabilities.sign(digest=release.digest, file_name=name, now=later)}/{release.digest}/{name}"
+    assert newer != first
+    said = process.ask(tofu(None), newer)
+    assert said.was_ready
+    assert process.front.misses == misses, "neither the database nor the disk was asked"
+    assert (said.headers, said.body) == ((again := process.ask(tofu(None), first)).headers, again.body)
+    forged = newer.replace("/archives/", "/archives/x")
+    assert process.ask(tofu(None), forged).status == 403
+
+    verbs.quarantine(release=release, actor=Viewer(olga), reason="malware")
+    process.learn()
+    newest = capabilities.sign(digest=release.digest, file_name=name, now=later + capabilities.ROUND)
+    assert process.ask(tofu(None), f"/archives/{newest}/{release.digest}/{name}").status == 404
+
+
+def test_a_newer_link_is_ready_no_longer_than_it_lasts(process, published, tofu, monkeypatch):
+    release = published("acme/vpc/aws")
+    warmed(process, tofu(None), link_to(release))
+    assert process.ask(tofu(None), link_to(release)).was_ready
+    name, now = link_to(release).rpartition("/")[2], datetime.now(tz=UTC)
+    segment = capabilities.sign(digest=release.digest, file_name=name, now=now - capabilities.ROUND)
+    left = capabilities.seconds_left(segment, digest=release.digest, file_name=name, now=now)
+    url = f"/archives/{segment}/{release.digest}/{name}"
+    monkeypatch.setattr("django.utils.timezone.now", lambda: now + timedelta(seconds=left - 10))
+    assert process.ask(tofu(None), url).was_ready
+
+    (until,) = [entry.until for key, entry in process.front.table._entries.items() if key[2] == url]
+    assert until <= time.monotonic() + 10
+
+
 def test_damage_is_said_by_django(process, published, tofu):
     release = published("pantry/vpc/aws")
     warmed(process, tofu(None), plain(published("pantry/vpc/aws", "1.3.0")))
