@@ -56,5 +56,10 @@ def url_of(namespace: Namespace, digest: str, file_name: str, *, now: datetime) 
     """The relative URL of bytes that are published in this namespace."""
     if namespace.visibility == Visibility.PUBLIC:
         return reverse("protocol:archive", args=[digest, file_name])
+    return link_to(digest, file_name, now=now)
+
+
+def link_to(digest: str, file_name: str, *, now: datetime) -> str:
+    """The relative URL that carries its own permission."""
     capability = capabilities.sign(digest=digest, file_name=file_name, now=now)
     return reverse("protocol:archive-capability", args=[capability, digest, file_name])

@@ -209,10 +209,10 @@ class Front:
         entry = Entry(whole, archive.scopes, question.era, question.number, until, None, archive.origin)
         if archive.status == HTTPStatus.OK and not archive.file:
             self.table.add(question.key, entry)
-            if archive.is_public:
-                self._note(question, question.key)
-            else:
-                self.table.add(for_links(question.key), replace(entry, until=question.at + LONGEST))
+            key = question.key if archive.is_public else for_links(question.key)
+            if not archive.is_public:
+                self.table.add(key, replace(entry, until=question.at + LONGEST))
+            self._note(question, key)
         return entry
 
     def _ask(self, question: Question) -> None:

@@ -15,6 +15,9 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import timezone
+
+from apps.protocol.locations import link_to
 from registry_site.front.lease import ENTRY_BYTES, Entry, Key, Lease, Whole
 from registry_site.server import forwarded
 from registry_site.server.access_lines import Line
@@ -35,6 +38,7 @@ LEFT_OUT = frozenset(
 )
 # Only below this path the front answers a part.
 ARCHIVES = "/archives/"
+_ANY_LINK = f"{ARCHIVES}*/"
 
 REQUEST_ID = b"x-request-id"
 # Requests, and the bytes of one: what is longer is parsed each time. A known one takes 1.5 KB, and at worst 9 KB.
@@ -123,12 +127,15 @@ def for_links(key: Key) -> Key:
     """The key of the same bytes by any link that carries its own permission."""
     method, scheme, path, _, *others = key
     *_, digest, file_name = str(path).split("/")
-    return (method, scheme, f"{ARCHIVES}*/{digest}/{file_name}", None, *others)
+    return (method, scheme, f"{_ANY_LINK}{digest}/{file_name}", None, *others)
 
 
 def scope_of(key: Key) -> dict[str, Any]:
-    """The request that asks such a question, without its credentials."""
+    """The request that asks such a question, without its credentials, and by a new link where any would do."""
     method, scheme, path, raw_path, query, _, *values = key
+    if str(path).startswith(_ANY_LINK):
+        path = link_to(*str(path).removeprefix(_ANY_LINK).split("/"), now=timezone.now())
+        raw_path = path.encode()
     headers = [(name, value) for name, value in zip(KEYED, values, strict=True) if value is not None]
     return {
         "type": "http",

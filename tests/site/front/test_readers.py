@@ -1,5 +1,7 @@
 """Documents that one reader of a namespace was answered, for another one; and documents before anybody asks."""
 
+from datetime import UTC, datetime
+
 import pytest
 from django.test import Client
 
@@ -7,6 +9,8 @@ from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Namespace, Visibility
+from apps.blobs import capabilities
+from apps.protocol.locations import location_of
 from apps.releases.lifecycle import verbs
 from registry_site.front.lease import Shared, begin_sharing
 from tests.site.front.asking import Process
@@ -148,6 +152,24 @@ def test_what_was_asked_before_a_restart_is_ready_after_it(before, file, release
     assert counted == []
     assert of(after, tofu(None), PUBLIC, VERSIONS) == [True, False]
     assert of(after, tofu(alice), VERSIONS, DOWNLOAD) == [False, True]
+    after.end()
+
+
+def test_private_bytes_are_ready_by_whatever_link_comes(before, file, release, published, tofu):
+    before.learn()
+    first, later = datetime.now(tz=UTC), datetime.now(tz=UTC) + capabilities.ROUND
+    of(before, tofu(None), *(location_of(release, now=first).partition("?")[0],) * 2)
+
+    after = restarted(file)
+    after.run(after.front.prepare())
+    link = location_of(release, now=later).partition("?")[0]
+    assert link not in after.prepared
+    # Django shows each new process how it answers such a question, the front's own or anybody's.
+    assert len(after.prepared) == 1
+    after.run(after.front.prepare())
+    misses = after.front.misses
+    assert of(after, tofu(None), link) == [True]
+    assert after.front.misses == misses
     after.end()
 
 
