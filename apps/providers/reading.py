@@ -1,13 +1,25 @@
 """Read providers through the gate."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import Exists, F, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import (
+    Aggregate,
+    BigIntegerField,
+    BinaryField,
+    CharField,
+    DateTimeField,
+    Exists,
+    F,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Value,
+)
+from django.db.models.functions import Concat
 from django.utils import timezone
 
 from apps.accounts.access import gate, operators
@@ -15,6 +27,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.lib.addresses import ProviderAddress, canonical, hosted_provider
 from apps.lib.errors import NotFound
+from apps.lib.statements import Slot, Statement
 from apps.providers.models import (
     FormerSignature,
     Package,
@@ -91,6 +104,13 @@ _SERVED = (
 )
 
 
+_NAMESPACE, _TYPE, _SORT_KEY = (
+    Slot("namespace", BigIntegerField()),
+    Slot("type", CharField()),
+    Slot("sort_key", BinaryField()),
+)
+
+
 def visible_providers(viewer: Viewer) -> ProviderQuerySet:
     return Provider.objects.filter(namespace__in=gate.visible_namespaces(viewer))
 
@@ -162,45 +182,65 @@ def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ListedVers
     Two queries. If all versions are yanked the list is empty: clients report that the provider has no versions.
     """
     namespace, _ = _namespace_and_role(viewer, address)
-    rows = ProviderVersion.objects.published().filter(provider__namespace=namespace, provider__type=address.type)
-    versions = listed(rows)
-    if not versions and not rows.exists():
-        raise _no_provider(address)
+    versions = _listed(_LISTED(namespace=namespace.pk, type=address.type))
+    if not versions:
+        rows = ProviderVersion.objects.published().filter(provider__namespace=namespace, provider__type=address.type)
+        if not rows.exists():
+            raise _no_provider(address)
     return versions
 
 
 def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str, arch: str) -> Package:
     """One platform's zip, with its version. Two queries."""
-    namespace, rows = _packages_of(viewer, address, version)
-    return _one(_in(list(rows), namespace), f"{address} {version}", (os, arch))
+    return _one(packages_for(viewer, address, version), f"{address} {version}", (os, arch))
 
 
 def download_for(
     viewer: Viewer, address: ProviderAddress, version: str, platform: tuple[str, str], *, with_all: bool, now: datetime
 ) -> Download:
     """For a client's download. Two queries."""
-    namespace, rows = _packages_of(viewer, address, version)
-    wanted = rows if with_all else rows.filter(os=platform[0], arch=platform[1])
-    packages, keys = with_keys(wanted, now)
-    package = _one(_in(packages, namespace), f"{address} {version}", platform)
+    namespace, _ = _namespace_and_role(viewer, address)
+    return download_in(namespace, address, version, platform, with_all=with_all, now=now)
+
+
+def download_in(
+    namespace: Namespace,
+    address: ProviderAddress,
+    version: str,
+    platform: tuple[str, str],
+    *,
+    with_all: bool,
+    now: datetime,
+) -> Download:
+    """As `download_for`, where the gate was asked: one query, with a row for each package and key.
+
+    The key that signed the version comes first, then others, the newest first: those of earlier signatures, and good
+    keys of the same custody. Clients try one after the other, so a copy of an earlier signature still finds its key.
+    Expired and retired keys stay: clients accept their signatures, and a rotation must not break lock files. Revoked
+    keys are left out, so that clients refuse what they signed.
+    """
+    values = _named(namespace, address, version)
+    if with_all:
+        rows = _ALL_WITH_KEYS(now=now, **values)
+    else:
+        rows = _ONE_WITH_KEYS(now=now, os=platform[0], arch=platform[1], **values)
+    packages = _in(list({row.pk: row for row in rows}.values()), namespace)
+    package = _one(packages, f"{address} {version}", platform)
+    first = [row for row in rows if row.pk == rows[0].pk and row.signer_state != KeyState.REVOKED]
+    signers = sorted(first, key=lambda row: row.signer != row.version.key_id)
+    keys = [PublicKey._make(getattr(row, f"signer_{column}") for column in PublicKey._fields) for row in signers]
     return Download(package, keys, packages if with_all else [])
 
 
 def packages_for(viewer: Viewer, address: ProviderAddress, version: str) -> list[Package]:
     """The zips of all platforms, for the mirror; empty for an unknown version. Two queries."""
-    namespace, rows = _packages_of(viewer, address, version)
-    return _in(list(rows), namespace)
-
-
-def _packages_of(viewer: Viewer, address: ProviderAddress, version: str) -> tuple[Namespace, QuerySet[Package]]:
     namespace, _ = _namespace_and_role(viewer, address)
-    rows = Package.objects.filter(
-        version__provider__namespace=namespace,
-        version__provider__type=address.type,
-        version__release__sort_key=sort_key_of(address, version),
-        version__release__quarantined_at=None,
-    )
-    return namespace, rows.select_related("version__release", "version__provider").only(*_SERVED)
+    return _in(_PACKAGES(**_named(namespace, address, version)), namespace)
+
+
+def _named(namespace: Namespace, address: ProviderAddress, version: str) -> dict[str, Any]:
+    """The values that name a version in a statement."""
+    return {"namespace": namespace.pk, "type": address.type, "sort_key": sort_key_of(address, version)}
 
 
 def _one(packages: list[Package], what: str, platform: tuple[str, str]) -> Package:
@@ -269,28 +309,6 @@ def _no_provider(address: ProviderAddress) -> NotFound:
     return NotFound(f"There is no provider {address.type} in {address.namespace}.")
 
 
-def with_keys(packages: QuerySet[Package], now: datetime) -> tuple[list[Package], list[PublicKey]]:
-    """Packages of one version, and the keys for it: the one that signed it first, then others, the newest first.
-
-    The others are those of earlier signatures, and good keys of the same custody. Clients try one after the other, so a
-    copy of an earlier signature still finds its key. Expired and retired keys stay: clients accept their signatures,
-    and a rotation must not break lock files. Revoked keys are left out, so that clients refuse what they signed. One
-    query for all of it, with a row for each package and key.
-    """
-    former = FormerSignature.objects.filter(version=OuterRef("version"), key=OuterRef("signer"))
-    is_good = Q(signer_expires_at=None) | Q(signer_expires_at__gt=now)
-    usable = Q(is_good, signer_state=KeyState.ACTIVE, signer_custody=F("version__signing"))
-    rows: Any = packages.annotate(signer=F(_KEYS), **_OF_SIGNER, **_SERVED_KEY)
-    rows = list(
-        rows.filter(Q(signer=F("version__key")) | usable | Exists(former)).order_by("-signer_added_at", "-signer")
-    )
-    found = {row.pk: row for row in rows}
-    first = [row for row in rows if row.pk == rows[0].pk and row.signer_state != KeyState.REVOKED]
-    signers = sorted(first, key=lambda row: row.signer != row.version.key_id)
-    keys = [PublicKey._make(getattr(row, f"signer_{column}") for column in PublicKey._fields) for row in signers]
-    return list(found.values()), keys
-
-
 def is_ending(key: SigningKey | Key, now: datetime) -> bool:
     """The key should be replaced soon, or should have been; a retired key has been."""
     return key.state == KeyState.ACTIVE and key.expires_at is not None and key.expires_at <= now + AHEAD
@@ -298,10 +316,62 @@ def is_ending(key: SigningKey | Key, now: datetime) -> bool:
 
 def listed(rows: ProviderVersionQuerySet) -> list[ListedVersion]:
     """The listed versions among `rows`, highest first, each with its platforms in order. One query for all of it."""
-    found = rows.listed().newest_first().values_list("pk", *_OF_VERSION, *_OF_KEY, "packages__os", "packages__arch")
-    versions, split = [], len(_OF_VERSION)
-    for _, packages in groupby(found, key=itemgetter(0)):
-        same = list(packages)
-        values, platforms = same[0][1:], sorted(row[-2:] for row in same)
-        versions.append(ListedVersion._make((*values[:split], Key(*values[split:-2]), platforms)))
-    return versions
+    return _listed(_rows_of(rows))
+
+
+def _listed(rows: Iterable[tuple[Any, ...]]) -> list[ListedVersion]:
+    split = len(_OF_VERSION)
+    return [
+        ListedVersion._make((*values[:split], Key(*values[split:]), sorted(_platforms(named))))
+        for *values, named in rows
+    ]
+
+
+def _platforms(named: str | None) -> Iterator[tuple[str, str]]:
+    for platform in (named or "").split():
+        os, _, arch = platform.partition("/")
+        yield os, arch
+
+
+class _Joined(Aggregate):
+    """Texts with spaces between them. A row for each platform would take five times as long as one for each version."""
+
+    function = "GROUP_CONCAT"
+    template = "%(function)s(%(expressions)s, ' ')"
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
+        return self.as_sql(compiler, connection, function="STRING_AGG")
+
+
+def _rows_of(versions: ProviderVersionQuerySet) -> QuerySet[ProviderVersion, tuple[Any, ...]]:
+    platform = Concat("packages__os", Value("/"), "packages__arch")
+    ordered = versions.listed().newest_first().annotate(platforms=_Joined(platform))
+    return ordered.values_list(*_OF_VERSION, *_OF_KEY, "platforms")
+
+
+def _packages() -> QuerySet[Package]:
+    rows = Package.objects.filter(
+        version__provider__namespace=_NAMESPACE,
+        version__provider__type=_TYPE,
+        version__release__sort_key=_SORT_KEY,
+        version__release__quarantined_at=None,
+    )
+    return rows.select_related("version__release", "version__provider").only(*_SERVED)
+
+
+def _with_keys(packages: QuerySet[Package]) -> Any:
+    former = FormerSignature.objects.filter(version=OuterRef("version"), key=OuterRef("signer"))
+    is_good = Q(signer_expires_at=None) | Q(signer_expires_at__gt=Slot("now", DateTimeField()))
+    usable = Q(is_good, signer_state=KeyState.ACTIVE, signer_custody=F("version__signing"))
+    rows: Any = packages.annotate(signer=F(_KEYS), **_OF_SIGNER, **_SERVED_KEY)
+    return rows.filter(Q(signer=F("version__key")) | usable | Exists(former)).order_by("-signer_added_at", "-signer")
+
+
+_LISTED = Statement(
+    lambda: _rows_of(ProviderVersion.objects.published().filter(provider__namespace=_NAMESPACE, provider__type=_TYPE))
+)
+_PACKAGES = Statement(_packages)
+_ALL_WITH_KEYS = Statement(lambda: _with_keys(_packages()))
+_ONE_WITH_KEYS = Statement(
+    lambda: _with_keys(_packages().filter(os=Slot("os", CharField()), arch=Slot("arch", CharField())))
+)

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import CharField, F, Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import epoch
@@ -20,6 +20,7 @@ from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound
+from apps.lib.statements import Slot, Statement
 from apps.lib.text.redaction import redact
 
 # For secret scanners. After the second underscore: 36 random characters, then the check value of all before it.
@@ -36,6 +37,7 @@ _SHAPE = re.compile(TOKEN_PATTERN, re.ASCII)
 _RANDOM_LENGTH = 36
 _CHECK_LENGTH = 6
 _START_LENGTH = len("lrd_u_") + 4
+_BY_DIGEST = Statement(lambda: ApiToken.objects.select_related("user").filter(digest=Slot("digest", CharField())))
 _ONLY_NAME = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?:/[a-z0-9]+)?", re.ASCII)
 
 
@@ -178,9 +180,10 @@ def identify(secret: str) -> ApiToken:
 
 def identify_digest(digest: str) -> ApiToken:
     """As `identify`, for who has seen the secret before and keeps its digest alone."""
-    token = ApiToken.objects.select_related("user").filter(digest=digest).first() if digest else None
-    if token is None:
+    found = _BY_DIGEST(digest=digest) if digest else []
+    if not found:
         raise TokenRefused("This API token is unknown.", hint="Check that you copied all of it, or create another.")
+    token = found[0]
     if token.revoked_at is not None or not token.user.is_active:
         raise TokenRefused("This API token was revoked.", hint="Create another on the tokens page.")
     if token.suspended_at is not None:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db.models import Q
+from django.db.models import BigIntegerField, BinaryField, CharField, Q
 
 from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer
@@ -11,6 +11,7 @@ from apps.accounts.models import Namespace, Role
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, canonical
 from apps.lib.errors import NotFound
+from apps.lib.statements import Slot, Statement
 from apps.lib.text.spelling import distance
 from apps.modules.models import Module, ModuleQuerySet, ModuleVersion
 from apps.releases.catalogue.reading import no_version, sort_key_of
@@ -18,6 +19,29 @@ from apps.releases.models import Kind, Release, SearchDoc
 
 # Names in a namespace that a misspelled one is compared with.
 MAX_NEAR = 1_000
+
+
+_LISTED = Statement(
+    lambda: (
+        ModuleVersion.objects.published()
+        .filter(
+            module__namespace=Slot("namespace", BigIntegerField()),
+            module__name=Slot("name", CharField()),
+            module__system=Slot("system", CharField()),
+        )
+        .listed()
+        .newest_first()
+        .values_list("release__version", "release__published_at", "module__source_url")
+    )
+)
+_PUBLISHED = Statement(
+    lambda: Release.objects.published().filter(
+        kind=Kind.MODULE,
+        namespace=Slot("namespace", BigIntegerField()),
+        name=Slot("name", CharField()),
+        sort_key=Slot("sort_key", BinaryField()),
+    )
+)
 
 
 class Listed(NamedTuple):
@@ -108,25 +132,23 @@ def listed_versions(viewer: Viewer, address: ModuleAddress) -> Listed:
     yanked the list is empty, and clients report that it has no versions instead of not found.
     """
     namespace = gate.namespace_for(viewer, address.namespace)
-    rows = ModuleVersion.objects.published().filter(
-        module__namespace=namespace, module__name=address.name, module__system=address.system
-    )
-    columns = ("release__version", "release__published_at", "module__source_url")
-    listed = list(rows.listed().newest_first().values_list(*columns))
-    if not listed and not rows.exists():
-        raise unknown_module(namespace, address)
-    return Listed([(version, at) for version, at, _ in listed], listed[0][2] if listed else "")
+    listed = _LISTED(namespace=namespace.pk, name=address.name, system=address.system)
+    if not listed:
+        named = {"module__namespace": namespace, "module__name": address.name, "module__system": address.system}
+        if not ModuleVersion.objects.published().filter(**named).exists():
+            raise unknown_module(namespace, address)
+    return Listed([(version, at) for version, at, _ in listed if at], listed[0][2] if listed else "")
 
 
 def published_release(viewer: Viewer, address: ModuleAddress, version: str) -> Release:
     """As `version_for`, for a client's download: without page texts, in two queries."""
     namespace = gate.namespace_for(viewer, address.namespace)
     key = sort_key_of(address, version)
-    rows = Release.objects.published().filter(kind="module", namespace=namespace, name=address.path_name, sort_key=key)
-    release = rows.select_related("namespace").first()
-    if release is None:
+    found = _PUBLISHED(namespace=namespace.pk, name=address.path_name, sort_key=key)
+    if not found:
         raise NotFound(f"There is no version {version} of {address}.")
-    return release
+    found[0].namespace = namespace
+    return found[0]
 
 
 def latest_release(viewer: Viewer, address: ModuleAddress, version: str) -> Release:

@@ -12,7 +12,7 @@ from apps.lib import versions
 from apps.lib.digests import Tally
 from apps.lib.errors import Invalid
 from apps.providers import documents, reading
-from apps.providers.models import Provider, ProviderVersion
+from apps.providers.models import Package, Provider, ProviderVersion
 from apps.signing import packets, verifying
 from apps.signing.models import SigningKey
 
@@ -66,10 +66,19 @@ def _of_version(version: ProviderVersion, now: datetime) -> dict[str, Any]:
         for digest in (version.sums_digest, version.signature_digest)
     }
     for package in version.packages.all():
-        _, keys = reading.with_keys(version.packages.all(), now)
-        document = documents.download_document(package, keys=keys, url_of=lambda digest, name: f"{digest}/{name}")
+        served = _served(version, package, now)
+        document = documents.download_document(
+            package, keys=served.keys, url_of=lambda digest, name: f"{digest}/{name}"
+        )
         found[f"{version} {package}"] = document
     return found
+
+
+def _served(version: ProviderVersion, package: Package, now: datetime) -> reading.Download:
+    namespace, platform = version.provider.namespace, (package.os, package.arch)
+    return reading.download_in(
+        namespace, version.provider.address, version.release.version, platform, with_all=True, now=now
+    )
 
 
 def _of_list(document: dict[str, Any]) -> Iterator[str]:
@@ -112,7 +121,7 @@ def _of_sums(version: ProviderVersion) -> Iterator[str]:
 
 def _of_signature(version: ProviderVersion, now: datetime) -> Iterator[str]:
     data, signature = (b"".join(store.read(one)) for one in (version.sums_digest, version.signature_digest))
-    _, served = reading.with_keys(version.packages.all(), now)
+    served = _served(version, packages[0], now).keys if (packages := list(version.packages.all())) else []
     rows = {key.armor: key for key in SigningKey.objects.filter(namespace=version.provider.namespace)}
     keys = [rows[key.armor] for key in served]
     for key in keys:
