@@ -25,9 +25,9 @@ from django.utils import timezone
 from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
+from apps.jobs.statements import Slot, Statement
 from apps.lib.addresses import ProviderAddress, canonical, hosted_provider
 from apps.lib.errors import NotFound
-from apps.lib.statements import Slot, Statement
 from apps.providers.models import (
     FormerSignature,
     Package,

@@ -19,8 +19,8 @@ from apps.accounts.access.people_only import refuse_token
 from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
+from apps.jobs.statements import Slot, Statement
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound
-from apps.lib.statements import Slot, Statement
 from apps.lib.text.redaction import redact
 
 # For secret scanners. After the second underscore: 36 random characters, then the check value of all before it.

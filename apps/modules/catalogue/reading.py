@@ -8,10 +8,10 @@ from django.db.models import BigIntegerField, BinaryField, CharField, Q
 from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
+from apps.jobs.statements import Slot, Statement
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, canonical
 from apps.lib.errors import NotFound
-from apps.lib.statements import Slot, Statement
 from apps.lib.text.spelling import distance
 from apps.modules.models import Module, ModuleQuerySet, ModuleVersion
 from apps.releases.catalogue.reading import no_version, sort_key_of

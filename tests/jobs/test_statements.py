@@ -6,8 +6,8 @@ import pytest
 from django.db.models import BigIntegerField, BinaryField, CharField, DateTimeField, F
 
 from apps.accounts.models import ApiToken
+from apps.jobs.statements import Slot, Statement
 from apps.lib import versions
-from apps.lib.statements import Slot, Statement
 from apps.releases.models import Release
 
 pytestmark = pytest.mark.both

@@ -58,7 +58,7 @@ class Statement(Generic[R]):
         asked = SimpleNamespace(
             query=query, db=_DATABASE, _fields=rows._fields, _known_related_objects={}, model=rows.model
         )
-        return list(rows._iterable_class(asked))  # noqa: SLF001  # tests/lib/test_statements.py compares the rows
+        return list(rows._iterable_class(asked))  # noqa: SLF001  # tests/jobs/test_statements.py compares the rows
 
     def _write(self) -> tuple[Any, Any, str, tuple[Any, ...]]:
         rows: Any = self._build()
