@@ -32,6 +32,12 @@ LARGEST_NUMBER = 10**15
 LISTEN, TLS = "127.0.0.1:8443", "auto"
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
+# Where an answer cannot show the difference. What the database is called is compared apart from its URL.
+OF_ONE_HOST = re.compile(
+    r"LARDER_(?:DATA_DIR|LISTEN|INSTANCES|READY_BYTES|ADMIN_PASSWORD|.*_FILE|(?:DATABASE|BROKER|CACHE)_URL|"
+    r"DATABASE_CONNECTIONS|(?:WEB|UPLOAD|WORKER|LOG|METRICS|TEST)_.*)"
+)
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
@@ -362,6 +368,12 @@ def database(name: str, database_url: str) -> dict[str, Any]:
     if found.get("HOST") and str(found["ENGINE"]).endswith("sqlite3"):
         raise ImproperlyConfigured(f"{name}: expected three slashes before the path, as in sqlite:///path/to/file")
     return found
+
+
+def of_all_hosts() -> dict[str, str]:
+    """The variables on which an answer may depend: all but those about one host, its processes and its parts."""
+    found = {name: value for name, value in os.environ.items() if name.startswith("LARDER_")}  # noqa: TID251
+    return {name: value for name, value in found.items() if not OF_ONE_HOST.fullmatch(name)}
 
 
 def preset(**values: str) -> None:

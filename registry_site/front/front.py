@@ -1,7 +1,7 @@
 """The front: repeats what a view answered to the same question under the same generation, and knows no rules (D16).
 
 `has_answered_at_once` and the table may be used in any thread; the rest runs on the event loop. What the front asks
-Django of its own accord has a task, and the thread that Django needs.
+Django of its own accord has a task, and the thread that Django needs; what it asks the cache of other hosts likewise.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from django.conf import settings
 from apps.audit import generation
 from apps.http.ready import LONGEST, Ready
 from apps.releases.catalogue import downloads
+from registry_site.backends import other_hosts
 from registry_site.front.archives import Archive, Archives, kind_of
 from registry_site.front.lease import FILE, Entry, Headers, Key, Lease, Origin, Shared, whole_of
 from registry_site.front.table import (
@@ -30,6 +31,8 @@ from registry_site.front.table import (
     Table,
     for_links,
     for_readers,
+    known_of,
+    may_tell,
     question_of,
     scope_of,
 )
@@ -37,13 +40,8 @@ from registry_site.server.access_lines import access_lines
 from registry_site.server.connections import PATHSEND, can_send_files, client_of, connections
 from registry_site.server.middleware import request_id_for
 
-# Below these paths nothing tells of a change to whoever made it: protocol reads, files that are named by their
-# content, and static files.
-_TELLS_NOTHING = re.compile(r"/(?:v1|archives|static|\.well-known)/|/(?:healthz|readyz|metrics)\Z")
-_OCI = "/v2/"
-_BLOBS = re.compile(r"/v2/.+/blobs/")
 # Below these paths answers become ready, except for blobs.
-_BECOMES_READY = re.compile(r"/(?:v1|v2|api/v1|\.well-known)/")
+_BECOMES_READY = re.compile(r"/(?:v1|api/v1|\.well-known)/|/v2/(?!.+/blobs/)")
 _IS_LOOKED_FOR = re.compile(r"/(?:v1|v2|api/v1|\.well-known|archives)/")
 # Asked again before anybody does: what clients wait for.
 _IS_PREPARED = re.compile(r"/(?:v1|\.well-known|archives)/")
@@ -100,8 +98,10 @@ class Front:
         until = question.at + PATIENCE
         while True:
             entry = await self._find(question)
+            while entry is None and await self._has_fetched(question):
+                entry = await self._find(question)
             if entry is not None:
-                known = _known(question, entry)
+                known = known_of(question, entry)
                 self.recognition.add(scope, known)
                 await _send(known, entry, send, request_id_for(question.header(b"x-request-id")), question.at)
                 return True
@@ -117,9 +117,9 @@ class Front:
             if archive.file:
                 connections.sends_file(client_of(scope), question.path)
             request_id = request_id_for(question.header(b"x-request-id"))
-            await _send(_known(question, entry), entry, send, request_id, question.at, file=archive.file)
+            await _send(known_of(question, entry), entry, send, request_id, question.at, file=archive.file)
             return True
-        if _BECOMES_READY.match(question.path) and not _BLOBS.match(question.path):
+        if _BECOMES_READY.match(question.path):
             self._ask(question)
         return False
 
@@ -144,11 +144,30 @@ class Front:
         entry = self.table.find(key)
         if entry is None and not str(key[2]).startswith(ARCHIVES):
             entry = self.shared.find(key)
-            if entry is None or not self.lease.is_current_for_all(entry.scopes, entry.number):
-                return None
-            entry.era = self.lease.era
-            self.table.add(key, entry)
+            return entry if entry is not None and self._takes(key, entry) else None
         return entry
+
+    def _takes(self, key: Key, entry: Entry) -> bool:
+        """Keep the answer of another process, if it holds."""
+        if not self.lease.is_current_for_all(entry.scopes, entry.number):
+            return False
+        entry.era = self.lease.era
+        self.table.add(key, entry)
+        return True
+
+    async def _has_fetched(self, question: Question) -> bool:
+        """Keep what other hosts were answered to the question, if it holds; tell whether there was anything new.
+
+        First the document, then the right of these credentials to read its namespace (`_held_for_reader`).
+        """
+        is_asked = question.waited_for in self._asking
+        if is_asked or not _BECOMES_READY.match(question.path) or self.lease.has_ended():
+            return False
+        documents = {question.key} if question.key[CREDENTIALS] is None else {question.key, for_readers(question.key)}
+        new = [key for key in documents | {question.waited_for} if key not in self.table]
+        found = await self.shared.find_elsewhere(new, self.lease)
+        taken = [key for key, entry in found.items() if self._takes(key, entry)]
+        return any(key in self.table for key in taken)
 
     def _held_for_reader(self, question: Question) -> Entry | None:
         """What another reader of the namespace was answered, if Django has answered these credentials there as well.
@@ -265,13 +284,13 @@ class Front:
         self.table.add(key, entry)
         if key not in self.table:
             return False
-        self.shared.add(key, entry)
+        self.shared.add(key, entry, self.lease)
         if key != question.key:
             reader_key = ("reader", credentials, ready.readers)
             scopes = {generation.ACCESS, ready.readers}
             reader = replace(entry, whole=whole_of(0, (), b""), scopes=scopes, download=None, readers="")
             self.table.add(reader_key, reader)
-            self.shared.add(reader_key, reader)
+            self.shared.add(reader_key, reader, self.lease)
         if credentials is None or ready.readers:
             self._note(question, key)
         return True
@@ -323,6 +342,8 @@ class Front:
             return
         question.key = question.waited_for = key
         question.prepared_for = token
+        if await self._has_fetched(question):
+            return
         question.era, question.number = self.lease.era, self.lease.number
         archive = await self._archive(scope, question)
         if archive is not None:
@@ -348,37 +369,9 @@ class Front:
         return {"answers": len(table), "bytes": table.bytes, "hits": table.hits, "misses": self.misses}
 
 
-def may_tell(method: str, path: str) -> bool:
-    """Tell whether an answer may tell of a change, which may be a worker's, to whoever made it.
-
-    Reads of the protocols do not: whoever reads there has not been told yet.
-    """
-    if path.startswith(_OCI):
-        return method not in ("GET", "HEAD") and not _BLOBS.match(path)
-    return not _TELLS_NOTHING.match(path)
-
-
 async def _has_become_ready(asking: asyncio.Future[bool], seconds: float) -> bool:
     await asyncio.wait([asking], timeout=max(0.0, seconds))
     return asking.done() and asking.result()
-
-
-def _known(question: Question, entry: Entry) -> Known:
-    status = entry.whole.status
-    user_agent = question.header(b"user-agent")
-    line = access_lines.line_of(
-        method=question.method,
-        path=question.path,
-        client=question.client,
-        status=status,
-        authorization=question.scheme_of_credentials.decode("latin-1"),
-        user_agent=user_agent,
-        client_version=question.header(b"x-terraform-version"),
-        route=entry.origin.route,
-        person=entry.origin.person,
-        release=entry.origin.release,
-    )
-    return Known(question.key, status, downloads.client_of(user_agent), line)
 
 
 async def _send(known: Known, entry: Entry, send: Send, request_id: str, arrived: float, *, file: str = "") -> None:
@@ -394,4 +387,6 @@ async def _send(known: Known, entry: Entry, send: Send, request_id: str, arrived
     access_lines.add(request_id, time.monotonic() - arrived, known.line)
 
 
-front = Front(shared=Shared(FILE if settings.READY_BYTES else None, most_bytes=settings.READY_BYTES))
+front = Front(
+    shared=Shared(FILE if settings.READY_BYTES else None, most_bytes=settings.READY_BYTES, hosts=other_hosts.chosen())
+)

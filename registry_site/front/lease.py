@@ -1,7 +1,8 @@
 """The read lease of 0.5 s under which this process repeats answers, and the wait until that of all others has ended;
-and the answers that hold under it, with the file in which the processes of a host share them.
+and the answers that hold under it, with what shares them: a file among processes, the cache among hosts.
 
-Runs on the event loop, except the one query that renews the lease, which has a thread of its own.
+Runs on the event loop, except the one query that renews the lease, and what asks the cache (backends/other_hosts.py):
+each has a thread of its own.
 """
 
 import ast
@@ -26,6 +27,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from apps.audit import generation
 from apps.http.ready import Download
+from registry_site.backends.other_hosts import OtherHosts
 
 # A request waits so long for a renewal before it goes to Django, which says that the database is away.
 PATIENCE = 0.2
@@ -115,7 +117,10 @@ class Lease:
                 self._renewal = asyncio.get_running_loop().create_task(self.renew())
             if age >= generation.LEASE:
                 await asyncio.wait([self._renewal], timeout=PATIENCE)
-        return time.monotonic() < self._asked + generation.LEASE
+        return not self.has_ended()
+
+    def has_ended(self) -> bool:
+        return time.monotonic() >= self._asked + generation.LEASE
 
     def holds_unattended(self) -> bool:
         """Tell, in any thread, whether it holds and nobody need begin its renewal."""
@@ -157,6 +162,11 @@ class Lease:
         remaining = self._changed + generation.LEASE_OUT - time.monotonic()
         if remaining > 0:
             await asyncio.sleep(remaining)
+
+    @property
+    def history(self) -> int:
+        """The last change that ended everything, as a restore does: what went before it is of no use to anybody."""
+        return self.changes.get(generation.EVERYTHING, 0)
 
     def is_current(self, scopes: Iterable[str], era: int, number: int) -> bool:
         """Tell whether what was answered then, and depends on these scopes, still holds."""
@@ -279,44 +289,50 @@ def begin_sharing(file: Path = FILE) -> None:
 
 
 class Shared:
-    """Ready answers of the other web processes of this host, in a file of SQLite's, under the same generation (D16).
+    """Ready answers of the other web processes of this host, in a file of SQLite's, and of other hosts (D16).
 
-    On the event loop: a look takes 25 µs, and what is locked, damaged or full counts as empty. Answers begin anew with
-    each start of the web server, since another version of Larder may answer differently. Questions stay, by how often
-    Django was asked: an answer lasts for a minute at most, so that counts the minutes in which somebody asked.
+    All hold under the same generation. On the event loop: a look into the file takes 25 µs, and what is locked, damaged
+    or full counts as empty. Its answers begin anew with each start of the web server, since another version of Larder
+    may answer differently. Questions stay, by how often Django was asked: an answer lasts for a minute at most, so that
+    counts the minutes in which somebody asked.
     """
 
-    def __init__(self, file: Path | None, *, most_bytes: int = 0) -> None:
+    def __init__(self, file: Path | None, *, most_bytes: int = 0, hosts: OtherHosts | None = None) -> None:
         self._file = file
         self._most_bytes = most_bytes
+        self._hosts = hosts
         self._connection: sqlite3.Connection | None = None
 
     def find(self, key: Key) -> Entry | None:
-        """The entry, of which the caller checks whether it holds. `era` is missing: it is a process's own."""
+        """The file's entry, of which the caller checks whether it holds. `era` is missing: it is a process's own."""
         rows = self._do("SELECT number, until, status, body, more FROM ready WHERE key = ?", [_name(key)])
         if not rows:
             return None
-        number, until, status, body, text = rows[0]
-        if until <= time.monotonic():  # the clock of the host: all processes have the same
-            return None
-        more = json.loads(text)
-        headers: Headers = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in more["headers"])
-        download = Download(*more["download"]) if more["download"] else None
-        whole = whole_of(status, headers, body)
-        return Entry(whole, more["scopes"], -1, number, until, download, Origin(*more["origin"]), more["readers"])
+        _, until, *_ = rows[0]
+        # By the clock of the host: all processes have the same.
+        return _entry_of(*rows[0]) if until > time.monotonic() else None
 
-    def add(self, key: Key, entry: Entry) -> None:
-        whole, origin = entry.whole, entry.origin
-        more = {
-            "headers": [(name.decode("latin-1"), value.decode("latin-1")) for name, value in whole.headers],
-            "scopes": list(entry.scopes),
-            "download": entry.download,
-            "origin": (origin.route, origin.person, origin.release),
-            "readers": entry.readers,
-        }
-        row = [_name(key), entry.number, entry.until, whole.status, whole.body, json.dumps(more)]
+    async def find_elsewhere(self, keys: Iterable[Key], lease: Lease) -> dict[Key, Entry]:
+        """What other hosts were answered: likewise."""
+        if self._hosts is None:
+            return {}
+        names = {self._hosts.name(lease.history, _name(key)): key for key in keys}
+        found = {}
+        for name, (text, until) in (await self._hosts.find(names)).items():
+            head, _, body = text.partition(b"\n")
+            number, status, more = json.loads(head)
+            found[names[name]] = _entry_of(number, until, status, body, more)
+        return found
+
+    def add(self, key: Key, entry: Entry, lease: Lease) -> None:
+        whole, more, name = entry.whole, _more_of(entry), _name(key)
+        row = [name, entry.number, entry.until, whole.status, whole.body, more]
         if self._do("INSERT OR REPLACE INTO ready VALUES (?, ?, ?, ?, ?, ?)", row) is None:
             self._do("DELETE FROM ready WHERE until < ?", [time.monotonic()])
+        # The file ends with the start that began it. The cache does not, so nothing of another database may come in.
+        if self._hosts is not None and lease.is_current(entry.scopes, entry.era, entry.number):
+            head = json.dumps([entry.number, whole.status, more]).encode()
+            self._hosts.add(self._hosts.name(lease.history, name), head + b"\n" + whole.body, entry.until)
 
     def note(self, key: Key, token: str) -> None:
         """Count a question, and the digest of the token that may ask it again, for `most_asked`."""
@@ -351,3 +367,23 @@ class Shared:
 def _name(key: Key) -> bytes:
     """A digest: the file keeps no secrets but those of the answers."""
     return hashlib.sha256(repr(key).encode()).digest()
+
+
+def _more_of(entry: Entry) -> str:
+    origin = entry.origin
+    more = {
+        "headers": [(name.decode("latin-1"), value.decode("latin-1")) for name, value in entry.whole.headers],
+        "scopes": list(entry.scopes),
+        "download": entry.download,
+        "origin": (origin.route, origin.person, origin.release),
+        "readers": entry.readers,
+    }
+    return json.dumps(more)
+
+
+def _entry_of(number: int, until: float, status: int, body: bytes, text: str) -> Entry:
+    more = json.loads(text)
+    headers: Headers = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in more["headers"])
+    download = Download(*more["download"]) if more["download"] else None
+    whole = whole_of(status, headers, body)
+    return Entry(whole, more["scopes"], -1, number, until, download, Origin(*more["origin"]), more["readers"])

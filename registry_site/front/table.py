@@ -9,6 +9,7 @@ loop.
 
 import hashlib
 import marshal
+import re
 import threading
 import time
 from collections import OrderedDict
@@ -18,9 +19,10 @@ from typing import Any
 from django.utils import timezone
 
 from apps.protocol.locations import link_to
+from apps.releases.catalogue import downloads
 from registry_site.front.lease import ENTRY_BYTES, Entry, Key, Lease, Whole
 from registry_site.server import forwarded
-from registry_site.server.access_lines import Line
+from registry_site.server.access_lines import Line, access_lines
 
 # In the key, with the authorization as its digest: the table keeps no secrets.
 KEYED = (b"host", b"accept-encoding", b"if-none-match", b"range")
@@ -36,6 +38,11 @@ LEFT_OUT = frozenset(
         b"x-forwarded-port x-forwarded-server x-real-ip"
     ).split()
 )
+# Below these paths nothing tells of a change to whoever made it: protocol reads, files that are named by their
+# content, and static files.
+_TELLS_NOTHING = re.compile(r"/(?:v1|archives|static|\.well-known)/|/(?:healthz|readyz|metrics)\Z")
+_OCI = "/v2/"
+_BLOBS = re.compile(r"/v2/.+/blobs/")
 # Only below this path the front answers a part.
 ARCHIVES = "/archives/"
 _ANY_LINK = f"{ARCHIVES}*/"
@@ -150,6 +157,16 @@ def scope_of(key: Key) -> dict[str, Any]:
     }
 
 
+def may_tell(method: str, path: str) -> bool:
+    """Tell whether an answer may tell of a change, which may be a worker's, to whoever made it.
+
+    Reads of the protocols do not: whoever reads there has not been told yet.
+    """
+    if path.startswith(_OCI):
+        return method not in ("GET", "HEAD") and not _BLOBS.match(path)
+    return not _TELLS_NOTHING.match(path)
+
+
 def _origin(peer: str, scheme: str, forwarded_for: bytes, forwarded_proto: bytes) -> tuple[str, str]:
     """The client and the scheme as Django sees them."""
     environ = {
@@ -170,6 +187,24 @@ class Known:
     status: int
     client: str
     line: Line
+
+
+def known_of(question: Question, entry: Entry) -> Known:
+    status = entry.whole.status
+    user_agent = question.header(b"user-agent")
+    line = access_lines.line_of(
+        method=question.method,
+        path=question.path,
+        client=question.client,
+        status=status,
+        authorization=question.scheme_of_credentials.decode("latin-1"),
+        user_agent=user_agent,
+        client_version=question.header(b"x-terraform-version"),
+        route=entry.origin.route,
+        person=entry.origin.person,
+        release=entry.origin.release,
+    )
+    return Known(question.key, status, downloads.client_of(user_agent), line)
 
 
 class Recognition:

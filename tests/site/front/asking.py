@@ -69,7 +69,7 @@ class Process:
         raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in response.headers.items()]
         body = response.getvalue()
         if question is not None:
-            self.front.settle(question, is_ready=self.store(question, response, raw, body))
+            self.run(self.settle(question, response, raw, body))
         return Answer(response.status_code, _compared(raw), body, was_ready=False)
 
     async def ask_django(self, scope: Any, question: Question) -> bool:
@@ -85,6 +85,9 @@ class Process:
         response, body = await self.loop.run_in_executor(self.thread, ask)
         raw = tuple((name.lower().encode(), value.encode("latin-1")) for name, value in response.headers.items())
         return self.store(question, response, raw, body)
+
+    async def settle(self, question: Question, response: Any, headers: Any, body: bytes) -> None:
+        self.front.settle(question, is_ready=self.store(question, response, headers, body))
 
     def store(self, question: Question, response: Any, headers: Any, body: bytes) -> bool:
         return self.front.store(

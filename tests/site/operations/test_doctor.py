@@ -16,6 +16,7 @@ from apps.jobs.models import Heartbeat, Job
 from apps.lib.settings_values import kek_urls
 from apps.signing import kms, vault
 from apps.signing.models import Custody, PrivateKey, SigningKey
+from registry_site.backends import other_hosts, redis_cache
 from registry_site.celery import app
 from registry_site.operations import doctor
 from registry_site.startup import certificates
@@ -265,3 +266,10 @@ def test_a_dangerous_setting_is_a_fault(sound, settings):
 
     first, *_ = doctor.configuration()
     assert (first.state, "LARDER_DEBUG" in first.found) == ("fail", True)
+
+
+def test_hosts_that_share_ready_answers_say_the_same_digits(settings, monkeypatch):
+    monkeypatch.setattr(redis_cache, "require", lambda _: None)
+    settings.CACHE_URL, settings.INSTANCES = "redis://cache.acme.example", 2
+    digits = other_hosts.family().hex()[:8]
+    assert findings_of("cache")["cache"] == ("ok", f"answers (redis); hosts with {digits} share ready answers")

@@ -1,6 +1,7 @@
 """compose.production.yaml: its commands and variables run, its nginx in front, and only one of them signs."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from apps.jobs.models import Job
 for job in Job.objects.filter(kind__in=("make-signing-key", "sign-release")):
     print(job.worker.split(":")[1])
 """
+PATIENCE = 10.0
 WITH_WEB_ROLE = ("web", "worker", "notify-worker", "beat")
 
 
@@ -74,6 +76,21 @@ def test_no_part_asked_redis_for_what_its_users_may_not(production: Stack) -> No
             assert {one["user"] for one in server.client_list()} - {"admin"} == users
         with redis.Redis(port=part.port) as stranger, pytest.raises(redis.AuthenticationError):
             stranger.ping()
+
+
+def test_a_web_server_finds_in_the_cache_what_the_other_has_answered(production: Stack) -> None:
+    url, headers = "/v1/modules/search?q=asked-once", {"Host": production.live.host, "X-Forwarded-Proto": "https"}
+    first, second = (f"http://127.0.0.1:{port}{url}" for port in production.webs.values())
+    with redis.Redis(port=production.cache.port, **REDIS_ADMIN) as server:
+        answered = httpx.get(first, headers=headers)
+        until = time.monotonic() + PATIENCE
+        while not list(server.scan_iter("larder:ready:*")) and time.monotonic() < until:
+            time.sleep(0.05)
+        found = server.info("stats")["keyspace_hits"]
+        again = httpx.get(second, headers=headers)
+        assert (again.status_code, again.content) == (answered.status_code, answered.content)
+        assert server.info("stats")["keyspace_hits"] > found
+        assert server.acl_log() == []
 
 
 def test_the_signing_worker_has_its_own_password_and_keys_of_the_broker(production: Stack) -> None:
