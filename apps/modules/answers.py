@@ -38,7 +38,7 @@ def answer(
 ) -> list[Release]:
     """Confirm the questions and let the release continue. Return it and the releases started from the same upload.
 
-    A breaking change needs a `reason`, which is shown to readers.
+    `folder` may be several, one per line. A breaking change needs a `reason`, which is shown to readers.
     All or nothing: raises Invalid for a question that is still open, and Conflict if the release is no longer waiting
     or a number in `more` is taken.
     """
@@ -91,11 +91,12 @@ def answer(
 def _chosen(release: Release, folder: str) -> str:
     if not _needs_folder(release):
         return release.folder
-    chosen = folder_names.clean_folder(folder)
+    chosen = folder_names.clean_folders(folder.split("\n"))
     is_whole = bool(folder) and not chosen and release.notes.get("no_root")
-    if chosen not in release.notes.get("folders", []) and not is_whole:
+    unknown = [one for one in chosen.split("\n") if one not in release.notes.get("folders", [])]
+    if unknown and not is_whole:
         raise Invalid(
-            f"found the folder {chosen or '(none)'}, expected one that contains a module",
+            f"found the folder {unknown[0] or '(none)'}, expected one that contains a module",
             hint="Choose one from the list.",
         )
     return chosen

@@ -276,7 +276,7 @@ def _choose(folders: Collection[str], why: str) -> Reason:
         code=CHOOSE_FOLDER,
         found=f"{why}; modules are in: {_folders(folders)}",
         expected="the folder of each module",
-        hint="Choose the folder of this release. You can add more modules from the same upload.",
+        hint="Choose one folder, or several as one version without a root. More modules can come from this upload.",
     )
 
 

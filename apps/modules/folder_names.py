@@ -3,13 +3,15 @@
 `Release.folder` has several one per line, in order. Each is published at its own path, and nothing beside them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 from posixpath import normpath
 
 from apps.lib.errors import Invalid
 
-MAX_CHARACTERS = 300  # the column's length
+MAX_CHARACTERS = 300  # of a folder
+MAX_TOTAL_CHARACTERS = 4_000  # of all of them: the column's length
+MAX_SHOWN = 8
 
 
 def clean_folder(folder: str) -> str:
@@ -44,16 +46,23 @@ def clean_folders(folders: Sequence[str]) -> str:
                 hint="Name only the outer one: it is published with everything in it.",
             )
     text = "\n".join(paths)
-    if len(text) > MAX_CHARACTERS:
+    if len(text) > MAX_TOTAL_CHARACTERS:
         raise Invalid(
-            f"found {len(paths)} folders with {len(text)} characters, expected at most {MAX_CHARACTERS} in total",
-            hint="Name a folder that contains several of them, or publish all of the archive with ?folder=*.",
+            f"found {len(paths)} folders with {len(text)} characters, expected at most {MAX_TOTAL_CHARACTERS} in total",
+            hint="Name a folder that contains several of them, or publish all of the archive (in a script: ?folder=*).",
         )
     return text
 
 
+def outermost(folders: Collection[str]) -> list[str]:
+    """Without those inside of another one: that is published with everything in it."""
+    return [folder for folder in folders if not any(folder.startswith(f"{above}/") for above in folders)]
+
+
 def shown(folder: str) -> str:
-    return folder.replace("\n", ", ") or "the whole"
+    folders = folder.split("\n")
+    more = f" and {len(folders) - MAX_SHOWN} more" if len(folders) > MAX_SHOWN else ""
+    return f"{', '.join(folders[:MAX_SHOWN])}{more}" if folder else "the whole"
 
 
 def several(folder: str) -> tuple[str, ...]:

@@ -135,7 +135,7 @@ class Release(models.Model):
     size = models.BigIntegerField(null=True, blank=True)
 
     # How to read the archive, the worker's remarks, and the questions to its publisher.
-    folder = models.CharField(max_length=300, blank=True, help_text="Publish this folder of the archive, not its root.")
+    folder = models.CharField(max_length=4_000, blank=True, help_text="Publish these folders, one per line, not all.")
     asks = models.BooleanField(
         default=False, help_text="A person is watching: questions hold it instead of refusing it."
     )

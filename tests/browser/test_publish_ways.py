@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.conftest import Watch, findings_in_both_themes, serious_findings
 from tests.browser.publishing import describe, expect_published, publish, step, tab_to
@@ -42,6 +42,10 @@ def begin(page: Page, space: str, name: str, path: Path) -> None:
     describe(page, space, name)
     page.get_by_label("Version", exact=True).fill("1.0.0")
     page.locator("#file").set_input_files(path)
+
+
+def own_folders(page: Page) -> Locator:
+    return page.get_by_role("group", name="The folders of")
 
 
 def wait_for(page: Page, state: str) -> None:
@@ -102,9 +106,10 @@ def test_several_modules_come_out_of_one_monorepo(page, space, archive, watch: W
     page.get_by_label("This archive contains several modules").check()
     publish(page)
     wait_for(page, "held")
-    page.get_by_role("radio", name="modules/net").check()
+    own_folders(page).get_by_role("checkbox", name="modules/net").check()
     page.get_by_text("Publish other folders as further modules").click()
-    further = page.get_by_role("listitem").filter(has=page.get_by_role("checkbox", name="modules/terraform-local-dns"))
+    parts = page.locator("[data-parts]").get_by_role("listitem")
+    further = parts.filter(has=page.get_by_role("checkbox", name="modules/terraform-local-dns"))
     expect(further.get_by_label("Name")).to_be_hidden()
     further.get_by_role("checkbox").check()
     expect(further.get_by_label("Name")).to_have_value("dns")
@@ -130,18 +135,45 @@ def test_a_hundred_folders_are_filtered_and_ticked_together(page, space, archive
     page.get_by_label("This archive contains several modules").check()
     publish(page)
     wait_for(page, "held")
-    expect(page.get_by_role("radio", name="All of it")).to_be_visible()
-    page.get_by_role("radio", name="modules/net-00").check()
+    expect(own_folders(page).get_by_role("checkbox", name="All of it")).to_be_visible()
+    own_folders(page).get_by_role("checkbox", name="modules/net-00").check()
     page.get_by_text("Publish other folders as further modules").click()
 
-    page.get_by_role("searchbox", name="Filter the folders").fill("net-0")
-    expect(page.locator("[data-filter-said]")).to_have_text("10 of 100")
-    page.get_by_label("Select all that are shown").check()
+    page.get_by_role("searchbox", name="Filter the further folders").fill("net-0")
+    expect(page.locator("[data-filter-said='.part']")).to_have_text("10 of 100")
+    further = page.locator("[data-parts]").get_by_label("Select all that are shown")
+    further.check()
     ticked = page.locator(".part input[type=checkbox]:checked")
     expect(ticked).to_have_count(9)  # the tenth is the folder of the release itself
     assert serious_findings(page) == []
-    page.get_by_label("Select all that are shown").uncheck()
+    further.uncheck()
     expect(ticked).to_have_count(0)
+
+
+def test_chosen_folders_of_a_long_list_become_one_version(page, space, archive):
+    files = {f"modules/{kind}-{number:02}/main.tf": "" for kind in ("net", "dns") for number in range(30)}
+    begin(page, space, "chosen", archive("chosen.zip", module_zip(files)))
+    publish(page)
+    wait_for(page, "held")
+    own, everything = own_folders(page), own_folders(page).get_by_label("Select all that are shown")
+    own.get_by_role("checkbox", name="All of it").check()
+    expect(everything).to_be_hidden()
+    own.get_by_role("checkbox", name="All of it").uncheck()
+
+    for words, count in (("net-1", 10), ("dns-2", 20)):
+        own.get_by_role("searchbox", name="Filter the folders").fill(words)
+        expect(everything).not_to_be_checked()  # of those that show
+        everything.check()
+        expect(own.locator("[data-selected]")).to_have_text(f"{count} selected")
+    own.get_by_role("checkbox", name="modules/dns-29").uncheck()
+    expect(everything).not_to_be_checked()
+    assert serious_findings(page) == []
+    page.get_by_role("button", name="Answer and continue").click()
+    expect_published(page)
+    page.get_by_text("Only 19 of its folders belong to this release").click()
+    expect(page.get_by_text("modules/dns-28", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Open its page").click()
+    expect(page.get_by_role("link", name="Submodules 19")).to_be_visible()
 
 
 def test_a_folder_outside_the_archive_is_refused_at_its_field(page, space, archive, watch: Watch):
@@ -164,7 +196,7 @@ def test_the_questions_are_accessible_in_both_themes_and_fit_a_phone(open_browse
         wait_for(page, "held")
         for summary in page.locator("[data-held] summary").all():
             summary.click()
-        for box in page.locator("[data-held] [type=checkbox]").all():
+        for box in page.locator("[data-held] [type=checkbox]:not([value='.'])").all():
             box.check()
         assert findings_in_both_themes(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -52,7 +52,9 @@ class AnswerInput(serializers.Serializer[Any]):
         help_text="The codes of the questions to answer with yes.",
     )
     folder = serializers.CharField(
-        required=False, allow_blank=True, help_text="The folder of this release, where the question asks for one."
+        required=False,
+        allow_blank=True,
+        help_text="The folder of this release, or several, one per line, where the question asks for it.",
     )
     reason = serializers.CharField(
         required=False, allow_blank=True, max_length=500, help_text="Of a breaking change; shown to readers."

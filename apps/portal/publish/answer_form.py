@@ -11,7 +11,7 @@ from django.http import QueryDict
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, check_module_name, check_system
 from apps.lib.errors import Invalid, Reason
-from apps.modules import checking
+from apps.modules import checking, folder_names
 from apps.modules.answers import Part
 from apps.modules.comparing import guard
 from apps.modules.inspection.loading import UNLOADABLE
@@ -20,6 +20,7 @@ from apps.releases.models import Release, State
 
 TOP = "."  # a choice must not be empty; clean_folder accepts this
 WHOLE = "All of it: a module without a root, used by its folders (//…)"
+ROOT = "All of it: the root of the archive is the module"
 OPEN = "Confirm it, or cancel the release."
 YES = {
     checking.STATE_FILE: "Leave it out and publish the rest",
@@ -53,12 +54,12 @@ class AnswerForm(forms.Form):
                 error_messages={"required": "Give the reason, or cancel the release."},
             )
         if self.needs_folder:
-            whole = [(TOP, WHOLE)] if release.notes.get("no_root") and "" not in folders else []
-            self.fields["folder"] = forms.ChoiceField(
-                label=f"The folder of {release}",
-                choices=[*whole, *((folder or TOP, folder or "The root of the archive") for folder in folders)],
-                widget=forms.RadioSelect,
-                error_messages={"required": "Choose the folder of this release."},
+            whole = ROOT if "" in folders else WHOLE if release.notes.get("no_root") else ""
+            self.fields["folder"] = forms.MultipleChoiceField(
+                label=f"The folders of {release}",
+                choices=[*([(TOP, whole)] if whole else []), *((folder, folder) for folder in folders if folder)],
+                widget=forms.CheckboxSelectMultiple,
+                error_messages={"required": "Choose at least one folder for this release."},
             )
         self.parts = [PartForm(release, folder, f"part-{at}", data) for at, folder in enumerate(folders)]
 
@@ -81,11 +82,22 @@ class AnswerForm(forms.Form):
         """A further module is ticked, or has an error: the list is open then."""
         return any(part["chosen"].value() or part.errors for part in self.parts)
 
+    def clean_folder(self) -> str:
+        """As `answers` takes it. All of it includes the others, and so does a folder those in it."""
+        chosen: list[str] = self.cleaned_data["folder"]
+        if TOP in chosen:
+            return TOP
+        try:
+            return folder_names.clean_folders(folder_names.outermost(chosen))
+        except Invalid as refusal:
+            raise forms.ValidationError(sentence(refusal)) from None
+
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        own = cleaned.get("folder", "").split("\n")
         for part in self.parts:
-            if part.is_valid() and part.cleaned_data["chosen"] and (part.folder or TOP) == cleaned.get("folder"):
-                part.add_error("chosen", f"{part.folder or 'The top'} is already the folder of {self.release}.")
+            if part.is_valid() and part.cleaned_data["chosen"] and (part.folder or TOP) in own:
+                part.add_error("chosen", f"{part.folder or 'The root'} is already in {self.release}.")
             for errors in part.errors.values():
                 for error in errors:
                     self.add_error(None, f"{part.folder or 'The root of the archive'}: {error}")

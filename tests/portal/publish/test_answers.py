@@ -39,7 +39,7 @@ def page_of(browser, release: Release) -> str:
     return browser.get(f"/releases/{release.public_id}").content.decode()
 
 
-def answer(browser, release: Release, **data: str):
+def answer(browser, release: Release, **data: str | list[str]):
     return browser.post(f"/releases/{release.public_id}/answer", data)
 
 
@@ -134,9 +134,70 @@ def test_several_modules_are_taken_from_one_upload(upload, browser, work):
     assert f'<span class="mono">{NET}</span>' in page
 
 
+@pytest.mark.parametrize("more", [{}, {"multiple_modules": "on"}])
+def test_chosen_folders_become_one_version_in_which_each_has_its_path(upload, browser, work, more):
+    release = upload({"README.md": "", **{f"stacks/{name}/main.tf": "" for name in ("a", "b", "c")}}, **more)
+    page = page_of(browser, release)
+    assert 'type="checkbox" name="folder" value="stacks/a"' in page
+    assert "Choose several" in page
+
+    assert answer(browser, release, folder=["stacks/c", "stacks/a"]).status_code == 303
+    work()
+    release.refresh_from_db()
+    assert (release.state, release.folder, release.questions) == (State.PUBLISHED, "stacks/a\nstacks/c", [])
+    assert [file["name"] for file in release.module_version.files] == ["stacks/a/main.tf", "stacks/c/main.tf"]
+    assert "Only its folders" in page_of(browser, release)
+    assert "consists of folders that its publisher chose" in browser.get("/modules/acme/vpc/aws/1.2.0").text
+    assert browser.get("/modules/acme/vpc/aws/1.2.0/folders/stacks/c").status_code == 200
+
+
+def test_a_pipeline_answers_with_several_folders_as_well(upload, alice, bearer, client, work):
+    release = upload({"README.md": "", "stacks/a/main.tf": "", "stacks/b/main.tf": "", "stacks/c/main.tf": ""})
+    url, headers = f"/api/v1/releases/{release.public_id}/answer", bearer(alice)
+    for folder, status in (("stacks/a\nelsewhere", 422), ("stacks/a\nstacks/a", 422), ("stacks/b\nstacks/a", 202)):
+        said = client.post(url, {"folder": folder}, content_type="application/json", headers=headers)
+        assert said.status_code == status, said.text
+    work()
+    release.refresh_from_db()
+    assert (release.state, release.folder) == (State.PUBLISHED, "stacks/a\nstacks/b")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "folder"),
+    [
+        (["stacks", "stacks/a", "stacks-b"], "stacks\nstacks-b"),
+        (["stacks/a", "stacks"], "stacks"),
+        ([".", "stacks/a", "stacks-b"], ""),
+    ],
+    ids=["one inside of another", "only that", "all of it"],
+)
+def test_what_is_inside_of_another_choice_is_published_once(upload, browser, work, chosen, folder):
+    release = upload({f"{name}/main.tf": "" for name in ("stacks", "stacks/a", "stacks-b")}, multiple_modules="on")
+    assert answer(browser, release, folder=chosen).status_code == 303
+    work()
+    release.refresh_from_db()
+    assert (release.state, release.folder) == (State.PUBLISHED, folder)
+
+
+def test_many_folders_are_chosen_together_and_listed_when_asked_for(upload, browser, work):
+    folders = [f"modules/a-network-of-the-team-{number:03}" for number in range(120)]
+    release = upload({f"{folder}/main.tf": "" for folder in folders})
+    refused = answer(browser, release, folder=folders)
+    assert refused.status_code == 422
+    assert 'id="id_folder" data-own-folders' in refused.text
+    assert "Found 120 folders with 4079 characters, expected at most 4000 in total." in refused.text
+    assert answer(browser, release, folder=folders[:100]).status_code == 303
+    work()
+    release.refresh_from_db()
+    assert (release.state, release.folder.splitlines()) == (State.PUBLISHED, folders[:100])
+    page = page_of(browser, release)
+    assert "<summary>Only 100 of its folders belong to this release</summary>" in page
+    assert f"<li>{folders[99]}</li>" in page
+
+
 def test_the_top_of_the_archive_may_be_a_module_too(upload, browser, work):
     release = upload({"main.tf": "", **MONOREPO}, multiple_modules="on")
-    assert "The root of the archive" in page_of(browser, release)
+    assert "All of it: the root of the archive is the module" in page_of(browser, release)
     answer(browser, release, folder=".", **part(1, name="net", system="aws", version="1.0.0"))
     work()
     assert [(str(one), one.folder) for one in Release.objects.filter(state=State.PUBLISHED).order_by("pk")] == [
@@ -148,17 +209,21 @@ def test_the_top_of_the_archive_may_be_a_module_too(upload, browser, work):
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ({}, "Choose the folder of this release."),
+        ({}, "Choose at least one folder for this release."),
         ({"folder": "elsewhere"}, "elsewhere is not one of the available choices"),
         (
             {"folder": DNS, **part(1, name="dns", system="aws", version="1.0.0")},
-            "is already the folder of acme/vpc/aws 1.2.0",
+            "is already in acme/vpc/aws 1.2.0",
+        ),
+        (
+            {"folder": [NET, DNS], **part(1, name="dns", system="aws", version="1.0.0")},
+            "terraform-aws-dns is already in acme/vpc/aws 1.2.0",
         ),
         ({"folder": NET, **part(1, name="d ns", system="aws", version="1.0.0")}, "a space"),
         ({"folder": NET, **part(1, name="dns", system="a-ws", version="1.0.0")}, "a dash"),
         ({"folder": NET, **part(1, name="dns", system="aws", version="v1")}, "v1"),
     ],
-    ids=["no folder", "another folder", "the same folder twice", "a name", "a system", "a version"],
+    ids=["no folder", "another folder", "the same folder twice", "one of several", "a name", "a system", "a version"],
 )
 def test_a_broken_rule_of_a_further_module_is_explained(upload, browser, data, says):
     release = upload(MONOREPO, multiple_modules="on")
