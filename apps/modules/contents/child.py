@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from apps.lib.markdown import rendering
 from apps.lib.sandbox.positioned import open_positioned
 from apps.modules.contents import readme
 
@@ -23,10 +24,13 @@ def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     The answer has the HTML and the summary of each.
     """
     files = frozenset(request["files"])
+    known: rendering.Known = {}
     with open_positioned(stdin) as file:
         pages = {}
         for folder, at, length in request["readmes"]:
             file.seek(at)
             source = file.read(length)
-            pages[folder] = readme.render_and_summarise(source, base=folder, files=files, prefix=request["prefix"])
+            pages[folder] = readme.render_and_summarise(
+                source, base=folder, files=files, prefix=request["prefix"], known=known
+            )
     return {"pages": pages}

@@ -40,8 +40,11 @@ def render(source: bytes, *, prefix: str = "", base: str = "", files: Collection
     return rendering.render(source, _AmongFiles(base, prefix, files))
 
 
-def render_and_summarise(source: bytes, *, prefix: str, base: str, files: Collection[str]) -> tuple[str, str]:
-    return rendering.render_and_summarise(source, _AmongFiles(base, prefix, files))
+def render_and_summarise(
+    source: bytes, *, prefix: str, base: str, files: Collection[str], known: rendering.Known | None = None
+) -> tuple[str, str]:
+    """`known` as for `rendering.render_and_summarise`."""
+    return rendering.render_and_summarise(source, _AmongFiles(base, prefix, files), known)
 
 
 @dataclass(frozen=True, slots=True)
