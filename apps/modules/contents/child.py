@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from apps.lib.markdown import rendering
 from apps.lib.sandbox.positioned import open_positioned
 from apps.modules.contents import readme
 
@@ -24,7 +23,7 @@ def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     The answer has the HTML and the summary of each.
     """
     files = frozenset(request["files"])
-    known: rendering.Known = {}
+    known: readme.Known = {}
     with open_positioned(stdin) as file:
         pages = {}
         for folder, at, length in request["readmes"]:
