@@ -109,7 +109,8 @@ def faults_of(file: File, root: Node) -> list[Fault]:
             found += _line_faults(file, node, kind)
             if kind == "block":
                 found += _one_line_faults(file, node)
-            waiting += node.children
+            # Between tokens nothing can be wrong but what breaks the tree.
+            waiting += node.named_children if is_sound else node.children
     return sorted(found)
 
 
