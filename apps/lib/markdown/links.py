@@ -93,7 +93,9 @@ def lead(state: StateCore) -> None:
 
 
 def led(tokens: list[Token], place: Place) -> Iterator[Token]:
-    """The tokens with links resolved; a link without text or image (a badge's) is dropped."""
+    """The tokens with links resolved; a link without text or image (a badge's) is dropped. Changes none of them: other
+    texts may share them.
+    """
     held: list[list[Token]] = []  # open links, each with its tokens so far
     for token in tokens:
         if token.type == "link_open":
@@ -116,24 +118,25 @@ def led(tokens: list[Token], place: Place) -> Iterator[Token]:
 
 def _closed(inside: list[Token], close: Token, place: Place) -> Iterator[Token]:
     link, *words = inside
-    target = place.link(str(link.attrs.pop("href", "")))
-    if len(str(link.attrs.get("title", ""))) > MAX_TITLE_CHARACTERS:
-        del link.attrs["title"]
+    attrs = dict(link.attrs)
+    target = place.link(str(attrs.pop("href", "")))
+    if len(str(attrs.get("title", ""))) > MAX_TITLE_CHARACTERS:
+        del attrs["title"]
     says = any(token.type == "image" or token.content.strip() for token in words)
     if target is not None and says:
-        link.attrs["href"] = target
-    is_kept = "href" in link.attrs or "id" in link.attrs
-    yield from [link, *words, close] if is_kept else words
+        attrs["href"] = target
+    is_kept = "href" in attrs or "id" in attrs
+    yield from [Token(link.type, link.tag, link.nesting, attrs), *words, close] if is_kept else words
 
 
 def _image(token: Token, place: Place) -> Token:
     target = place.picture(str(token.attrs.get("src", "")))
-    if len(str(token.attrs.get("title", ""))) > MAX_TITLE_CHARACTERS:
-        del token.attrs["title"]
     if target is None:
         return Token("text", "", 0, content=words_of(token.children or []), meta={"is_image": True})
-    token.attrs["src"] = target
-    return token
+    attrs = token.attrs | {"src": target}
+    if len(str(attrs.get("title", ""))) > MAX_TITLE_CHARACTERS:
+        del attrs["title"]
+    return Token(token.type, token.tag, token.nesting, attrs, children=token.children, content=token.content)
 
 
 def words_of(tokens: list[Token]) -> str:

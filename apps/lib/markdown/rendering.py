@@ -17,7 +17,7 @@ from typing import Any
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererProtocol
-from markdown_it.rules_core import StateCore
+from markdown_it.rules_core import StateCore, text_join
 from markdown_it.token import Token
 from mdit_py_plugins.gfm import gfm_plugin
 
@@ -41,6 +41,8 @@ SUMMARY = 300
 MAX_SUMMARY_TOKENS = 2_000
 MAX_SENTENCE_CHARACTERS = 4 * 1024  # the pattern that looks for words in it is quadratic
 ANCHOR_PREFIX = "user-content-"
+# What is remembered of the words of texts that are rendered together: some tens of MB at most.
+MAX_KNOWN, MAX_KNOWN_TOKENS = 10_000, 16
 _FOLDS = ("details", "summary")
 # References without a target and tags outside TAGS stay as written.
 _NO_WORDS = re.compile(r"\[?!\[[^\]]*\]\[[^\]]*\](?:\]\[[^\]]*\])?|</?[a-zA-Z][^<>]*>")
@@ -75,6 +77,9 @@ ATTRIBUTES = {
 }
 
 
+Known = dict[str, list[Token]]  # inline tokens by their source, shared by everything that has these words
+
+
 class _Anywhere(Place):
     """Keeps every link, to recognise a row of links."""
 
@@ -98,10 +103,12 @@ def summary(source: bytes) -> str:
     return str(env["summary"])
 
 
-def render_and_summarise(source: bytes, place: Place | None = None) -> tuple[str, str]:
-    """Both of one parse, which takes most of their time."""
+def render_and_summarise(source: bytes, place: Place | None = None, known: Known | None = None) -> tuple[str, str]:
+    """Both of one parse, which takes most of their time. `known`: an empty dictionary for the first of several texts,
+    and then the same one: the READMEs of a module repeat most of each other's words.
+    """
     place = place or Place()
-    parser, env = _parser(), {"place": place}
+    parser, env = _parser(), {"place": place, "known": {} if known is None else known}
     tokens = parser.parse(text_of(source)[:MAX_CHARACTERS], env)
     html = _cleaner(place.links, place.pictures).clean(parser.renderer.render(tokens, parser.options, env)).strip()
     return html, str(env["summary"])
@@ -128,6 +135,7 @@ def _parser() -> MarkdownIt:
     parser.core.ruler.after("block", "bound", _bound)
     parser.core.ruler.after("bound", "callouts", callouts)
     parser.core.ruler.at("inline", _inline)
+    parser.core.ruler.disable("text_join")
     parser.core.ruler.push("summarise", _summarise)
     parser.core.ruler.push("lead", lead)
     parser.core.ruler.push("outline", _outline)
@@ -149,14 +157,25 @@ def _bound(state: StateCore) -> None:
 
 
 def _inline(state: StateCore) -> None:
+    """Parse each text in its block, or take over what the same words were before. No later rule changes such tokens."""
+    env = state.env
+    known: Known = env.get("known", {})
+    # What brackets mean then depends on the text that they are in.
+    has_labels = bool(env.get("references") or env.get("footnotes", {}).get("refs"))
     for token in state.tokens:
         if token.type != "inline":
             continue
-        token.children = token.children or []
-        if len(token.content) > MAX_INLINE_CHARACTERS:
-            token.children.append(Token("text", "", 0, content=token.content))
+        words = token.content
+        if len(words) > MAX_INLINE_CHARACTERS:
+            token.children = [*(token.children or ()), Token("text", "", 0, content=words)]
+        elif (children := known.get(words)) is not None and not (has_labels and "[" in words):
+            token.children = children
         else:
-            state.md.inline.parse(token.content, state.md, state.env, token.children)
+            token.children = token.children or []
+            state.md.inline.parse(words, state.md, env, token.children)
+            text_join(StateCore(words, state.md, env, [token]))
+            if len(token.children) <= MAX_KNOWN_TOKENS and len(known) < MAX_KNOWN and not (has_labels and "[" in words):
+                known[words] = token.children
 
 
 def _summarise(state: StateCore) -> None:
@@ -165,8 +184,7 @@ def _summarise(state: StateCore) -> None:
     folds: list[str] = []
     anywhere = _Anywhere()
     for before, token in pairwise(state.tokens[:MAX_SUMMARY_TOKENS]):
-        children = [child.copy(attrs=dict(child.attrs)) for child in token.children or []]  # `led` changes them
-        shown = _unfolded(list(led(children, anywhere)), folds)  # for every token: a fold spans paragraphs
+        shown = _unfolded(list(led(token.children or [], anywhere)), folds)  # for every token: a fold spans paragraphs
         is_heading = any(child.content[1:2] == "h" for child in shown if child.type == "html_inline")
         if before.type == "paragraph_open" and before.level == 0 and not is_heading and _is_sentence(shown):
             words = " ".join(words_of(shown).split())

@@ -23,10 +23,13 @@ def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     The answer has the HTML and the summary of each.
     """
     files = frozenset(request["files"])
+    known: readme.Known = {}
     with open_positioned(stdin) as file:
         pages = {}
         for folder, at, length in request["readmes"]:
             file.seek(at)
             source = file.read(length)
-            pages[folder] = readme.render_and_summarise(source, base=folder, files=files, prefix=request["prefix"])
+            pages[folder] = readme.render_and_summarise(
+                source, base=folder, files=files, prefix=request["prefix"], known=known
+            )
     return {"pages": pages}

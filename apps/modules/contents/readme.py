@@ -15,9 +15,9 @@ from urllib.parse import quote
 from apps.lib.addresses import ModuleAddress
 from apps.lib.markdown import rendering
 from apps.lib.markdown.links import Place
-from apps.lib.markdown.rendering import RENDERER, describe, summary, text_of
+from apps.lib.markdown.rendering import RENDERER, Known, describe, summary, text_of
 
-__all__ = ["RENDERER", "Heading", "describe", "headings", "page_path", "render", "summary", "text_of"]
+__all__ = ["RENDERER", "Heading", "Known", "describe", "headings", "page_path", "render", "summary", "text_of"]
 
 # A table of contents helps from about two screens and a few headings on.
 LONG = 5_000
@@ -40,8 +40,11 @@ def render(source: bytes, *, prefix: str = "", base: str = "", files: Collection
     return rendering.render(source, _AmongFiles(base, prefix, files))
 
 
-def render_and_summarise(source: bytes, *, prefix: str, base: str, files: Collection[str]) -> tuple[str, str]:
-    return rendering.render_and_summarise(source, _AmongFiles(base, prefix, files))
+def render_and_summarise(
+    source: bytes, *, prefix: str, base: str, files: Collection[str], known: Known | None = None
+) -> tuple[str, str]:
+    """`known` as for `rendering.render_and_summarise`."""
+    return rendering.render_and_summarise(source, _AmongFiles(base, prefix, files), known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,8 +217,11 @@ class File:
         # A JSON file may be one long line with thousands of blocks.
         return 1 + (offset - start if self._is_ascii else len(self.text[start:offset].decode("utf-8", "replace")))
 
+    def has_line_end(self, start: int, end: int) -> bool:
+        return self.text.find(b"\n", start, end) >= 0
+
     def spans_lines(self, node: Node) -> bool:
-        return self.line(node.start_byte) != self.line(node.end_byte)
+        return self.text.find(b"\n", node.start_byte, node.end_byte) >= 0
 
     def indentation(self, offset: int) -> str:
         """The blanks at the start of the line that holds the offset."""

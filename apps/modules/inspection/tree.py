@@ -5,7 +5,7 @@ reported as damage, like the errors of the tree itself.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from io import BytesIO
 from itertools import islice
@@ -20,6 +20,7 @@ UNCLOSED = "something in this block is not closed"  # the offset is where the en
 
 # Numbers that the grammar reads otherwise than HCL: it does not know `1e5`, and takes `0x1F`.
 _NUMBER = re.compile(rb"(?<![\w.])(?:(?P<exponent>\d+[eE][+-]?\d+)|0x)")
+_EXPONENT = re.compile(rb"\d[eE][+-]?\d")  # found faster than numbers, which few files write in this way
 # Only for cutting a damaged file: what these lines hide or begin is read by the grammar.
 _HEADER = re.compile(rb'[a-z]\w*([ \t]+(\w+|"[^"\n]*"))*[ \t]*\{')
 _HEREDOC = re.compile(rb"(?<!<)<<-?(\w+)\s*$")
@@ -35,17 +36,29 @@ _RETURNS = _COMMENTS | {"heredoc_template"}
 _TEXTS = _RETURNS | {"string_lit", "quoted_template"}
 _TOP_LEVEL = frozenset({"attribute", "block", "comment"})
 _QUOTED = frozenset({"string_lit", "quoted_template"})
+_BLOCKS = frozenset({"block", "body"})
+_STATEMENTS = frozenset({"attribute", "block", "object_elem"})
+# A line may end anywhere in these.
+_BREAKING = _QUOTED | {"heredoc_template", "body", "comment"}
 _TEMPLATES = frozenset({"template_interpolation", "template_directive"})
 
 
 def parse(file: File) -> Node:
     """Raises Unreadable: deep nesting costs the parser quadratic time."""
+    # So few brackets cannot be too deep.
+    if sum(map(file.text.count, (b"(", b"[", b"{"))) > MAX_DEPTH:
+        _check_depth(file.text)
+    has_numbers = b"0x" in file.text or _EXPONENT.search(file.text)
+    text = _NUMBER.sub(_known_number, file.text) if has_numbers else file.text
+    return _parser().parse(text).root_node
+
+
+def _check_depth(text: bytes) -> None:
     depth = 0
-    for match in _BRACKET.finditer(file.text):
+    for match in _BRACKET.finditer(text):
         depth = depth + 1 if match[0] in b"([{" else max(depth - 1, 0)
         if depth > MAX_DEPTH:
             raise Unreadable(match.start(), f"more than {MAX_DEPTH} nested brackets")
-    return _parser().parse(_NUMBER.sub(_known_number, file.text)).root_node
 
 
 def pieces(file: File) -> Iterator[File]:
@@ -84,17 +97,20 @@ def faults_of(file: File, root: Node) -> list[Fault]:
     waiting = list(top_level(root))
     found = [*_joined(file, waiting), *_line_ends(file, root), *_unseparated(file, root)]
     found += [(node.start_byte, "invalid syntax") for node in waiting if node.type not in _TOP_LEVEL]
+    is_sound = not root.has_error
     while waiting:
         node = waiting.pop()
-        if node.is_error:
+        kind = node.type
+        if not is_sound and node.is_error:
             found.append((node.start_byte, "invalid syntax"))
-        elif node.is_missing:
+        elif not is_sound and node.is_missing:
             found.append((node.start_byte, UNCLOSED))
-        elif node.has_error or node.type in ("block", "body") or file.spans_lines(node):
-            found += _line_faults(file, node)
-            if node.type == "block":
+        elif kind in _BLOCKS or file.spans_lines(node) or (not is_sound and node.has_error):
+            found += _line_faults(file, node, kind)
+            if kind == "block":
                 found += _one_line_faults(file, node)
-            waiting += node.children
+            # Between tokens nothing can be wrong but what breaks the tree.
+            waiting += node.named_children if is_sound else node.children
     return sorted(found)
 
 
@@ -120,20 +136,20 @@ def _is_within(root: Node, at: int, kinds: Collection[str]) -> bool:
     return node is not None
 
 
-def _line_faults(file: File, node: Node) -> Iterator[Fault]:
-    """Find line ends that HCL does not allow there."""
-    if node.type == "body":
-        yield from _joined(file, node.children)
-    elif node.type in ("attribute", "block", "object_elem"):
+def _line_faults(file: File, node: Node, kind: str) -> Iterable[Fault]:
+    """Find line ends that HCL does not allow there, in a node of this kind."""
+    if kind == "body":
+        return _joined(file, node.children)
+    if kind in _STATEMENTS:
         at = _line_break(file, node)
-        if at is not None:
-            yield at, "a newline that HCL does not allow"
-    elif node.type in _QUOTED:
+        return () if at is None else [(at, "a newline that HCL does not allow")]
+    if kind in _QUOTED:
         parts = [child for child in node.children if child.type in _TEMPLATES]
         starts = [node.start_byte, *(part.end_byte for part in parts)]
         ends = [*(part.start_byte for part in parts), node.end_byte]
         if any(file.line(start) != file.line(end) for start, end in zip(starts, ends, strict=True)):
-            yield node.start_byte, "this string does not end on its line"
+            return [(node.start_byte, "this string does not end on its line")]
+    return ()
 
 
 def _one_line_faults(file: File, block: Node) -> Iterator[Fault]:
@@ -162,7 +178,7 @@ def _unseparated(file: File, root: Node) -> Iterator[Fault]:
         end = None
         for child in node.children:
             if child.type == "object_elem":
-                if end is not None and file.line(end) == file.line(child.start_byte):
+                if end is not None and not file.has_line_end(end, child.start_byte):
                     yield child.start_byte, "a comma or a newline is missing before this"
                 end = child.end_byte
             elif child.type == ",":
@@ -180,7 +196,7 @@ def _joined(file: File, nodes: list[Node]) -> Iterator[Fault]:
     """Find statements that begin on the line of another."""
     end, is_apart = 0, True
     for node in nodes:
-        is_apart = is_apart or file.line(end) != file.line(node.start_byte)
+        is_apart = is_apart or file.has_line_end(end, node.start_byte)
         if node.type != "comment":
             if not is_apart:
                 yield node.start_byte, "a newline is missing before this"
@@ -195,12 +211,16 @@ def _line_break(file: File, statement: Node) -> int | None:
     while waiting:
         depth, end = 0, None
         for node in waiting.pop().children:
+            kind, start = node.type, node.start_byte
             if depth == 0:
-                if end is not None and file.line(end) != file.line(node.start_byte):
-                    found = min(found or node.start_byte, node.start_byte)
-                if file.spans_lines(node) and node.type not in _QUOTED | {"heredoc_template", "body", "comment"}:
+                if end is not None and file.has_line_end(end, start):
+                    found = min(found or start, start)
+                if kind not in _BREAKING and file.spans_lines(node):
                     waiting.append(node)
-            depth += (node.type in _OPENING) - (node.type in _CLOSING)
+            if kind in _OPENING:
+                depth += 1
+            elif kind in _CLOSING:
+                depth -= 1
             end = node.end_byte
     return found
 

@@ -1,8 +1,9 @@
 """All module files of an archive, folder by folder as OpenTofu reads them, as the document that its page shows."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from apps.lib.archives.layouts import MODULE_SUFFIXES, is_beside_module, is_command_file, is_module_file
@@ -13,6 +14,7 @@ from apps.modules.inspection.blocks import (
     MAX_FAULTS,
     MAX_FILE_BYTES,
     MAX_FILES,
+    Block,
     Diagnostic,
     File,
     NotText,
@@ -23,6 +25,7 @@ from apps.modules.inspection.declarations import Conflict, declared
 from apps.modules.inspection.json_syntax import read_json_syntax
 from apps.modules.inspection.language.clients import Finding, refused_by_all
 from apps.modules.inspection.language.files import findings_in, judged, requirements
+from apps.modules.inspection.language.judge import Judged
 from apps.modules.inspection.native import read_native
 from apps.modules.inspection.tree import stray_byte
 
@@ -78,8 +81,12 @@ def folders_of(paths: Iterable[str], chosen: Collection[str] = ()) -> list[Folde
     return sorted(folders, key=lambda folder: (not is_prominent(folder.path), KINDS.index(folder.kind), folder.path))
 
 
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
 def is_read(path: str) -> bool:
-    name = path.rpartition("/")[2]
+    name = _last(path)
     return is_module_file(name) or is_command_file(name)
 
 
@@ -125,11 +132,17 @@ class Unit:
     faults: list[Diagnostic]
 
 
-def read_unit(files: Mapping[str, bytes], sizes: Mapping[str, int] | None = None, left: Iterable[str] = ()) -> Unit:
+def read_unit(
+    files: Mapping[str, bytes],
+    sizes: Mapping[str, int] | None = None,
+    left: Iterable[str] = (),
+    repeated: "_Repeated | None" = None,
+) -> Unit:
     """The files of one folder. `sizes` as for `read_module`; `left`: those that are too many. Raises nothing."""
     sizes = sizes or {}
+    read = repeated.read if repeated else _read_file
     every = {
-        path: _read_file(path, files.get(path), sizes.get(path, len(files.get(path, b""))))
+        path: read(path, files.get(path), sizes.get(path, len(files.get(path, b""))))
         for path in sorted({*files, *sizes})
         if is_read(path)
     }
@@ -178,12 +191,13 @@ def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int], chosen: Co
     """
     units = []
     faults = {}
+    repeated = _Repeated(texts)
     room = MAX_FILES
     for folder in folders_of({*texts, *sizes}, chosen):
         read, left = folder.files[:room], folder.files[room:]
         room -= len(read)
         files = {path: texts[path] for path in read if path in texts}
-        unit = read_unit(files, {path: sizes[path] for path in read if path in sizes}, left)
+        unit = read_unit(files, {path: sizes[path] for path in read if path in sizes}, left, repeated)
         diagnostics = unit.diagnostics
         if left:
             more = (
@@ -227,6 +241,47 @@ def _read_file(path: str, data: bytes | None, size: int) -> Reading:
     except Exception:  # noqa: BLE001  # a defect of the readers must not cost a publish
         return Reading(diagnostics=[Diagnostic(path, 1, 1, INTERNAL_ERROR)], is_complete=False)
     return reading
+
+
+class _Repeated:
+    """Reads what several folders contain once: generated submodules have the same `variables.tf`, each of them."""
+
+    def __init__(self, texts: Mapping[str, bytes]) -> None:
+        count = Counter((_last(path), text) for path, text in texts.items())
+        self._texts = {key for key, times in count.items() if times > 1}
+        self._readings: dict[tuple[str, bytes, int], Reading] = {}
+
+    def read(self, path: str, data: bytes | None, size: int) -> Reading:
+        if data is None or (_last(path), data) not in self._texts:
+            return _read_file(path, data, size)
+        key = (_last(path), data, size)
+        if key not in self._readings:
+            self._readings[key] = _read_file(path, data, size)
+        return _moved(self._readings[key], path)
+
+
+def _moved(reading: Reading, path: str) -> Reading:
+    """What was read of a file, as that of another one with the same name and text."""
+
+    def place(one: Diagnostic) -> Diagnostic:
+        return replace(one, file=path)
+
+    def block(one: Block) -> Block:
+        return replace(one, file=path, blocks=tuple(map(block, one.blocks)))
+
+    def finding(one: Finding) -> Finding:
+        return replace(one, diagnostic=place(one.diagnostic))
+
+    return Reading(
+        blocks=list(map(block, reading.blocks)),
+        diagnostics=list(map(place, reading.diagnostics)),
+        is_complete=reading.is_complete,
+        fault=reading.fault and place(reading.fault),
+        judged=[
+            Judged(list(map(finding, one.findings)), [(name, finding(found)) for name, found in one.unique])
+            for one in reading.judged
+        ],
+    )
 
 
 def _stray(file: File, problem: Unreadable) -> Diagnostic | None:

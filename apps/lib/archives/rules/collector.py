@@ -77,6 +77,9 @@ class Collector:
 
 def _has_key(head: bytearray) -> bool:
     """Whether a private key begins there, followed by bytes of a key. A placeholder has none."""
+    # Nearly every file has neither of these, and a search for plain bytes takes a tenth of the pattern's time.
+    if head.find(b"-----BEGIN ", 0, KEY_BYTES) < 0 and head.find(b"PuTTY-User-Key-File-", 0, KEY_BYTES) < 0:
+        return False
     for begin in _PRIVATE_KEY.finditer(head, 0, KEY_BYTES):
         body = head[begin.end() : begin.end() + KEY_BODY_BYTES].partition(b"-----")[0]
         # Base64 of random bytes has letters of each kind; a run of one letter or a path in lower case has not.

@@ -108,7 +108,7 @@ def too_expensive(found: str) -> Refusal:
 def shown(name: str) -> str:
     """A member's name for one line of text: control characters escaped, the middle of a long name cut out."""
     # repr, not the unicode_escape codec: that one is imported on first use, which the sandboxed child cannot do.
-    text = "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in name)
+    text = name if name.isprintable() else "".join(mark if mark.isprintable() else repr(mark)[1:-1] for mark in name)
     if len(text) <= _MAX_SHOWN_CHARACTERS:
         return text
     half = _MAX_SHOWN_CHARACTERS // 2

@@ -72,6 +72,7 @@ class Content:
     arguments: list[Argument] = field(default_factory=list)
     blocks: list[Inner] = field(default_factory=list)
     problems: list[tuple[int, str]] = field(default_factory=list)
+    stated: list[Any] = field(default_factory=list)  # the type that the arguments state, once it was read
 
 
 class Body(Protocol):

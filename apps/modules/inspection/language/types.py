@@ -60,7 +60,13 @@ def read_type(expression: Expression, *, depth: int = 0) -> Type:
     words = expression.traversal
     if words is not None:
         return _keyword(expression, words, is_outer=depth == 0)
-    called = expression.call
+    return _called(expression, expression.call, depth)
+
+
+def _called(expression: Expression, called: tuple[str, Sequence[Expression]] | None, depth: int) -> Type:
+    """`called`: the call that the expression is."""
+    if depth > MAX_DEPTH:
+        return None
     if called is None:
         raise WrongType(expression, TYPES)
     name, arguments = called
@@ -116,7 +122,8 @@ def _object(argument: Expression, depth: int) -> Shaped:
                     raise WrongType(default, f"a default that fits the type ({problem})")
             attributes[name] = Attribute(kind, is_optional=True)
         else:
-            attributes[name] = Attribute(read_type(value, depth=depth + 1), is_optional=False)
+            kind = _called(value, called, depth + 1) if called else read_type(value, depth=depth + 1)
+            attributes[name] = Attribute(kind, is_optional=False)
     return Shaped(attributes)
 
 
