@@ -94,7 +94,7 @@ def test_too_many_requests_are_refused_in_the_dialect_of_their_address(scene, cl
 
     assert first.status_code < 400 or first.status_code == 422, first.content
     assert second.status_code == 429
-    assert second.headers["Retry-After"] == "5"
+    assert int(second.headers["Retry-After"]) in range(1, 6)  # less at the end of an hour
     assert "public" not in second.headers["Cache-Control"]
     dialect = LIMITED[name, method]
     assert document_of(second, dialect) == ("toomanyrequests" if dialect == "oci" else "too_many_attempts")

@@ -182,7 +182,7 @@ def test_a_throttled_guess_is_told_when_to_come_back(db, limited):
         answer = post("grant_type=refresh_token&refresh_token=nonsense")
 
     assert answer.status_code == 429
-    assert answer.headers["Retry-After"] == "5"
+    assert int(answer.headers["Retry-After"]) in range(1, 6)  # less at the end of an hour
     assert answer.json()["errors"][0]["code"] == "TOOMANYREQUESTS"
 
 

@@ -137,6 +137,6 @@ def test_wrong_links_are_limited_by_address_and_right_ones_never(link, settings)
     visitor = Client(REMOTE_ADDR="192.0.2.1")
     said = [visitor.get(f"/invitations/{'x' * 43}") for _ in range(5)]
     assert [answer.status_code for answer in said] == [404, 404, 404, 429, 429]
-    assert said[-1].headers["Retry-After"] == "5"
+    assert int(said[-1].headers["Retry-After"]) in range(1, 6)  # less at the end of an hour
     assert visitor.get(link).status_code == 200
     assert Client(REMOTE_ADDR="192.0.2.2").get(f"/invitations/{'x' * 43}").status_code == 404

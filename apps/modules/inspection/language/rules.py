@@ -85,17 +85,9 @@ def _type(case: Case) -> Iterator[Problem]:
         yield case.value, "a type without quotes", EVERY
         return
     try:
-        _read_type(case.content, expression)
+        types.stated_in(case.content, expression)
     except types.WrongType as wrong:
         yield wrong.expression, str(wrong), EVERY
-
-
-def _read_type(content: Content, stated: Expression) -> types.Type:
-    """Of the argument `type`, for its own rule and for that of the default. Raises WrongType."""
-    if not content.stated:
-        content.stated.append(types.read_type(stated))
-    kind: types.Type = content.stated[0]
-    return kind
 
 
 def _default(case: Case) -> Iterator[Problem]:
@@ -107,7 +99,7 @@ def _default(case: Case) -> Iterator[Problem]:
     if stated is None or default.value is None or not default.is_constant:
         return
     try:
-        kind = _read_type(case.content, stated.as_type())
+        kind = types.stated_in(case.content, stated.as_type())
     except types.WrongType:
         return
     if problem := types.misfit(default, kind):

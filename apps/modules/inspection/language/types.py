@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.modules.inspection.blocks import NOT_LITERAL
-from apps.modules.inspection.language.bodies import Expression
+from apps.modules.inspection.language.bodies import Content, Expression
 
 PRIMITIVES = frozenset({"string", "number", "bool"})
 COLLECTIONS = frozenset({"list", "set", "map"})
@@ -61,6 +61,14 @@ def read_type(expression: Expression, *, depth: int = 0) -> Type:
     if words is not None:
         return _keyword(expression, words, is_outer=depth == 0)
     return _called(expression, expression.call, depth)
+
+
+def stated_in(content: Content, argument: Expression) -> Type:
+    """As `read_type`, once for the rule of the type and that of the default."""
+    if not content.stated:
+        content.stated.append(read_type(argument))
+    kind: Type = content.stated[0]
+    return kind
 
 
 def _called(expression: Expression, called: tuple[str, Sequence[Expression]] | None, depth: int) -> Type:
