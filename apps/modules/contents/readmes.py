@@ -1,10 +1,8 @@
-"""The READMEs of all folders of a module, rendered in sandboxed children: one for each core, if there is so much text.
+"""The READMEs of all folders of a module, rendered in sandboxed children.
 
 They run beside the child that reads the HCL, and together take longer than anything else in a publish.
 """
 
-import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,11 +15,11 @@ import structlog
 from apps.lib.archives.layouts import is_module_file
 from apps.lib.archives.sandboxed import Listing
 from apps.lib.sandbox import parent
+from apps.lib.sandbox.shares import one_file, shares_of
 from apps.modules.inspection import README_NAMES, units
 
 # For all folders together; those directly in modules/ and examples/ come first.
 MAX_README_BYTES = 4 * 1024 * 1024
-MAX_CHILDREN = 4
 BYTES_FOR_A_CHILD = 64 * 1024  # less takes no longer than to start another
 _PROGRAM = "apps.modules.contents.child"
 
@@ -41,17 +39,10 @@ class Readmes:
 def rendering(listing: Listing, files: Iterable[str], prefix: str) -> Iterator[Readmes]:
     """Render while the block runs. The result is complete after it."""
     found = Readmes(_sources(listing))
-    count = min(os.cpu_count() or 1, MAX_CHILDREN, sum(map(len, found.sources.values())) // BYTES_FOR_A_CHILD + 1)
-    # The longest first, each to the child that has least.
-    shares: list[list[tuple[str, int, int]]] = [[] for _ in range(count)]
-    with tempfile.TemporaryFile() as file, ThreadPoolExecutor(count) as pool:
-        for folder, source in sorted(found.sources.items(), key=lambda item: -len(item[1])):
-            share = min(shares, key=lambda share: sum(length for _, _, length in share))
-            share.append((folder, file.tell(), len(source)))
-            file.write(source)
-        file.flush()
+    shares = shares_of(found.sources, lambda folder: len(found.sources[folder]), least=BYTES_FOR_A_CHILD)
+    with one_file(found.sources) as (file, places), ThreadPoolExecutor(len(shares)) as pool:
         ask = partial(_rendered, file, {"files": list(files), "prefix": prefix})
-        asked = [pool.submit(ask, share) for share in shares if share]
+        asked = [pool.submit(ask, [(folder, *places[folder]) for folder in share]) for share in shares if share]
         yield found
         for one in asked:
             pages = one.result()

@@ -12,7 +12,13 @@ def prepare() -> None:
 
 
 def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
-    """`request` lists the texts, each with its length, in the order in which they follow each other on `stdin`."""
+    """`request` lists folders, each as the fields of one, and the texts, each with its place on `stdin` and its length.
+
+    The answer is that of `units.read_folders`.
+    """
+    texts = {}
     with open_positioned(stdin) as file:
-        texts = {path: file.read(length) for path, length in request["texts"]}
-    return units.read_module(texts, request["sizes"], request["chosen"])
+        for path, at, length in request["texts"]:
+            file.seek(at)
+            texts[path] = file.read(length)
+    return units.read_folders([units.Folder(**fields) for fields in request["folders"]], texts, request["sizes"])

@@ -34,17 +34,19 @@ Document = dict[str, Any]
 LISTS = ("required_version", "variables", "outputs", "resources", "providers", "calls")
 # Absent from a unit that has none.
 RARE_LISTS = ("requires", "compatible_with", "moved", "removed", "imports", "actions", "queries", "migrations")
+_LOST = "lost"
 INTERNAL_ERROR = "not read: Larder failed to read this file"
 _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """`path` is empty for the root. `files` are those of the module, and then those of commands."""
+    """`path` is empty for the root. `files` are those of the module, then those of commands; `left`: too many."""
 
     path: str
     kind: str
-    files: tuple[str, ...]
+    files: Sequence[str]
+    left: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -74,11 +76,13 @@ def folders_of(paths: Iterable[str], chosen: Collection[str] = ()) -> list[Folde
         if "submodule" not in kinds.values():
             files[""], kinds[""] = [], "root"
     folders = []
-    for path, found in files.items():
-        there = set(found)
-        seen = (*(one for one in found if not _is_hidden(one, there)), *of_commands.get(path, ()))
-        folders.append(Folder(path, kinds[path], seen))
-    return sorted(folders, key=lambda folder: (not is_prominent(folder.path), KINDS.index(folder.kind), folder.path))
+    room = MAX_FILES
+    for path in sorted(files, key=lambda path: (not is_prominent(path), KINDS.index(kinds[path]), path)):
+        there = set(files[path])
+        seen = (*(one for one in files[path] if not _is_hidden(one, there)), *of_commands.get(path, ()))
+        folders.append(Folder(path, kinds[path], seen[:room], seen[room:]))
+        room -= len(folders[-1].files)
+    return folders
 
 
 def _last(path: str) -> str:
@@ -189,26 +193,45 @@ def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int], chosen: Co
     `sizes` are those of the files in the archive: a text that is shorter was cut, one that is missing was not sent,
     and neither is read. `chosen` as for `folders_of`.
     """
+    folders = folders_of({*texts, *sizes}, chosen)
+    return joined(folders, [read_folders(folders, texts, sizes)])
+
+
+def read_folders(folders: Iterable[Folder], texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> Document:
+    """These folders of a module, for `joined`; `texts` and `sizes` as for `read_module`."""
     units = []
     faults = {}
     repeated = _Repeated(texts)
-    room = MAX_FILES
-    for folder in folders_of({*texts, *sizes}, chosen):
-        read, left = folder.files[:room], folder.files[room:]
-        room -= len(read)
-        files = {path: texts[path] for path in read if path in texts}
-        unit = read_unit(files, {path: sizes[path] for path in read if path in sizes}, left, repeated)
+    for folder in folders:
+        files = {path: texts[path] for path in folder.files if path in texts}
+        there = {path: sizes[path] for path in folder.files if path in sizes}
+        unit = read_unit(files, there, folder.left, repeated)
         diagnostics = unit.diagnostics
-        if left:
-            more = (
-                f"not read, and {len(left) - 1} more of this folder: at most {MAX_FILES} module files of an archive are"
-            )
-            diagnostics = [Diagnostic(left[0], 1, 1, more), *diagnostics]
+        if folder.left:
+            more = len(folder.left) - 1
+            message = f"not read, and {more} more of this folder: at most {MAX_FILES} module files of an archive are"
+            diagnostics = [Diagnostic(folder.left[0], 1, 1, message), *diagnostics]
         units.append(_document(folder, unit.parts, diagnostics))
         if unit.faults:
             faults[folder.path] = [fault.as_dict() for fault in unit.faults[:MAX_FAULTS]]
     _truncate(units)
     return {"units": units, "faults": faults}
+
+
+def joined(folders: Iterable[Folder], parts: Iterable[Document]) -> Document:
+    """The document of the module whose folders these are, each of which is in one of the parts."""
+    found: dict[str, Document] = {}
+    faults: dict[str, list[Document]] = {}
+    for part in parts:
+        found |= {unit["path"]: unit for unit in part["units"]}
+        faults |= part["faults"]
+    units = [found[folder.path] for folder in folders]
+    _truncate(units)
+    for unit in units:
+        if lost := unit.pop(_LOST, 0):
+            message = f"{lost} entries of this folder are not shown, because the module declares too much"
+            unit["warnings"].append(Diagnostic(unit["path"] or ".", 1, 1, message).as_dict())
+    return {"units": units, "faults": {unit["path"]: faults[unit["path"]] for unit in units if unit["path"] in faults}}
 
 
 def empty_unit(folder: Folder, diagnostics: list[Diagnostic]) -> Document:
@@ -336,7 +359,7 @@ def _document(folder: Folder, parts: Document, diagnostics: list[Diagnostic]) ->
 
 
 def _truncate(units: list[Document]) -> None:
-    """Keep the first entries up to MAX_DOCUMENT_BYTES; each unit that loses some says how many."""
+    """Keep the first entries up to MAX_DOCUMENT_BYTES; each unit that loses some counts them in `_LOST`."""
     room = MAX_DOCUMENT_BYTES
     if _size(units) <= room:
         return
@@ -353,8 +376,7 @@ def _truncate(units: list[Document]) -> None:
                 unit[name].append(row)
             lost += len(rows) - len(unit[name])
         if lost:
-            message = f"{lost} entries of this folder are not shown, because the module declares too much"
-            unit["warnings"].append(Diagnostic(unit["path"] or ".", 1, 1, message).as_dict())
+            unit[_LOST] = unit.get(_LOST, 0) + lost
 
 
 def _size(document: Any) -> int:

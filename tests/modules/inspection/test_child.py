@@ -16,6 +16,18 @@ def test_the_child_reads_what_this_process_would():
     assert inspecting.inspect(files, sizes_of(files)) == units.read_module(files, sizes_of(files))
 
 
+@pytest.mark.parametrize("cores", [2, 3, 9])
+def test_several_children_read_what_one_would(monkeypatch, cores):
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    monkeypatch.setattr(inspecting, "BYTES_FOR_A_CHILD", 1)
+    broken = {"modules/broken/main.tf": b"variable {}", "modules/cut/main.tf": b'x = "'}
+    folders = {f"modules/m{number}/main.tf": b'variable "x" {}\n' * number for number in range(1, 9)}
+    files = modules.network("2.0.0") | broken | folders
+    document = inspecting.inspect(files, sizes_of(files))
+    assert document == units.read_module(files, sizes_of(files))
+    assert list(document["faults"]) == [unit["path"] for unit in document["units"] if unit["path"] in document["faults"]]
+
+
 def test_only_module_files_are_sent():
     files = modules.label() | {"state.bin": b"\0" * 1000}
     assert inspecting.inspect(files, sizes_of(files)) == inspecting.inspect(modules.label(), sizes_of(modules.label()))

@@ -62,3 +62,14 @@ def test_warnings_are_entries_as_well(monkeypatch):
 
     assert len(json.dumps(unit)) <= 2_000 + SLACK
     assert "entries of this folder are not shown" in unit["warnings"][-1]["message"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_what_several_children_read_is_cut_as_one_document(count):
+    files = {f"modules/m{at}/main.tf": inputs(60 * (at % 3 + 1)).encode() for at in range(6)}
+    sizes = {path: len(data) for path, data in files.items()}
+    folders = units.folders_of(files)
+
+    parts = [units.read_folders(folders[at::count], files, sizes) for at in range(count)]
+
+    assert units.joined(folders, parts) == units.read_module(files, sizes)
