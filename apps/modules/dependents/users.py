@@ -4,6 +4,7 @@ Some still get a deprecated or yanked version of it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -185,7 +186,9 @@ def outdated_among(uses: Iterable[Use], offered: Sequence[Offered]) -> list[Outd
     picked: dict[tuple[str, str], Offered | None] = {}  # thousands of modules ask for the same few
     for use in uses:
         if (use.constraint, use.source) not in picked:
-            picked[use.constraint, use.source] = _picked(use.constraint, use.source, offered)
+            picked[use.constraint, use.source] = None
+            with suppress(Invalid):  # a constraint that nobody can read
+                picked[use.constraint, use.source] = _picked(use.constraint, use.source, offered)
     found = [
         Outdated(use, one.version, one.lifecycle)
         for use in uses
@@ -194,29 +197,29 @@ def outdated_among(uses: Iterable[Use], offered: Sequence[Offered]) -> list[Outd
     return sorted(found, key=lambda one: not one.fails)
 
 
-def selected(constraint: str, source: str, offered: Sequence[Offered]) -> str:
-    """The version that clients get now, a yanked one only over OCI; empty if none, or if it cannot be known."""
-    picked = _picked(constraint, source, offered)
+def selected(constraint: str, source: str, offered: Sequence[Offered]) -> str | None:
+    """The version that clients get now, a yanked one only over OCI; empty if they get none, None if that is unknown."""
+    try:
+        picked = _picked(constraint, source, offered)
+    except Invalid:
+        return None
     is_fetched = picked and (sources.reference_of(source) or picked.lifecycle != Lifecycle.YANKED)
     return picked.version if picked and is_fetched else ""
 
 
 def _picked(constraint: str, source: str, offered: Sequence[Offered]) -> Offered | None:
-    """What clients select among the listed versions, else the highest yanked one that is allowed. None if unknown."""
+    """What clients select among the listed versions, else the highest yanked one that is allowed. Raises Invalid."""
     reference = sources.reference_of(source)
     listed = [one for one in offered if one.lifecycle != Lifecycle.YANKED]
-    try:
-        if reference is None:
-            allowed = Constraint.parse(constraint)
-            return _highest(allowed, listed) or _highest(allowed, offered)
-        if reference.digest:
-            return next((one for one in offered if one.manifest == reference.digest), None)
-        if reference.tag in ("", LATEST):
-            return _highest(Constraint.parse(""), listed)
-        tagged = version_of(reference.tag).sort_key
-        return next((one for one in offered if versions.sort_key(one.version) == tagged), None)
-    except Invalid:
-        return None
+    if reference is None:
+        allowed = Constraint.parse(constraint)
+        return _highest(allowed, listed) or _highest(allowed, offered)
+    if reference.digest:
+        return next((one for one in offered if one.manifest == reference.digest), None)
+    if reference.tag in ("", LATEST):
+        return _highest(Constraint.parse(""), listed)
+    tagged = version_of(reference.tag).sort_key
+    return next((one for one in offered if versions.sort_key(one.version) == tagged), None)
 
 
 def _highest(constraint: Constraint, offered: Iterable[Offered]) -> Offered | None:

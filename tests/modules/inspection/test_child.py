@@ -25,7 +25,9 @@ def test_several_children_read_what_one_would(monkeypatch, cores):
     files = modules.network("2.0.0") | broken | folders
     document = inspecting.inspect(files, sizes_of(files))
     assert document == units.read_module(files, sizes_of(files))
-    assert list(document["faults"]) == [unit["path"] for unit in document["units"] if unit["path"] in document["faults"]]
+    assert list(document["faults"]) == [
+        unit["path"] for unit in document["units"] if unit["path"] in document["faults"]
+    ]
 
 
 def test_only_module_files_are_sent():

@@ -144,6 +144,8 @@ def test_it_shows_the_version_that_each_constraint_selects(settings, published, 
     selects = re.findall(r'selects <a class="mono" href="([^"]*)">', page)
     label, dns = "/modules/pantry/label/null", "/providers/pantry/dns"
     assert selects == [f"{dns}/1.4.0", f"{label}/1.4.0", f"{label}/2.0.0"]
+    unmatched = re.findall(r'<th scope="row" class="mono">\s*(\w+)(?:(?!</tr>).)*No version matches', page, re.DOTALL)
+    assert unmatched == ["lost", "gone"]  # not what is computed, nor what Bob may not see
     assert len(queries) <= 14
     assert all(browser.get(url).status_code == 200 for url in selects)
 
