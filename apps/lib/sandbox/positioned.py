@@ -2,10 +2,13 @@
 
 import io
 import os
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+Place = tuple[str, int, int]  # a text's name, where it begins in the file, and its length
 
 _BUFFER = 64 * 1024
 
@@ -13,6 +16,14 @@ _BUFFER = 64 * 1024
 def open_positioned(descriptor: int) -> BinaryIO:
     """A buffered, seekable reader of a regular file that never moves the descriptor's own position."""
     return io.BufferedReader(PositionedReader(descriptor), _BUFFER)
+
+
+def texts_at(descriptor: int, places: Iterable[Place]) -> Iterator[tuple[str, bytes]]:
+    """The texts at these places of a file, with their names."""
+    with open_positioned(descriptor) as file:
+        for name, at, length in places:
+            file.seek(at)
+            yield name, file.read(length)
 
 
 class PositionedReader(io.RawIOBase):

@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import BinaryIO, TypeVar
 
+from apps.lib.sandbox.positioned import Place
+
 MAX_CHILDREN = 4
 
 Item = TypeVar("Item")
 
 
 def shares_of(items: Iterable[Item], size: Callable[[Item], int], *, least: int) -> list[list[Item]]:
-    """One share for each core, but none smaller than `least` without need, and one in any case.
+    """As many shares as there are cores, at most MAX_CHILDREN; fewer if the items come to less than `least` for each.
 
-    The largest goes first, each to the share that has least; in a share they are in the order of `items`.
+    The largest items are given out first, each to the smallest share; within a share the order is that of `items`.
     """
     sized = [(size(item), number, item) for number, item in enumerate(items)]
     count = min(os.cpu_count() or 1, MAX_CHILDREN, sum(one for one, _, _ in sized) // least + 1)
@@ -28,12 +30,12 @@ def shares_of(items: Iterable[Item], size: Callable[[Item], int], *, least: int)
 
 
 @contextmanager
-def one_file(texts: Mapping[str, bytes]) -> Iterator[tuple[BinaryIO, dict[str, tuple[int, int]]]]:
-    """The texts in a temporary file, and where each begins there, with its length."""
+def one_file(texts: Mapping[str, bytes]) -> Iterator[tuple[BinaryIO, dict[str, Place]]]:
+    """The texts in a temporary file, and the place of each, for `positioned.texts_at`."""
     places = {}
     at = 0
     for name, text in texts.items():
-        places[name] = at, len(text)
+        places[name] = name, at, len(text)
         at += len(text)
     with tempfile.TemporaryFile() as file:
         file.writelines(texts.values())

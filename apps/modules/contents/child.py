@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from apps.lib.sandbox.positioned import open_positioned
+from apps.lib.sandbox.positioned import texts_at
 from apps.modules.contents import readme
 
 # Codecs and lexers are files, which a confined process cannot open: this text needs each of them.
@@ -24,12 +24,8 @@ def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     """
     files = frozenset(request["files"])
     known: readme.Known = {}
-    with open_positioned(stdin) as file:
-        pages = {}
-        for folder, at, length in request["readmes"]:
-            file.seek(at)
-            source = file.read(length)
-            pages[folder] = readme.render_and_summarise(
-                source, base=folder, files=files, prefix=request["prefix"], known=known
-            )
+    pages = {
+        folder: readme.render_and_summarise(source, base=folder, files=files, prefix=request["prefix"], known=known)
+        for folder, source in texts_at(stdin, request["readmes"])
+    }
     return {"pages": pages}

@@ -1,6 +1,6 @@
 """The READMEs of all folders of a module, rendered in sandboxed children.
 
-They run beside the child that reads the HCL, and together take longer than anything else in a publish.
+They run beside the children that read the HCL; these two take longer than anything else in a publish.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,6 +15,7 @@ import structlog
 from apps.lib.archives.layouts import is_module_file
 from apps.lib.archives.sandboxed import Listing
 from apps.lib.sandbox import parent
+from apps.lib.sandbox.positioned import Place
 from apps.lib.sandbox.shares import one_file, shares_of
 from apps.modules.inspection import README_NAMES, units
 
@@ -42,7 +43,7 @@ def rendering(listing: Listing, files: Iterable[str], prefix: str) -> Iterator[R
     shares = shares_of(found.sources, lambda folder: len(found.sources[folder]), least=BYTES_FOR_A_CHILD)
     with one_file(found.sources) as (file, places), ThreadPoolExecutor(len(shares)) as pool:
         ask = partial(_rendered, file, {"files": list(files), "prefix": prefix})
-        asked = [pool.submit(ask, [(folder, *places[folder]) for folder in share]) for share in shares if share]
+        asked = [pool.submit(ask, [places[folder] for folder in share]) for share in shares if share]
         yield found
         for one in asked:
             pages = one.result()
@@ -50,9 +51,7 @@ def rendering(listing: Listing, files: Iterable[str], prefix: str) -> Iterator[R
             found.pages |= pages or {}
 
 
-def _rendered(
-    file: BinaryIO, request: dict[str, Any], share: list[tuple[str, int, int]]
-) -> dict[str, tuple[str, str]] | None:
+def _rendered(file: BinaryIO, request: dict[str, Any], share: list[Place]) -> dict[str, tuple[str, str]] | None:
     try:
         answer = parent.run(program=_PROGRAM, request=request | {"readmes": share}, stdin=file, site_packages=True)
     except (parent.TooExpensive, parent.CheckBroken) as error:

@@ -187,7 +187,7 @@ def outdated_among(uses: Iterable[Use], offered: Sequence[Offered]) -> list[Outd
     for use in uses:
         if (use.constraint, use.source) not in picked:
             picked[use.constraint, use.source] = None
-            with suppress(Invalid):  # a constraint that nobody can read
+            with suppress(Invalid):  # of an unreadable constraint it is unknown
                 picked[use.constraint, use.source] = _picked(use.constraint, use.source, offered)
     found = [
         Outdated(use, one.version, one.lifecycle)

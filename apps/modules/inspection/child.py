@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from apps.lib.sandbox.positioned import open_positioned
+from apps.lib.sandbox.positioned import texts_at
 from apps.modules.inspection import tree, units
 
 
@@ -12,13 +12,9 @@ def prepare() -> None:
 
 
 def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
-    """`request` lists folders, each as the fields of one, and the texts, each with its place on `stdin` and its length.
+    """`request` has the fields of each folder, the places of its texts on `stdin`, and the sizes of its files.
 
     The answer is that of `units.read_folders`.
     """
-    texts = {}
-    with open_positioned(stdin) as file:
-        for path, at, length in request["texts"]:
-            file.seek(at)
-            texts[path] = file.read(length)
-    return units.read_folders([units.Folder(**fields) for fields in request["folders"]], texts, request["sizes"])
+    folders = [units.Folder(**fields) for fields in request["folders"]]
+    return units.read_folders(folders, dict(texts_at(stdin, request["texts"])), request["sizes"])

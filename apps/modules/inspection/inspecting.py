@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from apps.lib.sandbox import parent
+from apps.lib.sandbox.positioned import Place
 from apps.lib.sandbox.shares import one_file, shares_of
 from apps.modules.inspection import units
 from apps.modules.inspection.blocks import Diagnostic
@@ -34,20 +35,18 @@ def inspect(texts: Mapping[str, bytes], sizes: Mapping[str, int], chosen: Collec
     )
     try:
         with one_file(wanted) as (file, places), ThreadPoolExecutor(len(shares)) as pool:
-            return units.joined(folders, pool.map(partial(_read, file, places, known), shares))
+            return units.joined(folders, list(pool.map(partial(_read, file, places, known), shares)))
     except parent.TooExpensive as error:
         return _without("The module files were not read: reading them took", str(error))
     except (parent.CheckBroken, OSError) as error:
         return _without("The module files were not read, because Larder's reader failed:", str(error))
 
 
-def _read(
-    file: BinaryIO, places: Mapping[str, tuple[int, int]], sizes: Mapping[str, int], folders: list[Folder]
-) -> Document:
+def _read(file: BinaryIO, places: Mapping[str, Place], sizes: Mapping[str, int], folders: list[Folder]) -> Document:
     paths = [path for folder in folders for path in folder.files]
     request = {
         "folders": [asdict(folder) for folder in folders],
-        "texts": [[path, *places[path]] for path in paths if path in places],
+        "texts": [places[path] for path in paths if path in places],
         "sizes": {path: sizes[path] for path in paths if path in sizes},
     }
     return parent.run(

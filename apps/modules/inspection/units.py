@@ -218,15 +218,13 @@ def read_folders(folders: Iterable[Folder], texts: Mapping[str, bytes], sizes: M
     return {"units": units, "faults": faults}
 
 
-def joined(folders: Iterable[Folder], parts: Iterable[Document]) -> Document:
+def joined(folders: Iterable[Folder], parts: Sequence[Document]) -> Document:
     """The document of the module whose folders these are, each of which is in one of the parts."""
-    found: dict[str, Document] = {}
-    faults: dict[str, list[Document]] = {}
-    for part in parts:
-        found |= {unit["path"]: unit for unit in part["units"]}
-        faults |= part["faults"]
+    found = {unit["path"]: unit for part in parts for unit in part["units"]}
+    faults = {path: faults for part in parts for path, faults in part["faults"].items()}
     units = [found[folder.path] for folder in folders]
-    _truncate(units)
+    if len(parts) > 1:  # each of them fits
+        _truncate(units)
     for unit in units:
         if lost := unit.pop(_LOST, 0):
             message = f"{lost} entries of this folder are not shown, because the module declares too much"
