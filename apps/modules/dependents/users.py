@@ -203,8 +203,10 @@ def selected(constraint: str, source: str, offered: Sequence[Offered]) -> str | 
         picked = _picked(constraint, source, offered)
     except Invalid:
         return None
-    is_fetched = picked and (sources.reference_of(source) or picked.lifecycle != Lifecycle.YANKED)
-    return picked.version if picked and is_fetched else ""
+    reference = sources.reference_of(source)
+    if picked is None:
+        return None if reference and reference.digest else ""  # the digest may be that of a package without a version
+    return picked.version if reference or picked.lifecycle != Lifecycle.YANKED else ""
 
 
 def _picked(constraint: str, source: str, offered: Sequence[Offered]) -> Offered | None:
