@@ -1,10 +1,10 @@
-"""Stale answers after an acknowledged change: 4 web processes over PostgreSQL, and what they must never answer (D16).
+"""Stale answers after an acknowledged change: 4 web processes, and what they must never answer (D16).
 
     python -m bench.stale [trials [kinds]]   # 2000 of all kinds unless said otherwise; archive_purge,push are some
 
 Each trial makes the answers ready in all processes, changes something over HTTP, and asks everywhere the moment it is
-acknowledged. One stale answer ends it with status 1. Trials in several namespaces run at once, since each waits for the
-lease to run out.
+acknowledged. One stale answer ends it with status 1. Trials in several namespaces run at once. All run over PostgreSQL,
+where each waits for the lease to run out, and again over SQLite, where the processes are told.
 """
 
 import re
@@ -288,11 +288,15 @@ def measure(bench: Bench) -> Iterator[Figure]:
 
 
 def _figures(folder: Path, trials: int, at_once: int, kinds: Kinds = KINDS) -> Iterator[Figure]:
-    more = {"LARDER_WEB_PROCESSES": str(PROCESSES), "LARDER_DATABASE_URL": postgres.start(), "LARDER_TLS": "off"}
-    with start_live(folder, **more) as larder:
-        found = run(larder, trials, at_once=at_once, kinds=kinds)
-    for kind, stale in found.items():
-        yield Figure(f"stale answers after {kind}, {len(stale):,} trials", [sum(stale)], "", wanted="0")
+    for database, url in (("PostgreSQL", postgres.start()), ("SQLite", "")):
+        more = {"LARDER_WEB_PROCESSES": str(PROCESSES), "LARDER_TLS": "off"}
+        if url:
+            more["LARDER_DATABASE_URL"] = url
+        with start_live(folder / database, **more) as larder:
+            found = run(larder, trials, at_once=at_once, kinds=kinds)
+        for kind, stale in found.items():
+            what = f"stale answers after {kind}, {database}, {len(stale):,} trials"
+            yield Figure(what, [sum(stale)], "", wanted="0")
 
 
 def main() -> None:

@@ -8,13 +8,13 @@ each has a thread of its own.
 import ast
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import json
+import mmap
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,40 +31,54 @@ from registry_site.backends.other_hosts import OtherHosts
 
 # A request waits so long for a renewal before it goes to Django, which says that the database is away.
 PATIENCE = 0.2
+WORD_BYTES = 8
 
 log = structlog.get_logger("larder.front")
 
 
 class Peers:
-    """Other processes that repeat answers from the same SQLite database: without any, a change need not wait.
+    """The processes that repeat answers from the same SQLite database, and a word that they share: telling the others
+    of a change ends their leases at once.
 
-    Each process holds a shared POSIX lock on a file beside the database, from before its first question for the
-    generation until it ends; the kernel releases it. A process that joins after a change asks later than that.
+    A file beside the database holds the word. Each process remembers how it was before its last question, and asks
+    again as soon as it differs. So nobody counts the processes, and who joins later asks later.
 
-    SQLite keeps all its processes on one machine, by locks of the same kind. The clients of PostgreSQL may be anywhere,
-    and a lost connection would free a lock while its process still answers, so there every change waits.
+    SQLite keeps all its processes on one machine, by memory that they share in the same way. The clients of PostgreSQL
+    may be anywhere, so there every change waits.
     """
 
     def __init__(self, file: Path | None) -> None:
-        """Show this process to the others. `file` is None if they cannot be known. Raises OSError."""
-        self._pid = os.getpid()  # a fork does not inherit the lock
+        """`file` is None if the others cannot be told. Raises OSError."""
         self._descriptor: int | None = None
+        self.word: Sequence[int] = (0,)
         if file is not None:
-            # Never closed: a process that closes any descriptor of a file gives up its locks on it.
-            self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.lockf(self._descriptor, fcntl.LOCK_SH)
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                if os.fstat(descriptor).st_size < WORD_BYTES:
+                    _write_word(descriptor)
+                self.word = memoryview(mmap.mmap(descriptor, WORD_BYTES, prot=mmap.PROT_READ)).cast("Q")
+            except BaseException:
+                os.close(descriptor)
+                raise
+            self._descriptor = descriptor
 
-    def are_none(self) -> bool:
-        """Tell whether no other process may repeat what was before now. False if that is unknown."""
-        if self._descriptor is None or self._pid != os.getpid():
+    def have_heard(self) -> bool:
+        """Tell them of a change that is committed; False if that is impossible."""
+        if self._descriptor is None:
             return False
         try:
-            # If another process shares the lock, this fails and leaves this process its share.
-            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _write_word(self._descriptor)
         except OSError:
             return False
-        fcntl.lockf(self._descriptor, fcntl.LOCK_SH)
         return True
+
+
+def _write_word(descriptor: int) -> None:
+    """A random word: another process may write one at the same time. Raises OSError.
+
+    It goes through the file, where a full disk is an error; written to the shared memory, it would kill the process.
+    """
+    os.pwrite(descriptor, os.urandom(WORD_BYTES), 0)
 
 
 def peers_at(connection: BaseDatabaseWrapper) -> Peers:
@@ -76,9 +90,10 @@ def peers_at(connection: BaseDatabaseWrapper) -> Peers:
 
 @dataclass(slots=True)
 class News:
-    """The database's answer to one question, and the times around it by time.monotonic()."""
+    """The database's answer to one question, the times around it by time.monotonic(), and the word before it."""
 
     since: int
+    word: int
     asked: float
     answered: float
     changes: dict[str, int]
@@ -106,27 +121,36 @@ class Lease:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lease")
         self._connection: BaseDatabaseWrapper | None = None
         self._peers: Peers | None = None
+        self._word: Sequence[int] = (0,)  # that of the peers: each ready answer looks at it
+        self._word_asked = 0  # as it was before the last question
+        self._told = float("-inf")  # of which change the peers have heard
         self._renewal: asyncio.Task[bool] | None = None
         self.on_change: Callable[[], None] = lambda: None
 
     async def holds(self) -> bool:
         """Renew in the background from half of the lease on, so that a busy process waits for no renewal."""
-        age = time.monotonic() - self._asked
-        if age >= generation.LEASE / 2:
-            if self._renewal is None or self._renewal.done():
-                self._renewal = asyncio.get_running_loop().create_task(self.renew())
-            if age >= generation.LEASE:
-                await asyncio.wait([self._renewal], timeout=PATIENCE)
+        if not self.holds_unattended():
+            self._begin_renewal()
+            for _ in range(2):  # a renewal that was on its way may have asked before the change
+                if self.has_ended():
+                    await asyncio.wait([self._begin_renewal()], timeout=PATIENCE)
         return not self.has_ended()
 
+    def _begin_renewal(self) -> asyncio.Task[bool]:
+        if self._renewal is None or self._renewal.done():
+            self._renewal = asyncio.get_running_loop().create_task(self.renew())
+        return self._renewal
+
     def has_ended(self) -> bool:
-        return time.monotonic() >= self._asked + generation.LEASE
+        return time.monotonic() >= self._asked + generation.LEASE or self._word[0] != self._word_asked
 
     def holds_unattended(self) -> bool:
         """Tell, in any thread, whether it holds and nobody need begin its renewal."""
         age = time.monotonic() - self._asked
         renewal = self._renewal
-        return age < generation.LEASE / 2 or (age < generation.LEASE and renewal is not None and not renewal.done())
+        is_young = age < generation.LEASE / 2
+        is_renewed = age < generation.LEASE and renewal is not None and not renewal.done()
+        return (is_young or is_renewed) and self._word[0] == self._word_asked
 
     async def renew(self) -> bool:
         """Ask now; False if the database does not answer."""
@@ -148,7 +172,7 @@ class Lease:
             self.changes = dict(news.changes)
             self.is_complete = news.since < 0
         self.number = counter
-        self._asked = max(self._asked, news.asked)
+        self._asked, self._word_asked = max(self._asked, news.asked), news.word
         if self._changed == news.answered:
             self.on_change()
         return True
@@ -157,10 +181,13 @@ class Lease:
         """Wait until no process repeats what was before any change that is committed by now."""
         if not await self.renew():
             self._changed = time.monotonic()  # perhaps
-        elif self._peers is not None and self._peers.are_none():
-            return
-        remaining = self._changed + generation.LEASE_OUT - time.monotonic()
-        if remaining > 0:
+        changed = self._changed
+        if self._told < changed and self._peers is not None:
+            loop = asyncio.get_running_loop()
+            if await loop.run_in_executor(self._thread, self._peers.have_heard):
+                self._told = max(self._told, changed)
+        remaining = changed + generation.LEASE_OUT - time.monotonic()
+        if self._told < changed and remaining > 0:
             await asyncio.sleep(remaining)
 
     @property
@@ -191,14 +218,16 @@ class Lease:
         if self._connection is None:
             self._connection, since = self._connect(), -1
         try:
-            if self._peers is None:  # before the question: whoever has not seen this process changed something earlier
+            if self._peers is None:
                 self._peers = self._join(self._connection)
+                self._word = self._peers.word
+            word = self._word[0]
             changes = generation.changes_since(self._connection, since)
         except BaseException:
             self._connection.close()
             self._connection = None
             raise
-        return News(since, asked, time.monotonic(), changes)
+        return News(since, word, asked, time.monotonic(), changes)
 
 
 def _connection() -> BaseDatabaseWrapper:

@@ -32,13 +32,13 @@ class Answer:
 class Process:
     """Its lease and its archives ask through the test's connection, in threads, while the test waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: Path | None = None) -> None:
+        """`file` is that by which it tells others of a change."""
         self.connection = connections["default"]
         self.connection.inc_thread_sharing()
         self.offers: dict[str, Any] = {}  # what the server adds to each scope
         self.loop = asyncio.new_event_loop()
-        # Others of its kind share this process, which locks of files cannot tell apart.
-        lease = Lease(connect=lambda: self.connection, join=lambda _: Peers(None))
+        lease = Lease(connect=lambda: self.connection, join=lambda _: Peers(file))
         self.thread = ThreadPoolExecutor(1, initializer=connections.__setitem__, initargs=("default", self.connection))
         self.front = Front(lease, Archives(self.thread, rest=lambda: None))
         self.prepared: list[str] = []

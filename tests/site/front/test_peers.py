@@ -1,68 +1,113 @@
-"""A change waits for the leases of other processes, and only where there are others."""
+"""A change ends the leases of the other processes of its database, or waits for them where they cannot be told."""
 
+import asyncio
+import errno
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import httpx
 import pytest
 from django.db import connections
 
-from registry_site.front.lease import Peers, peers_at
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from registry_site.front.lease import WORD_BYTES, Peers, peers_at
 from tests.builders.archives import module_zip
 from tests.live import CHECKOUT, Live
 from tests.postgres import free_port
+from tests.site.front.asking import Process
 
-JOIN = "import sys; from pathlib import Path; from registry_site.front.lease import Peers; "
-JOIN += "peers = Peers(Path(sys.argv[1])); print(peers.are_none(), flush=True); input()"
-
-
-@contextmanager
-def another(file: Path) -> Iterator["tuple[subprocess.Popen[str], str]"]:
-    """A process that has joined, and whether it found nobody else; killed at the end, if not before."""
-    command = [sys.executable, "-c", JOIN, str(file)]
-    process = subprocess.Popen(command, cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    with process:
-        yield process, process.stdout.readline().strip()
-        process.kill()
+TELL = "import sys; from pathlib import Path; from registry_site.front.lease import Peers; "
+TELL += "assert Peers(Path(sys.argv[1])).have_heard()"
 
 
-def test_a_process_knows_whether_others_repeat_answers_too(tmp_path):
-    file = tmp_path / "db.sqlite3-front"
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "db.sqlite3-front"
+
+
+def test_another_process_hears_of_a_change_at_once(file):
     mine = Peers(file)
-    assert mine.are_none()
-
-    with another(file) as (first, found_nobody):
-        assert found_nobody == "False", "the other one has to wait for this one as well"
-        assert not mine.are_none()
-        assert not mine.are_none(), "asking must not give up its own share"
-        with another(file):
-            first.kill()
-            first.wait()
-            assert not mine.are_none()
-    assert mine.are_none(), "a killed process counts no more"
+    before = mine.word[0]
+    subprocess.run([sys.executable, "-c", TELL, str(file)], cwd=CHECKOUT, check=True)
+    assert mine.word[0] != before
 
 
-def test_a_fork_is_not_shown_by_its_parents_lock(tmp_path):
-    mine = Peers(tmp_path / "db.sqlite3-front")
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if not mine.are_none() else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert mine.are_none()
+def test_a_process_that_joins_tells_nobody(file):
+    mine = Peers(file)
+    before = mine.word[0]
+    Peers(file)
+    assert mine.word[0] == before
+
+
+def test_the_empty_file_of_an_earlier_version_of_larder_serves(file):
+    file.touch()
+    assert Peers(file).have_heard()
+    assert file.stat().st_size == WORD_BYTES
+
+
+def test_where_the_word_cannot_be_written_the_change_waits(file, monkeypatch):
+    mine = Peers(file)
+    monkeypatch.setattr(os, "pwrite", refuse)
+    assert not mine.have_heard()
+
+
+def change() -> None:
+    record(Kind.NAMESPACE_CREATED, actor_id=None, subject="acme")
+
+
+def refuse(*_: object) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @pytest.mark.both
-def test_only_the_processes_of_a_file_are_known(db):
+def test_who_is_told_of_a_change_asks_again_and_the_teller_does_not_wait(db, file, monkeypatch):
+    teller, other = Process(file), Process(file)
+    wait = AsyncMock()
+    monkeypatch.setattr(asyncio, "sleep", wait)
+    lease = other.front.lease
+    before = lease.number
+    change()
+    assert lease.holds_unattended(), "nothing has been told"
+
+    teller.run(teller.front.tell("PUT", "/api/v1/namespaces/acme", 200))
+    wait.assert_not_called()
+    assert lease.has_ended()
+    assert not lease.holds_unattended()
+    assert other.run(lease.holds())
+    assert lease.number > before
+    teller.end()
+    other.end()
+
+
+@pytest.mark.both
+def test_a_renewal_that_was_on_its_way_when_the_change_was_told_does_not_count(db, file, monkeypatch):
+    teller, other = Process(file), Process(file)
+    lease, ask = other.front.lease, other.front.lease._ask
+
+    def ask_and_hear(since):
+        news = ask(since)
+        teller.run(teller.front.lease.run_out())
+        return news
+
+    change()
+    monkeypatch.setattr(lease, "_ask", ask_and_hear)
+    assert other.run(lease.renew())
+    assert lease.has_ended()
+    teller.end()
+    other.end()
+
+
+@pytest.mark.both
+def test_only_the_processes_of_a_file_can_be_told(db):
     """The clients of PostgreSQL may be anywhere."""
     connection = connections["default"]
-    assert peers_at(connection).are_none() is (connection.vendor == "sqlite")
+    assert peers_at(connection).have_heard() is (connection.vendor == "sqlite")
 
 
 @pytest.mark.live
