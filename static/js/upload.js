@@ -1,7 +1,7 @@
 // Publishing with a progress bar. Without this file both forms work in two steps.
 
 import { clearErrors, showErrors, WHOLE_FORM } from "./upload/errors.js";
-import { suggestModules } from "./upload/suggestions.js";
+import { matching, suggestModules } from "./upload/suggestions.js";
 import { Uploader } from "./upload/uploader.js";
 
 /** @param {HTMLFormElement} form */
@@ -11,20 +11,40 @@ function attachPublish(form) {
   const submit = form.querySelector("[type=submit]");
   submit.textContent = submit.dataset.submit;
 
-  const showParts = () => { parts.hidden = parts.disabled = !["new", ""].includes(module?.value.trim() ?? ""); };
-  module?.addEventListener("input", showParts);
+  const isNew = () => !module || module.value === "new" || (module.list && !module.value.trim());
+  const showParts = () => { parts.hidden = parts.disabled = !isNew(); };
+  const guessed = {};
+  let found = {};
+  /** @param {string} part @param {string} value what the file tells; a person's own input stays */
+  const propose = (part, value) => {
+    const field = form.elements[part];
+    const isOurs = !field.value || field.value === guessed[part];
+    if (value && isOurs && !field.matches(":disabled")) field.value = guessed[part] = value;
+  };
+  const proposeParts = () => {
+    showParts();
+    if (isNew()) for (const part of ["name", "system"]) propose(part, found[part]);
+  };
+  module?.addEventListener("input", proposeParts);
   if (module?.list) suggestModules(module);
   showParts();
 
-  const guessed = {};
-  const uploader = new Uploader(form, (name, found, folders) => {
+  const uploader = new Uploader(form, async (name, told, folders) => {
     fileName.value = name;
-    for (const part of ["name", "system", "version"]) {
-      const field = form.elements[part];
-      const isOurs = !field.value || field.value === guessed[part];
-      if (found[part] && isOurs && !field.matches(":disabled")) field.value = guessed[part] = found[part];
-    }
+    found = told;
     offerFolders(form, folders);
+    const isOurs = module && (!module.value || module.value === guessed.module);
+    const match = isOurs && told.name ? await matching(told) : null;
+    if (found !== told) return; // another file was chosen meanwhile
+    if (match) {
+      const [address] = match.modules.length === 1 ? match.modules : [""];
+      if (address) found = { ...told, version: match.version };
+      if (!module.value || module.value === guessed.module) module.value = guessed.module = address;
+      tellMatch(form, told.name, match);
+    }
+    if (!match || match.modules.length === 0) proposeParts();
+    else showParts();
+    propose("version", found.version);
   });
 
   onSubmit(form, async () => {
@@ -45,6 +65,16 @@ function attachPublish(form) {
     if (!response.ok) return showErrors(form, answer.errors);
     await uploader.send(body, answer.upload, answer.release);
   });
+}
+
+/** Say which existing modules the file may be for. */
+function tellMatch(form, name, { modules, highest }) {
+  const line = form.querySelector("[data-match]");
+  const rest = modules.length > 3 ? `, and ${modules.length - 3} more` : "";
+  if (modules.length === 1) line.textContent = `The file name matches ${modules[0]}${highest ? `, whose highest version is ${highest}` : ""}.`;
+  else if (modules.length) line.textContent = `The file name matches several modules: ${modules.slice(0, 3).join(", ")}${rest}. Choose one.`;
+  else line.textContent = `No module that you may publish is called ${name}. Choose a module, or “A new module”.`;
+  line.hidden = false;
 }
 
 /** Suggests folders with module files, and opens the fields if they are needed. */

@@ -6,12 +6,17 @@ from playwright.sync_api import Locator, Page, expect
 def describe(page: Page, space: str, name: str) -> None:
     """Fill in the address of a new module; the version is guessed from the file."""
     page.goto("/publish")
-    choice = page.get_by_label("Module", exact=True)
-    if choice.count():
-        choice.select_option("new")
+    choose_a_new_one(page, "Module")
     page.get_by_label("Namespace", exact=True).select_option(space)
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("System", exact=True).fill("local")
+
+
+def choose_a_new_one(page: Page, kind: str) -> None:
+    """Say that it is new, where there are others to choose from."""
+    choice = page.get_by_label(kind, exact=True)
+    if choice.count():
+        choice.select_option("new")
 
 
 def step(page: Page, name: str, state: str) -> Locator:

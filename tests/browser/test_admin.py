@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import serious_findings
-from tests.browser.publishing import expect_published
+from tests.browser.publishing import choose_a_new_one, expect_published
 from tests.builders.archives import module_zip
 from tests.live import Live
 
@@ -26,8 +26,7 @@ def module(live: Live, space: str):
 
 def test_a_release_is_uploaded_from_the_admin(page, space, archive):
     page.goto("/admin/upload/")
-    if page.locator("#id_module").count():
-        page.get_by_label("Module", exact=True).select_option("new")
+    choose_a_new_one(page, "Module")
     page.get_by_label("Namespace").select_option(space)
     page.get_by_label("Name", exact=True).fill("operated")
     page.get_by_label("System").fill("local")

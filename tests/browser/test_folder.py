@@ -262,6 +262,7 @@ def test_names_of_archives_tell_the_module_and_its_version(page):
         "vpc-v1.2.0.zip",
         "vpc-2.0.0-rc.1.tgz",
         "web_cluster.tar.xz",
+        "terraform-aws-vpc-main.zip",
         "notes.txt",
     ]
     script = """async (names) => {
@@ -273,5 +274,6 @@ def test_names_of_archives_tell_the_module_and_its_version(page):
         ["1.2.0", "vpc", ""],
         ["2.0.0-rc.1", "vpc", ""],
         ["", "web_cluster", ""],
+        ["", "vpc", "aws"],
         ["", "", ""],
     ]

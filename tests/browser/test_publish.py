@@ -10,6 +10,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.conftest import Watch, serious_findings
 from tests.browser.publishing import describe, expect_published, step, tab_to
+from tests.builders.archives import module_zip
 from tests.live import Live
 from tests.site.processes import children
 
@@ -46,6 +47,35 @@ def test_a_chosen_file_is_published_and_the_page_follows_it_to_the_end(page, spa
     page.wait_for_url(f"**/modules/{space}/chosen/local/1.2.0")
 
 
+def test_a_file_finds_the_module_that_it_is_for_and_its_next_version(page, space, archive, live):
+    token = live.token()
+    for address in (f"{space}/matched/local", f"{space}/matched/null", f"{space}/alone/local"):
+        live.publish(address, "1.4.0", module_zip(comment=address.encode()), token)
+    page.goto("/publish")
+    module, version = page.get_by_label("Module", exact=True), page.get_by_label("Version", exact=True)
+    parts = page.get_by_label("Name", exact=True)
+    expect(module).to_have_value("")
+    expect(parts).to_be_hidden()
+
+    page.locator("#file").set_input_files(archive("terraform-local-alone-main.zip"))
+    expect(module).to_have_value(f"{space}/alone/local")
+    expect(version).to_have_value("1.5.0")
+    expect(page.get_by_role("status").get_by_text("highest version is 1.4.0")).to_be_visible()
+    assert serious_findings(page) == []
+
+    page.locator("#file").set_input_files(archive("matched.zip"))
+    expect(page.get_by_text(f"several modules: {space}/matched/local, {space}/matched/null.")).to_be_visible()
+    expect(module).to_have_value("")
+    expect(parts).to_be_hidden()
+
+    page.locator("#file").set_input_files(archive("terraform-local-unheard-2.0.0.zip"))
+    expect(page.get_by_text("No module that you may publish is called unheard.")).to_be_visible()
+    expect(module).to_have_value("")
+    module.select_option("new")
+    expect(parts).to_have_value("unheard")
+    expect(version).to_have_value("2.0.0")
+
+
 def test_a_file_can_be_dropped(page, space, archive):
     describe(page, space, "dropped")
     data = base64.b64encode(archive("dropped-2.0.0-rc.1.zip").read_bytes()).decode()
@@ -78,6 +108,7 @@ def test_the_keyboard_alone_publishes(page, space, archive):
     if page.locator("#id_module").count():
         tab_to(page, "#id_module")
         page.keyboard.press("Home")
+        page.keyboard.press("ArrowDown")  # a new module
     tab_to(page, "#id_namespace")
     page.keyboard.type(space)
     for field in ("#id_name", "#id_system", "#id_version"):

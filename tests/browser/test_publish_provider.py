@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.conftest import Watch, serious_findings
-from tests.browser.publishing import drop, expect_published, hurry_until_it_gives_up, tab_to
+from tests.browser.publishing import choose_a_new_one, drop, expect_published, hurry_until_it_gives_up, tab_to
 from tests.builders import providers
 from tests.builders.keys import signing_key
 from tests.builders.zips import Member
@@ -65,6 +65,7 @@ def zips(type: str, version: str = "1.2.0") -> dict[str, bytes]:  # noqa: A002 -
 
 def choose(page: Page, path: Path, namespace: str) -> None:
     page.goto(PAGE)
+    choose_a_new_one(page, "Provider")
     page.get_by_label("Namespace", exact=True).select_option(namespace)
     page.locator("#chosen-folder").set_input_files(path)
     expect(page.locator("[data-plan]")).to_be_visible()
@@ -81,6 +82,7 @@ def row(page: Page, part: str) -> Locator:
 def test_a_dropped_build_folder_is_understood_before_it_is_sent_and_published(page, larder_of_keys, folder):
     requests: list[str] = []
     page.goto(PAGE)
+    choose_a_new_one(page, "Provider")
     page.get_by_label("Namespace", exact=True).select_option(larder_of_keys)
     page.on("request", lambda request: requests.append(request.method))
     drop(page, str(folder(build("dropped"))))
@@ -191,6 +193,10 @@ def test_the_keyboard_alone_publishes(page, larder_of_keys, folder):
     chooser.value.set_files(sorted(path.iterdir()))
     expect(page.locator("[data-plan]")).to_be_visible()
     page.locator("#file").focus()
+    if page.locator("#id_provider").count():
+        tab_to(page, "#id_provider")
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowDown")  # a new provider
     tab_to(page, "#id_namespace")
     page.keyboard.type(larder_of_keys)
     expect(page.locator("[data-plan-title]")).to_have_text(f"{larder_of_keys}/typed 1.2.0")

@@ -42,6 +42,7 @@ class StartForm(forms.Form):
     NEW_PARTS: ClassVar[tuple[str, ...]]
     HELP: ClassVar[Mapping[str, str]]
     addresses: list[str]
+    is_searched = False  # an empty `chosen` means a new address
 
     version = forms.CharField(
         max_length=128, error_messages={"required": "Give the version of this release, such as 1.0.0."}
@@ -55,16 +56,28 @@ class StartForm(forms.Form):
 
     def arrange(self, *, namespaces: list[str], initial: dict[str, str]) -> None:
         self.namespaces, self.initial = namespaces, initial
-        self.is_new = (self.data or initial).get(self.chosen, NEW) in (NEW, "")
+        chosen = (self.data or initial).get(self.chosen, "")
+        self.is_new = chosen == NEW or not self.addresses or (self.is_searched and not chosen)
         self.fields[self.chosen].required = bool(self.addresses)
         for name in self.NEW_PARTS:
-            self.fields[name].required = self.is_new
+            self.fields[name].required = self.is_new or not self.is_bound  # an empty form may become a new one's
         # Of several namespaces none is chosen for the publisher, who would overlook it: a name is for good.
         blank = [("", "Choose a namespace")] if len(namespaces) > 1 else []
         self.offer("namespace", [*blank, *((one, one) for one in namespaces)])
         for name, text in self.HELP.items():
             self.fields[name].help_text = text
             self.fields[name].widget.attrs |= PLAIN
+
+    def offer_addresses(self, kind: str) -> None:
+        """Nothing is chosen beforehand: an address is permanent, and a new one by mistake is the usual accident."""
+        first = [("", f"Choose a {kind}"), (NEW, f"A new {kind}")] if self.addresses else [(NEW, f"A new {kind}")]
+        self.offer(self.chosen, [*first, *((one, one) for one in self.addresses)])
+        self.fields[self.chosen].error_messages["required"] = f"Choose the {kind}, or “A new {kind}”."
+
+    def initial_choice(self, sent: Mapping[str, str], *, is_known: bool) -> str:
+        """The address of a link to this form, or a new one if the link gives all of its parts."""
+        parts = [sent[name] for name in self.NEW_PARTS]
+        return "/".join(parts) if is_known else NEW if all(parts) and not self.is_searched else ""
 
     def offer(self, name: str, choices: list[tuple[str, str]]) -> None:
         cast("forms.ChoiceField", self.fields[name]).choices = choices

@@ -1,7 +1,10 @@
 """/publish: the first step of a release in the browser. A small form reserves the version and returns a ticket (D2)."""
 
+from typing import Any
+
 from django import forms
 from django.conf import settings
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods
@@ -11,11 +14,12 @@ from apps.accounts.access import gate, throttling
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
-from apps.lib.addresses import ModuleAddress, check_module_name, check_system
+from apps.lib.addresses import ModuleAddress, canonical, check_module_name, check_system
 from apps.modules import checking, folder_names, publishing
 from apps.modules.catalogue import reading
 from apps.portal.publish import frame
-from apps.portal.publish.frame import NEW, PageFrame, StartForm
+from apps.portal.publish.frame import PageFrame, StartForm
+from apps.portal.snippets.module_snippets import next_version
 from apps.releases.catalogue import search
 from apps.releases.models import Kind, Release
 
@@ -62,7 +66,7 @@ class PublishForm(StartForm):
         query = query or QueryDict()
         sent = {name: query.get(name, "")[:300] for name in (*self.NEW_PARTS, "version", "folder", "multiple_modules")}
         address = "/".join(sent[name] for name in self.NEW_PARTS)
-        sent["module"] = address if self._is_known(address) else "" if self.is_searched else NEW
+        sent["module"] = self.initial_choice(sent, is_known=self._is_known(address))
         names = list(self.offered.order_by("name").values_list("name", flat=True))
         self.arrange(namespaces=names, initial=sent)
         if self.is_searched:
@@ -71,7 +75,7 @@ class PublishForm(StartForm):
             self.fields["module"] = field
             self.suggested = suggestions(viewer, "")
         else:
-            self.offer("module", [(NEW, "A new module"), *((one, one) for one in self.addresses)])
+            self.offer_addresses("module")
         self.fields["folder"].widget.attrs["list"] = "module-folders"
 
     def _is_known(self, address: str) -> bool:
@@ -122,12 +126,41 @@ def suggestions(viewer: Viewer, words: str) -> list[str]:
     return [str(doc) for doc in docs.select_related("namespace")[:SUGGESTED]]
 
 
+def matching(viewer: Viewer, name: str, system: str, version: str) -> dict[str, Any]:
+    """The addresses that the viewer may publish and a file may be for; of a single one the version to propose.
+
+    An unknown system is empty, and may be the end of the name: vpc-aws. The file's own version is proposed unless it is
+    published already.
+    """
+    folded = canonical(name)
+    names = Q(canonical=f"{folded}/{canonical(system)}") if system else Q(canonical__startswith=f"{folded}/")
+    if not system:
+        words = folded.split("-")
+        splits = ["/".join(("-".join(words[:at]), "-".join(words[at:]))) for at in range(1, len(words))]
+        names |= Q(canonical__in=splits)
+    offered = gate.namespaces_with_role(viewer, Role.PUBLISHER)
+    modules = reading.visible_modules(viewer).filter(names, namespace__in=offered).select_related("namespace")
+    found = list(modules.alphabetical()[:SUGGESTED])
+    document: dict[str, Any] = {"modules": [str(module) for module in found]}
+    if len(found) == 1:
+        published = list(found[0].versions.newest_first().values_list("release__version", flat=True))
+        highest = published[0] if published else ""
+        proposed = version if version and version not in published else next_version(highest) if highest else ""
+        document |= {"highest": highest, "version": proposed}
+    return document
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 def publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
     viewer, shown = session_viewer(request), {"limits": frame.limits_of_modules()}
     if request.method != "POST" and (words := request.GET.get("suggest")) is not None:
         throttling.count(throttling.by_account("search", viewer.user_id, ""))
         return JsonResponse({"modules": suggestions(viewer, words)})
+    if request.method != "POST" and (name := request.GET.get("match", "")[:200]):
+        throttling.count(throttling.by_account("search", viewer.user_id, ""))
+        return JsonResponse(
+            matching(viewer, name, *(request.GET.get(part, "")[:200] for part in ("system", "version")))
+        )
     if request.method != "POST":
         return around.show(request, PublishForm(viewer, query=request.GET), shown)
     form = PublishForm(viewer, request.POST)

@@ -12,7 +12,7 @@ from apps.lib.addresses import ProviderAddress, check_provider_type
 from apps.lib.errors import Conflict, Invalid
 from apps.portal.frame.forms import sentence
 from apps.portal.publish import frame
-from apps.portal.publish.frame import NEW, PageFrame, StartForm
+from apps.portal.publish.frame import PageFrame, StartForm
 from apps.providers import publishing, reading
 from apps.providers.drafting import drafts, protocols
 from apps.providers.drafting.drafts import file_document
@@ -78,8 +78,8 @@ class ProviderForm(StartForm):
         query = query or QueryDict()
         sent = {name: query.get(name, "")[:128] for name in (*self.NEW_PARTS, "version")}
         address = "/".join(sent[name] for name in self.NEW_PARTS)
-        self.offer("provider", [(NEW, "A new provider"), *((one, one) for one in self.addresses)])
-        initial = sent | {"provider": address if address in self.addresses else NEW}
+        self.offer_addresses("provider")
+        initial = sent | {"provider": self.initial_choice(sent, is_known=address in self.addresses)}
         self.arrange(namespaces=list(self.signers), initial=initial)
 
     def clean_type(self) -> str:

@@ -5,6 +5,8 @@ const HEADS = [[0x50, 0x4b], [0x1f, 0x8b], [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]]
 const VERSION = /(?:^|[-_.@])[vV]?(\d+\.\d+\.\d+(?:-[0-9A-Za-z]+(?:[.-][0-9A-Za-z]+)*)?(?:\+[0-9A-Za-z.-]+)?)$/;
 // The usual name of a module's repository: terraform-<system>-<name>.
 const REPOSITORY = /^(?:terraform|opentofu|tofu)-([a-z0-9]+)-([A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*)$/;
+// A download of a Git host ends with its branch.
+const BRANCH = /-(?:main|master|HEAD)$/;
 const NAME = /^[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*$/;
 
 /**
@@ -30,7 +32,7 @@ export async function beginsAsArchive(file) {
 export function guessFolder(stem) {
   const found = VERSION.exec(stem);
   const rest = found ? stem.slice(0, found.index) : stem;
-  const repository = REPOSITORY.exec(rest);
+  const repository = REPOSITORY.exec(rest.replace(BRANCH, ""));
   if (repository) return { version: found?.[1] ?? "", name: repository[2], system: repository[1] };
   return { version: found?.[1] ?? "", name: NAME.test(rest) ? rest : "", system: "" };
 }

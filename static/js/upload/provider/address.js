@@ -15,7 +15,7 @@ export class Address {
     const { provider } = form.elements;
     this.parts = form.querySelector("[data-new-provider]");
     const showParts = () => { this.parts.hidden = this.parts.disabled = Boolean(provider) && provider.value !== "new"; };
-    provider?.addEventListener("change", showParts);
+    provider?.addEventListener("change", () => { showParts(); this.suggestType(); });
     showParts();
     for (const name of ["provider", "namespace", "type", "version"]) form.elements[name]?.addEventListener("input", onChange);
   }
@@ -25,12 +25,12 @@ export class Address {
     if (this.fixed) return { namespace: this.fixed.namespace, type: this.fixed.type, version: this.fixed.version };
     const { provider, namespace, type, version } = this.form.elements;
     const [first, second] = provider && provider.value !== "new" ? provider.value.split("/") : [namespace.value, type.value.trim()];
-    return { namespace: first, type: second, version: version.value.trim() };
+    return { namespace: first, type: second ?? "", version: version.value.trim() };
   }
 
   /** The form's own fields, for the view that opens drafts. */
   get fields() {
-    const named = Object.entries({ provider: "new", ...this.value });
+    const named = Object.entries({ provider: this.fixed ? "new" : (this.form.elements.provider?.value ?? "new"), ...this.value });
     return this.fixed || !this.isAsking ? named : [...named, ...this.protocols.map((one) => ["protocols", one])];
   }
 
@@ -41,11 +41,18 @@ export class Address {
     const isOurs = (field, name) => !field.value || field.value === this.guessed[name];
     if (isOurs(version, "version")) version.value = this.guessed.version = found.version;
     const same = [...(provider?.options ?? [])].filter(({ value }) => value.split("/")[1] === found.type);
-    if (same.length === 1 && provider.value === "new" && isOurs(type, "type")) {
+    if (same.length === 1 && (!provider.value || (provider.value === "new" && isOurs(type, "type")))) {
       provider.value = same[0].value;
       provider.dispatchEvent(new Event("change"));
     }
-    if (!this.parts.hidden && isOurs(type, "type")) type.value = this.guessed.type = found.type;
+    this.found = found;
+    this.suggestType();
+  }
+
+  suggestType() {
+    const { type } = this.form.elements;
+    const isOurs = !type.value || type.value === this.guessed.type;
+    if (this.found && !this.parts.hidden && isOurs) type.value = this.guessed.type = this.found.type;
   }
 
   get protocols() {
