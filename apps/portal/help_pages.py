@@ -101,20 +101,25 @@ def _checked(secret: str) -> dict[str, Any]:
 
 def _for_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     """The reader's tokens, a module that they can see, a namespace in which they publish."""
-    visible = ModuleVersion.objects.filter(module__in=visible_modules(viewer)).listed().without_texts()
+    visible = (
+        ModuleVersion.objects.filter(module__in=visible_modules(viewer))
+        .listed()
+        .defer("readme_html", "readmes", "files")
+    )
     rows = visible.select_related("module__namespace", "release")
     shown = rows.order_by("is_prerelease", "-release__published_at", "-pk").first()
     address = shown.module.address if shown else ModuleAddress("acme", "vpc", "aws")
     context: dict[str, Any] = {"shown": shown, "reads_at": as_written(request.get_host())}
     version = shown.release.version if shown else "1.0.0"
-    folder = module_snippets.callable_folder(shown) if shown and shown.release.notes.get("no_root") else ""
-    context["first_module"] = module_snippets.module_block(address, version, folder=folder)
+    unit = module_snippets.unit_to_call(shown) if shown else {}
+    folder, lines = unit.get("path", ""), module_snippets.required_lines(unit)
+    context["first_module"] = module_snippets.module_block(address, version, folder=folder, lines=lines)
     own = namespaces_with_role(viewer, Role.PUBLISHER).alphabetical().first() if viewer.is_identified else None
     context["may_publish"] = own is not None
     mine = ModuleAddress(own.name if own else "acme", "network", "aws")
     context["publish"] = client_setup.publish(mine, "1.0.0")
     context["oci"] = {
-        "block": oci_snippets.block(address, version, label=module_snippets.label_of(address)),
+        "block": module_snippets.package_block(address, version, folder=folder, lines=lines),
         "logins": oci_snippets.logins(),
         "credentials": oci_snippets.credentials(),
         "push": oci_snippets.push(mine, "1.0.0"),

@@ -1,5 +1,6 @@
 """The pages of one module version: each tab has its own URL. For its files see files.py."""
 
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
@@ -35,7 +36,6 @@ from apps.releases.models import Kind
 
 USERS = 50
 UNITS = 100
-REQUIRED_SHOWN = 100  # in a block to copy
 SUBMODULES_SHOWN = 12
 BELOW_SHOWN = 50
 
@@ -50,8 +50,8 @@ def _readme(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> N
     context["changelog_file"] = next(names, "")
     context["health"] = health_of(shown)
     if not context["units"].has_root:
-        folders = [unit.path for unit in context["units"].submodules[:SUBMODULES_SHOWN]]
-        context["usages"] = module_snippets.submodule_usages(context["address"], shown.release.version, folders)
+        units = [asdict(unit) for unit in context["units"].submodules[:SUBMODULES_SHOWN]]
+        context["usages"] = module_snippets.submodule_usages(context["address"], shown.release.version, units)
     if "publish_url" in context:
         highest = context["highest"] or shown.release.version
         context["publish_command"] = module_snippets.publish_command(context["address"], highest)
@@ -59,7 +59,7 @@ def _readme(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> N
 
 def _usage(shown: ModuleVersion, unit: Unit) -> dict[str, Any]:
     address, version = shown.module.address, shown.release.version
-    required = unit.required[:REQUIRED_SHOWN]
+    required = unit.required[: module_snippets.INPUTS_SHOWN]
     is_public = shown.module.namespace.visibility == Visibility.PUBLIC
     blocks = module_snippets.usages(address, version, folder=unit.path, inputs=required, is_public=is_public)
     found: dict[str, Any] = {"usages": blocks}

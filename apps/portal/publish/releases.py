@@ -136,12 +136,10 @@ def _module_context(release: Release, document: dict[str, Any]) -> dict[str, Any
     address = ModuleAddress(release.namespace.name, name, system)
     again = urlencode({"namespace": address.namespace, "name": name, "system": system, "version": release.version})
     where = [address.namespace, name, system, release.version]
-    # The folder that the shown block calls: the root, or a submodule of a module without one.
-    is_published = release.state == State.PUBLISHED
-    is_without = is_published and release.notes.get("no_root")
     # Files that the inspection could not parse. Empty in quarantine, where nothing of the archive is shown.
     is_shown = release.state == State.PUBLISHED and release.quarantined_at is None
     units = release.module_version.inspection.get("units", []) if is_shown else []
+    unit = module_snippets.unit_to_call(release.module_version) if is_shown else {}
     return {
         "steps": [_step(step, STEPS[str(step["name"])]) for step in document["steps"]],
         "again": again,
@@ -149,11 +147,7 @@ def _module_context(release: Release, document: dict[str, Any]) -> dict[str, Any
         "page_url": reverse("portal:module-version", args=where),
         "list_url": reverse("portal:modules"),
         "address": address,
-        "usage": module_snippets.module_block(
-            address,
-            release.version,
-            folder=module_snippets.callable_folder(release.module_version) if is_without else "",
-        ),
+        "usage": module_snippets.block_of_unit(address, release.version, unit),
         "warnings": [warning for unit in units for warning in unit.get("warnings", [])],
         "files_path": reverse("portal:module-files", args=where),
         "limits": limits_of_modules(),

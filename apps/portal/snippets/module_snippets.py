@@ -1,7 +1,7 @@
 """Text to copy about a module version, with the right host."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ _EMPTY_VALUES = (
     (("map", "object"), "{}"),
 )
 LONGEST_TYPE = 60
+INPUTS_SHOWN = 100  # in a block to copy
+RANGE_HINT = "Clients install the highest version in the range, so you get fixes and additions automatically."
 OCI_HINT = "For OpenTofu 1.10 and later. Without ?tag= it is the highest stable version; ?digest= pins the bytes."
 OCI_SIGN_IN = "Sign in with docker login or an oci_credentials block: the token of tofu login does not count here."
 
@@ -43,46 +45,68 @@ def usages(
     inputs: Iterable[Mapping[str, Any]] = (),
     is_public: bool = False,
 ) -> list[Usage]:
-    """The block for exactly this version, for compatible versions, and with its required inputs."""
-    blocks = [Usage("Exactly this version", module_block(address, version, folder=folder))]
+    """The block for exactly this version, for compatible versions, and as a package; each with its required inputs."""
+    lines = input_lines(inputs)
+    fill_in = " Replace the values of the inputs with your own." if lines else ""
+    exactly = module_block(address, version, folder=folder, lines=lines)
+    blocks = [Usage("Exactly this version", exactly, fill_in.strip())]
     if not versions.parse(version).is_prerelease:  # ranges match no pre-release
         blocks.append(
             Usage(
                 "Compatible versions",
-                module_block(address, compatible(version), folder=folder),
-                "Clients install the highest version in the range, so you get fixes and additions automatically.",
+                module_block(address, compatible(version), folder=folder, lines=lines),
+                RANGE_HINT + fill_in,
             )
         )
-    package = oci_snippets.block(address, version, folder=folder, label=label_of(address, folder))
-    blocks.append(Usage("As an OCI package", package, OCI_HINT if is_public else f"{OCI_HINT} {OCI_SIGN_IN}"))
-    lines = [_input_line(one) for one in inputs if _LABEL.fullmatch(one["name"])]
-    if lines:
-        block = module_block(address, version, folder=folder, lines=lines)
-        blocks.append(Usage("With its required inputs", block, "Fill in your own values."))
+    package = package_block(address, version, folder=folder, lines=lines)
+    blocks.append(
+        Usage("As an OCI package", package, (OCI_HINT if is_public else f"{OCI_HINT} {OCI_SIGN_IN}") + fill_in)
+    )
     return blocks
 
 
-def submodule_usages(address: ModuleAddress, version: str, folders: Iterable[str]) -> list[Usage]:
+def submodule_usages(address: ModuleAddress, version: str, units: Iterable[Mapping[str, Any]]) -> list[Usage]:
     """The block of each submodule, for a module that has no root to call."""
-    return [Usage(folder, module_block(address, version, folder=folder)) for folder in folders]
+    return [Usage(unit["path"], block_of_unit(address, version, unit)) for unit in units]
 
 
-def module_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Iterable[str] = ()) -> str:
-    inside = [f'source  = "{source_of(address, folder)}"', f'version = "{version}"']
-    inside += ["", *lines] if lines else []
+def unit_to_call(shown: ModuleVersion) -> Mapping[str, Any]:
+    """The root, or the first submodule if there is no root, as apps.modules.inspection documents units."""
+    units = shown.inspection.get("units", [])
+    if shown.release.notes.get("no_root"):
+        units = sorted((unit for unit in units if unit.get("path")), key=lambda unit: unit.get("kind") != "submodule")
+    else:
+        units = [unit for unit in units if not unit.get("path")]
+    return units[0] if units else {}
+
+
+def block_of_unit(address: ModuleAddress, version: str, unit: Mapping[str, Any]) -> str:
+    """The block with a placeholder for each required input."""
+    return module_block(address, version, folder=unit.get("path", ""), lines=required_lines(unit))
+
+
+def required_lines(unit: Mapping[str, Any]) -> list[str]:
+    return input_lines([one for one in unit.get("variables", []) if one["required"]][:INPUTS_SHOWN])
+
+
+def module_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Sequence[str] = ()) -> str:
+    origin = [f'source  = "{source_of(address, folder)}"', f'version = "{version}"']
+    return _block(label_of(address, folder), origin, lines)
+
+
+def package_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Sequence[str] = ()) -> str:
+    """With an `oci://` source. A `version` beside it is an error: the tag is the version."""
+    return _block(label_of(address, folder), [f'source = "{oci_snippets.source(address, version, folder)}"'], lines)
+
+
+def _block(label: str, origin: Iterable[str], lines: Sequence[str]) -> str:
+    inside = [*origin, "", *lines] if lines else origin
     body = "\n".join(f"  {line}" if line else "" for line in inside)
-    return f'module "{label_of(address, folder)}" {{\n{body}\n}}'
+    return f'module "{label}" {{\n{body}\n}}'
 
 
 def source_of(address: ModuleAddress, folder: str = "") -> str:
     return f"{client_setup.host()}/{address}" + (f"//{folder}" if folder else "")
-
-
-def callable_folder(version: ModuleVersion) -> str:
-    """Of a module without a root: its first folder, submodules first."""
-    units = version.inspection.get("units", [])
-    first = sorted((unit for unit in units if unit.get("path")), key=lambda unit: unit.get("kind") != "submodule")
-    return first[0]["path"] if first else ""
 
 
 def label_of(address: ModuleAddress, folder: str = "") -> str:
@@ -118,6 +142,11 @@ def next_version(latest: str) -> str:
     core, is_prerelease = latest.partition("+")[0].partition("-")[0], versions.parse(latest).is_prerelease
     major, minor, _ = core.split(".")
     return core if is_prerelease else f"{major}.{int(minor) + 1}.0"
+
+
+def input_lines(inputs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A placeholder of its type for each input."""
+    return [_input_line(one) for one in inputs if _LABEL.fullmatch(one["name"])]
 
 
 def _input_line(variable: Mapping[str, Any]) -> str:

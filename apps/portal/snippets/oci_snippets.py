@@ -13,11 +13,9 @@ USER = "token"
 CREATED = '--annotation "org.opencontainers.image.created=$(git log -1 --format=%cI)"'
 
 
-def block(address: ModuleAddress, version: str, *, label: str, folder: str = "") -> str:
-    """A module block with an `oci://` source. A `version` beside it is an error: the tag is the version."""
+def source(address: ModuleAddress, version: str, folder: str = "") -> str:
     inside = f"//{folder}" if folder else ""
-    source = f"oci://{wire_host()}/{address.repository}{inside}?tag={version.replace('+', '_')}"
-    return f'module "{label}" {{\n  source = "{source}"\n}}'
+    return f"oci://{wire_host()}/{address.repository}{inside}?tag={version.replace('+', '_')}"
 
 
 def logins() -> list[Snippet]:
