@@ -30,6 +30,8 @@ from registry_site.admin_tiles import TILES, shown
 JOBS_SHOWN = 5
 # POSTs that change nothing, or that need no proof in the portal either.
 _UNCONFIRMED = ("logout", "upload-release", "upload-provider")
+# The apps without people, roles and keys: a confirmation lasts longer there.
+_LASTING = ("modules", "providers", "releases", "jobs", "blobs", "notify")
 
 
 class LarderAdminSite(AdminSite):
@@ -58,7 +60,9 @@ class LarderAdminSite(AdminSite):
             match = request.resolver_match
             is_export = request.POST.get("action") == export_csv.__name__ if request.method == "POST" else True
             if not is_export and match is not None and match.url_name not in _UNCONFIRMED:
-                reauthentication.require(request, "Save the change in the admin")
+                lasting = tuple(f"{reverse('admin:index')}{app}/" for app in _LASTING)
+                is_fresh = not request.path.startswith(lasting)
+                reauthentication.require(request, "Save the change in the admin", fresh=is_fresh)
             return view(request, *args, **kwargs)
 
         return super().admin_view(confirmed, cacheable)

@@ -237,6 +237,7 @@ MFA_TOTP_ISSUER = "Larder"
 MFA_TOTP_TOLERANCE = 1  # clocks of phones; `CodeForm` refuses a code that was used for as long as it is valid
 NAMESPACE_CREATION = env.choice("LARDER_NAMESPACE_CREATION", "members", "staff")
 RESERVED_NAMES = frozenset(env.words("LARDER_RESERVED_NAMES"))
+CONFIRMATION_LIFETIME = timedelta(minutes=env.number("LARDER_CONFIRMATION_MINUTES", 120, least=10, most=1440))
 DEMO = env.switch("LARDER_DEMO", default=True)
 INVITATION_LIFETIME = timedelta(days=env.number("LARDER_INVITATION_DAYS", 7, least=1, most=90))
 TOKEN_LIFETIME, MANAGE_TOKEN_LIFETIME, MANAGE_TOKEN_MAX_LIFETIME = env.token_lifetimes()

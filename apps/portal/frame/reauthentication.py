@@ -1,7 +1,8 @@
-"""Acts that matter require a recent proof of who asks, in this very session: a password, a second factor, a sign-on.
+"""Acts that matter require a confirmation in this very session: a password, a second factor, a sign-on.
 
-People with a second factor confirm changes to it with a factor: a password does not count, and a sign-on only if the
-provider said that it asked for one (`by_factor`, D25).
+It lasts for LARDER_CONFIRMATION_MINUTES, and each act that needs one extends it. Keys, purges and roles need a fresh
+one. People with a second factor confirm changes to it with a factor: a password does not count, and a sign-on only if
+the provider said that it asked for one (`by_factor`, D25).
 
 A form that is sent without one waits in the session. The person confirms who they are, sees what waits, and presses the
 button: nothing that was typed is lost, and nothing is repeated by itself.
@@ -13,6 +14,7 @@ from urllib.parse import urlencode
 
 from allauth.account.authentication import get_authentication_records
 from allauth.core.exceptions import ImmediateHttpResponse
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
@@ -26,11 +28,12 @@ from apps.accounts.identity import second_factor, sessions
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import User
 from apps.lib.errors import NotFound
-from apps.portal.frame.security_policy import let_forms_lead_to
 
 MAX_WAITING = 3  # forms of one session that wait for their person
 MAX_CHARACTERS = 100_000
 _WAITING: Final = "forms-to-confirm"
+_USED: Final = "confirmation-used-at"
+_USED_AGAIN = 60  # seconds: acts in a row write the session once
 _METHODS = ("password", "mfa")
 
 
@@ -39,17 +42,20 @@ def person_of(viewer: Viewer) -> User:
     return viewer.user
 
 
-def confirmed_recently(request: HttpRequest, *, by_factor: bool = False) -> bool:
+def confirmed_recently(request: HttpRequest, *, by_factor: bool = False, fresh: bool = True) -> bool:
     """At sign-in or later; allauth's own check ignores a sign-in of a minute ago.
 
-    `by_factor`: by a second factor, if the person has one.
+    `by_factor`: by a second factor, if the person has one. Not `fresh`: it may be older, and extended since.
     """
     if by_factor and second_factor.must_be_shown(request, person_of(session_viewer(request))):
         return False
     records = get_authentication_records(request, request.user)
     given = [record["at"] for record in records if record.get("method") in _METHODS]
-    age: float = timezone.now().timestamp() - max([sessions.confirmed_at(request), *given])
-    return age < sessions.PROOF_LIFETIME.total_seconds()
+    at, lifetime = max([sessions.confirmed_at(request), *given]), sessions.PROOF_LIFETIME
+    if not fresh and at:
+        at, lifetime = max(at, request.session.get(_USED, 0)), max(lifetime, settings.CONFIRMATION_LIFETIME)
+    age: float = timezone.now().timestamp() - at
+    return age < lifetime.total_seconds()
 
 
 def ask(request: HttpRequest, *, after: str = "", by_factor: bool = False) -> HttpResponseRedirect:
@@ -61,13 +67,16 @@ def ask(request: HttpRequest, *, after: str = "", by_factor: bool = False) -> Ht
     return HttpResponseRedirect(f"{reverse('account_reauthenticate')}?{urlencode(query)}")
 
 
-def require(request: HttpRequest, act: str, *, leads_to: str = "", by_factor: bool = False) -> None:
-    """Let a POST go on only with a recent proof. Otherwise its form waits, and the person is asked.
+def require(request: HttpRequest, act: str, *, by_factor: bool = False, fresh: bool = False) -> None:
+    """Let a POST go on only with a confirmation. Otherwise its form waits, and the person is asked.
 
-    Call it when the gate has let the person in and the form is valid. `act` is the imperative sentence on the button;
-    `leads_to` is an origin outside of Larder to which the answer redirects. Raises ImmediateHttpResponse.
+    Call it when the gate has let the person in and the form is valid. `act` is the imperative sentence on the button.
+    Raises ImmediateHttpResponse.
     """
-    if confirmed_recently(request, by_factor=by_factor):
+    if confirmed_recently(request, by_factor=by_factor, fresh=fresh):
+        now = timezone.now().timestamp()
+        if not fresh and now - request.session.get(_USED, 0) > _USED_AGAIN:
+            request.session[_USED] = now
         _drop(request)
         return
     # The database must not have a password in clear, even for a moment.
@@ -87,8 +96,8 @@ def require(request: HttpRequest, act: str, *, leads_to: str = "", by_factor: bo
         "path": request.get_full_path(),
         "fields": fields,
         "act": act,
-        "leads_to": leads_to,
         "by_factor": by_factor,
+        "fresh": fresh,
         "back": page if is_ours else reverse("portal:home"),
     }
     waiting = {**request.session.get(_WAITING, {}), key: form}
@@ -104,10 +113,9 @@ def resume(request: HttpRequest, key: str) -> HttpResponse:
     if form is None:
         raise NotFound("Nothing is waiting for you here.", hint="It was done already. If not, send the form again.")
     by_factor = form.get("by_factor", False)  # forms that wait since an older release do not say
-    if not confirmed_recently(request, by_factor=by_factor):
+    if not confirmed_recently(request, by_factor=by_factor, fresh=form.get("fresh", True)):
         return ask(request, by_factor=by_factor)
-    response = render(request, "portal/account/resume.html", {"waiting": form})
-    return let_forms_lead_to(response, form["leads_to"]) if form["leads_to"] else response
+    return render(request, "portal/account/resume.html", {"waiting": form})
 
 
 def _drop(request: HttpRequest) -> None:

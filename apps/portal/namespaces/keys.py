@@ -194,14 +194,12 @@ def key_add(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
     form, step = KeyForm(posted(request)), request.POST.get("step")
-    if not form.is_bound and not reauthentication.confirmed_recently(request):
-        return reauthentication.ask(request)
     if form.is_valid():
         if step == "change":
             return form_page(request, "portal/keys/add.html", KeyForm(initial=form.cleaned_data), namespace=row)
         if step != "save":
             return render(request, "portal/keys/review.html", {"namespace": row, "form": form, "parsed": form.parsed})
-        reauthentication.require(request, f"Register the key {form.parsed.key_id} in {row}")
+        reauthentication.require(request, f"Register the key {form.parsed.key_id} in {row}", fresh=True)
         with refusals_on(form):
             added = keys.register_or_renew(namespace=row, actor=viewer, **form.cleaned_data)
             done = "registered: it can sign new versions" if added.created else "updated to the newer version"
@@ -219,10 +217,8 @@ def key_create(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
     form = AlgorithmForm(posted(request))
-    if not form.is_bound and not reauthentication.confirmed_recently(request):
-        return reauthentication.ask(request)
     if form.is_valid():
-        reauthentication.require(request, f"Generate a signing key for {row}")
+        reauthentication.require(request, f"Generate a signing key for {row}", fresh=True)
         with refusals_on(form):
             keys.request(namespace=row, actor=viewer, **form.cleaned_data)
             return see_other("keys", row.name)
@@ -238,7 +234,7 @@ def key_end(request: HttpRequest, namespace: str, fingerprint: str, *, act: str)
     key, form = key_of(row, fingerprint), ReasonForm(posted(request))
     if form.is_valid():
         if act == "revoke":
-            reauthentication.require(request, f"Revoke the key {key.key_id} of {row}")
+            reauthentication.require(request, f"Revoke the key {key.key_id} of {row}", fresh=True)
         verb = keys.revoke if act == "revoke" else keys.retire
         with refusals_on(form):
             verb(key=key, actor=viewer, **form.cleaned_data)

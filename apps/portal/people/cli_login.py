@@ -22,7 +22,6 @@ from apps.accounts.identity.cli_login import LoginRequest
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
 from apps.lib.errors import Invalid
-from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import sentence
 from apps.portal.frame.security_policy import let_forms_lead_to
 from apps.portal.people.account import system_name
@@ -54,8 +53,6 @@ def authorize(request: HttpRequest) -> HttpResponse:
     given = {name: value for name, value in (request.POST or request.GET).items() if isinstance(value, str)}
     wanted = cli_login.login_request(given)
     if request.method != "POST":
-        if not reauthentication.confirmed_recently(request):
-            return reauthentication.ask(request)
         called = cli_login.machine_of(request.COOKIES.get(COOKIE, ""), session_viewer(request))
         form = ComputerForm(initial={"machine": called or system_name(request.headers.get("User-Agent", ""))})
         return _page(request, form, given, wanted, status=200)
@@ -63,10 +60,9 @@ def authorize(request: HttpRequest) -> HttpResponse:
         return render(request, "portal/cli_login/refused.html")
     form = ComputerForm(request.POST)
     if form.is_valid():
-        machine = form.cleaned_data["machine"]
-        reauthentication.require(request, f"Log in on the command line of {machine}", leads_to=wanted.origin)
+        # Without a confirmation: the token only reads, as this session does.
         try:
-            return _allow(request, wanted, machine)
+            return _allow(request, wanted, form.cleaned_data["machine"])
         except Invalid as refusal:
             form.add_error("machine", sentence(refusal))
     return _page(request, form, given, wanted, status=422)

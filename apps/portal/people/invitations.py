@@ -102,7 +102,7 @@ def invitation_list(request: HttpRequest) -> HttpResponse:
     throttling.count(throttling.by_account("invitations", viewer.user_id, address_of(request)))
     chosen = form.cleaned_data
     role = chosen["role"] if chosen["namespace"] else None
-    reauthentication.require(request, f"Create the invitation for {chosen['note']}")
+    reauthentication.require(request, f"Create the invitation for {chosen['note']}", fresh=True)
     row, secret = invitations.invite(actor=viewer, note=chosen["note"], namespace=chosen["namespace"], role=role)
     if address := chosen["email"]:
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])

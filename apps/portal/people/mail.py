@@ -64,7 +64,7 @@ def mail_address(request: HttpRequest) -> HttpResponse:
         context = _mail_context(user, topics=_topics_form(user), address=form)
         return form_page(request, "portal/mail/page.html", form, **context)
     throttling.count(throttling.by_account("invitations", viewer.user_id, address_of(request)))
-    reauthentication.require(request, "Change the address for your mail")
+    reauthentication.require(request, "Change the address for your mail", fresh=True)
     address = form.cleaned_data["address"]
     preferences.ask_for_address(user=user, address=address)
     said = f"A link is on its way to {address}: open it to confirm." if address else "You get no more mail."

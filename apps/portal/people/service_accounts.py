@@ -96,7 +96,7 @@ def service_account_manage(request: HttpRequest, team: str, account_id: int) -> 
         return render(request, "portal/service_accounts/manage.html", context)
     allowed = "allow" in request.POST
     if allowed:
-        reauthentication.require(request, f"Allow {account} tokens of scope manage")
+        reauthentication.require(request, f"Allow {account} tokens of scope manage", fresh=True)
     service_accounts.allow_manage(account=account, allowed=allowed, actor=viewer)
     can = "may have" if allowed else "may no longer have"
     messages.success(request, f"{account} {can} tokens of scope manage.")

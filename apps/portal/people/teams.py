@@ -76,7 +76,7 @@ def team(request: HttpRequest, team: str) -> HttpResponse:
     row = gate.team_for(viewer, team, manage=request.method == "POST")
     form = PersonForm(posted(request))
     if form.is_valid():
-        reauthentication.require(request, f"Add {form.user} to the team {row}")
+        reauthentication.require(request, f"Add {form.user} to the team {row}", fresh=True)
         teams.add(team=row, user=form.user, actor=viewer)
         messages.success(request, f"{form.user} belongs to {row} now.")
         return see_other("team", row.name)
@@ -102,7 +102,7 @@ def team_delete(request: HttpRequest, team: str) -> HttpResponse:
     context = {"team": row, "roles": teams.roles_of(row, seen_by=viewer), "people": teams.members_of(row).count()}
     if request.method != "POST":
         return render(request, "portal/teams/delete.html", context)
-    reauthentication.require(request, f"Delete the team {row}")
+    reauthentication.require(request, f"Delete the team {row}", fresh=True)
     try:
         teams.delete(team=row, actor=viewer)
     except Conflict as refusal:
@@ -119,7 +119,7 @@ def member_manager(request: HttpRequest, team: str, membership_id: int) -> HttpR
     membership = _membership(row, membership_id)
     is_manager = request.POST.get("manager") == "on"
     act = "Make {} a manager of {}" if is_manager else "Make {} a plain member of {}"
-    reauthentication.require(request, act.format(membership.user, row))
+    reauthentication.require(request, act.format(membership.user, row), fresh=True)
     try:
         teams.set_manager(membership=membership, is_manager=is_manager, actor=viewer)
     except Conflict as refusal:
@@ -139,7 +139,7 @@ def member_remove(request: HttpRequest, team: str, membership_id: int) -> HttpRe
     if request.method != "POST":
         return render(request, "portal/teams/remove.html", context)
     if not leaves:
-        reauthentication.require(request, f"Remove {membership.user} from the team {row}")
+        reauthentication.require(request, f"Remove {membership.user} from the team {row}", fresh=True)
     try:
         teams.remove(membership=membership, actor=viewer)
     except Conflict as refusal:

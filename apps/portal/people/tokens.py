@@ -80,7 +80,8 @@ def issue(request: HttpRequest, form: TokenForm, user: User, page_of: Callable[[
     """Create the token of a person or a service account, and lead to the page that shows it once."""
     viewer, fields = session_viewer(request), form.cleaned_data
     whose = "" if user == viewer.user else f" of {user}"
-    reauthentication.require(request, f"Create the token {fields['label']}{whose}")
+    is_fresh = fields["scope"] == Scope.MANAGE
+    reauthentication.require(request, f"Create the token {fields['label']}{whose}", fresh=is_fresh)
     token, secret = tokens.issue(
         user=user,
         label=fields["label"],

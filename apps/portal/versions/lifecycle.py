@@ -136,7 +136,7 @@ def version_purge(request: HttpRequest, *, pages: VersionPages, version: str, **
     release = _unless_purged(actions.operated_release(viewer, address, version, PURGE))
     form = PurgeForm(release, posted(request))
     if form.is_valid():
-        reauthentication.require(request, f"Purge {release}")
+        reauthentication.require(request, f"Purge {release}", fresh=True)
         with refusals_on(form, "confirm"):
             actions.purge(viewer=viewer, address=address, version=version, **form.cleaned_data)
             messages.success(request, f"Purged: {release}. A worker deletes its files now.")

@@ -1,4 +1,4 @@
-"""What matters asks for a proof of the last ten minutes, and what was sent waits for it. The policy lists where."""
+"""What matters asks for a confirmation, and what was sent waits for it. The policy lists where."""
 
 import time
 from datetime import timedelta
@@ -10,7 +10,7 @@ from apps.accounts.models import ApiToken, Membership, Team
 from apps.releases.models import Release
 from tests.accounts.identity.test_cli_login import ASKED
 from tests.accounts.identity.test_second_factor import code_of, set_up
-from tests.sessions import confirm, fields_of, next_of, resumed
+from tests.sessions import fields_of, next_of, resumed
 
 NEW_TOKEN = {"label": "CI of the network team", "scope": "publish", "days": "30"}
 
@@ -64,29 +64,54 @@ def test_a_code_confirms_as_well(bob, browser_of, stale):
     assert client.get(where).status_code == 200
 
 
-def test_a_proof_ends_after_ten_minutes(bob, client, time_machine):
+def test_a_confirmation_lasts_two_hours_from_the_last_act_that_needs_one(bob, client, time_machine):
     time_machine.move_to(time.time())
     client.post("/account/login/", {"login": "bob", "password": "bob likes pears"})
-    time_machine.shift(timedelta(minutes=9, seconds=58))
-    assert client.post("/tokens", NEW_TOKEN).status_code == 303
-    time_machine.shift(timedelta(seconds=4))
+    for _ in range(2):
+        time_machine.shift(timedelta(minutes=119))
+        assert client.post("/tokens", NEW_TOKEN).status_code == 303
+    time_machine.shift(timedelta(minutes=121))
     assert client.post("/tokens", NEW_TOKEN).status_code == 302
 
 
-def test_what_asks_at_its_page_comes_back_with_its_query(bob, stale):
-    client = stale(bob)
-    url = f"/oauth/authorize?{urlencode(ASKED)}"
-    asked = client.get(url)
-    assert (asked.status_code, next_of(asked)) == (302, url)
-    assert confirm(client, bob, url).headers["Location"] == url
-    assert client.get(url).status_code == 200
+def test_operators_set_how_long_it_lasts(bob, client, time_machine, settings):
+    settings.CONFIRMATION_LIFETIME = timedelta(minutes=15)
+    time_machine.move_to(time.time())
+    client.post("/account/login/", {"login": "bob", "password": "bob likes pears"})
+    time_machine.shift(timedelta(minutes=16))
+    assert client.post("/tokens", NEW_TOKEN).status_code == 302
 
 
-def test_a_login_of_a_client_that_waited_too_long_ends_where_it_began(bob, stale):
+def test_a_session_that_was_never_confirmed_is_asked_whatever_it_did(bob, stale):
     client = stale(bob)
-    page = resumed(client, bob, client.post("/oauth/authorize", ASKED | {"machine": "desk", "decision": "allow"}))
-    assert "form-action 'self' http://localhost:10006;" in page["Content-Security-Policy"]
-    answer = client.post(page.context["waiting"]["path"], fields_of(page))
+    session = client.session
+    session["confirmation-used-at"] = time.time()
+    session.save()
+    assert client.post("/tokens", NEW_TOKEN).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("url", "form"),
+    [
+        ("/namespaces/acme/members", {"username": "bob", "role": "2"}),
+        ("/namespaces/acme/keys/create", {"algorithm": "rsa4096"}),
+        ("/tokens", NEW_TOKEN | {"scope": "manage"}),
+    ],
+)
+def test_roles_keys_and_tokens_that_manage_need_a_fresh_one(bob, dora, client, time_machine, url, form, acme):
+    time_machine.move_to(time.time())
+    client.post("/account/login/", {"login": "dora", "password": "dora likes pears"})
+    time_machine.shift(timedelta(minutes=9, seconds=58))
+    client.post("/tokens", NEW_TOKEN)  # extends nothing of it
+    time_machine.shift(timedelta(seconds=4))
+    asked = client.post(url, form)
+    assert (asked.status_code, asked.headers["Location"].partition("?")[0]) == (302, "/account/reauthenticate/")
+
+
+def test_a_login_of_a_client_needs_none(bob, stale):
+    client = stale(bob)
+    assert client.get(f"/oauth/authorize?{urlencode(ASKED)}").status_code == 200
+    answer = client.post("/oauth/authorize", ASKED | {"machine": "desk", "decision": "allow"})
     assert answer.headers["Location"].startswith("http://localhost:10006/login?code=")
 
 
