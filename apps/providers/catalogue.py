@@ -13,7 +13,12 @@ from apps.releases.models import Kind, Lifecycle
 # A provider of a large cloud documents about 2,500.
 MAX_DOCUMENTED_NAMES = 3_000
 # Read-only, like data sources; everything else is called a resource in lists.
-_DATA_SOURCES = (DocsKind.DATA_SOURCE, DocsKind.EPHEMERAL, DocsKind.FUNCTION, DocsKind.LIST)
+_PLACES: dict[str, int] = {
+    DocsKind.DATA_SOURCE: indexing.DATA_SOURCE,
+    DocsKind.LIST: indexing.DATA_SOURCE,
+    DocsKind.EPHEMERAL: indexing.EPHEMERAL,
+    DocsKind.FUNCTION: indexing.FUNCTION,
+}
 _TAG = re.compile(r"<[^>]*>")
 MAX_NOTICE_CHARACTERS = 500
 SHORTER = "Describe the provider in one line; its documentation has the details."
@@ -42,10 +47,7 @@ def refresh(provider: Provider) -> None:
             indexing.PLACE: [provider.namespace.name],
             indexing.DESCRIPTION: [provider.description],
         },
-        items=[
-            Item(indexing.DATA_SOURCE if kind in _DATA_SOURCES else indexing.RESOURCE, name, f"{kind}/{slug}")
-            for kind, slug, name in rows
-        ],
+        items=[Item(_PLACES.get(kind, indexing.RESOURCE), name, f"{kind}/{slug}") for kind, slug, name in rows],
         readme=(_TAG.sub(" ", page.html) if page else ""),
     )
     indexing.put(release=shown.release, entry=entry, is_listed=shown.release.lifecycle != Lifecycle.YANKED)

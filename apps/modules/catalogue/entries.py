@@ -19,6 +19,8 @@ BUILT_IN = ["terraform.io", "builtin"]
 _WITH_HOST = 3  # parts of an address with a host
 _PART = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _HOST = re.compile(r"[^\W_][\w.-]*(?::\d{1,5})?")
+# Where a resource stands, by its mode.
+_PLACES = {"managed": indexing.RESOURCE, "data": indexing.DATA_SOURCE, "ephemeral": indexing.EPHEMERAL}
 SHORTER = "Describe the module in one line; the README has the details."
 
 
@@ -44,10 +46,7 @@ def refresh(module: Module) -> None:
     for unit in offered:
         path = unit.get("path", "")
         named = [(indexing.SUBMODULE, unit["name"])] if unit["kind"] != "root" else []
-        named += [
-            (indexing.RESOURCE if row.get("mode", "managed") == "managed" else indexing.DATA_SOURCE, row["type"])
-            for row in unit["resources"]
-        ]
+        named += [(_PLACES[row.get("mode", "managed")], row["type"]) for row in unit["resources"]]
         named += [(indexing.INPUT, row["name"]) for row in unit["variables"]]
         named += [(indexing.OUTPUT, row["name"]) for row in unit["outputs"]]
         for place, name in named:

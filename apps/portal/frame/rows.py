@@ -13,6 +13,8 @@ HIDDEN_PLACES = {
     indexing.SUBMODULE: "submodule",
     indexing.RESOURCE: "resource",
     indexing.DATA_SOURCE: "data source",
+    indexing.EPHEMERAL: "ephemeral resource",
+    indexing.FUNCTION: "function",
     indexing.INPUT: "input",
     indexing.OUTPUT: "output",
 }

@@ -18,6 +18,8 @@ WORDS = {
     everything.SUBMODULES: ("Submodules", "submodule", "folder"),
     everything.RESOURCES: ("Resources", "resource", "circle-dashed"),
     everything.DATA_SOURCES: ("Data sources", "data source", "circle"),
+    everything.EPHEMERAL: ("Ephemeral resources", "ephemeral resource", "clock"),
+    everything.FUNCTIONS: ("Functions", "function", "terminal"),
     everything.INPUTS: ("Inputs", "input", "log-in"),
     everything.OUTPUTS: ("Outputs", "output", "log-out"),
     everything.READMES: ("READMEs", "README", "book-open"),
@@ -27,6 +29,7 @@ WORDS = {
 _TABS = {
     everything.RESOURCES: ("module-resources", ""),
     everything.DATA_SOURCES: ("module-resources", ""),
+    everything.EPHEMERAL: ("module-resources", ""),
     everything.INPUTS: ("module-inputs", "input_"),
     everything.OUTPUTS: ("module-outputs", "output_"),
 }
