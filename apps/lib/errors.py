@@ -96,6 +96,7 @@ class Reason:
     @property
     def sentence(self) -> str:
         """File, finding, expectation and hint in one line of text."""
-        where = "" if self.found.startswith(self.file) else f"{self.file}: "  # "" begins every text
+        # "" begins every text
+        begin = "Found" if self.found.startswith(self.file) else f"In {self.file}: found"
         hint = f" {self.hint.rstrip('.')}." if self.hint else ""
-        return f"{where}found {self.found}, expected {self.expected}.{hint}"
+        return f"{begin} {self.found}, expected {self.expected}.{hint}"

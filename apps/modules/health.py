@@ -1,7 +1,7 @@
 """The health of a version: ten points that say how well it is described and pinned. Nothing of it is a gate.
 
 It is found when a version is published or inspected again, and on reading where that is older. docs/module-health.md
-has the points in the same order: a test compares. A point is the sentence of its rule, and how to gain it.
+has the points in the same order: a test compares. A point is its rule, what is said where it fails, and how to fix it.
 """
 
 import re
@@ -22,29 +22,49 @@ Document = Mapping[str, Any]
 
 class Rule(NamedTuple):
     sentence: str
+    failed: str
     hint: str
 
 
 RULES = {
     "readme": Rule(
-        "The root of the archive has a README.", "Add README.md: what the module makes, and how to call it."
+        "The root of the archive has a README.",
+        "The root of the archive has no README.",
+        "Add README.md: what the module makes, and how to call it.",
     ),
-    "example": Rule("There is an example.", "Add a configuration that calls the module in a folder below examples/."),
+    "example": Rule(
+        "There is an example.", "There is no example.", "Add a configuration that calls the module under examples/."
+    ),
     "licence": Rule(
-        "The root of the archive has a licence.", "Add LICENSE, even if it says that all rights are yours."
+        "The root of the archive has a licence.",
+        "The root of the archive has no licence.",
+        "Add LICENSE, even if it only reserves all rights.",
     ),
-    "changelog": Rule("The root of the archive has a changelog.", "Add CHANGELOG.md with a heading for each version."),
-    "inputs_described": Rule("Every input has a description.", "Add a description to each variable."),
-    "inputs_typed": Rule("Every input has a type.", "Add a type to each variable; any says that everything is taken."),
-    "outputs_described": Rule("Every output has a description.", "Add a description to each output."),
+    "changelog": Rule(
+        "The root of the archive has a changelog.",
+        "The root of the archive has no changelog.",
+        "Add CHANGELOG.md with a heading for each version.",
+    ),
+    "inputs_described": Rule(
+        "Every input has a description.", "Inputs without a description", "Add a description to each variable."
+    ),
+    "inputs_typed": Rule(
+        "Every input has a type.", "Inputs without a type", "Add a type to each variable; any accepts everything."
+    ),
+    "outputs_described": Rule(
+        "Every output has a description.", "Outputs without a description", "Add a description to each output."
+    ),
     "client_pinned": Rule(
-        "It says which versions of OpenTofu or Terraform it needs.", "Add required_version to a terraform block."
+        "required_version is set.", "required_version is not set.", "Add required_version to a terraform block."
     ),
     "providers_pinned": Rule(
-        "Every provider that it uses has a version constraint.", "Add a version to each entry of required_providers."
+        "Every provider has a version constraint.",
+        "Providers without a version constraint",
+        "Add a version to each entry of required_providers.",
     ),
     "calls_pinned": Rule(
-        "Every module that it calls from elsewhere names a version.",
+        "Every module it calls is pinned to a version.",
+        "Module calls without a version",
         "Add a version to each call from a registry, ?ref= to a source in Git, ?tag= to one over OCI.",
     ),
 }
@@ -63,6 +83,12 @@ class Point:
     @property
     def sentence(self) -> str:
         return RULES[self.code].sentence
+
+    @property
+    def failed(self) -> str:
+        """What is missing, with its number and names where there can be several."""
+        failed = RULES[self.code].failed
+        return failed if failed.endswith(".") else f"{failed}: {self.found}."
 
     @property
     def hint(self) -> str:

@@ -108,4 +108,4 @@ def test_a_reason_survives_json_and_reads_as_a_sentence():
 
     assert Reason.from_dict(reason.as_dict()) == reason
     assert Reason.from_dict({"code": "x", "later": "field"}) == Reason("x", "", "", "")
-    assert reason.sentence == "main.tf: found CRC 1, expected CRC 2. Pack it again."
+    assert reason.sentence == "In main.tf: found CRC 1, expected CRC 2. Pack it again."

@@ -28,6 +28,7 @@ _TOPICS = {
     "release.held": Topic.REFUSED,
     "role.granted": Topic.ROLES,
     "role.withdrawn": Topic.ROLES,
+    "access.requested": Topic.REQUESTS,
     "webhook.disabled": Topic.WEBHOOKS,
 }
 
@@ -166,9 +167,7 @@ def _lines(notice: Notice) -> Iterable[str]:
     if notice.release is not None and notice.event in ("release.held", "release.rejected", "release.failed"):
         reasons = notice.release.questions if notice.event == "release.held" else notice.release.reasons
         for reason in reasons:
-            sentence = Reason.from_dict(reason).sentence
-            # Unless it begins with the name of a file.
-            yield sentence.replace("found", "Found", 1) if sentence.startswith("found ") else sentence
+            yield Reason.from_dict(reason).sentence
     if notice.breaking:
         yield notice.breaking
         if notice.release is not None and notice.release.breaking_reason:

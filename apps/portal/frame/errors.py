@@ -4,7 +4,7 @@ The settings name `RegistryErrorsMiddleware` (last) and `csrf_failed`; registry_
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
@@ -17,6 +17,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from apps.accounts.identity.sessions import session_viewer
 from apps.http.errors import (
     RETRY_AFTER,
     STATUS,
@@ -29,9 +30,13 @@ from apps.http.errors import (
 )
 from apps.http.views import nothing_here
 from apps.jobs import database_availability
-from apps.lib.errors import CredentialsRequired, RegistryError, TooManyAttempts
+from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, TooManyAttempts
 from apps.portal.frame.form_files import FileRefused
 from apps.portal.frame.negotiation import is_htmx
+from apps.portal.frame.page_urls import url_of
+from apps.portal.frame.rows import address_named
+from apps.releases.catalogue import nearest
+from apps.releases.models import Kind
 
 TEMPLATES = {
     HTTPStatus.NOT_FOUND: "404.html",
@@ -65,13 +70,32 @@ def lacks_second_factor(request: HttpRequest) -> bool:
 
 def refused(request: HttpRequest, refusal: RegistryError) -> HttpResponse:
     status = HTTPStatus(STATUS.get(refusal.code, HTTPStatus.BAD_REQUEST))
-    response = error_page(request, status, message=str(refusal), hint=refusal.hint)
+    near = _nearest(request) if isinstance(refusal, NotFound) else []
+    hint = "" if near and refusal.hint.startswith("Did you mean") else refusal.hint
+    response = error_page(request, status, message=str(refusal), hint=hint, near=near)
     if isinstance(refusal, TooManyAttempts):
         response.headers["Retry-After"] = str(refusal.retry_after)
         response.headers["Cache-Control"] = "no-store"
         if is_htmx(request):
             response.headers["HX-Reswap"] = "none"  # a page must not replace a fragment
     return response
+
+
+def _nearest(request: HttpRequest) -> list[tuple[str, str]]:
+    """The two nearest modules, providers or namespaces that the viewer may see: their names and pages."""
+    names = request.resolver_match.kwargs if request.resolver_match else {}
+    viewer = session_viewer(request)
+    namespace = str(names.get("namespace", ""))
+    if "system" in names:
+        docs = nearest.nearest_docs(viewer, Kind.MODULE, namespace, f"{names['name']}/{names['system']}")
+    elif "type" in names:
+        docs = nearest.nearest_docs(viewer, Kind.PROVIDER, namespace, str(names["type"]))
+    elif namespace or (request.resolver_match and request.resolver_match.view_name == "portal:namespace"):
+        found = nearest.nearest_namespaces(viewer, namespace or str(names["name"]))
+        return [(name, reverse("portal:namespace", args=[name])) for name in found]
+    else:
+        return []
+    return [(str(doc), url_of(address_named(doc.kind, doc.namespace.name, doc.name))) for doc in docs]
 
 
 def sign_in(request: HttpRequest) -> HttpResponse:
@@ -90,8 +114,15 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(url)
 
 
-def error_page(request: HttpRequest, status: HTTPStatus, *, message: str = "", hint: str = "") -> HttpResponse:
-    context = {"message": message, "hint": hint, "status": status.value, "phrase": status.phrase}
+def error_page(
+    request: HttpRequest,
+    status: HTTPStatus,
+    *,
+    message: str = "",
+    hint: str = "",
+    near: Sequence[tuple[str, str]] = (),
+) -> HttpResponse:
+    context = {"message": message, "hint": hint, "near": near, "status": status.value, "phrase": status.phrase}
     context["request_id"] = request_id_of(request)
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         # Rendered without the request: its context processors query the database, which may be unavailable.
