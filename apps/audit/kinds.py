@@ -37,6 +37,7 @@ class Kind(models.TextChoices):
     NAMESPACE_CHANGED = "namespace:namespace:changed"
     GRANT_GIVEN = "namespace:grant:given"
     GRANT_WITHDRAWN = "namespace:grant:withdrawn"
+    ACCESS_REQUESTED = "namespace:access:requested"
     NAMESPACE_TRANSFERRED = "namespace:namespace:transferred"
     CLEANUP_RULE_CHANGED = "namespace:cleanup:rule-changed"
     CLEANUP_APPLIED = "namespace:cleanup:applied"

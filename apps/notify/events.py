@@ -35,6 +35,9 @@ EVENTS = {
         Kind.GRANT_GIVEN, "A person or team got a role, or another one", "has a new member, or a member has a new role"
     ),
     "role.withdrawn": Event(Kind.GRANT_WITHDRAWN, "A person or team lost their role", "has one member less"),
+    "access.requested": Event(
+        Kind.ACCESS_REQUESTED, "Someone requested publish access", "received a request for publish access"
+    ),
     "key.registered": Event(Kind.KEY_REGISTERED, "A signing key was added", "has a new signing key"),
     "key.retired": Event(Kind.KEY_RETIRED, "A signing key was retired", "retired a signing key"),
     "key.revoked": Event(Kind.KEY_REVOKED, "A signing key was revoked", "revoked a signing key"),

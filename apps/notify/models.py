@@ -112,6 +112,7 @@ class Topic(models.TextChoices):
     REFUSED = "refused", "Releases of yours that were refused or wait for your answer"
     ROLES = "roles", "Roles that you get or lose"
     EXPIRING = "expiring", "Your tokens, and signing keys of your namespaces, that expire soon"
+    REQUESTS = "requests", "Requests for publish access to your namespaces"
     WEBHOOKS = "webhooks", "Webhooks of your namespaces that were switched off"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.urls import reverse
@@ -40,6 +41,8 @@ class Notice:
 
     @property
     def sentence(self) -> str:
+        if self.event == "access.requested":
+            return f"{self.by or 'Someone'} requests publish access to {self.subject}."
         by = f" by {self.by}" if self.by and self.event not in ("release.held", "release.failed") else ""
         done = "sends this test" if self.event == TEST else EVENTS[self.event].done
         return f"{self.subject} {done}{by}."
@@ -81,6 +84,9 @@ def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
             more["user"] = user.shown_name
         name, release = NAMES[event.kind], releases.get(_number(event, "release"))
         address, _, version = event.subject.partition(" ")
+        path = _path(name, namespace, address, version, release)
+        if name == "access.requested" and actor is not None:  # the form there names them
+            path = f"{path}?{urlencode({'person': actor.username})}"
         is_release = name.startswith("release.")
         notices.append(
             Notice(
@@ -92,7 +98,7 @@ def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
                 address=address if is_release else "",
                 version=version if is_release else "",
                 by=actor.shown_name if actor else "",
-                url=settings.PUBLIC_URL + _path(name, namespace, address, version, release),
+                url=settings.PUBLIC_URL + path,
                 more=more,
                 release=release,
                 event_id=event.pk,
@@ -120,6 +126,8 @@ def _path(name: str, namespace: Namespace | None, address: str, version: str, re
         one = "portal:webhook" if namespace else "portal:site-webhook"
         return reverse(one, args=[namespace.name, number] if namespace else [number])
     assert namespace is not None  # noqa: S101  # only webhooks are site-wide
+    if name == "access.requested":
+        return reverse("portal:namespace-members", args=[namespace.name])
     return reverse("portal:keys" if name.startswith("key.") else "portal:namespace", args=[namespace.name])
 
 

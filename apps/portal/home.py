@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, F, Q, QuerySet
@@ -19,12 +20,15 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Membership, Namespace, NamespaceQuerySet, Role, User
+from apps.accounts.people import access_requests
 from apps.modules.health import Health, health_of
 from apps.modules.models import ModuleVersion
 from apps.portal.frame.page_urls import Address, page_of, url_of
 from apps.portal.frame.rows import address_named, address_of, rows_of
 from apps.portal.namespaces.keys import expiring_in
 from apps.portal.publish import own_releases
+from apps.portal.snippets import client_setup
+from apps.portal.snippets.module_snippets import block_of_unit, unit_to_call
 from apps.releases.catalogue import download_figures, search
 from apps.releases.catalogue import reading as own
 from apps.releases.models import Kind, SearchDoc
@@ -36,6 +40,7 @@ PAGE_SIZE = 30
 # On the home page.
 SHOWN = 6
 WAITING = 6
+ASKED = 3
 STILL_USED = 5
 TOKEN_DAYS = 14
 # An expired token is of interest for so long.
@@ -67,11 +72,12 @@ def home(request: HttpRequest) -> HttpResponse:
     context |= {"places": places[:NAMESPACES], "more_places": len(places) > NAMESPACES}
     context["may_create"] = not creation_refused(viewer)
     context["publishes"] = any(Role(row.held).covers(Role.PUBLISHER) for row in rows)
+    is_empty = not (context["module_count"] or context["provider_count"])
     if context["publishes"]:
         context |= home_context(viewer, viewer.user)
-    else:
-        context["popular"] = rows_of(listed(viewer, sort=search.DOWNLOADS).filter(downloads__gt=0)[:POPULAR])
-    if not (context["publishes"] and (context["module_count"] or context["provider_count"])):
+    elif not is_empty:
+        context |= reader_context(viewer, places)
+    if is_empty:
         context["has_token"] = viewer.user.api_tokens.exists()
     return render(request, "portal/home/member.html", context)
 
@@ -129,10 +135,62 @@ def home_context(viewer: gate.Viewer, user: User) -> dict[str, Any]:
     docs = list(_with_health(download_figures.docs_in(places))[: SHOWN + 1])
     return {
         "waiting": own_releases.rows_of(list(own.waiting(viewer)[:WAITING])),
-        "notices": [*_key_notices(user), *_token_notices(user), *_use_notices(places)],
+        "notices": [*_request_notices(user), *_key_notices(user), *_token_notices(user), *_use_notices(places)],
         "mine": _rows(docs[:SHOWN], recent={}),
         "more_mine": len(docs) > SHOWN,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A namespace to whose owners the person can write."""
+
+    namespace: Namespace
+    owners: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    namespace: str
+    name: str
+    system: str
+    block: str
+
+
+def reader_context(viewer: gate.Viewer, places: Sequence[Place]) -> dict[str, Any]:
+    """For people who publish nothing: a module to begin with, and whom to ask for more."""
+    by_use = list(listed(viewer, sort=search.DOWNLOADS)[:POPULAR])
+    shown = None
+    if by_use:
+        versions = ModuleVersion.objects.filter(release=by_use[0].release_id).select_related(
+            "release", "module__namespace"
+        )
+        shown = versions.for_pages().first()
+    asking = [place.namespace for place in places[:ASKED]]
+    owners = gate.owners_by_namespace(asking)
+    example = None
+    if shown is not None:
+        address = shown.module.address
+        block = block_of_unit(address, shown.release.version, unit_to_call(shown))
+        example = Example(address.namespace, address.name, address.system, block)
+    return {
+        "popular": rows_of([doc for doc in by_use if doc.downloads]),
+        "example": example,
+        "login": None if client_setup.is_plain_http() else client_setup.login(),
+        "asking": [Asking(one, owners.get(one.pk, [])) for one in asking],
+    }
+
+
+def _request_notices(user: User) -> Iterator[Notice]:
+    for one in access_requests.open_requests(publishing_places(user, Role.OWNER), WAITING):
+        members = reverse("portal:namespace-members", args=[one.namespace.name])
+        yield Notice(
+            tone="info",
+            picture="users",
+            title=f"{one.user.shown_name} requests publish access to {one.namespace}",
+            url=f"{members}?{urlencode({'person': one.user.username})}",
+            text=one.reason or "No reason given.",
+        )
 
 
 @never_cache

@@ -3,7 +3,7 @@
 from apps.portal import api_docs, help_pages, home
 from apps.portal.frame import context, reauthentication
 from apps.portal.modules import pages as modules
-from apps.portal.namespaces import cleanup, keys, members, webhooks
+from apps.portal.namespaces import access, cleanup, keys, members, webhooks
 from apps.portal.namespaces import pages as namespaces
 from apps.portal.people import (
     account,
@@ -49,6 +49,7 @@ urlpatterns = [
     *releases.urlpatterns,
     *provider_draft.urlpatterns,
     *namespaces.urlpatterns,
+    *access.urlpatterns,
     *members.urlpatterns,
     *cleanup.urlpatterns,
     *keys.urlpatterns,

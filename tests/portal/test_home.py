@@ -7,6 +7,7 @@ from apps.modules.catalogue import entries
 from apps.providers import catalogue as provider_catalogue
 from apps.releases.models import Release, SearchDoc
 from tests import pages
+from tests.builders.archives import module_zip
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
@@ -52,6 +53,29 @@ def test_it_shows_readers_what_is_downloaded_most(browser_of, bob, acme):
     assert popular.index("/modules/acme/dns/aws") < popular.index("/modules/acme/vpc/aws")
     assert "12,345" in popular
     assert "never" not in popular
+
+
+def test_it_helps_readers_to_begin(browser_of, bob, acme, dora, published, settings):
+    published("acme/vpc/aws", data=module_zip({"main.tf": 'variable "zones" {\n  type = list(string)\n}\n'}))
+
+    page = pages.markup_of(browser_of(bob).get("/"))
+
+    assert f"tofu login {settings.PUBLIC_HOST}" in page
+    assert "zones = [] # list(string)" in page
+    assert 'href="/namespaces/acme/access"' in page
+    assert "owned by dora" in page
+    assert 'href="/how-to-use"' in page.partition("</nav>")[0]
+    assert "Create a token" not in page
+
+
+def test_it_asks_nobody_to_log_in_without_tls(browser_of, bob, acme, settings):
+    settings.PUBLIC_URL = "http://larder.example"
+    add_module(acme, "vpc/aws", "1.0.0")
+
+    page = pages.markup_of(browser_of(bob).get("/"))
+
+    assert "tofu login" not in page
+    assert 'href="/how-to-use#token"' in page
 
 
 def test_a_role_by_a_team_counts(browser_of, charlie, acme):

@@ -110,10 +110,12 @@ def members(request: HttpRequest, namespace: str) -> HttpResponse:
     row = namespace_for(viewer, namespace, need=Role.OWNER)
     is_team = "team" in request.POST
     person, team = MemberForm(None if is_team else posted(request)), TeamForm(request.POST if is_team else None)
+    if asking := request.GET.get("person", "")[:150]:  # the link in a request for access
+        person.initial = {"username": asking, "role": Role.PUBLISHER}
     form: RoleForm = team if is_team else person
     if form.is_valid():
         role = form.cleaned_data["role"]
-        reauthentication.require(request, f"Make {form.grantee} {role.label.lower()} of {row}")
+        reauthentication.require(request, f"Make {form.grantee} {role.label.lower()} of {row}", fresh=True)
         with refusals_on(form, "role"):
             grant = namespaces.grant(namespace=row, grantee=form.grantee, role=role, actor=viewer)
             messages.success(request, f"{form.grantee} is {grant.get_role_display().lower()} of {row} now.")
@@ -132,7 +134,7 @@ def member_withdraw(request: HttpRequest, namespace: str, grant_id: int) -> Http
     context = {"namespace": row, "grant": grant}
     if request.method != "POST":
         return render(request, "portal/namespaces/withdraw.html", context)
-    reauthentication.require(request, f"Withdraw the role of {grant.grantee} in {row}")
+    reauthentication.require(request, f"Withdraw the role of {grant.grantee} in {row}", fresh=True)
     try:
         namespaces.withdraw(grant=grant, actor=viewer)
     except Conflict as refusal:
@@ -148,7 +150,7 @@ def transfer(request: HttpRequest, namespace: str) -> HttpResponse:
     own = namespaces.own_grant(row, viewer)
     form = TransferForm(row, own, posted(request))
     if form.is_valid():
-        reauthentication.require(request, f"Hand {row} over to {form.cleaned_data['to']}")
+        reauthentication.require(request, f"Hand {row} over to {form.cleaned_data['to']}", fresh=True)
         chosen = {name: form.cleaned_data[name] for name in ("to", "giver", "keep_publisher")}
         try:
             namespaces.transfer(namespace=row, actor=viewer, **chosen)

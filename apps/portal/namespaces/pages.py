@@ -76,6 +76,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
     if context["may_publish"]:
         context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=row)[:DRAFTS]
+    context["may_ask"] = role is not None and not context["may_publish"]
     context["may_manage"] = role == Role.OWNER
     if context["may_manage"]:
         context["expiring"] = expiring(row)

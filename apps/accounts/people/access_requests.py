@@ -1,0 +1,80 @@
+"""Requests for publish access to a namespace: its owners hear of them by mail and webhook, and on their home page.
+
+A request is an event of the audit and nothing else. It is open until the person may publish, or for OPEN.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.accounts.access.people_only import people_only
+from apps.accounts.models import Grant, Namespace, NamespaceQuerySet, Role, User
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.lib.errors import Conflict, TooManyAttempts
+
+OPEN = timedelta(days=14)
+DAY = timedelta(days=1)
+# By one person in a day, to different namespaces.
+MOST_IN_A_DAY = 10
+LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    namespace: Namespace
+    user: User
+    reason: str
+    at: datetime
+
+
+@people_only("request access")
+@transaction.atomic
+def request(*, namespace: Namespace, actor: Viewer, reason: str = "") -> None:
+    """Record the request. Raises Conflict if they may publish already or asked within a day, and TooManyAttempts."""
+    role = gate.role_on(actor, namespace)
+    if role is not None and role.covers(Role.PUBLISHER):
+        raise Conflict(f"You can publish in {namespace} already.", hint="Open its page.")
+    today = AuditEvent.objects.filter(kind=Kind.ACCESS_REQUESTED, actor_id=actor.user_id, at__gt=timezone.now() - DAY)
+    if today.filter(subject=namespace.name).exists():
+        raise Conflict(f"You requested access to {namespace} within the last day.", hint="Its owners have been told.")
+    if today.count() >= MOST_IN_A_DAY:
+        raise TooManyAttempts(
+            f"More than {MOST_IN_A_DAY} requests within a day.", hint="Try again tomorrow.", wait=DAY.total_seconds()
+        )
+    actor.record(Kind.ACCESS_REQUESTED, subject=namespace.name, reason=reason[:LONGEST_REASON])
+
+
+def open_requests(namespaces: NamespaceQuerySet, most: int) -> list[Request]:
+    """The newest open request of each person for each of these namespaces, in four queries."""
+    rows = {row.canonical: row for row in namespaces}
+    events = AuditEvent.objects.filter(
+        kind=Kind.ACCESS_REQUESTED, namespace__in=rows, at__gt=timezone.now() - OPEN
+    ).newest_first()
+    newest: dict[tuple[str, int | None], AuditEvent] = {}
+    for event in events[: most * 4]:
+        newest.setdefault((event.namespace, event.actor_id), event)
+    if not newest:
+        return []
+    people = User.objects.filter(is_active=True).in_bulk({number for _, number in newest if number})
+    publishing = _publishing(list(rows.values()), list(people.values()))
+    found = [
+        Request(rows[name], people[number], str(event.detail.get("reason", "")), event.at)
+        for (name, number), event in newest.items()
+        if number in people and (rows[name].pk, number) not in publishing
+    ]
+    return found[:most]
+
+
+def _publishing(namespaces: Sequence[Namespace], people: Sequence[User]) -> set[tuple[int, int]]:
+    """Who may publish where, by number of namespace and person."""
+    grants = Grant.objects.filter(namespace__in=namespaces, role__gte=Role.PUBLISHER)
+    own = grants.filter(user__in=people).values_list("namespace", "user")
+    by_team = grants.filter(Q(team__memberships__user__in=people)).values_list("namespace", "team__memberships__user")
+    return {*own, *by_team}
