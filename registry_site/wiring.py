@@ -3,6 +3,7 @@
 import sys
 from typing import Any
 
+from django.contrib.auth.signals import user_logged_in
 from django.core.signals import got_request_exception
 from django.db.models import Q
 from django.http import HttpRequest
@@ -32,12 +33,15 @@ from apps.releases.models import Kind, Release
 from apps.releases.publishing import quotas
 from apps.signing import keys
 from apps.signing.models import SignatureRequest, SigningKey
+from registry_site.startup import first_run
 
 
 def connect() -> None:
     """Called once, when all apps are loaded."""
     # Defects of pages. The machine edges answer exceptions themselves, and log them.
     got_request_exception.connect(_log_defect, dispatch_uid="larder-defects")
+    # The first password, shown at each start, is no longer needed.
+    user_logged_in.connect(first_run.forget_password, dispatch_uid="larder-first-password")
     # Who is told of an event.
     recorder.outbox = outbox.add
     # References to blobs by digest, without a foreign key.

@@ -16,6 +16,7 @@ from apps.audit.recorder import record
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.releases.models import Release, State
+from registry_site.server.files import replace
 
 ADMIN = "admin"
 DEMO_NAMESPACE = "demo"
@@ -27,15 +28,40 @@ DEMO_FILES = Path(__file__).resolve().parents[1] / "demo" / "hello"
 def create_admin(chosen: str) -> str | None:
     """Create the account `admin` if there is no superuser yet.
 
-    Its password is `chosen`, or else a random one, which is returned to be shown once. None: nothing to show.
+    Its password is `chosen`, or else a random one, which is returned to be shown: now, and at later starts until
+    somebody has signed in with it. None: nothing to show.
     """
     if User.objects.filter(is_superuser=True).exists() or User.objects.filter(username=ADMIN).exists():
-        return None
+        return _unused_password()
     password = chosen or "-".join(secrets.token_hex(3) for _ in range(4))
+    if not chosen:
+        replace(_password_file(), password.encode(), mode=0o600)
     with transaction.atomic():
         user = User.objects.create_superuser(username=ADMIN, password=password)
         record(Kind.USER_JOINED, actor_id=None, subject=user.get_username(), how="first run")
     return None if chosen else password
+
+
+def _unused_password() -> str | None:
+    file = _password_file()
+    if not file.is_file():
+        return None
+    password = file.read_text()
+    admin = User.objects.filter(username=ADMIN, last_login=None).first()
+    if admin is not None and admin.check_password(password):
+        return password
+    forget_password()
+    return None
+
+
+def forget_password(*, user: User | None = None, **_: object) -> None:
+    """Call it when `admin` has signed in."""
+    if user is None or user.username == ADMIN:
+        _password_file().unlink(missing_ok=True)
+
+
+def _password_file() -> Path:
+    return Path(settings.DATA_DIR) / "admin-password"
 
 
 def demo_is_due() -> bool:

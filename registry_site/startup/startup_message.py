@@ -25,13 +25,11 @@ def text(
     has_demo: bool = True,
     container: str = "",
 ) -> str:
-    """Return the whole message. `password` is only given on the first run, and shown once.
+    """Return the whole message. `password` is only given until somebody has signed in with it: the last line.
 
     `container` is the container's name for `docker cp`, if the lines are pasted outside of it.
     """
     lines = ["", RULE, f"Larder is ready: {public_url}", ""]
-    if password:
-        lines += [f"Sign in as {ADMIN} with the password {password}", "It is shown only once.", ""]
     lines += [f"Data: {data_dir}", *trust(files, container), ""]
     if has_demo:
         address = urlsplit(public_url)
@@ -40,7 +38,11 @@ def text(
             lines.append("(Module addresses need a dot in the host name: open this Larder under a name with a dot.)")
         pasted = trial(as_written(address.netloc), client_environment(files, data_dir), container)
         lines += ["", COPY_FROM, *pasted, COPY_TO, ""]
-    return "\n".join([*lines, "Ctrl-C stops it.", RULE, ""])
+    manage = f"docker exec -it {container} python manage.py" if container else f"{sys.executable} manage.py"
+    lines += ["Ctrl-C stops it.", f"A new password for {ADMIN}: {manage} changepassword {ADMIN}"]
+    if password:
+        lines.append(f"Sign in as {ADMIN} with the password {password}")
+    return "\n".join([*lines, RULE, ""])
 
 
 def trust(files: Served | None, container: str) -> list[str]:

@@ -55,13 +55,16 @@ class Command(BaseCommand):
         if files is None:
             startup_message.write_client_configuration(settings.PUBLIC_URL, settings.DATA_DIR)
         with bootstrap.one_host_at_a_time():
+            self.say("Preparing the database")
             schema.bring_up_to_date()
             epoch.check_at_start()
             if problem := shared_keys.compare_secret_key():
                 self.say(problem)
             password = first_run.create_admin(env.text("LARDER_ADMIN_PASSWORD"))
         readiness = Readiness(files)
+        self.say("Collecting the files of the pages")
         bootstrap.static_files()
+        self.say(f"Starting {', '.join(child.name for child in children())}")
         if FORKS:
             bootstrap.load_application()
         try:
@@ -108,6 +111,7 @@ class Command(BaseCommand):
     def publish_demo(self, supervisor: Supervisor) -> None:
         if not first_run.demo_is_due():
             return
+        self.say("Publishing the demo module")
         try:
             release = first_run.publish_demo()
         except RegistryError as refusal:

@@ -82,11 +82,38 @@ def test_the_first_account_is_made_once_and_its_password_never_changes_by_itself
 
 @pytest.mark.both
 @pytest.mark.django_db
-def test_without_a_choice_the_password_is_random() -> None:
+def test_without_a_choice_the_password_is_random(settings, tmp_path) -> None:
+    settings.DATA_DIR = tmp_path
     password = first_run.create_admin("")
     assert password is not None
     assert len(password) >= 24
     assert User.objects.get(username="admin").check_password(password)
+
+
+@pytest.mark.django_db
+def test_the_password_is_shown_at_each_start_until_somebody_signs_in(settings, tmp_path, client) -> None:
+    settings.DATA_DIR = tmp_path
+    password = first_run.create_admin("")
+    assert (tmp_path / "admin-password").stat().st_mode & 0o777 == 0o600
+    assert first_run.create_admin("") == password
+    said = startup_message.text(public_url="https://larder.example", data_dir=tmp_path, files=None, password=password)
+    assert said.splitlines()[-2] == f"Sign in as admin with the password {password}"
+    assert "manage.py changepassword admin" in said
+
+    client.post("/account/login/", {"login": "admin", "password": password})
+    assert not (tmp_path / "admin-password").exists()
+    assert first_run.create_admin("") is None
+
+
+@pytest.mark.django_db
+def test_a_password_that_was_changed_is_not_shown(settings, tmp_path) -> None:
+    settings.DATA_DIR = tmp_path
+    first_run.create_admin("")
+    admin = User.objects.get()
+    admin.set_password("plums in august")
+    admin.save()
+    assert first_run.create_admin("") is None
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.both
