@@ -390,10 +390,9 @@ METRICS_LISTEN = env.address("LARDER_METRICS_LISTEN", "") if env.text("LARDER_ME
 # --- Logging --------------------------------------------------------------------------------------
 
 LOG_FORMAT = env.choice("LARDER_LOG_FORMAT", *(("console", "json") if sys.stderr.isatty() else ("json", "console")))
-# A terminal shows what needs somebody; files and collectors get the access lines as well.
-LOG_LEVEL = env.choice(
-    "LARDER_LOG_LEVEL", *(("WARNING", "INFO") if LOG_FORMAT == "console" else ("INFO", "WARNING")), "DEBUG", "ERROR"
-)
+# A terminal shows warnings; files and collectors get the access lines as well.
+_usual = ("WARNING", "INFO") if LOG_FORMAT == "console" else ("INFO", "WARNING")
+LOG_LEVEL = env.choice("LARDER_LOG_LEVEL", *_usual, "DEBUG", "ERROR")
 LOGGING_CONFIG = None
 logs.configure(level=LOG_LEVEL, as_json=LOG_FORMAT == "json")
 

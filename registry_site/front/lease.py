@@ -10,11 +10,10 @@ import asyncio
 import contextlib
 import hashlib
 import json
-import mmap
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,64 +27,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from apps.audit import generation
 from apps.http.ready import Download
 from registry_site.backends.other_hosts import OtherHosts
+from registry_site.front.peers import Peers, peers_at
 
 # A request waits so long for a renewal before it goes to Django, which says that the database is away.
 PATIENCE = 0.2
-WORD_BYTES = 8
 
 log = structlog.get_logger("larder.front")
-
-
-class Peers:
-    """The processes that repeat answers from the same SQLite database, and a word that they share: telling the others
-    of a change ends their leases at once.
-
-    A file beside the database holds the word. Each process remembers how it was before its last question, and asks
-    again as soon as it differs. So nobody counts the processes, and who joins later asks later.
-
-    SQLite keeps all its processes on one machine, by memory that they share in the same way. The clients of PostgreSQL
-    may be anywhere, so there every change waits.
-    """
-
-    def __init__(self, file: Path | None) -> None:
-        """`file` is None if the others cannot be told. Raises OSError."""
-        self._descriptor: int | None = None
-        self.word: Sequence[int] = (0,)
-        if file is not None:
-            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                if os.fstat(descriptor).st_size < WORD_BYTES:
-                    _write_word(descriptor)
-                self.word = memoryview(mmap.mmap(descriptor, WORD_BYTES, prot=mmap.PROT_READ)).cast("Q")
-            except BaseException:
-                os.close(descriptor)
-                raise
-            self._descriptor = descriptor
-
-    def have_heard(self) -> bool:
-        """Tell them of a change that is committed; False if that is impossible."""
-        if self._descriptor is None:
-            return False
-        try:
-            _write_word(self._descriptor)
-        except OSError:
-            return False
-        return True
-
-
-def _write_word(descriptor: int) -> None:
-    """A random word: another process may write one at the same time. Raises OSError.
-
-    It goes through the file, where a full disk is an error; written to the shared memory, it would kill the process.
-    """
-    os.pwrite(descriptor, os.urandom(WORD_BYTES), 0)
-
-
-def peers_at(connection: BaseDatabaseWrapper) -> Peers:
-    """Join the processes of this database. Raises OSError."""
-    if connection.vendor != "sqlite" or connection.is_in_memory_db():  # type: ignore[attr-defined]  # SQLite's alone
-        return Peers(None)
-    return Peers(Path(f"{os.path.realpath(connection.settings_dict['NAME'])}-front"))
 
 
 @dataclass(slots=True)
@@ -121,7 +68,7 @@ class Lease:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lease")
         self._connection: BaseDatabaseWrapper | None = None
         self._peers: Peers | None = None
-        self._word: Sequence[int] = (0,)  # that of the peers: each ready answer looks at it
+        self._word: memoryview | tuple[int] = (0,)  # that of the peers: each ready answer looks at it
         self._word_asked = 0  # as it was before the last question
         self._told = float("-inf")  # of which change the peers have heard
         self._renewal: asyncio.Task[bool] | None = None

@@ -12,6 +12,7 @@ from apps.accounts.models import Role
 from apps.accounts.people import access_requests
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.lib.errors import TooManyAttempts
 from apps.notify import outbox
 from apps.notify.mail import letters
 from apps.notify.models import Letter
@@ -80,7 +81,7 @@ def test_one_person_does_not_write_to_everyone(bob, acme, pantry, hall, monkeypa
     monkeypatch.setattr(access_requests, "MOST_IN_A_DAY", 2)
     for namespace in (acme, pantry):
         access_requests.request(namespace=namespace, actor=Viewer(bob))
-    with pytest.raises(access_requests.TooManyAttempts):
+    with pytest.raises(TooManyAttempts):
         access_requests.request(namespace=hall, actor=Viewer(bob))
 
 
@@ -90,5 +91,5 @@ def test_an_old_request_is_no_longer_open(bob, acme, dora, monkeypatch):
     mine = type(acme).objects.filter(pk=acme.pk)
     assert [(one.user, one.namespace) for one in access_requests.open_requests(mine, 5)] == [(bob, acme)]
     later = timezone.now() + timedelta(days=15)
-    monkeypatch.setattr(access_requests.timezone, "now", lambda: later)
+    monkeypatch.setattr(timezone, "now", lambda: later)
     assert access_requests.open_requests(mine, 5) == []

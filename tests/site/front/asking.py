@@ -13,7 +13,8 @@ from django.test import Client
 from apps.http.ready import PREPARED_FOR, ready_of
 from registry_site.front.archives import Archives
 from registry_site.front.front import Front
-from registry_site.front.lease import Lease, Origin, Peers
+from registry_site.front.lease import Lease, Origin
+from registry_site.front.peers import Peers
 from registry_site.front.table import Question, question_of
 from registry_site.server.middleware import ORIGIN
 

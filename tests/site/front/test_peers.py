@@ -16,13 +16,13 @@ from django.db import connections
 
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from registry_site.front.lease import WORD_BYTES, Peers, peers_at
+from registry_site.front.peers import WORD_BYTES, Peers, peers_at
 from tests.builders.archives import module_zip
 from tests.live import CHECKOUT, Live
 from tests.postgres import free_port
 from tests.site.front.asking import Process
 
-TELL = "import sys; from pathlib import Path; from registry_site.front.lease import Peers; "
+TELL = "import sys; from pathlib import Path; from registry_site.front.peers import Peers; "
 TELL += "assert Peers(Path(sys.argv[1])).have_heard()"
 
 
