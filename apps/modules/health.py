@@ -146,7 +146,7 @@ def measure(inspection: Document, *, has_readme: bool, files: Iterable[Document]
     points = {
         "readme": "" if has_readme else "no README",
         "example": "" if any(unit["kind"] == "example" for unit in units) else "no folder below examples/",
-        "licence": "" if any(map(_LICENCE.fullmatch, top)) else "no licence",
+        "licence": "" if licence_file(top) else "no licence",
         "changelog": "" if any(map(_CHANGELOG.fullmatch, top)) else "no changelog",
         "inputs_described": _lacking(inputs, "inputs", lambda entry: entry["description"]),
         "inputs_typed": _lacking(inputs, "inputs", lambda entry: entry["type"]),
@@ -156,6 +156,11 @@ def measure(inspection: Document, *, has_readme: bool, files: Iterable[Document]
         "calls_pinned": _lacking(_rows(offered, "calls"), "calls", _is_pinned),
     }
     return Health([Point(code, not points[code], points[code]) for code in RULES])
+
+
+def licence_file(names: Iterable[str]) -> str:
+    """The name of the licence in the root of the archive; empty without one."""
+    return next(filter(_LICENCE.fullmatch, names), "")
 
 
 def _rows(units: Iterable[Document], part: str) -> list[tuple[str, Document]]:

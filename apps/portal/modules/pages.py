@@ -11,6 +11,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
@@ -21,7 +22,7 @@ from apps.modules.catalogue.documents import archive_name
 from apps.modules.catalogue.reading import published_release
 from apps.modules.contents import changelog
 from apps.modules.dependents.users import hosted_targets, offered_of, selected, used_by
-from apps.modules.health import health_of
+from apps.modules.health import health_of, licence_file
 from apps.modules.models import ModuleVersion
 from apps.portal.frame.page_urls import page_of, url_of
 from apps.portal.modules import attachments, files, rows, usage
@@ -48,6 +49,8 @@ def _readme(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> N
     context["provider_rows"] = _provider_rows(opened.viewer, context["root"])
     names = (row["name"] for row in shown.files if row["name"].lower() in changelog.NAMES)
     context["changelog_file"] = next(names, "")
+    context["licence_file"] = licence_file(row["name"] for row in shown.files)
+    context["owners"] = gate.owners_of(shown.module.namespace) if opened.role else []
     context["health"] = health_of(shown)
     if not context["units"].has_root:
         units = [asdict(unit) for unit in context["units"].submodules[:SUBMODULES_SHOWN]]

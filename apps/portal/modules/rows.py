@@ -21,7 +21,9 @@ LISTS = ("variables", "outputs", "resources")
 
 def ordered(unit: Unit) -> Unit:
     """As pages show it: required inputs first."""
-    return replace(unit, variables=[*unit.required, *unit.optional], resources=[*unit.managed, *unit.looked_up])
+    return replace(
+        unit, variables=[*unit.required, *unit.optional], resources=[*unit.managed, *unit.data_sources, *unit.ephemeral]
+    )
 
 
 def part_of(unit: Unit, request: HttpRequest) -> tuple[Unit, NumberedPage]:

@@ -77,9 +77,12 @@ class Unit:
         return [resource for resource in self.resources if resource["mode"] == "managed"]
 
     @property
-    def looked_up(self) -> Rows:
-        """Data sources and ephemeral resources."""
-        return [resource for resource in self.resources if resource["mode"] != "managed"]
+    def data_sources(self) -> Rows:
+        return [resource for resource in self.resources if resource["mode"] == "data"]
+
+    @property
+    def ephemeral(self) -> Rows:
+        return [resource for resource in self.resources if resource["mode"] == "ephemeral"]
 
     @property
     def requirements(self) -> list[tuple[str, str]]:

@@ -137,5 +137,5 @@ def test_it_costs_the_same_at_any_size(browser_of, alice, acme, django_assert_ma
     add_module(acme, "old/aws", *numbers, files=files)
     browser = browser_of(alice)
 
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         assert browser.get(f"/modules/acme/old/aws{path}").status_code == 200

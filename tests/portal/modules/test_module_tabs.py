@@ -221,6 +221,23 @@ def test_required_inputs_are_filled_in_by_their_types():
         assert usage.hint.endswith("Replace the values of the inputs with your own.")
 
 
+def test_the_page_names_the_licence_and_to_members_who_maintains_it(page, published, client, pantry, dora):
+    published("acme/vpc/aws", "1.0.0", data=module_zip({**MODULE, "LICENSE": "MIT"}))
+    text = page("/modules/acme/vpc/aws/1.0.0")
+    assert 'href="/modules/acme/vpc/aws/1.0.0/files/LICENSE"' in text
+    assert "<dt>Maintained by</dt><dd>dora</dd>" in text
+
+
+def test_ephemeral_resources_are_apart_from_data_sources(page, published):
+    files = {"main.tf": 'data "aws_ami" "one" {}\nephemeral "aws_secret" "two" {}\n'}
+    published("acme/vpc/aws", "1.0.0", data=module_zip(files))
+    text = words(page("/modules/acme/vpc/aws/1.0.0/resources"))
+    data, _, ephemeral = text.partition("Ephemeral resources")
+    assert "aws_ami" in data
+    assert "aws_secret" in ephemeral
+    assert "aws_secret" not in data
+
+
 @pytest.mark.parametrize(
     ("path", "label"),
     [("", "module_3tier"), ("/submodules/2nd", "module_2nd"), ("/submodules/a.b", "module_3tier")],
@@ -246,5 +263,5 @@ def test_a_tab_costs_the_same_at_any_size(browser_of, alice, acme, published, dj
     browser = browser_of(alice)
 
     for tab in (*TABS, "/submodules/one0", "/files/f/0.tf"):
-        with django_assert_max_num_queries(12):
+        with django_assert_max_num_queries(13):
             assert browser.get(f"/modules/acme/big/aws/1.0.0{tab}").status_code == 200, tab
