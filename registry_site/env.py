@@ -1,6 +1,6 @@
 """Typed readers of environment variables: only this module uses os.environ.
 
-`names_read` collects the names, so that a test can compare them with docs/configuration.md.
+`names_read` collects the names, so that a test can compare them with docs/configuration.
 """
 
 import os

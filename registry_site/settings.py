@@ -1,4 +1,4 @@
-"""Django's settings, in the order of Django's settings index. docs/configuration.md explains every variable."""
+"""Django's settings, in the order of Django's settings index. docs/configuration explains every variable."""
 
 import sys
 from datetime import timedelta

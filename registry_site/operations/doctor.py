@@ -203,7 +203,7 @@ def signing() -> Iterator[Finding]:
             if isinstance(why, vault.KeyServiceAway):
                 break  # the others would wait as long
     if broken:
-        yield Finding("signing keys", FAIL, broken[0], "docs/operations.md, Signing keys.")
+        yield Finding("signing keys", FAIL, broken[0], "docs/operations/keys.md, Signing keys.")
     else:
         where = vault.newest_kek_title()
         yield Finding("signing keys", OK, f"every private key opens; {where} ({newest}) encrypts")

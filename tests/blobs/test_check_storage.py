@@ -57,7 +57,7 @@ def test_it_names_what_is_wrong_and_fails(folder):
     path_of(folder, WRONG).write_bytes(b"wRong")
     path_of(folder, GONE).unlink()
     out = io.StringIO()
-    with pytest.raises(CommandError, match=r"missing or damaged: 2\. docs/operations\.md") as failed:
+    with pytest.raises(CommandError, match=r"missing or damaged: 2\. See docs/operations/storage\.md") as failed:
         call_command("check_storage", "--whole", stdout=out)
 
     assert failed.value.returncode == 1

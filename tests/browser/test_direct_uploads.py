@@ -1,4 +1,4 @@
-"""A browser sends an archive straight to object storage, with the CORS rule of docs/operations.md."""
+"""A browser sends an archive straight to object storage, with the CORS rule of docs/operations/storage.md."""
 
 import json
 import os
@@ -29,7 +29,7 @@ class Direct:
 
 def allow(storage: str, origin: str) -> None:
     """Put the documented rule, for this Larder's origin."""
-    text = (CHECKOUT / "docs/operations.md").read_text()
+    text = (CHECKOUT / "docs/operations/storage.md").read_text()
     [rule] = re.findall(r"```json\n(\{\n  \"CORSRules\".*?)```", text, re.DOTALL)
     rules = json.loads(rule.replace("https://registry.acme.example", origin))
     keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}

@@ -1,4 +1,4 @@
-"""docs/configuration.md is held against the code: every variable that is read has its heading, and no other has."""
+"""docs/configuration is held against the code: every variable that is read has its heading, and no other has."""
 
 import ast
 import os
@@ -9,6 +9,7 @@ import sys
 from django.conf import settings
 
 from registry_site import env
+from tests import documents
 from tests.house import sources
 
 READERS = {
@@ -30,8 +31,8 @@ READERS = {
     "trusted_proxies",
     "smtp",
 }
-PAGE = sources.CHECKOUT / "docs" / "configuration.md"
-HEADING = re.compile(r"^### `([A-Z_]+)`$", re.MULTILINE)
+HEADING = re.compile(r"^## `([A-Z_]+)`$", re.MULTILINE)
+LINKED = re.compile(r"\[`([A-Z_]+)`\]\(configuration/[a-z-]+\.md#([a-z_]+)\)")
 
 
 def names_in(path):
@@ -52,11 +53,17 @@ def names_read():
 
 
 def documented():
-    return set(HEADING.findall(PAGE.read_text()))
+    return set(HEADING.findall(documents.configuration()))
 
 
 def test_every_variable_is_documented():
     assert names_read() - documented() == set()
+
+
+def test_the_first_page_lists_every_variable():
+    linked = LINKED.findall(documents.text_of("docs/configuration.md"))
+    assert {name for name, _ in linked} == documented()
+    assert [name for name, anchor in linked if anchor != name.lower()] == []
 
 
 def test_no_heading_names_a_variable_that_nobody_reads():
@@ -64,7 +71,7 @@ def test_no_heading_names_a_variable_that_nobody_reads():
 
 
 def test_each_heading_says_default_and_example():
-    parts = re.findall(r"^### `([A-Z_]+)`\n(.*?)(?=^##|\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    parts = re.findall(r"^## `([A-Z_]+)`\n(.*?)(?=^#|\Z)", documents.configuration(), re.MULTILINE | re.DOTALL)
     assert [name for name, part in parts if "Default:" not in part] == []
     assert [name for name, part in parts if "Change it" not in part and "Set it" not in part] == []
     assert [name for name, part in parts if f"{name}=" not in part] == []
@@ -77,11 +84,11 @@ OF_THE_IMAGE = {"LARDER_DATA_DIR", "LARDER_LISTEN", "LARDER_IN_CONTAINER", "LARD
 def test_compose_passes_every_variable_on():
     passed = set(re.findall(r"^ +- ([A-Z_]+)$", (sources.CHECKOUT / "compose.yaml").read_text(), re.MULTILINE))
     others = {name for name in passed if name.startswith("OTEL_")}  # that OpenTelemetry's packages read
-    assert passed == documented() - OF_THE_IMAGE | others, "compose.yaml lists every variable of docs/configuration.md"
+    assert passed == documented() - OF_THE_IMAGE | others, "compose.yaml lists every variable of docs/configuration"
 
 
 def test_the_examples_are_values_that_larder_starts_with(tmp_path):
-    examples = dict(re.findall(r"Example: `([A-Z_]+)=([^`]*)`", PAGE.read_text()))
+    examples = dict(re.findall(r"Example: `([A-Z_]+)=([^`]*)`", documents.configuration()))
     # Files and folders of somebody else's machine.
     here = {name: value for name, value in examples.items() if "/" not in value or "://" in value}
     assert len(here) > 40

@@ -23,7 +23,7 @@ from tests.protocol.providers.cast import frozen_key
 
 RULES = sources.CHECKOUT / "deploy" / "prometheus" / "alerts.yml"
 DASHBOARD = sources.CHECKOUT / "deploy" / "grafana" / "larder.json"
-PAGE = sources.CHECKOUT / "docs" / "operations.md"
+PAGE = sources.CHECKOUT / "docs" / "operations" / "monitoring.md"
 NAME = re.compile(r"\blarder_[a-z_]+")
 LABELS = re.compile(r"\b(?:by|without)\s*\(([^)]*)\)")
 MATCHED = re.compile(r"[{,]\s*(\w+)\s*[=!]")

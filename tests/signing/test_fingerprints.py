@@ -58,7 +58,7 @@ def test_the_database_keeps_no_key(host):
 
 
 def test_hosts_that_exchange_the_key_one_after_the_other_see_no_alarm(host):
-    """The steps of docs/operations.md, with one host always behind, and both restarted at every step."""
+    """The steps of docs/operations/keys.md, with one host always behind, and both restarted at every step."""
     for ahead, behind in (
         ((OLD,), (OLD,)),
         ((OLD, NEW), (OLD,)),

@@ -12,7 +12,7 @@ from registry_site.operations import backup
 
 
 class Command(BaseCommand):
-    help = "Copy database, blobs and ledger to a new folder, while Larder goes on serving (operations.md)."
+    help = "Copy database, blobs and ledger to a new folder, while Larder goes on serving (docs/operations/backup.md)."
     purpose = "backup"
 
     def add_arguments(self, parser: ArgumentParser) -> None:

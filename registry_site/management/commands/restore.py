@@ -16,7 +16,7 @@ from registry_site.startup.bootstrap import CannotStartError
 
 
 class Command(BaseCommand):
-    help = "Fill an empty, stopped Larder from a backup of this or an earlier version, and verify it (operations.md)."
+    help = "Fill an empty, stopped Larder from a backup of this or an earlier version (docs/operations/backup.md)."
     requires_system_checks: list[str] = []  # the tables come with it
     purpose = "backup"
 

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests import documents
 from tests.builders.archives import module_zip
 from tests.live import ADMIN_PASSWORD, CHECKOUT, Live, start_live
 from tests.postgres import free_port
@@ -21,7 +22,6 @@ pytestmark = [pytest.mark.live, pytest.mark.needs("nginx")]
 STRANGER, COLLEAGUE, EVADER = "127.0.0.2", "127.0.0.3", "127.0.0.4"
 MOST_WRONG = 20  # by LARDER_RATE_SIGN_IN, from one address
 
-CONFIGURATION_PAGE = CHECKOUT / "docs" / "configuration.md"
 CONFIGURATION = """
 daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{ worker_connections 64; }}
@@ -57,8 +57,8 @@ def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 def documented_location() -> str:
-    """The location by which nginx sends stored files, as docs/configuration.md has it."""
-    blocks = re.findall(r"```nginx\n(location /stored/ .*?)```", CONFIGURATION_PAGE.read_text(), re.DOTALL)
+    """The location by which nginx sends stored files, as docs/configuration/address.md has it."""
+    blocks = re.findall(r"```nginx\n(location /stored/ .*?)```", documents.text_of("docs/configuration/address.md"), re.DOTALL)
     return str(blocks[0])
 
 

@@ -15,6 +15,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from tests import documents
 from tests.live import CHECKOUT
 from tests.needs import HELM
 from tests.production import COMPOSE, OURS
@@ -214,7 +215,7 @@ def test_larder_trusts_the_address_of_nginx_alone() -> None:
 
 
 def test_the_variables_of_the_chart_and_of_compose_are_documented():
-    known = set(re.findall(r"^### `([A-Z_]+)`$", (CHECKOUT / "docs/configuration.md").read_text(), re.MULTILINE))
+    known = set(re.findall(r"^## `([A-Z_]+)`$", documents.configuration(), re.MULTILINE))
     named = {variable["name"] for pod in pods().values() for variable in pod["containers"][0]["env"]}
     named |= {name for one in OURS.values() for name in one["environment"]}
 

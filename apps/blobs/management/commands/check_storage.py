@@ -14,7 +14,7 @@ SHOWN = 20
 
 
 class Command(BaseCommand):
-    help = "Read blobs again, least recently read first, and list objects without a row (operations.md)."
+    help = "Read blobs again, least recently read first, and list objects without a row (docs/operations/storage.md)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--whole", action="store_true", help="Read everything, however long it takes.")
@@ -47,7 +47,7 @@ class Command(BaseCommand):
         self._name("orphan ", [f"sha256:{digest}" for digest in report.first_orphans[:SHOWN]], report.orphans)
         complaints = []
         if count:
-            complaints.append(f"Blobs that are missing or damaged: {count}. docs/operations.md says what to do.")
+            complaints.append(f"Blobs that are missing or damaged: {count}. See docs/operations/storage.md.")
         if report.unread:
             complaints.append(f"Blobs that could not be read: {report.unread}. The log says why.")
         if report.outage:
