@@ -16,7 +16,7 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parent.parent
 SHELL = frozenset({"sh", "bash", "shell", "console", "powershell"})
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\S*)\n(?P<text>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE)
-MARK = re.compile(r"<!-- (?:run by (?P<test>\S+)|not run: (?P<reason>.+?)) -->\n *\Z", re.DOTALL)
+MARK = re.compile(r"<!-- (?:run by (?P<test>\S+)|not run: (?P<reason>[^>]+?)) -->\n *\Z")
 
 
 @dataclass(frozen=True)

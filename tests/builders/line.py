@@ -1,9 +1,12 @@
-"""A line that breaks: a proxy that cuts its tunnels after so many bytes, and refuses others until it is mended."""
+"""A line that breaks: a proxy that cuts its tunnels after so many bytes, and refuses others until it is mended.
+
+Or one that leads elsewhere: with `to`, tunnels to these hosts end at a port of this machine, and no others open.
+"""
 
 import selectors
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 STEP = 64 * 1024
@@ -12,7 +15,8 @@ STEP = 64 * 1024
 class Line:
     """`url` is for a client's proxy settings. Only bytes towards the server count."""
 
-    def __init__(self) -> None:
+    def __init__(self, to: Mapping[str, int] | None = None) -> None:
+        self._to = to
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self._left: int | None = None
@@ -47,6 +51,10 @@ class Line:
             if self._is_cut or not head.startswith(b"CONNECT "):
                 return
             host, _, port = head.split()[1].decode().rpartition(":")
+            if self._to is not None:
+                if host not in self._to:
+                    return
+                host, port = "127.0.0.1", str(self._to[host])
             with socket.create_connection((host, int(port))) as server:
                 client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
                 with self._lock:
@@ -89,8 +97,8 @@ class Line:
 
 
 @contextmanager
-def a_line() -> Iterator[Line]:
-    line = Line()
+def a_line(to: Mapping[str, int] | None = None) -> Iterator[Line]:
+    line = Line(to)
     try:
         yield line
     finally:

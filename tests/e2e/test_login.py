@@ -1,6 +1,7 @@
 """login.v1 with the real client, and a real browser in which a person presses the button."""
 
 import re
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ConsoleMessage, Error, Page, expect, sync_playwright
 
+from tests import documents
 from tests.e2e.providers import require
 from tests.e2e.workspace import Workspace
 from tests.live import Live
@@ -38,6 +40,16 @@ def person(larder: Live) -> Iterator[Page]:
         browser.close()
 
 
+def login_of(workspace: Workspace) -> list[str]:
+    """The command of the pages, for this client and host."""
+    test = "test_a_person_logs_in_installs_what_is_private_logs_in_again_and_revokes_it"
+    ((program, verb, host),) = {
+        tuple(shlex.split(fence.text, comments=True)) for fence in documents.run_by(f"tests/e2e/test_login.py::{test}")
+    }
+    assert (program, host) == ("tofu", "registry.example.com")
+    return [workspace.program, verb, workspace.host]
+
+
 @contextmanager
 def logging_in(workspace: Workspace) -> Iterator[str]:
     """The address that the client opens; in the end it must have logged in."""
@@ -48,7 +60,7 @@ def logging_in(workspace: Workspace) -> Iterator[str]:
     (programs / "xdg-open").chmod(0o755)
     (workspace.folder / "home" / ".terraform.d").mkdir(exist_ok=True)
     client = subprocess.Popen(
-        [workspace.program, "login", workspace.host],
+        login_of(workspace),
         cwd=workspace.work,
         env=workspace.environment | {"PATH": f"{programs}:{workspace.environment['PATH']}"},
         stdin=subprocess.PIPE,
