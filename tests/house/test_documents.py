@@ -1,17 +1,36 @@
-"""Everything that the documents name exists."""
+"""Everything that the documents name exists, and a test executes each command, or the page says why none does."""
 
+import ast
+import posixpath
 import re
 import shlex
 
 from django.core.management import get_commands, load_command_class
 
+from tests import documents
 from tests.house import sources
 
 DOCUMENTS = [*sources.CHECKOUT.glob("*.md"), *(sources.CHECKOUT / "docs").rglob("*.md")]
-LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#]+)")
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]+)\)")
 TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
 COMMAND = re.compile(r"\bmake ([a-z][a-z-]*)(?=[`\s]|$)")
 CODE = re.compile(r"```.*?```|`[^`]+`", re.DOTALL)
+INDEX, MOST_LINES = "docs/README.md", 400
+# What a block without a test may not begin with.
+PROGRAMS = {
+    "curl",
+    "docker",
+    "git",
+    "helm",
+    "kubectl",
+    "make",
+    "manage.py",
+    "psql",
+    "sh",
+    "systemctl",
+    "terraform",
+    "tofu",
+}
 PROJECT_PATH = re.compile(r"^(?:apps|registry_site|tests|docs|static|templates|bench|bin)/[\w./-]+$")
 
 
@@ -26,9 +45,44 @@ def test_every_make_command_is_a_target():
     assert {(page, name) for page, code in code for name in COMMAND.findall(code) if name not in targets} == set()
 
 
+def without_code(page):
+    return CODE.sub("", documents.text_of(page))
+
+
+def anchors_in(page):
+    """As GitHub makes them of headings: `## What is it?` is `#what-is-it`."""
+    text = re.sub(r"^ *```.*?^ *```$", "", documents.text_of(page), flags=re.DOTALL | re.MULTILINE)
+    for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        yield re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+
+
+def links_in(page):
+    """The pages, files and anchors of its links, from the root of the checkout on."""
+    for link in LINK.findall(without_code(page)):
+        path, _, anchor = link.partition("#")
+        yield posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) if path else page, anchor
+
+
 def test_every_link_leads_somewhere():
-    links = [(path, link) for path in DOCUMENTS for link in LINK.findall(path.read_text())]
-    assert [(path.name, link) for path, link in links if not (path.parent / link).exists()] == []
+    links = [(page, *link) for page in documents.pages() for link in links_in(page)]
+    assert [link for link in links if not (sources.CHECKOUT / link[1]).exists()] == []
+
+
+def test_every_link_to_a_part_of_a_page_names_one_of_its_headings():
+    parts = [(page, *link) for page in documents.pages() for link in links_in(page) if link[1]]
+    assert [part for part in parts if part[2] not in set(anchors_in(part[1]))] == []
+    assert len(parts) > 100
+
+
+def test_no_page_is_too_long_to_be_read():
+    pages = [page for page in documents.pages() if page.startswith("docs/")]
+    assert [page for page in pages if documents.text_of(page).count("\n") > MOST_LINES] == []
+
+
+def test_the_index_lists_every_page():
+    pages = {page for page in documents.pages() if page.startswith("docs/")} - {INDEX}
+    assert pages - {path for path, _ in links_in(INDEX)} == set()
 
 
 def test_every_file_that_is_named_is_there():
@@ -73,6 +127,8 @@ def commands_in(path):
     """The lines of shell blocks that call manage.py, without comments and redirections."""
     for block in re.findall(r"```sh\n(.*?)```", path.read_text(), re.DOTALL):
         for line in re.sub(r"\$\([^)]*\)", "today", block.replace("\\\n", " ")).splitlines():
+            if "manage.py" not in line:
+                continue
             words = shlex.split(re.split(r"\s[|>]", line)[0], comments=True)
             if "manage.py" in words:
                 yield words[words.index("manage.py") + 1 :]
@@ -86,3 +142,45 @@ def test_every_command_of_a_block_is_one_that_manage_py_takes():
         except (KeyError, SystemExit) as error:
             refused.append((page, name, arguments, error))
     assert refused == []
+
+
+# --- Who executes them ------------------------------------------------------------------------------------------------
+
+
+def fences():
+    return [fence for page in documents.pages() for fence in documents.fences(page)]
+
+
+def shell_fences():
+    return [fence for fence in fences() if fence.language in documents.SHELL]
+
+
+def test_each_block_of_commands_says_which_test_runs_it_or_why_none_does():
+    assert [str(fence) for fence in shell_fences() if not (fence.test or fence.reason)] == []
+    assert [str(fence) for fence in shell_fences() if fence.reason and len(fence.reason.split()) < 3] == []
+    assert len(shell_fences()) > 50
+
+
+def test_no_block_of_commands_calls_itself_something_else():
+    others = [fence for fence in fences() if fence.language in ("", "text") and fence.text.strip()]
+    assert [str(fence) for fence in others if fence.text.split()[0] in PROGRAMS] == []
+
+
+def test_each_test_that_a_block_names_exists_and_reads_the_page():
+    """It takes the block by `documents.run_by`, which finds what names it, or names the page."""
+    wrong = []
+    for fence in shell_fences():
+        path, _, name = fence.test.partition("::")
+        if not path:
+            continue
+        file = sources.CHECKOUT / path
+        functions = {node.name for node in ast.walk(sources.tree_of(file)) if isinstance(node, ast.FunctionDef)}
+        text = file.read_text()
+        if name not in functions or not (fence.page in text or ("documents.run_by(" in text and text.count(name) > 1)):
+            wrong.append((str(fence), fence.test))
+    assert wrong == []
+
+
+def test_each_test_that_a_reason_names_is_there():
+    named = {(str(fence), path) for fence in fences() for path in re.findall(r"tests/\S+\.py", fence.reason)}
+    assert {one for one in named if not (sources.CHECKOUT / one[1]).is_file()} == set()

@@ -58,7 +58,8 @@ def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 def documented_location() -> str:
     """The location by which nginx sends stored files, as docs/configuration/address.md has it."""
-    blocks = re.findall(r"```nginx\n(location /stored/ .*?)```", documents.text_of("docs/configuration/address.md"), re.DOTALL)
+    page = documents.text_of("docs/configuration/address.md")
+    blocks = re.findall(r"```nginx\n(location /stored/ .*?)```", page, re.DOTALL)
     return str(blocks[0])
 
 
