@@ -103,7 +103,6 @@ def configuration(page: str, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.smoke
 def test_using(registry: Registry, tmp_path: Path, client: str) -> None:
     folder = configuration(USING, tmp_path / "work")
     text = "".join(fence.text for fence in commands(USING, "test_using"))
@@ -261,7 +260,9 @@ def program(registry: Registry, folder: Path) -> None:
     """`manage.py` on the PATH, with the environment of this Larder's processes."""
     (folder.parent / "programs").mkdir()
     given = "".join(
-        f"export {name}='{value}'\n" for name, value in registry.larder.environment.items() if "LARDER" in name
+        f"export {name}='{value}'\n"
+        for name, value in registry.larder.environment.items()
+        if name.startswith(("LARDER_", "AWS_"))
     )
     script = folder.parent / "programs/manage.py"
     script.write_text(f'#!/bin/sh\n{given}exec {sys.executable} {documents.CHECKOUT}/manage.py "$@"\n')

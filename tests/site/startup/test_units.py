@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import confined
+from tests import confined, documents
 from tests.production import OURS
 
 COMMANDS = {tuple(one["command"]) for one in OURS.values()}
@@ -55,3 +55,14 @@ def test_systemd_takes_the_units():
     said = subprocess.run(["systemd-analyze", "verify", *UNITS], capture_output=True, text=True, check=False).stderr
     # The program is not installed there on this machine.
     assert [line for line in said.splitlines() if "is not executable" not in line] == []
+
+
+@pytest.mark.needs("systemd-analyze")
+def test_systemd_takes_the_unit_of_the_page_for_one_host(tmp_path: Path) -> None:
+    [text] = [fence.text for fence in documents.fences("docs/behind-nginx.md") if "ExecStart=" in fence.text]
+    unit = tmp_path / "larder.service"
+    unit.write_text(text.replace("/opt/larder", str(documents.CHECKOUT)))
+    done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "larder.service:" not in done.stderr  # a line that systemd ignores
