@@ -13,21 +13,40 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.decorators import method_decorator
+from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 
 from apps.accounts.access import gate
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import Role
+from apps.accounts.models import ApiToken, Grant, GroupMapping, Invitation, Namespace, Role, Team, User
 from apps.admin_base import export_csv
+from apps.artifacts.models import Collection, Manifest, Repository, Tag, UploadSession
+from apps.audit.models import AuditEvent
+from apps.blobs.models import Blob
 from apps.jobs import targets
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
+from apps.modules.models import Module, ModuleVersion
 from apps.portal.frame import reauthentication
 from apps.portal.publish import module, provider
 from apps.portal.publish.frame import PageFrame
+from apps.providers.models import Package, Provider, ProviderVersion
+from apps.releases.cleanup.rows import CleanupRule
+from apps.releases.models import DownloadCount, Release, SearchDoc
+from apps.signing.models import SigningKey
 from registry_site.admin_tiles import TILES, shown
 
 JOBS_SHOWN = 5
+# The lists by what operators do. A list without a place here is not in the navigation.
+NAVIGATION: tuple[tuple[str, tuple[type[Model], ...]], ...] = (
+    ("Releases", (Release, DownloadCount, CleanupRule)),
+    ("Modules and providers", (Module, ModuleVersion, Provider, ProviderVersion, Package, SearchDoc)),
+    ("People and access", (User, Team, Namespace, Grant, ApiToken, Invitation, GroupMapping)),
+    ("Keys", (SigningKey,)),
+    ("Storage", (Blob, Repository, Manifest, Tag, UploadSession, Collection)),
+    ("Work", (Job,)),
+    ("Audit", (AuditEvent,)),
+)
 # POSTs that change nothing, or that need no proof in the portal either.
 _UNCONFIRMED = ("logout", "upload-release", "upload-provider")
 # The apps without people, roles and keys: a confirmation lasts longer there.
@@ -69,6 +88,15 @@ class LarderAdminSite(AdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         return {**super().each_context(request), "may_upload": self.may_upload(request)}
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:  # noqa: ARG002  # Django's
+        lists = {one["model"]: one for app in self._build_app_dict(request).values() for one in app["models"]}
+        groups = [(name, [lists[model] for model in models if model in lists]) for name, models in NAVIGATION]
+        return [{"name": name, "app_label": slugify(name), "models": models} for name, models in groups if models]
+
+    def app_index(self, _request: HttpRequest, **_: Any) -> HttpResponse:  # type: ignore[override]  # the stubs promise a template
+        """Lead links to a Python package's page to the first one, which has the lists of all."""
+        return HttpResponseRedirect(reverse("admin:index"))
 
     def upload(self, request: HttpRequest) -> HttpResponse:
         """Show the portal's publish form inside the admin (D19)."""

@@ -78,6 +78,9 @@ class Act:
 class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
     """Fifty rows a page; searches word by word; shows a RegistryError as a message."""
 
+    # The singular and the plural, if Django's guess from the class is not what people say. In Meta they would need a
+    # migration.
+    names: tuple[str, str] | None = None
     list_per_page = 50
     list_max_show_all = 200
     show_full_result_count = False
@@ -89,6 +92,11 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
     indexed_orders: Sequence[str] = ()
     # What can be done with rows, by the name that a form sends.
     acts: Mapping[str, Act] = {}
+
+    def __init__(self, model: type[M], admin_site: admin.AdminSite) -> None:
+        super().__init__(model, admin_site)
+        if self.names:
+            self.opts.verbose_name, self.opts.verbose_name_plural = self.names
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LarderChangeList]:  # noqa: ARG002
         return LarderChangeList

@@ -9,6 +9,7 @@ from django.db.models.functions import Coalesce
 from django.db.models.lookups import StartsWith
 from django.db.models.sql.where import WhereNode
 from django.http import HttpRequest
+from django.utils.text import capfirst
 
 from apps.admin_base.counting import Many, bounded_count, remember_count
 
@@ -59,6 +60,8 @@ class LarderChangeList(ChangeList):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.way_back, self.preserved_filters = self.preserved_filters, ""
+        if not self.is_popup:
+            self.title = capfirst(str(self.opts.verbose_name_plural))
 
     def get_results(self, request: HttpRequest) -> None:
         """Find the keys of a page first, then its rows: sorting and joining whole rows takes many times as long."""

@@ -40,6 +40,7 @@ def collect(admin: Any, request: HttpRequest, _queryset: QuerySet[Repository]) -
 
 @admin.register(Repository)
 class RepositoryAdmin(ReadOnlyAdmin[Repository]):
+    names = ("OCI repository", "OCI repositories")
     list_display = ("title", "manifests", "tags", "blobs", "created_by", "created_at")
     list_filter = ("namespace__visibility", in_namespace(), by_person("created_by__username", "first pusher"))
     list_select_related = ("namespace", "created_by")
@@ -78,6 +79,7 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
 
 @admin.register(Manifest)
 class ManifestAdmin(ReadOnlyAdmin[Manifest]):
+    names = ("OCI manifest", "OCI manifests")
     list_display = ("title", "repository", "kind", "size", "tag_count", "pushed_by", "pushed_at")
     list_filter = (IN_REPOSITORY, by_person("pushed_by__username", "pusher"), ("subject", admin.EmptyFieldListFilter))
     list_select_related = ("repository__namespace", "pushed_by")
@@ -127,6 +129,7 @@ class ManifestAdmin(ReadOnlyAdmin[Manifest]):
 
 @admin.register(Tag)
 class TagAdmin(ReadOnlyAdmin[Tag]):
+    names = ("OCI tag", "OCI tags")
     list_display = ("name", "repository", "leads_to", "moved_by", "moved_at")
     list_filter = (IN_REPOSITORY, by_person("moved_by__username", "mover"))
     list_select_related = ("repository__namespace", "manifest", "moved_by")
@@ -159,6 +162,7 @@ class TagAdmin(ReadOnlyAdmin[Tag]):
 
 @admin.register(UploadSession)
 class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
+    names = ("OCI upload", "OCI uploads")
     list_display = ("id", "repository", "user", "size", "standing", "created_at", "expires_at")
     list_filter = (is_set("bytes coming in", "coming", "lease", ("Receiving", "Idle")), IN_REPOSITORY, by_person())
     list_select_related = ("repository__namespace", "user")

@@ -193,6 +193,7 @@ class ProviderAdmin(ReadOnlyAdmin[Provider]):
 
 @admin.register(Package)
 class PackageAdmin(ReadOnlyAdmin[Package]):
+    names = ("provider package", "provider packages")
     list_display = ("filename", "version_page", "platform", "size", "sha256", "standing")
     list_filter = (
         in_namespace("version__provider__namespace__name"),

@@ -1,4 +1,4 @@
-"""Admin pages of releases, download counts, search documents and rules of cleaning up."""
+"""Admin pages of releases, download counts, search entries and rules of cleaning up."""
 
 from typing import Any
 
@@ -174,6 +174,7 @@ def _may_open(request: HttpRequest) -> bool:
 class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
     """Downloads by day and client, never by person."""
 
+    names = ("daily downloads", "daily downloads")
     list_display = ("day", "title", "client", "count")
     list_filter = (in_namespace("release__namespace__name"),)
     list_select_related = ("release__namespace",)
@@ -198,6 +199,7 @@ class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
 class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
     """Rows behind lists and searches. Verbs update them; rebuilding repairs them."""
 
+    names = ("search entry", "search entries")
     list_display = ("title", "kind", "version", "lifecycle", "is_listed", "is_prerelease", "downloads", "published_at")
     list_filter = ("kind", "lifecycle", "is_listed", "is_prerelease", in_namespace())
     list_select_related = ("namespace", "release__namespace")
@@ -216,7 +218,7 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
     readonly_fields = ("default_release",)
     acts = {
         "rebuild": Act(
-            "Rebuild selected search documents",
+            "Rebuild selected search entries",
             "releases.rebuild_searchdoc",
             each(lambda doc, _actor: indexing.rebuild(doc), "Rebuilt"),
             button="Rebuild",

@@ -98,6 +98,7 @@ RoleFilter = one_of(
 class UserAdmin(EntryPage):
     """Accounts are made by invitation and never deleted: releases keep their author."""
 
+    names = ("account", "accounts")
     change_list_template = "admin/people.html"
     form = UserForm
     list_display = ("username", "role", "is_active", "is_staff", "date_joined", "last_login", "warning")

@@ -169,6 +169,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
 
 @admin.register(Grant)
 class GrantAdmin(LarderAdmin[Grant]):
+    names = ("role", "roles")
     form = GrantForm
     list_display = ("namespace", "user", "team", "role", "given_by", "given_at")
     list_display_links = ("namespace", "user", "team")

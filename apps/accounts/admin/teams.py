@@ -151,6 +151,7 @@ class GroupMappingForm(forms.ModelForm[GroupMapping]):
 class GroupMappingAdmin(LarderAdmin[GroupMapping]):
     """What groups of identity providers give. Rows are added and deleted, never changed."""
 
+    names = ("sign-on group", "sign-on groups")
     form = GroupMappingForm
     list_display = ("group", "issuer", "team", "staff_role", "created_by", "created_at")
     list_select_related = ("team", "created_by")

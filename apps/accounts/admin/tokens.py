@@ -41,6 +41,7 @@ def revoke_with_creations(admin: Any, request: HttpRequest, queryset: QuerySet[A
 class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     """Never shows the digest, which would help to recognise a token found elsewhere."""
 
+    names = ("API token", "API tokens")
     list_display = ("start", "label", "user", "scope", "expires_at", "last_used_at", "revoked_at")
     list_filter = (
         "scope",
