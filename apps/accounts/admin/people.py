@@ -1,4 +1,5 @@
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
@@ -94,6 +95,10 @@ RoleFilter = one_of(
 )
 
 
+# The lists that have rows of an account, by their models, each with the filter by person.
+RELATED = ("ApiToken", "Grant", "Team", "Release", "AuditEvent")
+
+
 @admin.register(User)
 class UserAdmin(EntryPage):
     """Accounts are made by invitation and never deleted: releases keep their author."""
@@ -133,6 +138,14 @@ class UserAdmin(EntryPage):
         always = ("username", "date_joined", "last_login", "warning")
         rights = ("is_staff", "is_superuser", "role", "user_permissions")
         return always if request.user.is_superuser else (*always, *rights)
+
+    def render_change_form(self, request: HttpRequest, context: Any, *rest: Any, **more: Any) -> HttpResponse:
+        if (user := more.get("obj")) is not None:
+            lists = {one["object_name"]: one for group in context["available_apps"] for one in group["models"]}
+            query = urlencode({"person": user.username})
+            shown = [lists[name] for name in RELATED if name in lists]
+            context["related"] = [(one["name"], f"{one['admin_url']}?{query}") for one in shown]
+        return super().render_change_form(request, context, *rest, **more)
 
     def get_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
         fields = list(super().get_fields(request, obj))

@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.filters import by_person
 from apps.accounts.admin.roles import leaderless, refuse_machine
 from apps.accounts.identity.sign_on import providers
 from apps.accounts.models import Grant, GroupMapping, Membership, Team, User
@@ -78,7 +79,7 @@ class GrantInline(admin.TabularInline[Grant, Team]):
 class TeamAdmin(LarderAdmin[Team]):
     form = TeamForm
     list_display = ("name", "description", "people", "managers", "created_by", "created_at", "page")
-    list_filter = (leaderless(Team.objects.without_active_manager),)
+    list_filter = (by_person("memberships__user__username", "member"), leaderless(Team.objects.without_active_manager))
     list_select_related = ("created_by",)
     date_hierarchy = "created_at"
     ordering = ("name",)

@@ -1,0 +1,54 @@
+"""The page of an account: what belongs to it, and what can be changed."""
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.urls import reverse
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import ApiToken, Grant, Membership, Team, User
+from apps.accounts.people import service_accounts
+from apps.audit.models import AuditEvent
+from apps.releases.models import Release
+from tests.admin import rows
+from tests.admin.lists import list_of, page_of
+
+
+@pytest.fixture
+def person(db):
+    rows.make(0, 3)
+    return User.objects.get(username="person1")
+
+
+@pytest.mark.both
+@pytest.mark.parametrize(("model", "count"), [(ApiToken, 1), (Grant, 1), (Team, 1), (Release, 1), (AuditEvent, 1)])
+def test_a_person_leads_to_the_rows_that_are_theirs(operator_client, person, model, count):
+    page = operator_client.get(page_of(person))
+    url = list_of(model, person=person.username)
+
+    assert url in [one for _, one in page.context["related"]]
+    assert operator_client.get(url).context["cl"].result_count == count
+
+
+def test_a_team_is_found_once_by_each_of_its_members(operator_client, person):
+    Membership.objects.create(team=Team.objects.get(name="crew1"), user=User.objects.get(username="person2"))
+
+    assert operator_client.get(list_of(Team, person="person1")).context["cl"].result_count == 1
+    assert operator_client.get(list_of(Team, person="person2")).context["cl"].result_count == 2
+    assert operator_client.get(list_of(Team, person="nobody")).context["cl"].result_count == 0
+
+
+def test_links_are_for_those_who_may_follow_them(bob, browser_of, person):
+    bob.is_staff = True
+    bob.save()
+    bob.user_permissions.set(Permission.objects.filter(codename__in=["view_user", "view_apitoken"]))
+    page = browser_of(bob).get(page_of(person))
+
+    assert [name for name, _ in page.context["related"]] == ["API tokens"]
+    assert reverse("admin:accounts_user_entry", args=[person.pk]) not in page.text
+
+
+def test_a_machine_has_no_sessions(operator_client, olga, person):
+    team = Team.objects.get(name="crew1")
+    machine = service_accounts.create(team=team, name="ci", actor=Viewer(olga))
+
+    assert reverse("admin:accounts_user_entry", args=[machine.pk]) not in operator_client.get(page_of(machine)).text
