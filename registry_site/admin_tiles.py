@@ -81,6 +81,10 @@ def _jobs(state: JobState) -> QuerySet[Job]:
     return Job.objects.filter(state=state)
 
 
+def _accounts(*, is_service: bool) -> QuerySet[User]:
+    return User.objects.filter(is_active=True, is_service=is_service)
+
+
 def _problems() -> QuerySet[Blob]:
     return Blob.objects.exclude(problem="")
 
@@ -174,7 +178,8 @@ TILES: tuple[tuple[str, tuple[Tile | State, ...]], ...] = (
             Tile("Providers", Provider, Provider.objects.all),
             Tile("Provider versions", ProviderVersion, ProviderVersion.objects.all),
             Tile("Teams", Team, Team.objects.all),
-            Tile("People", User, lambda: User.objects.filter(is_active=True), "?is_active__exact=1"),
+            Tile("People", User, lambda: _accounts(is_service=False), "?is_active__exact=1&kind=person"),
+            Tile("Service accounts", User, lambda: _accounts(is_service=True), "?is_active__exact=1&kind=service"),
         ),
     ),
 )

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts.models import Grant, Membership, Namespace, User
+from apps.accounts.models import Grant, Membership, Namespace, Team, User
 from apps.jobs import heartbeats
 from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
@@ -48,6 +48,7 @@ def trouble(db):
         namespace = Namespace.objects.get(name=f"team{number}")
         namespace.grants.filter(team=None).update(role=3)
     User.objects.filter(username="person2").update(is_active=False)
+    User.objects.create(username="crew0.ci[bot]", is_service=True, service_of=Team.objects.get(name="crew0"))
 
 
 @pytest.mark.both
@@ -62,6 +63,8 @@ def trouble(db):
         ("Namespaces without an active owner", "1"),
         ("Teams without an active manager", "1"),
         ("Inspected by an older version", "3"),
+        ("People", "6"),  # cooks, Olga and those who are active
+        ("Service accounts", "1"),
     ],
 )
 def test_a_tile_counts_and_leads_to_just_those(operator_client, trouble, label, count):

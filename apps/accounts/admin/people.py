@@ -80,6 +80,15 @@ class UserForm(forms.ModelForm[User]):
         return cleaned
 
 
+KindFilter = one_of(
+    "kind",
+    "kind",
+    {
+        "person": ("Person", lambda accounts: accounts.filter(is_service=False)),
+        "service": ("Service account", lambda accounts: accounts.filter(is_service=True)),
+    },
+)
+
 RoleFilter = one_of(
     "role",
     "role",
@@ -107,7 +116,7 @@ class UserAdmin(EntryPage):
     change_list_template = "admin/people.html"
     form = UserForm
     list_display = ("username", "role", "is_active", "is_staff", "date_joined", "last_login", "warning")
-    list_filter = ("is_active", "is_staff", RoleFilter, "may_manage")
+    list_filter = (KindFilter, "is_active", "is_staff", RoleFilter, "may_manage")
     ordering = ("username",)
     search_fields = ("username",)
     search_help_text = "The beginning of a user name."

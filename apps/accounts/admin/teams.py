@@ -90,7 +90,7 @@ class TeamAdmin(LarderAdmin[Team]):
     csv_columns = ("name", "description", "created_by__username", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Team]:
-        active = Membership.objects.filter(team=OuterRef("pk"), user__is_active=True)
+        active = Membership.objects.filter(team=OuterRef("pk"), user__is_active=True, user__is_service=False)
         counts = {
             "people_count": count_of(active, "team"),
             "manager_count": count_of(active.filter(is_manager=True), "team"),

@@ -47,8 +47,10 @@ def test_links_are_for_those_who_may_follow_them(bob, browser_of, person):
     assert reverse("admin:accounts_user_entry", args=[person.pk]) not in page.text
 
 
-def test_a_machine_has_no_sessions(operator_client, olga, person):
+def test_a_machine_has_no_sessions_and_is_not_counted(operator_client, olga, person):
     team = Team.objects.get(name="crew1")
     machine = service_accounts.create(team=team, name="ci", actor=Viewer(olga))
 
+    crew = operator_client.get(list_of(Team, q="crew1")).context["cl"].result_list[0]
+    assert (crew.people_count, team.memberships.count()) == (1, 2), "a machine is no person"
     assert reverse("admin:accounts_user_entry", args=[machine.pk]) not in operator_client.get(page_of(machine)).text
