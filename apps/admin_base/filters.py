@@ -75,8 +75,8 @@ def one_of(title: str, parameter: str, options: Mapping[str, tuple[str, Narrow]]
     return type("OneOf", (_OneOf,), {"title": title, "parameter_name": parameter, "options": options})
 
 
-def is_set(title: str, parameter: str, path: str, labels: tuple[str, str]) -> Filter:
-    """Declare a filter by whether a time is set, with its own labels (Django's are "Empty" and "Not empty")."""
+def is_set(title: str, parameter: str, path: str, labels: tuple[str, str] = ("Yes", "No")) -> Filter:
+    """Declare a filter by whether a time is set (Django's says "Empty" and "Not empty")."""
     is_null = f"{path}__isnull"
     yes, no = labels
     options: Mapping[str, tuple[str, Narrow]] = {

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 
 from apps.accounts.admin.actors import each
 from apps.accounts.admin.filters import by_person, in_namespace
-from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, count_of, is_set, link, row_link
+from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, count_of, is_set, link, one_of, row_link
 from apps.artifacts import gc, uploads
 from apps.artifacts.models import COLLECTED, Collection, Manifest, Repository, RepositoryBlob, Tag, UploadSession
 from apps.lib.addresses import canonical
@@ -21,6 +21,15 @@ from apps.lib.addresses import canonical
 MAX_COLLECTING = timedelta(seconds=20)
 MAX_SHOWN_BYTES = 64 * 1024
 IN_REPOSITORY = in_namespace("repository__namespace__name")
+
+AttachedFilter = one_of(
+    "attached to another manifest",
+    "attached",
+    {
+        "1": ("Yes", lambda manifests: manifests.exclude(subject="")),
+        "0": ("No", lambda manifests: manifests.filter(subject="")),
+    },
+)
 
 
 def in_repository(word: str, prefix: str = "repository__") -> Q:
@@ -81,7 +90,7 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
 class ManifestAdmin(ReadOnlyAdmin[Manifest]):
     names = ("OCI manifest", "OCI manifests")
     list_display = ("title", "repository", "kind", "size", "tag_count", "pushed_by", "pushed_at")
-    list_filter = (IN_REPOSITORY, by_person("pushed_by__username", "pusher"), ("subject", admin.EmptyFieldListFilter))
+    list_filter = (IN_REPOSITORY, by_person("pushed_by__username", "pusher"), AttachedFilter)
     list_select_related = ("repository__namespace", "pushed_by")
     date_hierarchy = "pushed_at"
     ordering = ("-pk",)

@@ -41,7 +41,7 @@ OutdatedFilter = one_of(
     "inspection",
     {
         "outdated": (
-            "Inspected by an older version",
+            "By an older version",
             lambda rows: rows.filter(pk__in=reinspection.outdated().values("pk")),
         )
     },

@@ -9,6 +9,7 @@ from django.db.models import Max, Min
 from django.template import Library
 from django.utils import timezone
 from django.utils.safestring import mark_safe
+from django.utils.text import capfirst
 
 register = Library()
 _STARTS = {"year": {"month": 1, "day": 1}, "month": {"day": 1}, "day": {}}
@@ -48,6 +49,12 @@ class _Dated:
         self.model, self.params = changelist.model, changelist.params
         self.get_query_string = changelist.get_query_string
         self.date_hierarchy, self.queryset = changelist.date_hierarchy, _Days(changelist)
+
+
+@register.filter
+def as_words(title: Any) -> str:
+    """Return the name of a filter: "Published" for the field published_at, "Prerelease" for is_prerelease."""
+    return capfirst(str(title).removeprefix("is ").removesuffix(" at"))
 
 
 @register.inclusion_tag("admin/date_hierarchy.html")

@@ -22,7 +22,7 @@ from apps.accounts.admin.filters import in_namespace
 from apps.accounts.identity import sessions
 from apps.accounts.models import Invitation, Role, User
 from apps.accounts.people import accounts, invitations, service_accounts
-from apps.admin_base import Act, Column, LarderAdmin, one_of
+from apps.admin_base import Act, Column, LarderAdmin, is_set, one_of
 from apps.lib.errors import RegistryError
 
 ROLE_HELP = (
@@ -89,6 +89,12 @@ KindFilter = one_of(
     },
 )
 
+ManageFilter = one_of(
+    "service accounts that may manage",
+    "manage",
+    {"1": ("Yes", lambda accounts: accounts.filter(may_manage=True))},
+)
+
 RoleFilter = one_of(
     "role",
     "role",
@@ -116,7 +122,7 @@ class UserAdmin(EntryPage):
     change_list_template = "admin/people.html"
     form = UserForm
     list_display = ("username", "role", "is_active", "is_staff", "date_joined", "last_login", "warning")
-    list_filter = (KindFilter, "is_active", "is_staff", RoleFilter, "may_manage")
+    list_filter = (KindFilter, "is_active", "is_staff", RoleFilter, ManageFilter)
     ordering = ("username",)
     search_fields = ("username",)
     search_help_text = "The beginning of a user name."
@@ -211,8 +217,8 @@ class InvitationAdmin(LarderAdmin[Invitation]):
     list_display = ("title", "state", "namespace", "role", "created_by", "created_at", "expires_at", "used_by")
     list_filter = (
         in_namespace(),
-        ("used_at", admin.EmptyFieldListFilter),
-        ("revoked_at", admin.EmptyFieldListFilter),
+        is_set("used", "used", "used_at"),
+        is_set("revoked", "revoked", "revoked_at"),
     )
     list_select_related = ("namespace", "created_by", "used_by")
     date_hierarchy = "created_at"

@@ -74,10 +74,10 @@ class GrantInline(Autocompletes, admin.TabularInline[Grant, Namespace]):
         return rows.order_by("user__username", "team__name", "pk")
 
 
-def leaderless(left: Callable[[], QuerySet[Any]]) -> Filter:
+def leaderless(leader: str, left: Callable[[], QuerySet[Any]]) -> Filter:
     """Namespaces or teams whose people have all left, so that only staff can decide."""
-    options = {"yes": ("no active owner", lambda rows: rows.filter(pk__in=left().values("pk")))}
-    return one_of("who decides", "leaderless", options)
+    options = {"yes": ("None", lambda rows: rows.filter(pk__in=left().values("pk")))}
+    return one_of(f"active {leader}", "leaderless", options)
 
 
 @admin.register(Namespace)
@@ -93,7 +93,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         "created_at",
         "page",
     )
-    list_filter = ("visibility", "breaking_changes", leaderless(Namespace.objects.without_active_owner))
+    list_filter = ("visibility", "breaking_changes", leaderless("owner", Namespace.objects.without_active_owner))
     list_select_related = ("created_by",)
     date_hierarchy = "created_at"
     ordering = ("name",)

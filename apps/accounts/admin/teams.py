@@ -79,7 +79,10 @@ class GrantInline(admin.TabularInline[Grant, Team]):
 class TeamAdmin(LarderAdmin[Team]):
     form = TeamForm
     list_display = ("name", "description", "people", "managers", "created_by", "created_at", "page")
-    list_filter = (by_person("memberships__user__username", "member"), leaderless(Team.objects.without_active_manager))
+    list_filter = (
+        by_person("memberships__user__username", "member"),
+        leaderless("manager", Team.objects.without_active_manager),
+    )
     list_select_related = ("created_by",)
     date_hierarchy = "created_at"
     ordering = ("name",)

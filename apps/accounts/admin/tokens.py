@@ -9,14 +9,14 @@ from apps.accounts.admin.actors import actor_of, each
 from apps.accounts.admin.filters import by_person
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken
-from apps.admin_base import Act, Column, ReadOnlyAdmin, one_of
+from apps.admin_base import Act, Column, ReadOnlyAdmin, is_set, one_of
 
 EarlierRulesFilter = one_of(
     "rules",
     "rules",
     {
         "earlier": (
-            "Valid, and could not be created today",
+            "Valid, but could not be created today",
             lambda rows: rows.filter(pk__in=tokens.by_earlier_rules().values("pk")),
         )
     },
@@ -47,10 +47,10 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
         "scope",
         EarlierRulesFilter,
         by_person(),
-        ("revoked_at", admin.EmptyFieldListFilter),
-        ("suspended_at", admin.EmptyFieldListFilter),
-        ("last_used_at", admin.EmptyFieldListFilter),
-        ("leaked_at", admin.EmptyFieldListFilter),
+        is_set("revoked", "revoked", "revoked_at"),
+        is_set("suspended", "suspended", "suspended_at"),
+        is_set("ever used", "used", "last_used_at"),
+        is_set("reported as leaked", "leaked", "leaked_at"),
     )
     list_select_related = ("user",)
     date_hierarchy = "created_at"

@@ -1,0 +1,64 @@
+"""Filters read as words, and narrow by them."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib import admin
+from django.utils import timezone
+
+from apps.accounts.models import ApiToken, Invitation, User
+from apps.artifacts.models import Manifest
+from registry_site.templatetags.admin_lists import as_words
+from tests.admin import rows
+from tests.admin.lists import first, list_of
+from tests.admin.releases import oci_rows
+
+
+def shown_filters(client, model):
+    changelist = client.get(list_of(model)).context["cl"]
+    return {
+        as_words(spec.title): [one.get("display") for one in spec.choices(changelist)]
+        for spec in changelist.filter_specs
+    }
+
+
+@pytest.mark.both
+@pytest.mark.parametrize(
+    ("parameter", "changed"),
+    [("revoked", "revoked_at"), ("suspended", "suspended_at"), ("used", "last_used_at"), ("leaked", "leaked_at")],
+)
+def test_tokens_are_filtered_by_yes_and_no(operator_client, parameter, changed):
+    rows.make(0, 3)
+    ApiToken.objects.filter(pk=first(ApiToken).pk).update(**{changed: timezone.now() - timedelta(days=1)})
+    counts = {
+        answer: operator_client.get(list_of(ApiToken, **{parameter: answer})).context["cl"].result_count
+        for answer in ("1", "0", "")
+    }
+
+    assert counts == {"1": 1, "0": 2, "": 3}
+
+
+def test_invitations_and_manifests_too(operator_client):
+    rows.make(0, 2)
+    oci_rows.make(0, 2)
+    Invitation.objects.filter(pk=first(Invitation).pk).update(used_at=timezone.now())
+    Manifest.objects.update(subject="")
+    Manifest.objects.filter(pk=first(Manifest).pk).update(subject=f"sha256:{'a' * 64}")
+    for model, parameter in ((Invitation, "used"), (Manifest, "attached")):
+        counts = [operator_client.get(list_of(model, **{parameter: n})).context["cl"].result_count for n in "10"]
+        assert counts == [1, 1]
+
+
+def test_every_filter_reads_as_words(operator_client):
+    """No names of fields, no "Empty": "Revoked: Yes" and not "By revoked at: Not empty"."""
+    titles = set()
+    for model in admin.site._registry:
+        for title, choices in shown_filters(operator_client, model).items():
+            titles.add(title)
+            assert not {"Empty", "Not empty", "True", "False"} & set(choices), (model, title)
+    assert [title for title in titles if re.search(r"_|^Is |^By | at$", title)] == []
+    assert {"Revoked", "Prerelease", "Published", "Active", "Kind"} <= titles
+    page = operator_client.get(list_of(User)).text
+    assert "<summary>Active</summary>" in page
+    assert "By active" not in page
