@@ -209,7 +209,7 @@ def test_another_row_is_chosen_by_searching_and_from_no_long_list(operator_clien
             (searched if "admin-autocomplete" in found else listed).add(name)
 
     assert searched == {"namespace", "user", "team"}
-    assert listed == {"role", "visibility", "breaking_changes", "user_permissions"}
+    assert listed == {"role", "visibility", "breaking_changes"}
 
 
 def test_a_date_hierarchy_stands_on_an_index():

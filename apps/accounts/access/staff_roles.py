@@ -7,7 +7,7 @@ from django.apps import apps
 from django.contrib.auth.models import Group, Permission
 from django.db.models import Q, QuerySet
 
-OPERATOR, AUDITOR = "Operator", "Auditor"
+OPERATOR, AUDITOR = ROLES = "Operator", "Auditor"
 
 # Of Django's four permissions a table, only those to view and these have an effect; verbs do the rest.
 ACTION_PERMISSIONS = {
@@ -50,7 +50,7 @@ def permissions_of(role: str) -> QuerySet[Permission]:
 
 def bring_up_to_date() -> None:
     """Create the roles and give them the permissions of this version; called after every migration."""
-    for role in (OPERATOR, AUDITOR):
+    for role in ROLES:
         group, _ = Group.objects.get_or_create(name=role)
         wanted = set(permissions_of(role).values_list("pk", flat=True))
         if wanted != set(group.permissions.values_list("pk", flat=True)):

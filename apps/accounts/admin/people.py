@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.forms import SetPasswordForm
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
 from django.core.exceptions import PermissionDenied
 from django.db.models import Case, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -72,6 +72,12 @@ class EntryPage(LarderAdmin[User]):
         return TemplateResponse(request, "admin/entry.html", context)
 
 
+class PermissionsField(forms.ModelMultipleChoiceField[Permission]):
+    def label_from_instance(self, permission: Permission) -> str:
+        """Leave out the package and the table, which Django writes before each."""
+        return str(permission.name)
+
+
 class UserForm(forms.ModelForm[User]):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -126,18 +132,6 @@ class UserAdmin(EntryPage):
     ordering = ("username",)
     search_fields = ("username",)
     search_help_text = "The beginning of a user name."
-    fields = (
-        "username",
-        "is_active",
-        "is_staff",
-        "groups",
-        "is_superuser",
-        "user_permissions",
-        "date_joined",
-        "last_login",
-        "warning",
-    )
-    filter_horizontal = ("user_permissions",)
     csv_columns = ("username", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
@@ -150,7 +144,7 @@ class UserAdmin(EntryPage):
         return Q(username__begins=word)
 
     def get_readonly_fields(self, request: HttpRequest, _obj: User | None = None) -> tuple[str, ...]:
-        always = ("username", "date_joined", "last_login", "warning")
+        always = ("username", "service_of", "date_joined", "last_login", "warning")
         rights = ("is_staff", "is_superuser", "role", "user_permissions")
         return always if request.user.is_superuser else (*always, *rights)
 
@@ -162,9 +156,16 @@ class UserAdmin(EntryPage):
             context["related"] = [(one["name"], f"{one['admin_url']}?{query}") for one in shown]
         return super().render_change_form(request, context, *rest, **more)
 
-    def get_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        fields = list(super().get_fields(request, obj))
-        return fields if request.user.is_superuser else ["role" if name == "groups" else name for name in fields]
+    def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
+        known = ("date_joined", "last_login", "warning")
+        if obj is not None and obj.is_service:  # it has the roles of its team alone
+            return [(None, {"fields": ("username", "is_active", "service_of", *known)})]
+        role = "groups" if request.user.is_superuser else "role"
+        fields = ("username", "is_active", "is_staff", role, "is_superuser", *known)
+        return [
+            (None, {"fields": fields}),
+            ("Single permissions", {"fields": ("user_permissions",), "classes": ("collapse",)}),
+        ]
 
     def has_add_permission(self, _request: HttpRequest) -> bool:
         return False
@@ -174,15 +175,25 @@ class UserAdmin(EntryPage):
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user_permissions":
-            ours = staff_roles.permissions().select_related("content_type")
-            kwargs["queryset"] = ours.order_by("content_type__app_label", "content_type__model", "codename", "pk")
-            kwargs["help_text"] = "In addition to those of the role."
+            ours = staff_roles.permissions().order_by(
+                "content_type__app_label", "content_type__model", "codename", "pk"
+            )
+            kwargs |= {"queryset": ours, "widget": forms.CheckboxSelectMultiple, "form_class": PermissionsField}
+            kwargs |= {"label": "Permissions", "help_text": "In addition to those of the role."}
         if db_field.name == "groups":
-            kwargs["queryset"] = Group.objects.order_by("name")
-            kwargs |= {"widget": forms.CheckboxSelectMultiple, "label": "Roles", "help_text": ROLE_HELP}
+            roles = Group.objects.filter(name__in=staff_roles.ROLES).order_by("name")
+            kwargs |= {
+                "queryset": roles,
+                "widget": forms.CheckboxSelectMultiple,
+                "label": "Roles",
+                "help_text": ROLE_HELP,
+            }
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, _change: bool) -> None:  # noqa: FBT001
+        roles = form.cleaned_data.get("groups")
+        if roles is not None:  # groups of another origin are not offered, and stay
+            roles = [*roles, *obj.groups.exclude(name__in=staff_roles.ROLES)]
         accounts.change(
             user=obj,
             actor=actor_of(request),
@@ -190,7 +201,7 @@ class UserAdmin(EntryPage):
             is_staff=obj.is_staff,
             is_superuser=obj.is_superuser,
             permissions=form.cleaned_data.get("user_permissions"),
-            roles=form.cleaned_data.get("groups"),
+            roles=roles,
         )
         if not obj.is_active and (behind := accounts.left_behind(obj)):
             # Deactivation must take effect at once, so warn afterwards instead of asking before.

@@ -1,7 +1,7 @@
 """The page of an account: what belongs to it, and what can be changed."""
 
 import pytest
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
 from django.urls import reverse
 
 from apps.accounts.access.gate import Viewer
@@ -54,3 +54,36 @@ def test_a_machine_has_no_sessions_and_is_not_counted(operator_client, olga, per
     crew = operator_client.get(list_of(Team, q="crew1")).context["cl"].result_list[0]
     assert (crew.people_count, team.memberships.count()) == (1, 2), "a machine is no person"
     assert reverse("admin:accounts_user_entry", args=[machine.pk]) not in operator_client.get(page_of(machine)).text
+
+
+def test_only_the_two_real_roles_are_offered(browser_of, person):
+    """And another group, which somebody made by hand, is neither offered nor lost."""
+    root = User.objects.create_superuser("root")
+    other = Group.objects.create(name="Choir")
+    person.groups.add(other)
+    page = browser_of(root).get(page_of(person))
+    field = page.context["adminform"].form.fields["groups"]
+    assert [name for _, name in field.choices] == ["Auditor", "Operator"]
+
+    form = {"is_active": "1", "is_staff": "1", "groups": [Group.objects.get(name="Auditor").pk]}
+    assert browser_of(root).post(page_of(person), form).status_code == 302
+    assert set(person.groups.values_list("name", flat=True)) == {"Choir", "Auditor"}
+
+
+def test_single_permissions_are_collapsed_and_read_as_sentences(browser_of, person):
+    page = browser_of(User.objects.create_superuser("root")).get(page_of(person))
+
+    folded = page.text.partition("<details>")[2].partition("</details>")[0]
+    assert "Single permissions" in folded
+    assert "Can revoke an API token" in folded
+    assert "Accounts |" not in folded
+
+
+def test_a_machine_has_a_team_and_no_roles_to_give(operator_client, browser_of, olga, person):
+    machine = service_accounts.create(team=Team.objects.get(name="crew1"), name="ci", actor=Viewer(olga))
+    form = browser_of(User.objects.create_superuser("root")).get(page_of(machine)).context["adminform"]
+
+    assert list(form.form.fields) == ["is_active"]
+    assert "crew1" in operator_client.get(page_of(machine)).text
+    assert operator_client.post(page_of(machine), {}).status_code == 302
+    assert not User.objects.get(pk=machine.pk).is_active
