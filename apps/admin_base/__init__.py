@@ -4,7 +4,7 @@ A package beside the rooms: `audit` and `blobs` may not import each other, and `
 give this to both.
 """
 
-from apps.admin_base.base import Act, Autocompletes, LarderAdmin, ReadOnlyAdmin, is_key
+from apps.admin_base.base import Act, LarderAdmin, LarderInline, ReadOnlyAdmin, is_key
 from apps.admin_base.counting import BoundedPaginator, bounded_count, bounded_counts, count_of
 from apps.admin_base.display import Column, badge, digest_prefix, link, moment, row_link, short, size, table
 from apps.admin_base.export import export_csv
@@ -12,10 +12,10 @@ from apps.admin_base.filters import is_set, one_of, words
 
 __all__ = [
     "Act",
-    "Autocompletes",
     "BoundedPaginator",
     "Column",
     "LarderAdmin",
+    "LarderInline",
     "ReadOnlyAdmin",
     "badge",
     "bounded_count",

@@ -10,10 +10,13 @@ from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import ForeignKey, Model, Q, QuerySet
+from django.forms.models import BaseInlineFormSet
+from django.forms.utils import pretty_name
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import capfirst
 
 from apps.admin_base.counting import BoundedPaginator
 from apps.admin_base.display import as_column, portal_link
@@ -55,6 +58,21 @@ class Autocompletes:
         if db_field.name in admin.get_autocomplete_fields(request):
             kwargs["widget"] = Autocomplete(db_field, admin.admin_site)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]  # a mixin
+
+
+class LabelledRows(BaseInlineFormSet[Any, Any, Any]):
+    """Rows whose fields have names of their own: the head of a column names none of them for a screen reader."""
+
+    def add_fields(self, form: Any, index: int | None) -> None:
+        super().add_fields(form, index)
+        for name, field in form.fields.items():
+            drawn = getattr(field.widget, "widget", field.widget)  # without the links around a related row
+            drawn.attrs["aria-label"] = capfirst(field.label or pretty_name(name))
+
+
+class LarderInline(Autocompletes, admin.TabularInline[Any, Any]):
+    formset = LabelledRows
+    extra = 0
 
 
 def address_condition(word: str, namespace: str, name: str) -> Q | None:

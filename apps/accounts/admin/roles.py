@@ -13,7 +13,7 @@ from apps.accounts.admin.actors import actor_of, each
 from apps.accounts.admin.filters import by_person, in_namespace
 from apps.accounts.models import Grant, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts
-from apps.admin_base import Act, Autocompletes, Column, LarderAdmin, count_of, link, one_of, words
+from apps.admin_base import Act, Column, LarderAdmin, LarderInline, count_of, link, one_of, words
 from apps.admin_base.filters import Filter
 from apps.lib.addresses import canonical, check_namespace
 from apps.lib.errors import Invalid
@@ -61,13 +61,12 @@ class GrantForm(forms.ModelForm[Grant]):
         return cleaned
 
 
-class GrantInline(Autocompletes, admin.TabularInline[Grant, Namespace]):
+class GrantInline(LarderInline):
     model = Grant
     form = GrantForm
     fields = ("user", "team", "role", "given_by", "given_at")
     readonly_fields = ("given_by", "given_at")
     autocomplete_fields = ("user", "team")
-    extra = 0
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Grant]:
         rows = super().get_queryset(request).select_related("user", "team", "given_by", "namespace")

@@ -12,7 +12,7 @@ from apps.accounts.admin.roles import leaderless, refuse_machine
 from apps.accounts.identity.sign_on import providers
 from apps.accounts.models import Grant, GroupMapping, Membership, Team, User
 from apps.accounts.people import group_roles, service_accounts, teams
-from apps.admin_base import Autocompletes, Column, LarderAdmin, count_of
+from apps.admin_base import Column, LarderAdmin, LarderInline, count_of
 from apps.lib.errors import Invalid
 
 
@@ -41,14 +41,13 @@ class MembershipForm(forms.ModelForm[Membership]):
         return user
 
 
-class MembershipInline(Autocompletes, admin.TabularInline[Membership, Team]):
+class MembershipInline(LarderInline):
     model = Membership
     form = MembershipForm
     fk_name = "team"
     fields = ("user", "is_manager", "added_by", "added_at", "warning")
     readonly_fields = ("added_by", "added_at", "warning")
     autocomplete_fields = ("user",)
-    extra = 0
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
         people = Prefetch("user", queryset=service_accounts.with_warnings(User.objects.all()))
@@ -58,14 +57,13 @@ class MembershipInline(Autocompletes, admin.TabularInline[Membership, Team]):
     warning = Column("warning", lambda membership: membership.user.warning or "-")
 
 
-class GrantInline(admin.TabularInline[Grant, Team]):
+class GrantInline(LarderInline):
     """Read-only here; roles are given and withdrawn on the page of the namespace."""
 
     model = Grant
     verbose_name_plural = "roles"
     fields = readonly_fields = ("namespace", "role", "given_by", "given_at")
     can_delete = False
-    extra = 0
 
     def has_add_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
         return False
