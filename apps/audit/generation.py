@@ -78,6 +78,7 @@ _QUIET = frozenset(
         Kind.WEBHOOK_REDELIVERED,
         Kind.WEBHOOK_DISABLED,
         Kind.AUDIT_PRUNED,
+        Kind.BACKUP_WRITTEN,
         Kind.JOB_RETRIED,
         Kind.JOB_CANCELLED,
     }

@@ -101,6 +101,7 @@ class Kind(models.TextChoices):
     AUDIT_PRUNED = "operation:audit:pruned"
     JOB_RETRIED = "operation:job:retried"
     JOB_CANCELLED = "operation:job:cancelled"
+    BACKUP_WRITTEN = "operation:backup:written"
     DATABASE_RESTORED = "operation:database:restored"
     PERMISSION_REFUSED = "account:permission:refused"
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
 from apps.lib.errors import RegistryError
 from apps.signing import vault
 from registry_site.operations import backup
@@ -38,11 +40,14 @@ class Command(BaseCommand):
             raise CommandError(f"{refused} {refused.hint}".strip()) from None
 
     def write(self, options: dict[str, Any]) -> None:
-        backup.write(
+        manifest = backup.write(
             options["folder"],
             purpose=self.purpose,
             with_blobs=not options["without_blobs"],
             is_linked=not options["copy"],
             say=self.stdout.write,
         )
+        if self.purpose == "backup":  # an export is of a Larder that is about to go
+            figures = {"rows": sum(manifest.rows.values()), "blobs": len(manifest.blobs)}
+            record(Kind.BACKUP_WRITTEN, actor_id=None, subject="backup", with_blobs=manifest.has_blobs, **figures)
         self.stdout.write(f"{options['folder']} is complete.")

@@ -146,6 +146,11 @@ def test_a_restore_suspends_every_token(restored):
     assert "tokens are suspended" in restored.manage("restored")
 
 
+def test_each_backup_is_in_the_audit_log(saved, live):
+    """For the setup checklist of the admin."""
+    assert live.query("SELECT COUNT(*) FROM audit_auditevent WHERE kind = 'operation:backup:written'") == 1
+
+
 def test_keys_are_in_the_file_that_was_asked_for_and_nowhere_else(saved, live):
     secret = (live.data_dir / "secret_key").read_text().strip()
 
