@@ -7,6 +7,7 @@ from typing import Any
 from allauth.account.decorators import secure_admin_login
 from django.contrib.admin import AdminSite
 from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.db.models.base import ModelBase
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -15,6 +16,7 @@ from django.urls import path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
 
 from apps.accounts.access import gate
 from apps.accounts.identity.sessions import session_viewer
@@ -34,6 +36,7 @@ from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from apps.signing.models import SigningKey
+from registry_site import admin_setup
 from registry_site.admin_tiles import TILES, shown
 
 JOBS_SHOWN = 5
@@ -65,11 +68,12 @@ class LarderAdminSite(AdminSite):
         self.add_action(export_csv, "export_csv")
 
     def get_urls(self) -> list[Any]:
-        uploads = [
+        own = [
             path("upload/", self.admin_view(self.upload), name="upload-release"),
             path("upload/provider/", self.admin_view(self.upload_provider), name="upload-provider"),
+            path("setup/", self.admin_view(self.setup), name="setup"),
         ]
-        return [*uploads, *super().get_urls()]
+        return [*own, *super().get_urls()]
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002  # Django's own
         """Require a recent proof for each change, by whatever form or action."""
@@ -109,6 +113,13 @@ class LarderAdminSite(AdminSite):
         around = PageFrame("admin/upload_provider.html", frame)
         return provider.provider_publish(request, around)
 
+    @method_decorator(require_safe)
+    def setup(self, request: HttpRequest) -> HttpResponse:
+        if not self._may_view(request, User):
+            raise PermissionDenied
+        context = {**self.each_context(request), "title": "Setup", "steps": admin_setup.steps()}
+        return TemplateResponse(request, "admin/setup.html", context)
+
     def register(
         self,
         model_or_iterable: type[Model] | Iterable[type[Model]],
@@ -133,6 +144,9 @@ class LarderAdminSite(AdminSite):
         cells = iter(shown([tile for _, tiles in seen for tile in tiles]))
         groups = [(title, [next(cells) for _ in tiles]) for title, tiles in seen if tiles]
         dashboard: dict[str, Any] = {"groups": groups}
+        if self._may_view(request, User):
+            dashboard["setup"] = admin_setup.steps()
+            dashboard["setup_done"] = sum(step["is_done"] for step in dashboard["setup"])
         if self._may_view(request, Job):
             failed = Job.objects.filter(state=JobState.FAILED).newest_first()
             dashboard["failed_jobs"] = targets.attach(failed[:JOBS_SHOWN])

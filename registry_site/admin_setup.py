@@ -1,0 +1,138 @@
+"""The setup checklist: what a registry needs beside running, whether it is there, and what to do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.timesince import timesince
+
+from apps.accounts.access import staff_roles
+from apps.accounts.identity.sign_on import providers
+from apps.accounts.models import User
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.signing import fingerprints
+from registry_site.startup import checks
+
+# A backup that is older no longer counts.
+BACKUP_AGE = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`look` returns whether it is done and what was found; `how` says what to do, and where to read more."""
+
+    name: str
+    title: str
+    look: Callable[[], tuple[bool, str]]
+    how: str
+    page: Callable[[], tuple[str, str]] | None = None  # where it is done: name and address
+
+    def shown(self) -> dict[str, Any]:
+        is_done, found = self.look()
+        page = self.page() if self.page else None
+        shown = {"name": self.name, "title": self.title, "is_done": is_done, "found": found}
+        return shown | {"how": self.how, "page": page, "url": f"{reverse('admin:setup')}#{self.name}"}
+
+
+def _mail() -> tuple[bool, str]:
+    if settings.SMTP is None:
+        return False, "There is no mail server: mails are printed to the output of the worker."
+    return True, f"Mails are sent from {settings.MAIL_FROM}."
+
+
+def _backup() -> tuple[bool, str]:
+    newest = AuditEvent.objects.filter(kind=Kind.BACKUP_WRITTEN).order_by("-at", "-pk").first()
+    if newest is None:
+        return False, "manage.py backup has not run yet."
+    return timezone.now() - newest.at < BACKUP_AGE, f"The last backup was written {timesince(newest.at, depth=1)} ago."
+
+
+def _tls() -> tuple[bool, str]:
+    if not settings.PUBLIC_URL.startswith("https:"):
+        return False, f"Passwords and tokens travel unencrypted: {settings.PUBLIC_URL}."
+    if settings.TLS == "auto":
+        return False, "Larder's own certificate authority signs the certificate, and each client has to trust it."
+    return True, "A proxy terminates TLS." if settings.TLS == "off" else "The certificate is your own."
+
+
+def _single_sign_on() -> tuple[bool, str]:
+    names = [provider.name for provider in providers.configured()]
+    if not names:
+        return False, "Accounts are local: somebody has to deactivate each when its person leaves."
+    return True, f"People sign in with {', '.join(names)}."
+
+
+def _key_encryption_key() -> tuple[bool, str]:
+    for warning in checks.keys_are_apart_from_what_they_protect(None):
+        return False, str(warning.msg)
+    place = fingerprints.kek_place()
+    if place is None:
+        return False, "No worker has reported a key yet. The first signing key of a namespace makes it."
+    return True, "It is in a file of its own." if place.name == "file" else f"It is in {place.name}."
+
+
+def _second_operator() -> tuple[bool, str]:
+    role = Q(is_superuser=True) | Q(groups__name=staff_roles.OPERATOR)
+    people = User.objects.filter(role, is_active=True, is_staff=True, is_service=False).distinct()
+    if len(people.order_by("pk").values_list("pk")[:2]) > 1:
+        return True, "At least two people can operate this registry."
+    return False, "Only one person can operate this registry. Nobody can help them if they lose their access."
+
+
+STEPS = (
+    Step(
+        "mail",
+        "Mail",
+        _mail,
+        "Set LARDER_SMTP_URL, and perhaps LARDER_MAIL_FROM, and restart. People then hear of releases, of invitations, "
+        "and of tokens and keys that expire. See docs/notifications.md.",
+    ),
+    Step(
+        "backup",
+        "Backup",
+        _backup,
+        "Run manage.py backup FOLDER every night, and copy the folder to another machine. Back up the keys once, apart "
+        "from it, with --keys FILE. If you back up by other means, test a restore. See docs/operations.md, Backup and "
+        "restore.",
+    ),
+    Step(
+        "tls",
+        "TLS",
+        _tls,
+        "Set LARDER_TLS to the files of a certificate for the host of LARDER_PUBLIC_URL; or terminate TLS in a proxy, "
+        "with LARDER_TLS=off and LARDER_TRUSTED_PROXIES. See docs/configuration/address.md.",
+    ),
+    Step(
+        "single-sign-on",
+        "Single sign-on",
+        _single_sign_on,
+        "Set LARDER_OIDC_PROVIDERS or LARDER_SAML_PROVIDERS, map groups to teams, then turn passwords off. See "
+        "docs/sign-on.md.",
+        lambda: ("Sign-on groups", reverse("admin:accounts_groupmapping_changelist")),
+    ),
+    Step(
+        "key-encryption-key",
+        "Key-encryption key",
+        _key_encryption_key,
+        "Stop Larder, move the file out of the data folder, and set LARDER_SIGNING_KEK_FILE to its path; or keep the "
+        "key in AWS KMS or Vault with LARDER_SIGNING_KEK_URL. See docs/operations/keys.md.",
+    ),
+    Step(
+        "second-operator",
+        "Second operator",
+        _second_operator,
+        "Invite a colleague. Once they have joined, a superuser opens their account and gives them staff status and "
+        "the role Operator. See docs/operations/people.md.",
+        lambda: ("Invitations", reverse("admin:accounts_invitation_changelist")),
+    ),
+)
+
+
+def steps() -> list[dict[str, Any]]:
+    return [step.shown() for step in STEPS]

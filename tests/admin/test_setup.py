@@ -1,0 +1,95 @@
+"""The setup checklist: each step is done or to do, and leads to what to do."""
+
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+from django.contrib.auth.models import Group, Permission
+from django.urls import reverse
+from django.utils import timezone
+
+from apps.accounts.access import staff_roles
+from apps.accounts.identity.sign_on import providers
+from apps.accounts.models import User
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.audit.recorder import record
+from apps.signing import fingerprints
+from registry_site import admin_setup
+from registry_site.startup import checks
+from tests.conftest import person
+
+
+def state(name):
+    return next((step["is_done"], step["found"]) for step in admin_setup.steps() if step["name"] == name)
+
+
+def test_each_step_leads_to_what_to_do(operator_client):
+    first = operator_client.get(reverse("admin:index"))
+    page = operator_client.get(reverse("admin:setup"))
+
+    assert f"of {len(admin_setup.STEPS)} steps done" in first.text
+    for step in admin_setup.steps():
+        assert f'href="{reverse("admin:setup")}#{step["name"]}"' in first.text
+        assert f'id="{step["name"]}"' in page.text
+        assert step["how"] in page.text
+
+
+def test_who_may_not_see_accounts_sees_no_setup(bob, browser_of):
+    User.objects.filter(pk=bob.pk).update(is_staff=True)
+    bob.user_permissions.add(Permission.objects.get(codename="view_namespace"))
+    browser = browser_of(User.objects.get(pk=bob.pk))
+
+    assert "setup" not in browser.get(reverse("admin:index")).context
+    assert browser.get(reverse("admin:setup")).status_code == 403
+
+
+def test_mail_tls_and_sign_on_are_what_the_settings_say(db, settings, monkeypatch):
+    settings.SMTP, settings.TLS, settings.PUBLIC_URL = None, "auto", "https://larder.example"
+    monkeypatch.setattr(providers, "configured", list)
+    assert [state(name)[0] for name in ("mail", "tls", "single-sign-on")] == [False, False, False]
+
+    settings.SMTP, settings.TLS = object(), "off"
+    monkeypatch.setattr(providers, "configured", lambda: [SimpleNamespace(name="Acme")])
+    assert [state(name)[0] for name in ("mail", "tls", "single-sign-on")] == [True, True, True]
+    assert "Acme" in state("single-sign-on")[1]
+
+    settings.PUBLIC_URL = "http://larder.example"
+    assert state("tls") == (False, "Passwords and tokens travel unencrypted: http://larder.example.")
+
+
+@pytest.mark.both
+def test_a_backup_counts_for_a_week(db):
+    assert state("backup")[0] is False
+    event = record(Kind.BACKUP_WRITTEN, actor_id=None, subject="backup", rows=1, blobs=1)
+    assert state("backup")[0] is True
+    later = timezone.now() + timedelta(days=8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timezone, "now", lambda: later)
+        assert state("backup")[0] is False
+    assert AuditEvent.objects.filter(pk=event.pk).exists()
+
+
+def test_a_key_beside_the_database_or_unknown_is_to_do(db, monkeypatch):
+    monkeypatch.setattr(
+        checks, "keys_are_apart_from_what_they_protect", lambda _: [SimpleNamespace(msg="It is beside.")]
+    )
+    assert state("key-encryption-key") == (False, "It is beside.")
+
+    monkeypatch.setattr(checks, "keys_are_apart_from_what_they_protect", lambda _: [])
+    assert state("key-encryption-key")[0] is False
+    monkeypatch.setattr(fingerprints, "kek_place", lambda: fingerprints.KekPlace("Vault", is_answering=True))
+    assert state("key-encryption-key") == (True, "It is in Vault.")
+
+
+@pytest.mark.both
+def test_a_second_operator_is_an_active_person_with_that_role(db):
+    staff_roles.bring_up_to_date()
+    User.objects.create_superuser("root")
+    person("audrey", is_staff=True).groups.add(Group.objects.get(name="Auditor"))
+    gone = person("gone", is_staff=True, is_active=False)
+    gone.groups.add(Group.objects.get(name="Operator"))
+    assert state("second-operator")[0] is False
+
+    person("opal", is_staff=True).groups.add(Group.objects.get(name="Operator"))
+    assert state("second-operator")[0] is True
