@@ -19,4 +19,4 @@ class RegistrySiteConfig(AppConfig):
 
 class LarderAdminConfig(admin_apps.AdminConfig):
     default = False
-    default_site = "registry_site.admin.LarderAdminSite"
+    default_site = "registry_site.admin.site.LarderAdminSite"

@@ -6,7 +6,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from apps.accounts.models import ApiToken, Namespace
-from registry_site.admin import NAVIGATION
+from registry_site.admin.site import NAVIGATION
 from tests.admin import rows
 from tests.admin.lists import first, list_of, page_of
 

@@ -15,21 +15,21 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.audit.recorder import record
 from apps.signing import fingerprints
-from registry_site import admin_setup
+from registry_site.admin import setup
 from registry_site.startup import checks
 from tests.conftest import person
 
 
 def state(name):
-    return next((step["is_done"], step["found"]) for step in admin_setup.steps() if step["name"] == name)
+    return next((step["is_done"], step["found"]) for step in setup.steps() if step["name"] == name)
 
 
 def test_each_step_leads_to_what_to_do(operator_client):
     first = operator_client.get(reverse("admin:index"))
     page = operator_client.get(reverse("admin:setup"))
 
-    assert f"of {len(admin_setup.STEPS)} steps done" in first.text
-    for step in admin_setup.steps():
+    assert f"of {len(setup.STEPS)} steps done" in first.text
+    for step in setup.steps():
         assert f'href="{reverse("admin:setup")}#{step["name"]}"' in first.text
         assert f'id="{step["name"]}"' in page.text
         assert step["how"] in page.text

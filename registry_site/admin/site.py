@@ -36,8 +36,8 @@ from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from apps.signing.models import SigningKey
-from registry_site import admin_setup
-from registry_site.admin_tiles import TILES, shown
+from registry_site.admin import setup
+from registry_site.admin.tiles import TILES, shown
 
 JOBS_SHOWN = 5
 # The lists by what operators do. A list without a place here is not in the navigation.
@@ -71,7 +71,7 @@ class LarderAdminSite(AdminSite):
         own = [
             path("upload/", self.admin_view(self.upload), name="upload-release"),
             path("upload/provider/", self.admin_view(self.upload_provider), name="upload-provider"),
-            path("setup/", self.admin_view(self.setup), name="setup"),
+            path("setup/", self.admin_view(self.setup_page), name="setup"),
         ]
         return [*own, *super().get_urls()]
 
@@ -114,10 +114,10 @@ class LarderAdminSite(AdminSite):
         return provider.provider_publish(request, around)
 
     @method_decorator(require_safe)
-    def setup(self, request: HttpRequest) -> HttpResponse:
+    def setup_page(self, request: HttpRequest) -> HttpResponse:
         if not self._may_view(request, User):
             raise PermissionDenied
-        context = {**self.each_context(request), "title": "Setup", "steps": admin_setup.steps()}
+        context = {**self.each_context(request), "title": "Setup", "steps": setup.steps()}
         return TemplateResponse(request, "admin/setup.html", context)
 
     def register(
@@ -145,7 +145,7 @@ class LarderAdminSite(AdminSite):
         groups = [(title, [next(cells) for _ in tiles]) for title, tiles in seen if tiles]
         dashboard: dict[str, Any] = {"groups": groups}
         if self._may_view(request, User):
-            dashboard["setup"] = admin_setup.steps()
+            dashboard["setup"] = setup.steps()
             dashboard["setup_done"] = sum(step["is_done"] for step in dashboard["setup"])
         if self._may_view(request, Job):
             failed = Job.objects.filter(state=JobState.FAILED).newest_first()
