@@ -31,6 +31,17 @@ def stored_bytes(namespace: Namespace, *, beside: QuerySet[Any]) -> int:
     return sum(rows.aggregate(stored=Sum("size"))["stored"] or 0 for rows in (blobs, manifests))
 
 
+def stored_by(*columns: str, beside: QuerySet[Any]) -> QuerySet[Any]:
+    """Rank groups of repositories by the bytes of their blobs, the largest first: rows of the columns and `stored`.
+
+    `beside`: rows with a `namespace` and a `digest`, whose bytes are counted elsewhere.
+    """
+    elsewhere = beside.filter(namespace=OuterRef("repository__namespace"), digest=OuterRef("blob__digest"))
+    groups: QuerySet[Any] = RepositoryBlob.objects.filter(~Exists(elsewhere)).values(*columns)
+    ranked: QuerySet[Any] = groups.annotate(stored=Sum("blob__size")).order_by("-stored", *columns)
+    return ranked
+
+
 def contents_of(namespace: Namespace) -> str:
     """Describe what keeps a namespace from being deleted; empty if nothing does."""
     manifests = Manifest.objects.filter(repository__namespace=namespace).count()

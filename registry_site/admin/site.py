@@ -36,7 +36,7 @@ from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from apps.signing.models import SigningKey
-from registry_site.admin import setup
+from registry_site.admin import setup, storage
 from registry_site.admin.tiles import TILES, shown
 
 JOBS_SHOWN = 5
@@ -72,6 +72,7 @@ class LarderAdminSite(AdminSite):
             path("upload/", self.admin_view(self.upload), name="upload-release"),
             path("upload/provider/", self.admin_view(self.upload_provider), name="upload-provider"),
             path("setup/", self.admin_view(self.setup_page), name="setup"),
+            path("storage/", self.admin_view(self.storage_page), name="storage"),
         ]
         return [*own, *super().get_urls()]
 
@@ -96,6 +97,9 @@ class LarderAdminSite(AdminSite):
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:  # noqa: ARG002  # Django's
         lists = {one["model"]: one for app in self._build_app_dict(request).values() for one in app["models"]}
         groups = [(name, [lists[model] for model in models if model in lists]) for name, models in NAVIGATION]
+        if Release in lists:
+            page = {"name": "Storage in use", "object_name": "ranking", "admin_url": reverse("admin:storage")}
+            dict(groups)["Storage"].insert(0, page)
         return [{"name": name, "app_label": slugify(name), "models": models} for name, models in groups if models]
 
     def app_index(self, _request: HttpRequest, **_: Any) -> HttpResponse:  # type: ignore[override]  # the stubs promise a template
@@ -119,6 +123,13 @@ class LarderAdminSite(AdminSite):
             raise PermissionDenied
         context = {**self.each_context(request), "title": "Setup", "steps": setup.steps()}
         return TemplateResponse(request, "admin/setup.html", context)
+
+    @method_decorator(require_safe)
+    def storage_page(self, request: HttpRequest) -> HttpResponse:
+        if not self._may_view(request, Release):
+            raise PermissionDenied
+        context = {**self.each_context(request), "title": "Storage in use", "tables": storage.ranking()}
+        return TemplateResponse(request, "admin/storage.html", context)
 
     def register(
         self,

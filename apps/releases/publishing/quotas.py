@@ -36,13 +36,24 @@ class Usage:
     max_versions: int
 
 
+def counted() -> QuerySet[Release]:
+    return Release.objects.filter(state__in=COUNTED)
+
+
+def stored_by(*columns: str) -> QuerySet[Any]:
+    """Rank groups of releases by their bytes, the largest first: rows of the columns, `stored` and `versions`."""
+    groups = counted().values(*columns).annotate(stored=Sum(STORED), versions=Count("pk"))
+    ranked: QuerySet[Any] = groups.order_by("-stored", *columns)
+    return ranked
+
+
 def usage(namespace: Namespace, *, without: Release | None = None) -> Usage:
     """Return use and limits of the namespace, in few queries; the registry's limits if it has none."""
-    counted = Release.objects.filter(namespace=namespace, state__in=COUNTED)
-    rows = counted if without is None else counted.exclude(pk=without.pk)
+    here = counted().filter(namespace=namespace)
+    rows = here if without is None else here.exclude(pk=without.pk)
     found = rows.aggregate(versions=Count("pk"), stored=Sum(STORED))
     max_bytes, max_versions = limits_of(namespace)
-    stored = (found["stored"] or 0) + repositories.stored_bytes(namespace, beside=counted)
+    stored = (found["stored"] or 0) + repositories.stored_bytes(namespace, beside=here)
     return Usage(stored, found["versions"], max_bytes, max_versions)
 
 
@@ -59,11 +70,8 @@ class Share:
 
 def largest(namespace: Namespace, *, count: int) -> list[Share]:
     """Return the modules and providers with the most bytes."""
-    rows = Release.objects.filter(namespace=namespace, state__in=COUNTED).values("kind", "name")
     published = Count("pk", filter=Q(state=State.PUBLISHED))
-    totals = rows.annotate(stored=Sum(STORED), versions=Count("pk"), published=published).order_by(
-        "-stored", "name", "kind"
-    )
+    totals = stored_by("name", "kind").filter(namespace=namespace).annotate(published=published)
     return [
         Share(row["kind"], row["name"], row["stored"], row["versions"], row["published"] > 0) for row in totals[:count]
     ]

@@ -1,0 +1,76 @@
+"""/admin/storage/: who uses the storage."""
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.urls import reverse
+
+from apps.accounts.models import Namespace, User
+from apps.artifacts.models import RepositoryBlob
+from apps.blobs.models import Blob
+from apps.releases.models import Release
+from apps.releases.publishing import quotas
+from registry_site.admin import storage
+from tests import pages
+from tests.admin import rows
+from tests.admin.lists import list_of
+from tests.admin.releases import oci_rows, provider_rows
+
+
+@pytest.fixture
+def stored(db):
+    for shelf in (rows, provider_rows, oci_rows):
+        shelf.make(0, 3)
+    Release.objects.filter(namespace__name="team1").update(size=700)
+    Release.objects.filter(namespace__name="team2").update(state="purged", size=9_000)
+    Blob.objects.filter(repository_blobs__repository__namespace__name="depot1").update(size=800)
+
+
+def ranked(title):
+    return [(row["name"], row["stored"]) for row in storage.ranking()[title]]
+
+
+@pytest.mark.both
+def test_the_largest_come_first(stored):
+    assert ranked("Kind") == [("Pushed over OCI, beside releases", 820), ("Modules", 710), ("Providers", 30)]
+    assert ranked("Namespace")[:3] == [("depot1", 800), ("team1", 700), ("depot0", 10)]
+    assert "team2" not in dict(ranked("Namespace")), "a purged version has no bytes"
+    title = "Module, provider or OCI repository"
+    assert ranked(title)[:3] == [
+        ("depot1/crate/aws over OCI", 800),
+        ("team1/vpc/aws", 700),
+        ("depot0/crate/aws over OCI", 10),
+    ]
+    assert ("kitchen0/cloud", 10) in ranked(title)
+
+
+@pytest.mark.both
+def test_a_release_that_was_pushed_counts_once_as_in_quotas(stored):
+    release = Release.objects.get(namespace__name="team1")
+    blob = Blob.objects.create(digest=release.digest, size=700, state="ready")
+    space = Namespace.objects.get(name="team1")
+    RepositoryBlob.objects.create(repository=space.repositories.create(path="vpc/aws"), blob=blob)
+
+    assert dict(ranked("Namespace"))["team1"] == 700 == quotas.usage(space).bytes
+
+
+def test_a_page_shows_them_with_links_in_few_queries(operator_client, stored):
+    url = reverse("admin:storage")
+    page = operator_client.get(url)
+
+    assert f'href="{reverse("portal:namespace-usage", args=["team1"])}"' in page.text
+    assert f'href="{list_of(Release, q="team1/vpc/aws")}"' in page.text
+    assert "700 bytes" in page.text
+    assert any(one["admin_url"] == url for group in page.context["available_apps"] for one in group["models"])
+    few = pages.queries_of(operator_client, url)
+    rows.make(3, 70)
+    assert pages.queries_of(operator_client, url) == few
+    assert len(operator_client.get(url).context["tables"]["Namespace"]) == storage.SHOWN
+
+
+def test_it_is_for_those_who_may_see_releases(bob, browser_of):
+    User.objects.filter(pk=bob.pk).update(is_staff=True)
+    bob.user_permissions.add(Permission.objects.get(codename="view_namespace"))
+    browser = browser_of(User.objects.get(pk=bob.pk))
+
+    assert browser.get(reverse("admin:storage")).status_code == 403
+    assert reverse("admin:storage") not in browser.get(reverse("admin:index")).text
