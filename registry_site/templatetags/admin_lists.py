@@ -51,7 +51,19 @@ class _Dated:
         self.date_hierarchy, self.queryset = changelist.date_hierarchy, _Days(changelist)
 
 
-@register.filter
+@register.inclusion_tag("admin/filter_drawer.html")
+def filter_drawer(changelist: Any) -> dict[str, Any]:
+    """Give each filter its name, its choices and the one that is chosen, in words."""
+    filters = []
+    for spec in changelist.filter_specs:
+        choices = list(spec.choices(changelist))
+        # The first choice of Django's filters is "All"; our fields for a word have one, with its value.
+        chosen = [choice["display"] for choice in choices[1:] if choice["selected"]]
+        words = choices[0].get("value") or ", ".join(map(str, chosen))
+        filters.append({"spec": spec, "name": as_words(spec.title), "choices": choices, "chosen": words})
+    return {"cl": changelist, "filters": filters}
+
+
 def as_words(title: Any) -> str:
     """Return the name of a filter: "Published" for the field published_at, "Prerelease" for is_prerelease."""
     return capfirst(str(title).removeprefix("is ").removesuffix(" at"))

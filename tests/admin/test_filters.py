@@ -60,5 +60,21 @@ def test_every_filter_reads_as_words(operator_client):
     assert [title for title in titles if re.search(r"_|^Is |^By | at$", title)] == []
     assert {"Revoked", "Prerelease", "Published", "Active", "Kind"} <= titles
     page = operator_client.get(list_of(User)).text
-    assert "<summary>Active</summary>" in page
+    assert "<h2>Active</h2>" in page
     assert "By active" not in page
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ({}, []),
+        ({"revoked": "1"}, ["Revoked: Yes"]),
+        ({"person": "person1", "scope__exact": "read"}, ["Scope: read: find and download", "Person: person1"]),
+    ],
+)
+def test_the_drawer_says_what_is_chosen(operator_client, query, told):
+    rows.make(0, 2)
+    page = operator_client.get(list_of(ApiToken, **query)).text
+
+    assert re.findall(r'<span class="larder-badge">(.*?)</span>', page) == told
+    assert ("Clear all filters" in page) == bool(told)

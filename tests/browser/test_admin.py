@@ -87,7 +87,8 @@ def test_the_admin_and_the_status_are_readable_in_both_themes(page, module, watc
 def test_a_filter_by_name_suggests_and_narrows(page, space, module):
     module("filtered")
     page.goto("/admin/modules/module/")
-    field = page.get_by_label("namespace", exact=True)
+    page.locator("summary", has_text="Filters").click()
+    field = page.get_by_label("Namespace", exact=True)
     assert space in page.locator(f"#{field.get_attribute('list')} option").evaluate_all("all => all.map(o => o.value)")
     field.fill(space)
     field.press("Enter")
