@@ -172,7 +172,7 @@ class TagAdmin(ReadOnlyAdmin[Tag]):
 @admin.register(UploadSession)
 class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
     names = ("OCI upload", "OCI uploads")
-    list_display = ("id", "repository", "user", "size", "standing", "created_at", "expires_at")
+    list_display = ("title", "repository", "user", "size", "standing", "created_at", "expires_at")
     list_filter = (is_set("bytes coming in", "coming", "lease", ("Receiving", "Idle")), IN_REPOSITORY, by_person())
     list_select_related = ("repository__namespace", "user")
     date_hierarchy = "created_at"
@@ -200,6 +200,8 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
 
     def search_condition(self, word: str) -> Q:
         return Q(user__username=word) | in_repository(word)
+
+    title = Column("upload", lambda session: str(session.pk)[:8], order="id")
 
     @admin.display(description="state", ordering="expires_at")
     def standing(self, session: UploadSession) -> str:

@@ -39,7 +39,7 @@ VERSIONS_SHOWN = 20
 class ProviderVersionAdmin(VersionAdmin):
     change_list_template = "admin/provider_artefacts.html"
     lifecycle = ACTIONS
-    list_display = ("title", "standing", "signing", "key_page", "packages", "by", "published", "sums", "page")
+    list_display = ("title", "standing", "signed_by", "key_page", "packages", "by", "published", "sums", "page")
     list_filter = (
         "release__lifecycle",
         QuarantineFilter,
@@ -118,6 +118,7 @@ class ProviderVersionAdmin(VersionAdmin):
         where = [row.provider.namespace.name, row.provider.type, row.release.version]
         return reverse("portal:provider-version", args=where)
 
+    signed_by = Column("signing", "signing", order="signing")
     key_page = Column("key", lambda row: row_link(row.key), order="key__key_id")
     packages = Column("packages", "package_count", order="package_count")
     sums = Column("SHA256SUMS", lambda row: short(row.sums_digest), order="sums_digest")

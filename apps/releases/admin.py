@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from apps.accounts.access import gate
 from apps.accounts.admin.actors import actor_of, each
 from apps.accounts.admin.filters import by_person, in_namespace
-from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, digest_prefix, is_set, row_link, short
+from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, digest_prefix, is_set, row_link
 from apps.admin_base import size as shown_size
 from apps.admin_base.base import address_condition
 from apps.admin_base.filters import Filter
@@ -62,7 +62,6 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
         "created_at",
         "published_at",
         "size",
-        "stored",
         "kind",
     )
     list_filter = (
@@ -77,7 +76,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     list_select_related = ("namespace", "created_by", "lifecycle_by", "quarantined_by")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
-    indexed_orders = ("published_at", "digest")
+    indexed_orders = ("published_at",)
     search_fields = ("name", "version", "digest", "uploaded_digest")
     search_help_text = (
         "An address (acme/vpc/aws) or its beginning, a version, the beginning of a stored or uploaded sha256."
@@ -156,7 +155,6 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     title = Column("release", str, order="namespace__name")
     state_badge = Column("state", lambda release: badge(release.state), order="state")
     standing = Column("lifecycle", standing_badge, order="lifecycle")
-    stored = Column("stored sha256", lambda release: short(release.digest), order="digest")
 
     why = Column("reasons", lambda release: _sentences((reason.code, reason.sentence) for reason in release.refusals()))
     asked = Column(

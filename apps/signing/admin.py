@@ -123,7 +123,7 @@ ExpiryFilter = one_of(
 
 @admin.register(SigningKey)
 class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
-    list_display = ("title", "namespace", "state_badge", "custody", "algorithm", "uid", "ends", "releases", "page")
+    list_display = ("title", "namespace", "state_badge", "signs", "algorithm", "uid", "ends", "releases", "page")
     list_filter = ("state", "custody", in_namespace(), ExpiryFilter, "algorithm")
     list_select_related = ("namespace", "added_by", "ended_by")
     ordering = ("-added_at", "-pk")
@@ -182,6 +182,8 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
         lambda key: badge("expired" if key.state == State.ACTIVE and key.is_expired else key.state),
         order="state",
     )
+
+    signs = Column("custody", "custody", order="custody")
 
     @admin.display(description="expires", ordering="expires_at")
     def ends(self, key: SigningKey) -> str:

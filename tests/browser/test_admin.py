@@ -9,6 +9,21 @@ from tests.builders.archives import module_zip
 from tests.live import Live
 
 pytestmark = pytest.mark.live
+# Columns beyond the edge of a list, and cells that have a line for each word.
+CRAMPED = """() => {
+  const list = document.querySelector("#changelist .results");
+  if (!list) return [];
+  const { right } = list.getBoundingClientRect();
+  const cut = [...list.querySelectorAll("thead th")].filter((head) => head.getBoundingClientRect().right > right + 1);
+  const cells = [...list.querySelectorAll("tbody :is(th, td)")].filter((cell) => {
+    const text = document.createRange();
+    text.selectNodeContents(cell);
+    const lines = new Set([...text.getClientRects()].map(({ top }) => Math.round(top / 8))).size;
+    const words = cell.textContent.trim().split(/[ -]+/).length;
+    return words > 2 && lines >= words;
+  });
+  return [...cut, ...cells].map((cell) => `${cell.className}: ${cell.textContent.trim()}`);
+}"""
 
 
 @pytest.fixture
@@ -108,6 +123,7 @@ def test_every_list_and_page_can_be_used_by_everybody_in_both_themes(shelf_brows
     opened = []
     for path in [*listed, *added]:
         page.goto(path)
+        assert page.evaluate(CRAMPED) == [], path
         assert findings_in_both_themes(page) == [], path
         row = page.locator("#result_list tbody th a")
         if row.count():

@@ -84,7 +84,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     form = NamespaceForm
     list_display = (
         "name",
-        "visibility",
+        "visible_to",
         "description",
         "grantees",
         "quota_bytes",
@@ -159,6 +159,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
         for grant in formset.deleted_objects:
             namespaces.withdraw(grant=grant, actor=actor)
 
+    visible_to = Column("visibility", "visibility", order="visibility")
     grantees = Column("people and teams", "grantee_count", order="grantee_count")
     usage = Column(
         "usage",

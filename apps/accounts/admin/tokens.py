@@ -42,7 +42,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     """Never shows the digest, which would help to recognise a token found elsewhere."""
 
     names = ("API token", "API tokens")
-    list_display = ("start", "label", "user", "scope", "expires_at", "last_used_at", "revoked_at")
+    list_display = ("start", "label", "user", "limit", "expires_at", "last_used_at", "revoked_at")
     list_filter = (
         "scope",
         EarlierRulesFilter,
@@ -98,6 +98,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
     def search_condition(self, word: str) -> Q:
         return Q(start__begins=word) | Q(user__username__begins=word)
 
+    limit = Column("scope", "scope", order="scope")
     created = Column(
         "created, and not ended", lambda token: ", ".join(str(one) for one in creations.creations_of(token)) or "-"
     )
