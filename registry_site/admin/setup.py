@@ -98,8 +98,8 @@ STEPS = (
         "Backup",
         _backup,
         "Run manage.py backup FOLDER every night, and copy the folder to another machine. Back up the keys once, apart "
-        "from it, with --keys FILE. If you back up by other means, test a restore. See docs/operations.md, Backup and "
-        "restore.",
+        "from it, with --keys FILE. If you back up by other means, test a restore. "
+        "See docs/operations/backup.md.",
     ),
     Step(
         "tls",
