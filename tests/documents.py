@@ -53,7 +53,9 @@ def fences(page: str) -> Iterator[Fence]:
 
 def run_by(test: str, page: str = "") -> list[Fence]:
     """The blocks that name this test, of all pages or one: it executes what is here and nothing else."""
-    return [fence for name in ([page] if page else pages()) for fence in fences(name) if fence.test == test]
+    found = [fence for name in ([page] if page else pages()) for fence in fences(name) if fence.test == test]
+    assert found, f"no block names {test}"
+    return found
 
 
 def configuration() -> str:

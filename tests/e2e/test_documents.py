@@ -89,9 +89,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
 
 
 def commands(page: str, test: str) -> list[Fence]:
-    found = documents.run_by(HERE + test, page)
-    assert found
-    return found
+    return documents.run_by(HERE + test, page)
 
 
 def configuration(page: str, folder: Path) -> Path:

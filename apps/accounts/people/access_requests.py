@@ -11,7 +11,6 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.people_only import people_only
 from apps.accounts.models import Grant, Namespace, NamespaceQuerySet, Role, User
@@ -37,10 +36,10 @@ class Request:
 @people_only("request access")
 @transaction.atomic
 def request(*, namespace: Namespace, actor: Viewer, reason: str = "") -> None:
-    """Record the request. Raises Conflict if they may publish already or asked within a day, and TooManyAttempts."""
-    role = gate.role_on(actor, namespace)
-    if role is not None and role.covers(Role.PUBLISHER):
-        raise Conflict(f"You can publish in {namespace} already.", hint="Open its page.")
+    """Record the request. Raises Conflict if they asked within a day, and TooManyAttempts.
+
+    The caller asks the gate first, and not for those who may publish.
+    """
     today = AuditEvent.objects.filter(kind=Kind.ACCESS_REQUESTED, actor_id=actor.user_id, at__gt=timezone.now() - DAY)
     if today.filter(subject=namespace.name).exists():
         raise Conflict(f"You requested access to {namespace} within the last day.", hint="Its owners have been told.")

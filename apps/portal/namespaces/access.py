@@ -10,6 +10,7 @@ from apps.accounts.access import gate
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.accounts.people import access_requests
+from apps.lib.errors import Conflict
 from apps.portal.frame.forms import form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 
@@ -28,8 +29,7 @@ def namespace_access(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row, role = gate.namespace_and_role(viewer, namespace)
     if role.covers(Role.PUBLISHER):
-        messages.info(request, f"You can publish in {row} already.")
-        return see_other("namespace", row.name)
+        raise Conflict(f"You can publish in {row} already.", hint="Open its page to do so.")
     form = AccessForm(posted(request))
     if form.is_valid():
         with refusals_on(form, "reason"):

@@ -66,9 +66,10 @@ def test_asking_again_within_a_day_is_refused(reader, acme, dora):
     assert AuditEvent.objects.filter(kind=Kind.ACCESS_REQUESTED).count() == 1
 
 
-def test_who_may_publish_is_sent_to_the_namespace(alice, acme, browser_of):
-    answer = browser_of(alice).get(ACCESS)
-    assert (answer.status_code, answer.url) == (303, "/namespaces/acme")
+def test_who_may_publish_has_nothing_to_ask_for(alice, acme, browser_of):
+    for answer in (browser_of(alice).get(ACCESS), browser_of(alice).post(ACCESS)):
+        assert answer.status_code == 409
+        assert "You can publish in acme already." in answer.text
     assert ACCESS not in pages.markup_of(browser_of(alice).get("/namespaces/acme"))
 
 
