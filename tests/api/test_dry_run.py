@@ -78,7 +78,7 @@ def test_what_is_wrong_with_the_archive_is_said_as_for_a_release(published_befor
     with_key = ask(data=module_zip(BEFORE | {"id_rsa": PRIVATE_KEY})).json()
 
     assert (broken["state"], broken["changes"]) == ("would_reject", [])
-    assert broken["reasons"][0]["sentence"].startswith("found")
+    assert broken["reasons"][0]["sentence"].startswith("Found")
     assert (with_key["state"], codes(with_key)) == ("would_reject", ["private_key"])
     confirmed = ask(data=module_zip(BEFORE | {"id_rsa": PRIVATE_KEY}), query="&confirm=private_key").json()
     assert confirmed["state"] == "would_publish"

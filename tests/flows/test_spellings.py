@@ -69,7 +69,7 @@ def test_an_unknown_module_is_404_with_the_nearest_name(tofu, browser_of, azure,
     assert f"Did you mean {nearest}?" in tofu().get(f"/api/v1/modules/{path}").json()["error"]["hint"]
     page = browser_of(None).get(f"/modules/{path}")
     assert page.status_code == 404
-    assert f"Did you mean {nearest}?" in page.content.decode()
+    assert f'href="/modules/{nearest}">{nearest}</a>' in page.content.decode()
 
 
 def test_a_module_that_is_like_no_other_gets_no_suggestion(tofu, azure, published):

@@ -124,7 +124,7 @@ def test_a_script_is_refused_what_no_client_loads(put, files, words):
     assert release.state == "rejected"
     assert [reason["code"] for reason in release.reasons] == ["unloadable"]
     assert words in release.reasons[0]["found"]
-    assert Reason.from_dict(release.reasons[0]).sentence.startswith(f"found {release.reasons[0]['found']}")
+    assert Reason.from_dict(release.reasons[0]).sentence.startswith(f"Found {release.reasons[0]['found']}")
     assert "?confirm=unloadable" in release.reasons[0]["hint"]
 
 

@@ -125,7 +125,7 @@ def test_mine_has_downloads_and_health_of_what_i_publish_and_nothing_else(browse
     assert page.index("/modules/acme/vpc/aws") < page.index("/modules/pantry/rare/aws")
     assert "1,234, 56 in 30 days" in page
     assert "9 of 10" in page
-    assert "Next point: Add README.md" in page
+    assert "To improve: Add README.md" in page
     assert "secret" not in page
     assert "theirs" not in page
     assert "Nothing here yet" in pages.shown(browser_of(bob).get("/mine"))
@@ -138,7 +138,7 @@ def test_who_publishes_nothing_sees_what_to_do_first(request, browser_of, acme, 
     add_module(pantry, "label/null")
     page = pages.shown(browser_of(request.getfixturevalue(who)).get("/"))
 
-    assert "Create a token" in page
+    assert "Sign in on the command line" in page
     assert 'id="waiting-title"' not in page
     assert "/modules/pantry/label/null" in page
 
@@ -158,7 +158,7 @@ def test_both_pages_cost_the_same_at_any_size(browser_of, alice, acme, django_as
     )
     browser = browser_of(alice)
 
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(13):
         assert browser.get("/").status_code == 200
     with django_assert_max_num_queries(9):
         assert browser.get("/mine").status_code == 200

@@ -270,4 +270,4 @@ def test_words_come_and_go_with_versions(pantry):
 
 
 def test_the_groups_have_one_order():
-    assert len(set(GROUPS)) == len(GROUPS) == 10
+    assert len(set(GROUPS)) == len(GROUPS) == 12

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.conf import settings as django_settings
@@ -246,11 +247,12 @@ def test_the_file_is_reported_as_well(use: Use, acme: Namespace) -> None:
     assert not place.is_service
 
 
+@pytest.mark.django_db
 def test_a_backup_of_keys_says_that_the_one_of_a_service_is_not_in_it(
     settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings.SIGNING_KEKS = kek_urls.parse_all(["awskms://alias/larder?region=eu-central-1"])
-    monkeypatch.setattr(backup, "write", lambda *_, **__: None)
+    monkeypatch.setattr(backup, "write", lambda *_, **__: SimpleNamespace(rows={}, blobs=[], has_blobs=True))
     call_command("backup", str(tmp_path / "folder"), "--keys", str(tmp_path / "keys"))
 
     assert "not the key of AWS KMS, alias/larder: the service backs it up" in capsys.readouterr().out
