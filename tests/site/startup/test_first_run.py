@@ -98,7 +98,7 @@ def test_the_password_is_shown_at_each_start_until_somebody_signs_in(settings, t
     assert first_run.create_admin("") == password
     said = startup_message.text(public_url="https://larder.example", data_dir=tmp_path, files=None, password=password)
     assert said.splitlines()[-2] == f"Sign in as admin with the password {password}"
-    assert "manage.py changepassword admin" in said
+    assert "manage.py set_password admin" in said
 
     client.post("/account/login/", {"login": "admin", "password": password})
     assert not (tmp_path / "admin-password").exists()
