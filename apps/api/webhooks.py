@@ -130,7 +130,7 @@ class WebhookDetail(HookView, DetailView):
 
 class Rotate(HookView):
     @operation(
-        "Exchange the secret of a webhook",
+        "Rotate the secret of a webhook",
         answers={200: NewWebhook},
         again="Makes another secret; only the last two sign.",
     )

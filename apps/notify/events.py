@@ -20,7 +20,7 @@ EVENTS = {
     ),
     "release.rejected": Event(Kind.RELEASE_REJECTED, "A release was refused", "was refused"),
     "release.failed": Event(
-        Kind.RELEASE_FAILED, "A release could not be published by a fault of Larder", "could not be published"
+        Kind.RELEASE_FAILED, "A release failed because of an internal error", "could not be published"
     ),
     "release.deprecated": Event(Kind.RELEASE_DEPRECATED, "A version was deprecated", "was deprecated"),
     "release.yanked": Event(Kind.RELEASE_YANKED, "A version was yanked", "was yanked"),

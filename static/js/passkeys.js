@@ -4,7 +4,7 @@ const known = window.PublicKeyCredential?.parseRequestOptionsFromJSON !== undefi
 const WORDS = {
   InvalidStateError: "This device has a passkey for your account already.",
   NotAllowedError: "That was cancelled, or took too long. Try again.",
-  SecurityError: "Passkeys need a host name in the address, and no numbers. On this machine, open Larder as localhost.",
+  SecurityError: "Passkeys do not work on an IP address. On this machine, open Larder as localhost.",
 };
 
 for (const form of document.querySelectorAll("form[data-passkey]")) {

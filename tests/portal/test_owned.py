@@ -106,7 +106,7 @@ def test_users_of_deprecated_versions_are_counted(browser_of, alice, bob, acme, 
 def test_nothing_waits_and_the_page_says_so(browser_of, alice, acme):
     add_module(acme, "vpc/aws")
 
-    assert "Nothing: no release in progress" in waiting(browser_of(alice))
+    assert "You're all caught up." in waiting(browser_of(alice))
 
 
 def test_mine_has_downloads_and_health_of_what_i_publish_and_nothing_else(browser_of, alice, bob, acme, pantry):

@@ -145,7 +145,7 @@ def webhook_secret(request: HttpRequest, **where: Any) -> HttpResponse:
 def webhook_rotate(request: HttpRequest, **where: Any) -> HttpResponse:
     place = Place(request, where)
     hook = place.hook()
-    reauthentication.require(request, "Exchange the secret of the webhook")
+    reauthentication.require(request, "Rotate the secret of the webhook")
     secret = webhooks.rotate(hook=hook, actor=place.viewer)
     return one_time_secret.redirect_to(request, place.url("-secret", hook.pk), secret)
 

@@ -42,7 +42,7 @@ class ComputerForm(forms.Form):
     machine = forms.CharField(
         max_length=cli_login.MAX_MACHINE_LENGTH,
         label="Name of this computer",
-        help_text="By this name you find the token in your list.",
+        help_text="Shown in your list of tokens.",
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
     )
 

@@ -24,7 +24,7 @@ ROOT = "All of it: the root of the archive is the module"
 OPEN = "Confirm it, or cancel the release."
 YES = {
     checking.STATE_FILE: "Leave it out and publish the rest",
-    checking.PRIVATE_KEY: "They belong there: publish them too",
+    checking.PRIVATE_KEY: "They are intentional: publish them",
     UNLOADABLE: "Publish it although clients will fail with it",
 }
 # Of terraform-<system>-<name>, the usual repository name, take the name.

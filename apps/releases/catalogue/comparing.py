@@ -80,7 +80,7 @@ class Comparison:
                 lines += ["", f"### {title}", "", *(f"- {self._line(change)}" for change in found[:MAX_LINES])]
                 lines += [f"- and {len(found) - MAX_LINES} more"] if len(found) > MAX_LINES else []
         if not self.changes:
-            lines += ["", "Nothing that users of it notice has changed."]
+            lines += ["", "No user-visible changes."]
         return "\n".join(lines) + "\n"
 
     def _line(self, change: Change) -> str:
