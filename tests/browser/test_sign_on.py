@@ -60,7 +60,7 @@ def test_a_newcomer_follows_the_guide(chromium: Browser, larder: Live, provider:
     page.locator("main form button[type=submit]").click()
     page.goto("/admin/accounts/groupmapping/add/")
     page.get_by_label("Group:").fill("kitchen")
-    page.locator("[aria-labelledby=select2-id_team-container]").click()
+    page.locator(".field-team .select2-selection").click()
     page.locator(".select2-search__field").fill("coo")
     page.locator(".select2-results__option", has_text="cooks").click()
     page.get_by_role("button", name="Save", exact=True).click()

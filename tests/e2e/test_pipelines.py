@@ -252,7 +252,7 @@ def test_a_refused_archive_ends_the_job_and_the_log_says_why(
 
     assert done.returncode == 1, done.stdout
     assert (
-        f"{NAMESPACE}/vpc/aws {version} is not published:\nfound main.tf, line 1: the source of module x" in done.stdout
+        f"{NAMESPACE}/vpc/aws {version} is not published:\nFound main.tf, line 1: the source of module x" in done.stdout
     )
     assert shown(live, token, f"modules/{NAMESPACE}/vpc/aws/{version}")["state"] == "rejected"
 
