@@ -129,9 +129,9 @@ class Lease:
         if not await self.renew():
             self._changed = time.monotonic()  # perhaps
         changed = self._changed
-        if self._told < changed and self._peers is not None:
+        if self._told < changed and self._peers is not None and self._peers.can_be_told:
             loop = asyncio.get_running_loop()
-            if await loop.run_in_executor(self._thread, self._peers.have_heard):
+            if await loop.run_in_executor(self._thread, self._peers.tell):
                 self._told = max(self._told, changed)
         remaining = changed + generation.LEASE_OUT - time.monotonic()
         if self._told < changed and remaining > 0:

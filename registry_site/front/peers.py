@@ -35,7 +35,11 @@ class Peers:
                 raise
             self._descriptor = descriptor
 
-    def have_heard(self) -> bool:
+    @property
+    def can_be_told(self) -> bool:
+        return self._descriptor is not None
+
+    def tell(self) -> bool:
         """Tell them of a change that is committed; False if that is impossible."""
         if self._descriptor is None:
             return False

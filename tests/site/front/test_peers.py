@@ -23,7 +23,7 @@ from tests.postgres import free_port
 from tests.site.front.asking import Process
 
 TELL = "import sys; from pathlib import Path; from registry_site.front.peers import Peers; "
-TELL += "assert Peers(Path(sys.argv[1])).have_heard()"
+TELL += "assert Peers(Path(sys.argv[1])).tell()"
 
 
 @pytest.fixture
@@ -47,14 +47,14 @@ def test_a_process_that_joins_tells_nobody(file):
 
 def test_the_empty_file_of_an_earlier_version_of_larder_serves(file):
     file.touch()
-    assert Peers(file).have_heard()
+    assert Peers(file).tell()
     assert file.stat().st_size == WORD_BYTES
 
 
 def test_where_the_word_cannot_be_written_the_change_waits(file, monkeypatch):
     mine = Peers(file)
     monkeypatch.setattr(os, "pwrite", refuse)
-    assert not mine.have_heard()
+    assert not mine.tell()
 
 
 def change() -> None:
@@ -107,7 +107,7 @@ def test_a_renewal_that_was_on_its_way_when_the_change_was_told_does_not_count(d
 def test_only_the_processes_of_a_file_can_be_told(db):
     """The clients of PostgreSQL may be anywhere."""
     connection = connections["default"]
-    assert peers_at(connection).have_heard() is (connection.vendor == "sqlite")
+    assert peers_at(connection).tell() is (connection.vendor == "sqlite")
 
 
 @pytest.mark.live
