@@ -19,6 +19,10 @@ class NotFound(RegistryError):
     code = "not_found"
 
 
+class Misspelled(NotFound):
+    """Its hint is the nearest name and nothing else: pages link to that instead."""
+
+
 class CredentialsRequired(RegistryError):
     code = "unauthenticated"
 

@@ -12,7 +12,7 @@ from apps.releases.models import Kind, Lifecycle
 
 # A provider of a large cloud documents about 2,500.
 MAX_DOCUMENTED_NAMES = 3_000
-# Read-only, like data sources; everything else is called a resource in lists.
+# Where lists put each kind of page; every other kind is called a resource.
 _PLACES: dict[str, int] = {
     DocsKind.DATA_SOURCE: indexing.DATA_SOURCE,
     DocsKind.LIST: indexing.DATA_SOURCE,

@@ -11,15 +11,11 @@ from apps.accounts.models import Namespace, Role
 from apps.jobs.statements import Slot, Statement
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, canonical
-from apps.lib.errors import NotFound
-from apps.lib.text.spelling import distance
+from apps.lib.errors import Misspelled, NotFound
 from apps.modules.models import Module, ModuleQuerySet, ModuleVersion
+from apps.releases.catalogue import nearest
 from apps.releases.catalogue.reading import no_version, sort_key_of
 from apps.releases.models import Kind, Release, SearchDoc
-
-# Names in a namespace that a misspelled one is compared with.
-MAX_NEAR = 1_000
-
 
 _LISTED = Statement(
     lambda: (
@@ -69,16 +65,13 @@ def module_and_role(viewer: Viewer, address: ModuleAddress, *, need: Role = Role
 
 def unknown_module(namespace: Namespace, address: ModuleAddress) -> NotFound:
     """To be raised in a namespace that the viewer sees; suggests the module with the nearest name."""
-    wanted, near = canonical(address.path_name), []
+    wanted = canonical(address.path_name)
     docs = SearchDoc.objects.filter(kind=Kind.MODULE, namespace=namespace).order_by("sort_key", "pk")
-    for name in docs.values_list("name", flat=True)[:MAX_NEAR]:
-        folded = canonical(name)
-        is_other_system = folded.partition("/")[0] == wanted.partition("/")[0]
-        edits = 1 if folded != wanted and is_other_system else distance(wanted, folded)
-        if edits is not None:
-            near.append((edits, name))
+    names = docs.values_list("name", flat=True)[: nearest.MAX_COMPARED]
+    compared = ((nearest.edits_between(wanted, canonical(name)), name) for name in names)
+    near = [(edits, name) for edits, name in compared if edits is not None]
     hint = f"Did you mean {namespace.name}/{min(near)[1]}?" if near else ""
-    return NotFound(f"There is no module {address.path_name} in {namespace.name}.", hint=hint)
+    return Misspelled(f"There is no module {address.path_name} in {namespace.name}.", hint=hint)
 
 
 def version_for(

@@ -30,7 +30,7 @@ from apps.http.errors import (
 )
 from apps.http.views import nothing_here
 from apps.jobs import database_availability
-from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, TooManyAttempts
+from apps.lib.errors import CredentialsRequired, Misspelled, NotFound, RegistryError, TooManyAttempts
 from apps.portal.frame.form_files import FileRefused
 from apps.portal.frame.negotiation import is_htmx
 from apps.portal.frame.page_urls import url_of
@@ -71,7 +71,7 @@ def lacks_second_factor(request: HttpRequest) -> bool:
 def refused(request: HttpRequest, refusal: RegistryError) -> HttpResponse:
     status = HTTPStatus(STATUS.get(refusal.code, HTTPStatus.BAD_REQUEST))
     near = _nearest(request) if isinstance(refusal, NotFound) else []
-    hint = "" if near and refusal.hint.startswith("Did you mean") else refusal.hint
+    hint = "" if near and isinstance(refusal, Misspelled) else refusal.hint
     response = error_page(request, status, message=str(refusal), hint=hint, near=near)
     if isinstance(refusal, TooManyAttempts):
         response.headers["Retry-After"] = str(refusal.retry_after)

@@ -1,4 +1,4 @@
-"""The names nearest to one that is not there, among what the viewer may see: for pages that say so."""
+"""The names nearest to one that is not there."""
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
@@ -11,16 +11,20 @@ MAX_COMPARED = 1_000
 SHOWN = 2
 
 
+def edits_between(wanted: str, there: str) -> int | None:
+    """Between two canonical names in a namespace; another system of the same module is one. None if too many."""
+    is_other_system = there != wanted and there.partition("/")[0] == wanted.partition("/")[0]
+    return 1 if is_other_system else distance(wanted, there)
+
+
 def nearest_docs(viewer: Viewer, kind: str, namespace: str, name: str) -> list[SearchDoc]:
-    """Modules or providers with a similar name in the namespace, or with this name in others, the nearest first."""
+    """What the viewer may see with a similar name in the namespace, or with this name in others, the nearest first."""
     seen = SearchDoc.objects.filter(kind=kind, namespace__in=gate.visible_namespaces(viewer))
     seen = seen.select_related("namespace").order_by("sort_key", "pk")
     here, wanted = canonical(namespace), canonical(name)
     found: dict[int, tuple[int, SearchDoc]] = {}
     for doc in seen.filter(namespace__canonical=here)[:MAX_COMPARED]:
-        folded = canonical(doc.name)
-        is_other_system = folded != wanted and folded.partition("/")[0] == wanted.partition("/")[0]
-        edits = 1 if is_other_system else distance(wanted, folded)
+        edits = edits_between(wanted, canonical(doc.name))
         if edits is not None:
             found[doc.pk] = edits, doc
     for doc in seen.filter(name=name).exclude(namespace__canonical=here)[:MAX_COMPARED]:
