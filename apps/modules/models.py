@@ -55,6 +55,10 @@ class ModuleVersionQuerySet(VersionQuerySet["ModuleVersion"]):
         """Without the Markdown of READMEs: pages show the HTML, and the Markdown can be as large again."""
         return self.defer("readmes")
 
+    def for_blocks(self) -> Self:
+        """With what the inspection found, from which blocks to copy are written, and nothing else that is large."""
+        return self.defer("readme_html", "readmes", "files")
+
     def without_texts(self) -> Self:
         """For lists: README, inspection and files can each be large."""
         return self.defer("readme_html", "readmes", "inspection", "files")

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.urls import reverse
 
 from apps.accounts.models import Namespace, User
+from apps.accounts.people.access_requests import answer_path
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.notify.events import EVENTS, NAMES, TEST
@@ -85,8 +85,8 @@ def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
         name, release = NAMES[event.kind], releases.get(_number(event, "release"))
         address, _, version = event.subject.partition(" ")
         path = _path(name, namespace, address, version, release)
-        if name == "access.requested" and actor is not None:  # the form there names them
-            path = f"{path}?{urlencode({'person': actor.username})}"
+        if name == "access.requested" and namespace is not None and actor is not None:
+            path = answer_path(namespace, actor)
         is_release = name.startswith("release.")
         notices.append(
             Notice(
@@ -126,8 +126,6 @@ def _path(name: str, namespace: Namespace | None, address: str, version: str, re
         one = "portal:webhook" if namespace else "portal:site-webhook"
         return reverse(one, args=[namespace.name, number] if namespace else [number])
     assert namespace is not None  # noqa: S101  # only webhooks are site-wide
-    if name == "access.requested":
-        return reverse("portal:namespace-members", args=[namespace.name])
     return reverse("portal:keys" if name.startswith("key.") else "portal:namespace", args=[namespace.name])
 
 

@@ -101,11 +101,7 @@ def _checked(secret: str) -> dict[str, Any]:
 
 def _for_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     """The reader's tokens, a module that they can see, a namespace in which they publish."""
-    visible = (
-        ModuleVersion.objects.filter(module__in=visible_modules(viewer))
-        .listed()
-        .defer("readme_html", "readmes", "files")
-    )
+    visible = ModuleVersion.objects.filter(module__in=visible_modules(viewer)).listed().for_blocks()
     rows = visible.select_related("module__namespace", "release")
     shown = rows.order_by("is_prerelease", "-release__published_at", "-pk").first()
     address = shown.module.address if shown else ModuleAddress("acme", "vpc", "aws")

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, F, Q, QuerySet
@@ -149,30 +148,18 @@ class Asking:
     owners: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    namespace: str
-    name: str
-    system: str
-    block: str
-
-
 def reader_context(viewer: gate.Viewer, places: Sequence[Place]) -> dict[str, Any]:
     """For people who publish nothing: a module to begin with, and whom to ask for more."""
     by_use = list(listed(viewer, sort=search.DOWNLOADS)[:POPULAR])
-    shown = None
-    if by_use:
-        versions = ModuleVersion.objects.filter(release=by_use[0].release_id).select_related(
-            "release", "module__namespace"
-        )
-        shown = versions.for_pages().first()
-    asking = [place.namespace for place in places[:ASKED]]
-    owners = gate.owners_by_namespace(asking)
-    example = None
+    example: dict[str, str] = {}
+    versions = ModuleVersion.objects.for_blocks().select_related("release", "module__namespace")
+    shown = versions.filter(release=by_use[0].release_id).first() if by_use else None
     if shown is not None:
         address = shown.module.address
         block = block_of_unit(address, shown.release.version, unit_to_call(shown))
-        example = Example(address.namespace, address.name, address.system, block)
+        example = {"url": url_of(address), "block": block}
+    asking = [place.namespace for place in places[:ASKED]]
+    owners = gate.owners_by_namespace(asking)
     return {
         "popular": rows_of([doc for doc in by_use if doc.downloads]),
         "example": example,
@@ -183,12 +170,11 @@ def reader_context(viewer: gate.Viewer, places: Sequence[Place]) -> dict[str, An
 
 def _request_notices(user: User) -> Iterator[Notice]:
     for one in access_requests.open_requests(publishing_places(user, Role.OWNER), WAITING):
-        members = reverse("portal:namespace-members", args=[one.namespace.name])
         yield Notice(
             tone="info",
             picture="users",
             title=f"{one.user.shown_name} requests publish access to {one.namespace}",
-            url=f"{members}?{urlencode({'person': one.user.username})}",
+            url=access_requests.answer_path(one.namespace, one.user),
             text=one.reason or "No reason given.",
         )
 

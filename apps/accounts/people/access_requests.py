@@ -6,9 +6,11 @@ A request is an event of the audit and nothing else. It is open until the person
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from urllib.parse import urlencode
 
 from django.db import transaction
 from django.db.models import Q
+from django.urls import reverse
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -50,23 +52,28 @@ def request(*, namespace: Namespace, actor: Viewer, reason: str = "") -> None:
     actor.record(Kind.ACCESS_REQUESTED, subject=namespace.name, reason=reason[:LONGEST_REASON])
 
 
+def answer_path(namespace: Namespace, user: User) -> str:
+    """The page with the form that gives the person the role."""
+    return f"{reverse('portal:namespace-members', args=[namespace.name])}?{urlencode({'person': user.username})}"
+
+
 def open_requests(namespaces: NamespaceQuerySet, most: int) -> list[Request]:
-    """The newest open request of each person for each of these namespaces, in four queries."""
-    rows = {row.canonical: row for row in namespaces}
+    """The newest open request of each person for each of these namespaces: one query without any, five with some."""
     events = AuditEvent.objects.filter(
-        kind=Kind.ACCESS_REQUESTED, namespace__in=rows, at__gt=timezone.now() - OPEN
+        kind=Kind.ACCESS_REQUESTED, namespace__in=namespaces.values("canonical"), at__gt=timezone.now() - OPEN
     ).newest_first()
     newest: dict[tuple[str, int | None], AuditEvent] = {}
     for event in events[: most * 4]:
         newest.setdefault((event.namespace, event.actor_id), event)
     if not newest:
         return []
+    rows = {row.canonical: row for row in namespaces.filter(canonical__in={name for name, _ in newest})}
     people = User.objects.filter(is_active=True).in_bulk({number for _, number in newest if number})
     publishing = _publishing(list(rows.values()), list(people.values()))
     found = [
         Request(rows[name], people[number], str(event.detail.get("reason", "")), event.at)
         for (name, number), event in newest.items()
-        if number in people and (rows[name].pk, number) not in publishing
+        if name in rows and number in people and (rows[name].pk, number) not in publishing
     ]
     return found[:most]
 

@@ -1,6 +1,5 @@
 """The pages of one module version: each tab has its own URL. For its files see files.py."""
 
-from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
 
@@ -53,8 +52,8 @@ def _readme(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> N
     context["owners"] = gate.owners_of(shown.module.namespace) if opened.role else []
     context["health"] = health_of(shown)
     if not context["units"].has_root:
-        units = [asdict(unit) for unit in context["units"].submodules[:SUBMODULES_SHOWN]]
-        context["usages"] = module_snippets.submodule_usages(context["address"], shown.release.version, units)
+        folders = {unit.path: unit.required for unit in context["units"].submodules[:SUBMODULES_SHOWN]}
+        context["usages"] = module_snippets.submodule_usages(context["address"], shown.release.version, folders)
     if "publish_url" in context:
         highest = context["highest"] or shown.release.version
         context["publish_command"] = module_snippets.publish_command(context["address"], highest)
@@ -62,9 +61,8 @@ def _readme(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> N
 
 def _usage(shown: ModuleVersion, unit: Unit) -> dict[str, Any]:
     address, version = shown.module.address, shown.release.version
-    required = unit.required[: module_snippets.INPUTS_SHOWN]
     is_public = shown.module.namespace.visibility == Visibility.PUBLIC
-    blocks = module_snippets.usages(address, version, folder=unit.path, inputs=required, is_public=is_public)
+    blocks = module_snippets.usages(address, version, folder=unit.path, inputs=unit.required, is_public=is_public)
     found: dict[str, Any] = {"usages": blocks}
     if unit.kind in ("root", "submodule") and unit.variables:
         folder = f"?{urlencode({'folder': unit.path})}" if unit.path else ""

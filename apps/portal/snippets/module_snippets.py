@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -23,6 +24,7 @@ _EMPTY_VALUES = (
 )
 LONGEST_TYPE = 60
 INPUTS_SHOWN = 100  # in a block to copy
+Inputs = Iterable[Mapping[str, Any]]  # as apps.modules.inspection documents variables
 RANGE_HINT = "Clients install the highest version in the range, so you get fixes and additions automatically."
 OCI_HINT = "For OpenTofu 1.10 and later. Without ?tag= it is the highest stable version; ?digest= pins the bytes."
 OCI_SIGN_IN = "Sign in with docker login or an oci_credentials block: the token of tofu login does not count here."
@@ -42,7 +44,7 @@ def usages(
     version: str,
     *,
     folder: str = "",
-    inputs: Iterable[Mapping[str, Any]] = (),
+    inputs: Inputs = (),
     is_public: bool = False,
 ) -> list[Usage]:
     """The block for exactly this version, for compatible versions, and as a package; each with its required inputs."""
@@ -65,9 +67,12 @@ def usages(
     return blocks
 
 
-def submodule_usages(address: ModuleAddress, version: str, units: Iterable[Mapping[str, Any]]) -> list[Usage]:
-    """The block of each submodule, for a module that has no root to call."""
-    return [Usage(unit["path"], block_of_unit(address, version, unit)) for unit in units]
+def submodule_usages(address: ModuleAddress, version: str, folders: Mapping[str, Inputs]) -> list[Usage]:
+    """The block of each submodule with its required inputs, for a module that has no root to call."""
+    return [
+        Usage(folder, module_block(address, version, folder=folder, lines=input_lines(inputs)))
+        for folder, inputs in folders.items()
+    ]
 
 
 def unit_to_call(shown: ModuleVersion) -> Mapping[str, Any]:
@@ -86,7 +91,7 @@ def block_of_unit(address: ModuleAddress, version: str, unit: Mapping[str, Any])
 
 
 def required_lines(unit: Mapping[str, Any]) -> list[str]:
-    return input_lines([one for one in unit.get("variables", []) if one["required"]][:INPUTS_SHOWN])
+    return input_lines(one for one in unit.get("variables", []) if one["required"])
 
 
 def module_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Sequence[str] = ()) -> str:
@@ -144,9 +149,9 @@ def next_version(latest: str) -> str:
     return core if is_prerelease else f"{major}.{int(minor) + 1}.0"
 
 
-def input_lines(inputs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A placeholder of its type for each input."""
-    return [_input_line(one) for one in inputs if _LABEL.fullmatch(one["name"])]
+def input_lines(inputs: Inputs) -> list[str]:
+    """A placeholder of its type for each of the first inputs."""
+    return [_input_line(one) for one in islice(inputs, INPUTS_SHOWN) if _LABEL.fullmatch(one["name"])]
 
 
 def _input_line(variable: Mapping[str, Any]) -> str:
