@@ -14,7 +14,7 @@ class Peers:
     of a change ends their leases at once.
 
     A file beside the database holds the word. Each process remembers how it was before its last question, and asks
-    again as soon as it differs. So nobody counts the processes, and who joins later asks later.
+    again as soon as it differs. No process counts the others, and one that joins after a change asks after it as well.
 
     SQLite keeps all its processes on one machine, by memory that they share in the same way. The clients of PostgreSQL
     may be anywhere, so there every change waits.

@@ -14,6 +14,7 @@ import httpx
 import pytest
 from django.db import connections
 
+from apps.audit import generation
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from registry_site.front.peers import WORD_BYTES, Peers, peers_at
@@ -87,19 +88,18 @@ def test_who_is_told_of_a_change_asks_again_and_the_teller_does_not_wait(db, fil
 
 @pytest.mark.both
 def test_a_renewal_that_was_on_its_way_when_the_change_was_told_does_not_count(db, file, monkeypatch):
-    teller, other = Process(file), Process(file)
-    lease, ask = other.front.lease, other.front.lease._ask
+    """The database has answered, and the thread that asked has not come back yet."""
+    other, ask = Process(file), generation.changes_since
+    lease = other.front.lease
 
-    def ask_and_hear(since):
-        news = ask(since)
-        teller.run(teller.front.lease.run_out())
-        return news
+    def ask_and_hear(connection, number):
+        found = ask(connection, number)
+        assert Peers(file).tell()
+        return found
 
-    change()
-    monkeypatch.setattr(lease, "_ask", ask_and_hear)
+    monkeypatch.setattr(generation, "changes_since", ask_and_hear)
     assert other.run(lease.renew())
     assert lease.has_ended()
-    teller.end()
     other.end()
 
 
