@@ -18,7 +18,7 @@ export function planOf(items, known) {
   const notes = [];
   const all = items.map((item) => ({ ...item, ...meaning(item.name) }));
   const { type, version } = known.address;
-  const start = stem(type, version);
+  const start = stem(type || guess(all).type, version); // without an address the files belong to what they name
   const ignored = all.filter(({ role }) => role === "ignored").map(({ path }) => path);
   const wanted = all.filter(({ role }) => !["ignored", "general-manifest"].includes(role));
   const general = all.find(({ role }) => role === "general-manifest");
@@ -91,8 +91,11 @@ function andMore(names) {
 }
 
 function signingOf({ has, problems, known }) {
-  const { namespace } = known.address;
-  const where = namespace || "the namespace";
+  const { namespace: where } = known.address;
+  if (!where) {
+    problems.push("No address is chosen. Choose the provider, or “A new provider” and its namespace.");
+    return { how: "none", title: "Who signs it is open", text: "The keys of the namespace decide." };
+  }
   if (has("sums") && has("signature")) {
     if (known.custodies.includes("publisher")) return { how: "publisher", title: "Publisher-signed", text: `SHA256SUMS and its signature are here: they are verified with the keys that ${where} registered, and served unchanged.` };
     problems.push(`${where} has no registered public key to verify the signature. Ask an owner to register it on the signing keys page; or remove checksums and signature to let the registry sign.`);

@@ -22,7 +22,7 @@ export class PlanView {
   show(plan, { namespace, type, version }) {
     this.root.hidden = false;
     const count = plan.packages.length;
-    this.find("title").textContent = `${namespace}/${type || "…"} ${version || "…"}`;
+    this.find("title").textContent = `${namespace || "…"}/${type || "…"} ${version || "…"}`;
     const facts = [`${count} platform${count === 1 ? "" : "s"}`, `${plan.items.length} files`, size(plan.size)];
     if (plan.protocols.length) facts.push(`protocol${plan.protocols.length === 1 ? "" : "s"} ${plan.protocols.join(", ")}`);
     this.find("facts").textContent = facts.join(" · ");
