@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 from django.conf import settings
@@ -150,14 +150,20 @@ def next_version(latest: str) -> str:
 
 
 def input_lines(inputs: Inputs) -> list[str]:
-    """A placeholder of its type for each of the first inputs."""
-    return [_input_line(one) for one in islice(inputs, INPUTS_SHOWN) if _LABEL.fullmatch(one["name"])]
+    """A placeholder of its type for each of the first inputs, aligned as the clients' `fmt` does it."""
+    shown = [_input_line(one) for one in islice(inputs, INPUTS_SHOWN) if _LABEL.fullmatch(one["name"])]
+    width = max((len(name) for name, _, _ in shown), default=0)
+    lines: list[str] = []
+    for has_type, run in groupby(shown, key=lambda line: bool(line[2])):  # a line without a comment ends their column
+        rows = [(f"{name:{width}} = {value}", kind) for name, value, kind in run]
+        column = max(len(assignment) for assignment, _ in rows)
+        lines += [f"{assignment:{column}} # {kind}" if has_type else assignment for assignment, kind in rows]
+    return lines
 
 
-def _input_line(variable: Mapping[str, Any]) -> str:
-    """`cidr = "" # string`, with the type in one line: pasted text must not continue after the comment."""
+def _input_line(variable: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Name, placeholder, and the type in one line: pasted text must not continue after the comment."""
     kind = " ".join(variable["type"].split())
     begin = re.split(r"\W", kind, maxsplit=1)[0]
     value = next((value for names, value in _EMPTY_VALUES if begin in names), "null")
-    shown = kind if len(kind) <= LONGEST_TYPE else f"{kind[: LONGEST_TYPE - 1]}…"
-    return f"{variable['name']} = {value}" + (f" # {shown}" if kind else "")
+    return variable["name"], value, kind if len(kind) <= LONGEST_TYPE else f"{kind[: LONGEST_TYPE - 1]}…"
