@@ -1,6 +1,6 @@
 # Larder. `make run`, `make test` and `make bench` do all their own set-up; the other targets use what `make test` installed.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all nightly test-full test-python lint types schema contracts migrations-check advisories lock trust bench chaos clean
+.PHONY: help run test test-all nightly test-full test-python pictures lint types schema contracts migrations-check advisories lock trust bench chaos clean
 BIN := .venv/bin
 # One more than there are cores: some tests wait for others' programs, and for clocks.
 PARALLEL := -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist loadgroup --no-loadscope-reorder
@@ -67,6 +67,10 @@ types: ## Check types
 schema: ## Write the OpenAPI document of the API, with examples that are sent for it
 	@LARDER_RECORD_EXAMPLES=1 $(BIN)/pytest -q tests/house/test_examples.py -k each_example
 	@DJANGO_SETTINGS_MODULE=tests.settings $(BIN)/python -m tests.openapi
+
+pictures: ## Take the screenshots of the README anew (needs Chromium)
+	@bin/prepare requirements-dev.txt
+	@$(BIN)/python -m tests.browser.pictures
 
 contracts: ## Check which part may import which
 	@$(BIN)/lint-imports
