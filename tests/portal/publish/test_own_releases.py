@@ -46,7 +46,7 @@ def test_what_needs_an_answer_comes_first_and_then_what_runs(acme, alice, see):
     assert shown(page) == ["held", "receiving", "rejected"]
     for release in Release.objects.all():
         assert f'href="/releases/{release.public_id}"' in page
-    for part in ("A private &lt;key&gt;.", "No .tf file, and 2 more.", "Needs your answer", "Draft"):
+    for part in ("Found a private &lt;key&gt;.", "Found no .tf file, and 2 more.", "Needs your answer", "Draft"):
         assert part in page
 
 
