@@ -2,6 +2,7 @@
 
 from apps.portal import api_docs, help_pages, home
 from apps.portal.frame import context, reauthentication
+from apps.portal.help import pages as manual
 from apps.portal.modules import pages as modules
 from apps.portal.namespaces import access, cleanup, keys, members, webhooks
 from apps.portal.namespaces import pages as namespaces
@@ -35,6 +36,7 @@ urlpatterns = [
     *sign_on.urlpatterns,
     *second_factor.urlpatterns,
     *help_pages.urlpatterns,
+    *manual.urlpatterns,
     *search.urlpatterns,
     *lists.urlpatterns,
     *api_docs.urlpatterns,

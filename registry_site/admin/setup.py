@@ -25,19 +25,25 @@ BACKUP_AGE = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`look` returns whether it is done and what was found; `how` says what to do, and where to read more."""
+    """`look` returns whether it is done and what was found; `how` says what to do, and a topic of the help more."""
 
     name: str
     title: str
     look: Callable[[], tuple[bool, str]]
     how: str
+    topic: str
     page: Callable[[], tuple[str, str]] | None = None  # where it is done: name and address
 
     def shown(self) -> dict[str, Any]:
         is_done, found = self.look()
         page = self.page() if self.page else None
         shown = {"name": self.name, "title": self.title, "is_done": is_done, "found": found}
-        return shown | {"how": self.how, "page": page, "url": f"{reverse('admin:setup')}#{self.name}"}
+        return shown | {
+            "how": self.how,
+            "topic": self.topic,
+            "page": page,
+            "url": f"{reverse('admin:setup')}#{self.name}",
+        }
 
 
 def _mail() -> tuple[bool, str]:
@@ -91,29 +97,31 @@ STEPS = (
         "Mail",
         _mail,
         "Set LARDER_SMTP_URL, and perhaps LARDER_MAIL_FROM, and restart. People then hear of releases, of invitations, "
-        "and of tokens and keys that expire. See docs/notifications.md.",
+        "and of tokens and keys that expire.",
+        "mail-server",
     ),
     Step(
         "backup",
         "Backup",
         _backup,
         "Run manage.py backup FOLDER every night, and copy the folder to another machine. Back up the keys once, apart "
-        "from it, with --keys FILE. If you back up by other means, test a restore. "
-        "See docs/operations/backup.md.",
+        "from it, with --keys FILE. If you back up by other means, test a restore.",
+        "backup",
     ),
     Step(
         "tls",
         "TLS",
         _tls,
         "Set LARDER_TLS to the files of a certificate for the host of LARDER_PUBLIC_URL; or terminate TLS in a proxy, "
-        "with LARDER_TLS=off and LARDER_TRUSTED_PROXIES. See docs/configuration/address.md.",
+        "with LARDER_TLS=off and LARDER_TRUSTED_PROXIES.",
+        "address",
     ),
     Step(
         "single-sign-on",
         "Single sign-on",
         _single_sign_on,
-        "Set LARDER_OIDC_PROVIDERS or LARDER_SAML_PROVIDERS, map groups to teams, then turn passwords off. See "
-        "docs/sign-on.md.",
+        "Set LARDER_OIDC_PROVIDERS or LARDER_SAML_PROVIDERS, map groups to teams, then turn passwords off.",
+        "sign-on",
         lambda: ("Sign-on groups", reverse("admin:accounts_groupmapping_changelist")),
     ),
     Step(
@@ -121,14 +129,16 @@ STEPS = (
         "Key-encryption key",
         _key_encryption_key,
         "Stop Larder, move the file out of the data folder, and set LARDER_SIGNING_KEK_FILE to its path; or keep the "
-        "key in AWS KMS or Vault with LARDER_SIGNING_KEK_URL. See docs/operations/keys.md.",
+        "key in AWS KMS or Vault with LARDER_SIGNING_KEK_URL.",
+        "keys-of-larder",
     ),
     Step(
         "second-operator",
         "Second operator",
         _second_operator,
         "Invite a colleague. Once they have joined, a superuser opens their account and gives them staff status and "
-        "the role Operator. See docs/operations/people.md.",
+        "the role Operator.",
+        "operators",
         lambda: ("Invitations", reverse("admin:accounts_invitation_changelist")),
     ),
 )

@@ -106,12 +106,12 @@ class Admin:
         return self.signed_in
 
 
-def sign_in(chromium: Browser, larder: Live) -> Any:
+def sign_in(chromium: Browser, larder: Live, name: str = "admin", password: str = "") -> Any:
     context = chromium.new_context(ignore_https_errors=True, base_url=larder.url)
     page = context.new_page()
     page.goto("/account/login/")
-    page.get_by_label("User name").fill("admin")
-    page.get_by_label("Password", exact=True).fill(larder.admin_password)
+    page.get_by_label("User name").fill(name)
+    page.get_by_label("Password", exact=True).fill(password or larder.admin_password)
     page.get_by_role("button", name="Sign in", exact=True).click()
     page.wait_for_url("**/")
     state = context.storage_state()

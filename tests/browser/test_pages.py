@@ -1,239 +1,19 @@
 """Every page type in two themes and three widths: a quiet console, no CSP report, no axe finding, no overflow."""
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
 from django.urls import get_resolver, reverse
 from django.urls.resolvers import URLPattern, URLResolver
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from tests.browser.catalogue import SPACE, Shelf
-from tests.browser.conftest import serious_findings
-from tests.house.scenario import QUERIES
+from tests.browser.conftest import Watch, browsing, serious_findings, sign_in
+from tests.browser.page_types import NO_PAGES, PAGES, READER_PAGES, Keywords
 
 pytestmark = pytest.mark.live
 WIDTHS = (1440, 768, 320)  # the widest shows the most
 THEMES: dict[int, Literal["light", "dark"]] = {1440: "dark", 320: "light"}
-ROOT = {"namespace": SPACE, "name": "network", "system": "aws"}
-V2 = {**ROOT, "version": "2.0.0"}
-POOR = {"namespace": SPACE, "name": "poor", "system": "null"}
-HOSTILE = {"namespace": SPACE, "name": "hostile", "system": "null", "version": "1.0.0"}
-LABEL = {"namespace": SPACE, "name": "label", "system": "null"}
-JAILED = {"namespace": SPACE, "name": "jailed", "system": "null"}
-GUARDED = {"namespace": SPACE, "name": "guarded", "system": "null"}
-GUARDED2 = {**GUARDED, "version": "2.2.0"}
-DNS = {"namespace": SPACE, "type": "dns"}
-DNS1 = {**DNS, "version": "1.0.0"}
-DNS2 = {**DNS, "version": "1.1.0"}
-KEY = {"namespace": SPACE, "fingerprint": lambda shelf: shelf.fingerprint}
-HOOK = {"namespace": SPACE, "webhook_id": lambda shelf: shelf.webhook[0]}
-SENT = {**HOOK, "delivery_id": lambda shelf: shelf.webhook[1]}
-SITE_HOOK = {"site_webhook_id": lambda shelf: shelf.webhook[2]}
-SITE_SENT = {**SITE_HOOK, "site_delivery_id": lambda shelf: shelf.webhook[3]}
-MACHINE = {"team": "shelvers", "account_id": lambda shelf: shelf.machine[0]}
-MACHINES = {**MACHINE, "service_token_id": lambda shelf: shelf.machine[1]}
-
-Filled = Callable[[Shelf], Any]
-Keywords = dict[str, Any]
-
-
-def of(shelved: str) -> Filled:
-    return lambda shelf: shelf.releases[shelved]
-
-
-def tabs(*extra: Keywords) -> list[tuple[Keywords, str]]:
-    """A tab of a full module, of one that has nothing, and of one that says something nasty everywhere."""
-    return [(V2, ""), ({**POOR, "version": "1.0.0"}, ""), (HOSTILE, ""), *((one, "") for one in extra)]
-
-
-# Route -> the pages of that type: keyword arguments, and a query where it shows something else.
-PAGES: dict[str, list[tuple[Keywords, str]]] = {
-    "home": [({}, "")],
-    "how-to": [({}, "")],
-    "api-docs": [({}, "")],
-    "account": [({}, "")],
-    "own-activity": [({}, "")],
-    "second-factor": [({}, "")],
-    "recovery-codes": [({}, "")],
-    "tokens": [({}, "")],
-    "login-authorize": [({}, QUERIES["portal:login-authorize", "GET"])],
-    "token-created": [({"token_id": lambda shelf: shelf.token_id}, "")],
-    "token-revoke": [({"token_id": lambda shelf: shelf.token_id}, "")],
-    "invitations": [({}, "")],
-    "publish": [({}, ""), ({}, f"?namespace={SPACE}&name=network&system=aws")],
-    "provider-publish": [({}, ""), ({}, f"?namespace={SPACE}&type=dns&version=1.2.0")],
-    "mine": [({}, "")],
-    "own-releases": [({}, ""), ({}, "?state=running")],
-    "release": [
-        ({"public_id": of("network/aws 2.0.0")}, ""),
-        ({"public_id": of("network/aws 1.1.0")}, ""),
-        ({"public_id": of("refused/null 1.0.0")}, ""),
-        *(({"public_id": of(f"guarded/null 2.{minor}.0")}, "") for minor in range(4)),
-        ({"public_id": lambda shelf: shelf.held}, ""),
-        ({"public_id": lambda shelf: shelf.draft}, ""),
-    ],
-    "namespace-new": [({}, "")],
-    "namespace": [({"name": SPACE}, "")],
-    "namespace-change": [({"namespace": SPACE}, "")],
-    "namespace-cleanup": [({"namespace": SPACE}, ""), ({"namespace": SPACE}, "?show=all")],
-    "namespace-usage": [({"namespace": SPACE}, "")],
-    "namespace-activity": [({"namespace": SPACE}, "")],
-    "namespace-members": [({"namespace": SPACE}, "")],
-    "namespace-withdraw": [({"namespace": SPACE, "grant_id": lambda shelf: shelf.grant_id}, "")],
-    "namespace-transfer": [({"namespace": SPACE}, "")],
-    "namespace-delete": [({"namespace": SPACE}, "")],
-    "mail": [({}, "")],
-    "mail-unsubscribe": [({"mail_token": lambda shelf: shelf.mail[0]}, "")],
-    "mail-confirm": [({"address_token": lambda shelf: shelf.mail[1]}, "")],
-    "watch": [({"address": SPACE}, ""), ({"address": f"{SPACE}/network/aws"}, "")],
-    "webhooks": [({"namespace": SPACE}, "")],
-    "webhook-add": [({"namespace": SPACE}, "")],
-    "webhook": [(HOOK, "")],
-    "webhook-change": [(HOOK, "")],
-    "webhook-secret": [(HOOK, "")],
-    "webhook-delete": [(HOOK, "")],
-    "webhook-delivery": [(SENT, "")],
-    "site-webhooks": [({}, "")],
-    "site-webhook-add": [({}, "")],
-    "site-webhook": [(SITE_HOOK, "")],
-    "site-webhook-change": [(SITE_HOOK, "")],
-    "site-webhook-secret": [(SITE_HOOK, "")],
-    "site-webhook-delete": [(SITE_HOOK, "")],
-    "site-webhook-delivery": [(SITE_SENT, "")],
-    "keys": [({"namespace": SPACE}, "")],
-    "key": [(KEY, "")],
-    "key-add": [({"namespace": SPACE}, "")],
-    "key-create": [({"namespace": SPACE}, "")],
-    "key-retire": [(KEY, "")],
-    "key-revoke": [(KEY, "")],
-    "providers": [({}, ""), ({}, "?q=nothing-is-called-so")],
-    "provider": [(DNS, "")],
-    "provider-version": [(DNS1, "")],
-    "provider-platforms": [(DNS1, "")],
-    "provider-docs": [(DNS1, ""), (DNS2, "?q=record"), ({**DNS1, "type": "bare"}, "")],
-    "provider-docs-page": [
-        ({**DNS1, "kind": "resources", "slug": "record"}, ""),
-        ({**DNS2, "kind": "guides", "slug": "hostile"}, ""),
-    ],
-    "provider-docs-archive": [(DNS1, ""), ({**DNS1, "type": "bare"}, "")],
-    "provider-verify": [(DNS1, "")],
-    "provider-versions": [(DNS, "")],
-    "teams": [({}, "")],
-    "team-new": [({}, "")],
-    "team": [({"team": "shelvers"}, "")],
-    "team-change": [({"team": "shelvers"}, "")],
-    "team-delete": [({"team": "shelvers"}, "")],
-    "service-account-new": [({"team": "shelvers"}, "")],
-    "service-account": [(MACHINE, "")],
-    "service-account-manage": [(MACHINE, "")],
-    "service-account-delete": [(MACHINE, "")],
-    "service-token-created": [(MACHINES, "")],
-    "service-token-revoke": [(MACHINES, "")],
-    "team-remove": [({"team": "shelvers", "membership_id": lambda shelf: shelf.membership_id}, "")],
-    "modules": [({}, ""), ({}, "?q=subnet&system=aws&yanked=1"), ({}, "?q=nothing-is-called-so")],
-    "search": [({}, "?q=network"), ({}, "?q=subent"), ({}, "?q=network&in=inputs"), ({}, "?q=%3Cb%3E%22%27"), ({}, "")],
-    "module": [(ROOT, ""), (POOR, ""), (LABEL, "")],
-    "module-settings": [(ROOT, "")],
-    "provider-settings": [(DNS, "")],
-    "provider-lifecycle": [(DNS1, "")],
-    "provider-purge": [(DNS1, "")],
-    "module-downloads": [(ROOT, ""), (POOR, "")],
-    "provider-downloads": [(DNS, "")],
-    "module-outdated": [(ROOT, ""), (JAILED, "?days=90"), (LABEL, "")],
-    "provider-outdated": [(DNS, "")],
-    "module-graph": [(ROOT, ""), (LABEL, ""), (POOR, "")],
-    "provider-graph": [(DNS, "")],
-    "module-versions": [(ROOT, ""), (JAILED, "")],
-    "module-compare": [
-        ({**ROOT, "numbers": "1.0.0...2.0.0"}, ""),
-        ({**ROOT, "numbers": "2.0.0...2.0.0"}, ""),
-        ({**GUARDED, "numbers": "1.0.0...2.2.0"}, ""),
-    ],
-    "module-compare-files": [({**ROOT, "numbers": "1.0.0...2.0.0"}, ""), ({**ROOT, "numbers": "2.0.0...2.0.0"}, "")],
-    "provider-compare": [({**DNS, "numbers": "1.0.0...1.1.0"}, ""), ({**DNS, "numbers": "1.0.0...1.0.0"}, "")],
-    "module-version": tabs(
-        {**ROOT, "version": "1.0.0"}, {**ROOT, "version": "1.1.0"}, {**JAILED, "version": "1.0.0"}, GUARDED2
-    ),
-    "module-inputs": tabs(),
-    "module-outputs": tabs(),
-    "module-resources": tabs(),
-    "module-dependencies": tabs(),
-    "module-submodules": tabs(),
-    "module-submodule": [({**V2, "unit": "subnets"}, ""), ({**HOSTILE, "unit": "inner"}, "")],
-    "module-examples": tabs(),
-    "module-example": [({**V2, "unit": "complete"}, ""), ({**HOSTILE, "unit": "first"}, "")],
-    "module-folder": [({**HOSTILE, "unit": "elsewhere"}, "")],
-    "module-usage": [*tabs(), (V2, "?i.name=x&i.cidr_block=%5B&folder="), (V2, "?folder=modules/subnets")],
-    "module-configuration": [({**V2, "unit": "complete"}, ""), ({**HOSTILE, "unit": "first"}, "")],
-    "module-files": tabs(),
-    "module-file": [
-        ({**V2, "path": "variables.tf"}, ""),
-        ({**V2, "path": "README.md"}, ""),
-        ({**V2, "path": "docs/diagram.png"}, ""),
-        ({**V2, "path": "modules"}, ""),
-        ({**HOSTILE, "path": "hostile.tf"}, ""),
-    ],
-    "module-lifecycle": [(V2, ""), ({**ROOT, "version": "1.1.0"}, ""), ({**JAILED, "version": "1.0.0"}, "")],
-    "module-purge": [(V2, "")],
-    "lifecycle-several": [({"act": "yank", "releases": lambda shelf: shelf.several}, "?next=/modules")],
-}
-# Routes that are no pages: fragments, bytes, redirects, one-time links, and what only takes a POST.
-NO_PAGES = {
-    "mail-address",
-    "webhook-rotate",
-    "webhook-test",
-    "webhook-switch",
-    "site-webhook-rotate",
-    "site-webhook-test",
-    "site-webhook-switch",
-    "module-compare-form",
-    "namespace-cleanup-apply",
-    "provider-compare-form",
-    "module-input",
-    "module-output",
-    "module-badge",
-    "provider-badge",
-    "module-feed",
-    "provider-feed",
-    "namespace-feed",
-    "theme",
-    "passkey-add",
-    "passkey-registration",
-    "passkey-request",
-    "passkey-remove",
-    "resume",
-    "sessions-end",
-    "recovery-codes-renew",
-    "second-factor-off",
-    "sign-on",
-    "sign-on-callback",
-    "sign-on-logout",
-    "saml-acs",
-    "saml-finish",
-    "saml-metadata",
-    "identity-disconnect",
-    "break-glass",
-    "invitation",
-    "invitation-created",
-    "invitation-revoke",
-    "upload",
-    "release-status",
-    "release-answer",
-    "release-cancel",
-    "release-file",
-    "release-file-remove",
-    "release-files",
-    "release-hand-in",
-    "team-manager",
-    "module-archive",
-    "module-raw",
-    "keys-status",
-    "provider-package",
-    "provider-signature",
-    "provider-lifecycle-signature",
-    "provider-sums",
-}
 
 
 def portal_routes(patterns: Any = None) -> set[str]:
@@ -249,7 +29,7 @@ def portal_routes(patterns: Any = None) -> set[str]:
 
 
 def test_every_route_of_the_portal_is_a_page_here_or_known_to_be_none():
-    assert portal_routes() == set(PAGES) | NO_PAGES
+    assert portal_routes() == PAGES.keys() | READER_PAGES.keys() | NO_PAGES
 
 
 def check(page: Page, url: str) -> list[str]:
@@ -270,12 +50,26 @@ def check(page: Page, url: str) -> list[str]:
     return wrong
 
 
+def check_all(page: Page, shelf: Shelf, route: str, shown: list[tuple[Keywords, str]]) -> list[str]:
+    wrong = []
+    for keywords, query in shown:
+        filled = {key: value(shelf) if callable(value) else value for key, value in keywords.items()}
+        wrong += check(page, reverse(f"portal:{route}", kwargs=filled) + query)
+    return wrong
+
+
 @pytest.mark.parametrize("route", sorted(PAGES))
 def test_page(route: str, full_shelf: Shelf, shelf_page: Page) -> None:
-    wrong = []
-    for keywords, query in PAGES[route]:
-        filled = {key: value(full_shelf) if callable(value) else value for key, value in keywords.items()}
-        wrong += check(shelf_page, reverse(f"portal:{route}", kwargs=filled) + query)
+    assert check_all(shelf_page, full_shelf, route, PAGES[route]) == []
+
+
+def test_pages_of_a_reader(chromium: Browser, full_shelf: Shelf, watch: Watch) -> None:
+    state = sign_in(chromium, full_shelf.live, "bob", "bob likes pears")
+    with browsing(chromium, full_shelf.live, state, watch) as open_:
+        page = open_().new_page()
+        wrong = [fault for route in READER_PAGES for fault in check_all(page, full_shelf, route, READER_PAGES[route])]
+        page.goto("/")
+        assert page.get_by_role("link", name=f"Request access to {SPACE}").count()
     assert wrong == []
 
 

@@ -109,3 +109,14 @@ def test_shortcuts_that_are_off_stay_off(page, tapir):
     page.keyboard.press("Control+k")
     expect(page.locator("#palette")).to_be_hidden()
     page.evaluate("localStorage.removeItem('larder-shortcuts-off')")
+
+
+def test_it_leads_to_a_section_of_the_help(page):
+    page.goto("/")
+    page.keyboard.press("/")
+    typed(page, "secret key rotate")
+    expect(active(page)).to_contain_text("Rotate the secret key")
+    page.keyboard.press("Enter")
+
+    expect(page).to_have_url(re.compile(r"/help/operations/keys#user-content-rotate-the-secret-key$"))
+    expect(page.get_by_role("heading", name="Rotate the secret key")).to_be_in_viewport()

@@ -57,6 +57,7 @@ EVERYWHERE = {
     "input_name": "name",
     "output_name": "id",
     "path": "main.tf",
+    "page": "using",
     "user": "alice",
     "act": "deprecate",
     "provider": "nowhere",
@@ -73,9 +74,7 @@ OTHER_VERSIONS = {
     ("api:provider-file-uploads", "POST"): "3.0.0",
     ("api:module-uploads", "POST"): "2.0.0",
     ("api:provider-publish", "POST"): "3.0.0",
-    ("portal:release-file", "PUT"): "3.0.0",
-    ("portal:release-file", "PATCH"): "3.0.0",
-    ("portal:release-file", "DELETE"): "3.0.0",
+    **{("portal:release-file", method): "3.0.0" for method in ("PUT", "PATCH", "DELETE")},
     ("portal:release-file-remove", "POST"): "3.0.0",
 }
 QUERIES = scenario_oci.QUERIES | {("portal:login-authorize", "GET"): f"?{urlencode(ASKED)}"}

@@ -201,10 +201,14 @@ def _outline(state: StateCore) -> None:
             continue
         token.tag = lowered(token.tag)
         if token.type == "heading_open" and position + 1 < len(state.tokens):
-            words = words_of(state.tokens[position + 1].children or []).strip().lower()
-            slug = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")[:200]
+            slug = slug_of(words_of(state.tokens[position + 1].children or []))
             token.attrs["id"] = f"{slug}-{seen[slug]}" if seen[slug] else slug
             seen[slug] += 1
+
+
+def slug_of(words: str) -> str:
+    """GitHub's anchor of a heading with these words."""
+    return re.sub(r"[^\w\- ]", "", words.strip().lower()).replace(" ", "-")[:200]
 
 
 def _unfolded(children: list[Token], folds: list[str]) -> list[Token]:

@@ -75,6 +75,7 @@ def _actions(viewer: Viewer) -> Iterator[Action]:
     yield to("Modules", "portal:modules", "package", "browse list all")
     yield to("Providers", "portal:providers", "layers", "browse list all")
     yield to("How to use this registry", "portal:how-to", "terminal", "help login setup credentials ci docs")
+    yield to("Help", "portal:help", "book-open", "documentation docs manual guide")
     yield to("API documentation", "portal:api-docs", "book-open", "openapi docs reference")
 
 

@@ -13,6 +13,7 @@ from apps.accounts.access import throttling
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
 from apps.portal.frame.negotiation import is_htmx
+from apps.portal.help import manual
 from apps.portal.search.actions import actions_for
 from apps.portal.search.rows import sections_of
 from apps.releases.catalogue import everything
@@ -39,6 +40,7 @@ def search(request: HttpRequest) -> HttpResponse:
         "answer": answer,
         "sections": sections_of(answer.groups, answer.words),
         "actions": [] if only else actions_for(viewer, query),
+        "help": [] if only else manual.find(query)[:limit],
     }
     template = "palette" if is_palette else "fragment" if is_fragment else "page"
     response = render(request, f"portal/search/{template}.html", context)

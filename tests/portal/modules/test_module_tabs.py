@@ -216,7 +216,9 @@ def test_required_inputs_are_filled_in_by_their_types():
     ]
 
     for usage in module_snippets.usages(ModuleAddress("acme", "vpc", "aws"), "1.0.0", inputs=inputs):
-        assert '\n\n  zones = [] # list(object({ id = string }))\n  name  = "" # string\n  any   = null\n}' in usage.text
+        assert (
+            '\n\n  zones = [] # list(object({ id = string }))\n  name  = "" # string\n  any   = null\n}' in usage.text
+        )
         assert "odd" not in usage.text
         assert usage.hint.endswith("Replace the values of the inputs with your own.")
 

@@ -78,7 +78,7 @@ def test_the_public_address_is_one_that_can_be_asked(tmp_path: Path, listen: str
 
 @pytest.mark.slow
 def test_the_image_holds_what_its_commands_need(tmp_path: Path) -> None:
-    """The context as .dockerignore cuts it, read-only, is enough to collect static files."""
+    """The context as .dockerignore cuts it, read-only, is enough to collect static files, and has the help."""
     rules = (CHECKOUT / ".dockerignore").read_text().split()
     kept = [rule[1:] for rule in rules if rule.startswith("!")]
     assert rules[0] == "*"
@@ -97,6 +97,7 @@ def test_the_image_holds_what_its_commands_need(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-B", "manage.py", "collect"], cwd=app, env=environment, check=True, timeout=60)
 
     assert (tmp_path / "data" / "static" / ".collected").is_file()
+    assert (app / "docs" / "README.md").is_file()
 
 
 def test_the_image_runs_as_a_number_and_has_what_signing_calls() -> None:

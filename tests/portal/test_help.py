@@ -1,0 +1,119 @@
+"""/help: the documentation of this version, its links, and how it is found."""
+
+import re
+from html import unescape
+
+import pytest
+
+from apps.portal.help import manual
+from tests import pages
+from tests.documents import CHECKOUT
+
+TOPIC = re.compile(r'{% help "([^"]+)"')
+
+
+def anchors_of(html: str) -> set[str]:
+    return set(re.findall(r'id="([^"]+)"', html))
+
+
+def links_of(html: str) -> list[str]:
+    return [unescape(link) for link in re.findall(r'href="(/help[^"]*|#[^"]*)"', html)]
+
+
+@pytest.fixture
+def read(client):
+    return lambda url: pages.markup_of(client.get(url))
+
+
+@pytest.mark.django_db
+def test_the_first_page_lists_all_others_by_reader(read):
+    page, beside = read("/help"), read("/help/using").partition("<article")[0]
+
+    assert '<a href="/help/configuration/address"' in page
+    for chapter in ("Use", "Publish", "Operate", "Integrate"):
+        assert f">{chapter}</h2>" in page
+        assert f">{chapter}</h2>" in beside
+    assert "Develop" not in page + beside
+
+
+@pytest.mark.django_db
+def test_each_page_opens_and_its_links_lead_to_a_heading_that_is_there(client):
+    opened = {url: pages.markup_of(client.get(url)) for url in map(manual.url_of, (manual.INDEX, *manual.names()))}
+    broken = []
+    for url, page in opened.items():
+        for link in links_of(page.partition("<main")[2]):
+            path, _, anchor = link.partition("#")
+            target = opened.get(path or url)
+            if target is None or (anchor and anchor not in anchors_of(target)):
+                broken.append((url, link))
+    assert broken == []
+
+
+def test_each_page_of_the_docs_for_users_and_operators_is_in_the_index():
+    folders = ("", "configuration/", "operations/")
+    files = {f"{folder}{path.stem}" for folder in folders for path in (CHECKOUT / "docs" / folder).glob("*.md")}
+    assert set(manual.names()) == files - {"README", "ARCHITECTURE"}
+
+
+def test_each_topic_is_used_and_leads_to_a_heading_that_is_there():
+    texts = [path.read_text() for path in (CHECKOUT / "templates").rglob("*.html")]
+    setup = re.findall(r'^        "([\w-]+)",$', (CHECKOUT / "registry_site/admin/setup.py").read_text(), re.MULTILINE)
+    used = {topic for text in texts for topic in TOPIC.findall(text)} | (set(setup) & manual.TOPICS.keys())
+    assert used == manual.TOPICS.keys()
+    for topic in manual.TOPICS:
+        name, _, anchor = manual.TOPICS[topic].partition("#")
+        assert not anchor or f'id="user-content-{anchor}"' in manual.page_of(name).html, topic
+
+
+def test_a_section_that_is_found_is_there():
+    missing = [
+        section.url
+        for section in manual.sections()
+        if section.anchor and f'id="user-content-{section.anchor}"' not in manual.page_of(section.page).html
+    ]
+    assert missing == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "name", ["no-such", "maintain/rules", "ARCHITECTURE", "../README", "README.md", "%2e%2e/README"]
+)
+def test_other_files_are_no_pages(client, name):
+    assert client.get(f"/help/{name}").status_code == 404
+
+
+@pytest.mark.django_db
+def test_the_search_finds_sections_by_their_heading(read):
+    page = read("/search?q=secret+key+rotate")
+
+    assert "/help/operations/keys#user-content-rotate-the-secret-key" in page
+    assert "Nothing found" not in page
+
+
+@pytest.mark.django_db
+def test_the_palette_offers_help(client):
+    page = pages.markup_of(client.get("/search?q=webhooks&palette=1", headers={"HX-Request": "true"}))
+
+    assert 'id="palette-help-1"' in page
+    assert 'href="/help/webhooks"' in page
+
+
+@pytest.mark.django_db
+def test_examples_name_this_registry(client, settings):
+    settings.PUBLIC_URL, settings.PUBLIC_HOST = "https://modules.acme.example", "modules.acme.example"
+    manual.page_of.cache_clear()
+    try:
+        page = pages.markup_of(client.get("/help/using"))
+    finally:
+        manual.page_of.cache_clear()
+
+    assert "modules.acme.example/" in page
+    assert "TF_TOKEN_modules_acme_example" in page
+    assert "registry.example.com" not in page
+
+
+@pytest.mark.django_db
+def test_pages_link_to_what_the_help_says_of_them(browser_of, alice):
+    page = pages.markup_of(browser_of(alice).get("/tokens"))
+
+    assert 'href="/help/tokens" data-help="tokens"' in page
