@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.accounts.access import epoch
-from apps.accounts.access.gate import Viewer
+from apps.accounts.access.gate import Viewer, grants_of
 from apps.accounts.identity import sessions
 from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User
 from apps.accounts.people import invitations
@@ -17,6 +17,7 @@ from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, NotFound, RoleRequired
 
 FLAGS = ("is_active", "is_staff", "is_superuser")
+MOST_SUGGESTED = 200  # names
 
 
 def user_named(name: str) -> User:
@@ -26,6 +27,19 @@ def user_named(name: str) -> User:
     if user is None:
         raise NotFound(f"There is no user {name}.", hint="Check the spelling, or invite them.")
     return user
+
+
+def known_to(viewer: Viewer) -> list[str]:
+    """Names of active people who share a namespace or a team with the viewer, for forms to suggest."""
+    if viewer.user is None:
+        return []
+    teams = Membership.objects.filter(user=viewer.user).values("team")
+    spaces = grants_of(viewer.user).values("namespace")
+    beside = Grant.objects.filter(namespace__in=spaces)
+    near = Q(memberships__team__in=teams) | Q(pk__in=beside.filter(user__isnull=False).values("user"))
+    near |= Q(memberships__team__in=beside.filter(team__isnull=False).values("team"))
+    people = User.objects.filter(near, is_active=True, is_service=False).exclude(pk=viewer.user.pk)
+    return list(people.order_by("username").values_list("username", flat=True).distinct()[:MOST_SUGGESTED])
 
 
 def account_named(name: str) -> User:

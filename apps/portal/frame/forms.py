@@ -12,6 +12,8 @@ from apps.lib.errors import Conflict, Invalid, RegistryError
 
 # For names, addresses and codes: browsers neither complete nor correct them.
 PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+# For user names: partials/known_people.html is on the page, with those to suggest.
+PERSON = PLAIN | {"list": "known-people"}
 
 
 def posted(request: HttpRequest) -> QueryDict | None:

@@ -18,7 +18,7 @@ from apps.accounts.models import Grant, Namespace, Role, Team, User
 from apps.accounts.people import accounts, teams
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
+from apps.portal.frame.forms import PERSON, PLAIN, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import see_other
 
 
@@ -32,7 +32,7 @@ class RoleForm(forms.Form):
 
 
 class MemberForm(RoleForm):
-    username = forms.CharField(max_length=150, label="User name", widget=forms.TextInput(PLAIN))
+    username = forms.CharField(max_length=150, label="User name", widget=forms.TextInput(PERSON))
     field_order = ("username", "role")
     prefix_of_ids = "person"
 
@@ -69,7 +69,7 @@ class TransferForm(forms.Form):
         label="The new owner is",
         widget=forms.RadioSelect,
     )
-    to = forms.CharField(max_length=150, label="Their user name, or the team's name", widget=forms.TextInput(PLAIN))
+    to = forms.CharField(max_length=150, label="Their user name, or the team's name", widget=forms.TextInput(PERSON))
     giver = OwnerField(
         queryset=Grant.objects.none(),
         required=False,
@@ -121,6 +121,7 @@ def members(request: HttpRequest, namespace: str) -> HttpResponse:
             messages.success(request, f"{form.grantee} is {grant.get_role_display().lower()} of {row} now.")
             return _after(viewer, row)
     context = {"namespace": row, "grants": namespaces.grants_in(row), "roles": Role.choices, "viewer": viewer}
+    context["people"] = accounts.known_to(viewer)
     return form_page(request, "portal/namespaces/members.html", form, person_form=person, team_form=team, **context)
 
 
@@ -159,7 +160,7 @@ def transfer(request: HttpRequest, namespace: str) -> HttpResponse:
         else:
             messages.success(request, f"{row} belongs to {chosen['to']} now.")
             return _after(viewer, row)
-    return form_page(request, "portal/namespaces/transfer.html", form, namespace=row)
+    return form_page(request, "portal/namespaces/transfer.html", form, namespace=row, people=accounts.known_to(viewer))
 
 
 def _after(viewer: Viewer, namespace: Namespace) -> HttpResponseRedirect:

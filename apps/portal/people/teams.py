@@ -17,7 +17,7 @@ from apps.accounts.models import Membership, Team, User
 from apps.accounts.people import accounts, service_accounts, teams
 from apps.lib.errors import Conflict, NotFound, RoleRequired
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
+from apps.portal.frame.forms import PERSON, PLAIN, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import page_of, see_other
 
 PAGE = 30
@@ -37,7 +37,7 @@ class NewTeamForm(TeamForm):
 
 
 class PersonForm(forms.Form):
-    username = forms.CharField(max_length=150, label="User name", widget=forms.TextInput(PLAIN))
+    username = forms.CharField(max_length=150, label="User name", widget=forms.TextInput(PERSON))
     user: User
 
     def clean_username(self) -> str:
@@ -153,12 +153,14 @@ def member_remove(request: HttpRequest, team: str, membership_id: int) -> HttpRe
 def _page(
     request: HttpRequest, viewer: Viewer, team: Team, form: PersonForm, *, status: int, refusal: Conflict | None = None
 ) -> HttpResponse:
+    may_manage = gate.may_manage(viewer, team)
     context = {
         "team": team,
         "members": teams.members_of(team),
         "service_accounts": service_accounts.accounts_of(team),
         "roles": teams.roles_of(team, seen_by=viewer),
-        "may_manage": gate.may_manage(viewer, team),
+        "may_manage": may_manage,
+        "people": accounts.known_to(viewer) if may_manage else [],
         "form": form,
         "refusal": refusal,
         "viewer": viewer,

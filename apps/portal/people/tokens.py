@@ -19,7 +19,7 @@ from apps.accounts import creations
 from apps.accounts.access.gate import Viewer, visible_namespaces
 from apps.accounts.identity import tokens
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import ApiToken, Namespace, Scope, User
+from apps.accounts.models import ApiToken, Namespace, Scope, Team, User
 from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
@@ -27,6 +27,7 @@ from apps.portal.frame.reauthentication import person_of
 from apps.portal.snippets.client_setup import ways_to_use
 
 LEAK_SHOWN = timedelta(days=30)
+MOST_BOXES = 20  # of more namespaces a list is easier to read
 
 
 class TokenForm(forms.Form):
@@ -50,6 +51,9 @@ class TokenForm(forms.Form):
         super().__init__(*args)  # type: ignore[arg-type]  # only ever the POST data
         namespaces = cast("forms.ModelMultipleChoiceField[Namespace]", self.fields["namespaces"])
         namespaces.queryset = visible_namespaces(viewer).alphabetical()
+        offered = [(str(one), str(one)) for one in namespaces.queryset[: MOST_BOXES + 1]]
+        if len(offered) <= MOST_BOXES:
+            namespaces.widget = forms.CheckboxSelectMultiple(choices=offered)
         account = viewer.user
         assert account is not None  # noqa: S101  # the page is for people who are signed in
         usual, most = tokens.default_lifetime(account, Scope.READ), tokens.LONGEST_LIFETIME
@@ -72,7 +76,8 @@ def token_list(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         with refusals_on(form):
             return issue(request, form, user, lambda token: reverse("portal:token-created", args=[token.pk]))
-    return form_page(request, "portal/tokens/list.html", form, **token_rows(user))
+    managed = Team.objects.filter(memberships__user=user, memberships__is_manager=True).order_by("name")
+    return form_page(request, "portal/tokens/list.html", form, managed=managed, **token_rows(user))
 
 
 @sensitive_variables("secret")

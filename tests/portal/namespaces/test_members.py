@@ -1,10 +1,12 @@
 """The members page with teams on it, and /namespaces/<ns>/transfer."""
 
+import re
+
 import pytest
 
 from apps.accounts import namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.accounts.models import Grant, Role, Team
+from apps.accounts.models import Grant, Membership, Role, Team, User
 from apps.accounts.people import teams
 
 MEMBERS, TRANSFER = "/namespaces/acme/members", "/namespaces/acme/transfer"
@@ -60,7 +62,7 @@ def test_who_owns_by_a_team_manages_the_members(acme, cooks, charlie, browser_of
 
 def test_members_cost_the_same_at_any_number(owner, acme, cooks, django_assert_num_queries):
     def ask():
-        with django_assert_num_queries(5):  # session, person, gate, grants, badge
+        with django_assert_num_queries(6):  # session, person, gate, grants, badge, names to suggest
             assert owner.get(MEMBERS).status_code == 200
 
     namespaces.grant(namespace=acme, grantee=cooks, role=Role.READER, actor=NOBODY)
@@ -109,3 +111,23 @@ def test_it_says_what_is_wrong_and_changes_nothing(owner, acme, dora, charlie, c
     assert page.status_code == status
     assert says in str(page.context["form"].errors[field])
     assert roles(acme) == {"dora": Role.OWNER}
+
+
+def test_people_who_share_a_namespace_or_a_team_are_suggested_and_nobody_else(
+    owner, acme, pantry, dora, alice, bob, charlie, cooks
+):
+    """Alice shares acme, Bob a team; Charlie, who made the team cooks, shares nothing yet."""
+
+    def suggested(url):
+        page = owner.get(url).content.decode().partition('<datalist id="known-people">')[2]
+        return re.findall(r'<option value="([^"]+)"', page.partition("</datalist>")[0])
+
+    both = Team.objects.create(name="bakers")
+    for person in (dora, bob):
+        Membership.objects.create(team=both, user=person, is_manager=True)
+    for url in (MEMBERS, TRANSFER, "/teams/bakers"):
+        assert suggested(url) == ["alice", "bob"], url
+
+    namespaces.grant(namespace=acme, grantee=cooks, role=Role.READER, actor=Viewer(dora))
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    assert suggested(MEMBERS) == ["bob", "charlie"]

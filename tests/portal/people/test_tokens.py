@@ -11,6 +11,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope
+from apps.accounts.people import teams
 from apps.audit.models import AuditEvent
 from apps.portal.frame.one_time_secret import COOKIE_NAME
 from apps.portal.snippets.client_setup import ways_to_use
@@ -163,5 +164,21 @@ def test_the_list_costs_the_same_at_any_length(browser, alice, acme, django_asse
     for number in range(30):
         tokens.issue(user=alice, label=f"t{number}", scope=Scope.READ, namespaces=[acme], actor=Viewer(alice))
 
-    with django_assert_max_num_queries(6):  # session, user, tokens, their namespaces, the form's namespaces
+    with django_assert_max_num_queries(7):  # session, user, tokens, their namespaces, the form's, managed teams
         assert browser.get("/tokens").status_code == 200
+
+
+def test_namespaces_are_boxes_until_there_are_many(browser, alice, acme, monkeypatch):
+    assert re.search(r'<input type="checkbox" name="namespaces" value="acme"', browser.get("/tokens").content.decode())
+    monkeypatch.setattr("apps.portal.people.tokens.MOST_BOXES", 0)
+    assert '<select name="namespaces"' in browser.get("/tokens").content.decode()
+
+
+def test_a_pipeline_is_led_to_the_service_accounts_of_teams_that_one_manages(browser, alice, bob, browser_of):
+    teams.create(name="cooks", actor=Viewer(alice))
+
+    assert 'href="/teams/cooks#machines"' in browser.get("/tokens").content.decode()
+    assert 'id="machines"' in browser.get("/teams/cooks").content.decode()
+    stranger = browser_of(bob).get("/tokens").content.decode()
+    assert "cooks" not in stranger
+    assert "The managers of a team create it" in stranger
