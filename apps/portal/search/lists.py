@@ -1,6 +1,7 @@
 """The lists of modules, with filters, and of providers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -8,12 +9,15 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import path
+from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access import gate, throttling
+from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
+from apps.accounts.models import Grant, Role
 from apps.modules.catalogue import entries
 from apps.portal.frame.negotiation import is_htmx
 from apps.portal.frame.page_urls import page_of
@@ -22,6 +26,7 @@ from apps.releases.catalogue import search
 from apps.releases.models import Kind, SearchDoc
 
 PAGE = 30
+RECENT = timedelta(days=30)
 # "" sorts by best match for a query, else by name.
 SORTS = {"": "Name", search.UPDATED: "Last published", search.DOWNLOADS: "Downloads"}
 SORTS_OF_HITS = SORTS | {"": "Best match", search.BY_NAME: "Name"}
@@ -37,6 +42,8 @@ class ListQuery:
     provider: str
     sort: str
     yanked: bool
+    recent: bool
+    team: str
 
     @classmethod
     def from_request(cls, sent: QueryDict) -> "ListQuery":
@@ -44,7 +51,16 @@ class ListQuery:
         sort = sent.get("sort", "")
         # `aws` from an old link, or another spelling of the same provider.
         provider = entries.provider_address(provider) or provider
-        return cls(q, namespace, system, provider, sort if sort in SORTS_OF_HITS else "", bool(sent.get("yanked")))
+        return cls(
+            q,
+            namespace,
+            system,
+            provider,
+            sort if sort in SORTS_OF_HITS else "",
+            yanked=bool(sent.get("yanked")),
+            recent=bool(sent.get("recent")),
+            team=_clean(sent.get("team", "")),
+        )
 
     @property
     def filters(self) -> dict[str, str]:
@@ -52,13 +68,18 @@ class ListQuery:
 
     @property
     def is_filtered(self) -> bool:
-        return bool(self.q or self.filters)
+        return bool(self.q or self.filters or self.recent or self.team)
+
+    @property
+    def since(self) -> datetime | None:
+        return timezone.now() - RECENT if self.recent else None
 
     def docs(self, namespaces: search.Namespaces, **other: Any) -> QuerySet[SearchDoc]:
         """The matching entries; `other` replaces fields of the query."""
         question: dict[str, Any] = {
             "filters": self.filters,
             "include_unlisted": self.yanked,
+            "since": self.since,
             "sort": self.sort or search.RELEVANCE,
         }
         return search.search(kind=Kind.MODULE, namespaces=namespaces, query=self.q, **question | other)
@@ -71,10 +92,14 @@ def modules(request: HttpRequest) -> HttpResponse:
     viewer, query = session_viewer(request), ListQuery.from_request(request.GET)
     if query.is_filtered:
         throttling.count(throttling.by_account("search", viewer.user_id, address_of(request)))
-    seen: search.Namespaces = gate.visible_namespaces(viewer)
-    seen = search.keys_of(seen) if query.q else seen
+    teams = _teams(viewer)
+    visible = gate.visible_namespaces(viewer)
+    if query.team in teams:
+        held = Grant.objects.filter(team__name=query.team, role__gte=Role.PUBLISHER)
+        visible = visible.filter(pk__in=held.values("namespace"))
+    seen: search.Namespaces = search.keys_of(visible) if query.q else visible
     page = page_of(query.docs(seen).select_related("namespace"), request, size=PAGE)
-    context: dict[str, Any] = {"asked": query, "page": page, "rows": rows_of(page.object_list, query.q)}
+    context: dict[str, Any] = {"asked": query, "page": page, "rows": rows_of(page.object_list, query.q), "teams": teams}
     context["sorts"] = SORTS_OF_HITS if query.q else SORTS
     context["facets"] = search.facet_counts(
         kind=Kind.MODULE,
@@ -82,18 +107,26 @@ def modules(request: HttpRequest) -> HttpResponse:
         query=query.q,
         filters=query.filters,
         include_unlisted=query.yanked,
+        since=query.since,
     )
     if not page.paginator.count:
         # Counts that an empty list offers: with yanked modules, and without the filters.
         with_yanked = query.docs(seen, include_unlisted=True, sort=search.BY_NAME)
-        unfiltered = query.docs(seen, filters={}, sort=search.BY_NAME)
+        unfiltered = query.docs(gate.visible_namespaces(viewer), filters={}, since=None, sort=search.BY_NAME)
         context |= {
             "yanked_count": 0 if query.yanked else with_yanked.count(),
-            "unfiltered_count": unfiltered.count() if query.filters else 0,
+            "unfiltered_count": unfiltered.count() if replace(query, q="").is_filtered else 0,
         }
     response = render(request, f"portal/modules/{'fragment' if is_htmx(request) else 'list'}.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def _teams(viewer: Viewer) -> list[str]:
+    """Teams that the viewer sees and that publish somewhere."""
+    publishing = Grant.objects.filter(team__isnull=False, role__gte=Role.PUBLISHER).values("team")
+    teams = gate.visible_teams(viewer).filter(pk__in=publishing).order_by("name")
+    return list(teams.values_list("name", flat=True)[: search.MAX_FACET_VALUES])
 
 
 def _clean(text: str) -> str:

@@ -6,6 +6,7 @@ Words are indexed bytes, and a prefix is a range of bytes: the same SQL and the 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import reduce
 from operator import add, and_, or_
 from typing import Any
@@ -84,16 +85,18 @@ def search(
     query: str = "",
     filters: Mapping[str, str] | None = None,
     include_unlisted: bool = False,
+    since: datetime | None = None,
     sort: str = RELEVANCE,
 ) -> QuerySet[SearchDoc]:
     """Return documents in those namespaces in which each word of the query begins a term, in a total order.
 
-    `filters` are the name of a namespace or values of facets; empty ones are ignored. Relevance is the cost of
+    `filters` are the name of a namespace or values of facets; empty ones are ignored. `since` is when something was
+    published there last, at the earliest. Relevance is the cost of
     `ranking`, without a query the order of names; it asks the database how frequent the words are.
     """
     words = asked_words(query)
     seen: Namespaces = keys_of(namespaces) if words else namespaces
-    rows = _matching(kind, seen, words, filters or {}, include_unlisted=include_unlisted)
+    rows = _matching(kind, seen, words, filters or {}, include_unlisted=include_unlisted, since=since)
     by_name = ("sort_key", "pk")
     if sort == UPDATED:
         return rows.order_by("-published_at", *by_name)
@@ -124,6 +127,7 @@ def facet_counts(
     query: str = "",
     filters: Mapping[str, str] | None = None,
     include_unlisted: bool = False,
+    since: datetime | None = None,
 ) -> dict[str, list[FacetValue]]:
     """Return for each facet its most frequent values and the number of documents that each would show.
 
@@ -138,7 +142,7 @@ def facet_counts(
         if facet in found:
             continue
         others = {name: value for name, value in chosen.items() if name != facet}
-        rows = _matching(kind, seen, words, others, include_unlisted=include_unlisted)
+        rows = _matching(kind, seen, words, others, include_unlisted=include_unlisted, since=since)
         if facet == "namespace":
             grouped = rows.order_by().values("namespace__name").annotate(n=Count("pk"))
             found[facet] = _most_frequent(grouped.values_list("namespace__name", "n"), chosen.get(facet, ""))
@@ -302,8 +306,11 @@ def _matching(
     filters: Mapping[str, str],
     *,
     include_unlisted: bool,
+    since: datetime | None,
 ) -> QuerySet[SearchDoc]:
     rows = SearchDoc.objects.filter(among(namespaces), kind=kind)
+    if since is not None:
+        rows = rows.filter(published_at__gte=since)
     if not include_unlisted:
         rows = rows.filter(is_listed=True)
     if words:

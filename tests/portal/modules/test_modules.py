@@ -1,12 +1,15 @@
 """/modules. What is found, and in which order, is in tests/releases/test_search.py; for /search see portal/search."""
 
 import re
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
+from apps.accounts.models import Grant, Membership, Role, Team
 from apps.modules.catalogue import entries
 from apps.modules.models import Module
-from apps.releases.models import Lifecycle, Release
+from apps.releases.models import Lifecycle, Release, SearchDoc
 from tests import pages
 from tests.portal.rows import add_module, add_modules
 
@@ -197,8 +200,51 @@ def test_it_costs_the_same_at_any_size(browser_of, bob, acme):
 
     assert Module.objects.count() == 120
     assert few == many
-    assert max(many) <= 11
+    assert max(many) <= 12  # the last one: teams to filter by
 
 
 def test_an_empty_list_stays_below_the_budget(browser_of, bob, stock):
     assert pages.queries_of(browser_of(bob), "/modules?q=nothing&system=aws&namespace=acme") <= 12
+
+
+@pytest.mark.both
+def test_it_filters_by_a_team_that_publishes_and_that_the_reader_sees(
+    browser_of, stock, acme, pantry, hall, bob, olga, charlie
+):
+    cooks, guests = Team.objects.create(name="cooks"), Team.objects.create(name="guests")
+    Grant.objects.create(namespace=hall, team=cooks, role=Role.PUBLISHER)
+    Grant.objects.create(namespace=pantry, team=cooks, role=Role.READER)
+    Grant.objects.create(namespace=pantry, team=guests, role=Role.READER)
+    Membership.objects.create(team=cooks, user=bob)
+    Membership.objects.create(team=guests, user=bob)
+
+    page = pages.markup_of(browser_of(bob).get("/modules"))
+    assert re.findall(r'<option value="(\w*)"', page.partition('name="team"')[2].partition("</select>")[0]) == [
+        "",
+        "cooks",
+    ]
+    for query in ("?team=cooks", "?team=cooks&q=zone", "?team=cooks&yanked="):
+        answer = browser_of(bob).get(f"/modules{query}")
+        assert listed(answer) == ["hall/dns_zone/aws"], query
+        assert "hall (1)" in pages.markup_of(answer)
+        assert "pantry (" not in pages.markup_of(answer)
+    everything = listed(browser_of(charlie).get("/modules"))
+    assert (
+        listed(browser_of(charlie).get("/modules?team=cooks"))
+        == everything
+        == listed(browser_of(charlie).get("/modules?team=x"))
+    )
+    assert 'name="team"' not in pages.markup_of(browser_of(charlie).get("/modules"))
+
+
+@pytest.mark.both
+def test_it_filters_by_what_was_published_in_the_last_30_days(browser_of, stock, bob):
+    SearchDoc.objects.update(published_at=timezone.now())
+    SearchDoc.objects.filter(name="vpc/aws").update(published_at=timezone.now() - timedelta(days=31))
+
+    answer = browser_of(bob).get("/modules?recent=1&namespace=acme")
+
+    assert listed(answer) == ["acme/vpc/google"]
+    assert "google (1)" in pages.markup_of(answer)
+    SearchDoc.objects.filter(namespace__name="acme").update(published_at=timezone.now() - timedelta(days=31))
+    assert "Show all" in pages.markup_of(browser_of(bob).get("/modules?recent=1&namespace=acme"))
