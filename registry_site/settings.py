@@ -220,7 +220,7 @@ LOCAL_SIGN_IN = env.choice("LARDER_LOCAL_SIGN_IN", "on", "staff", "off")
 if LOCAL_SIGN_IN != "on" and not (OIDC_PROVIDERS or SAML_PROVIDERS):
     raise ImproperlyConfigured(
         f"LARDER_LOCAL_SIGN_IN={LOCAL_SIGN_IN} needs LARDER_OIDC_PROVIDERS or LARDER_SAML_PROVIDERS: "
-        "who could sign in without one?"
+        "otherwise no one could sign in."
     )
 # Who needs one: nobody, staff, they and the owners of namespaces, everybody (apps/accounts/identity/second_factor.py).
 SECOND_FACTOR = env.choice("LARDER_SECOND_FACTOR", "off", "staff", "owners", "everyone")

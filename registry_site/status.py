@@ -36,13 +36,19 @@ class Words:
 
 
 PARTS = {
-    "database": Words("Database", "Accounts, addresses and releases.", "Only files with a direct link can be fetched."),
-    "storage": Words("Storage", "The files of modules and providers.", "Files can be neither fetched nor published."),
+    "database": Words(
+        "Database", "Accounts, addresses and releases.", "Only files with a direct link can be downloaded."
+    ),
+    "storage": Words("Storage", "The files of modules and providers.", "Files cannot be downloaded or published."),
     "broker": Words("Broker", "Wakes the workers.", "Publishing takes a few seconds longer."),
     "worker": Words("Workers", "Check and sign releases.", "Uploads are accepted and wait for a worker."),
     # Only where there is one.
-    "cache": Words("Cache", "Counts attempts, for rate limits.", "Each process counts alone, so limits are looser."),
-    "key_service": Words("Key service", "Opens the registry's signing keys.", "Providers that it signs wait."),
+    "cache": Words(
+        "Cache", "Counts attempts for rate limits.", "Each process counts separately, so limits are looser."
+    ),
+    "key_service": Words(
+        "Key service", "Decrypts the registry's signing keys.", "Providers signed by the registry wait."
+    ),
 }
 
 

@@ -54,7 +54,9 @@ def _hand_over(user: User, actor: Viewer, hand_to: User | None) -> None:
         raise Invalid(f"{hand_to} cannot take over.", hint="Name someone else, with an active account.")
     behind = accounts.left_behind(user)
     if behind and hand_to is None:
-        raise Conflict(f"{user} is {behind}.", hint="Make others owner and manager first, or hand these to someone.")
+        raise Conflict(
+            f"{user} is {behind}.", hint="Name other owners and managers first, or transfer these to someone."
+        )
     if hand_to is None:
         return
     for namespace in behind.namespaces:

@@ -63,10 +63,10 @@ class Visibility(models.TextChoices):
 class BreakingChanges(models.TextChoices):
     """What happens to a version that breaks something although its number does not say so: docs/version-guard.md."""
 
-    SILENT = "silent", "Silent: say nothing"
-    WARN = "warn", "Warn: say so on the release's page"
+    SILENT = "silent", "Silent: show no warning"
+    WARN = "warn", "Warn: show a warning on the release's page"
     ASK = "ask", "Ask: hold the release until its publisher gives a reason"
-    REFUSE = "refuse", "Refuse: publish it only under a number that says so"
+    REFUSE = "refuse", "Refuse: allow them only in major versions"
 
 
 class NamespaceQuerySet(models.QuerySet["Namespace"]):
@@ -99,7 +99,7 @@ class Namespace(models.Model):
         choices=BreakingChanges.choices,
         default=BreakingChanges.WARN,
         db_default=BreakingChanges.WARN,
-        help_text="Of a version whose number does not say that something breaks.",
+        help_text="For breaking changes outside a major version.",
     )
     quota_bytes = models.BigIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")
     quota_versions = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")

@@ -113,7 +113,7 @@ def _taken(name: str, actor: Viewer, by: Namespace | None = None) -> Conflict:
     same = Q(canonical=canonical(name)) if by is None else Q(pk=by.pk)
     existing = visible_namespaces(actor).filter(same).first()
     if existing is None:
-        return Conflict(f"The name {name} is taken.", hint="Choose another, or ask staff who has it.")
+        return Conflict(f"The name {name} is taken.", hint="Choose another name, or ask staff who owns it.")
     if by is not None:
         return Conflict(
             f"The name {name} looks like {existing.name}, which exists.",
@@ -224,7 +224,7 @@ def transfer(
     who = _grantee_filter(to)
     before = Grant.objects.select_related("team").filter(pk=giver.pk, namespace=namespace).first() if giver else None
     if giver and (before is None or before.role != Role.OWNER):
-        raise Conflict("The person to replace is no longer an owner.", hint="Check the members page, and start again.")
+        raise Conflict("The owner to replace is no longer an owner.", hint="Check the members page, and start again.")
     if before and _named(before) == _named(Grant(namespace=namespace, **who)):
         raise Conflict(f"{to} owns {namespace} already.", hint="Choose someone else.")
     given = _give(namespace, who, Role.OWNER, actor)
@@ -311,4 +311,6 @@ def _check(visibility: str, description: str, breaking_changes: str = BreakingCh
     if visibility not in Visibility.values:
         raise Invalid(f"There is no visibility {visibility!r}.", hint=f"Use one of {', '.join(Visibility.values)}.")
     if len(description) > 200:  # noqa: PLR2004  # the column's width
-        raise Invalid("A description has at most 200 characters.", hint="Shorten it; the module's README has room.")
+        raise Invalid(
+            "A description has at most 200 characters.", hint="Shorten it; put details in the module's README."
+        )

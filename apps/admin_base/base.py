@@ -210,7 +210,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
             raise PermissionDenied
         name = request.POST["action"]
         if name not in dict(self._buttons(request, row)):
-            self.message_user(request, "This can no longer be done: check the state below.", messages.WARNING)
+            self.message_user(request, "This is no longer possible: check the state below.", messages.WARNING)
             return HttpResponseRedirect(request.get_full_path())
         answer = self.acts[name].run(self, request, self.get_queryset(request).filter(pk=row.pk))
         if answer is not None:  # a page that asks for more
@@ -238,11 +238,11 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
             else:
                 count += 1
         if refused > REFUSALS_SHOWN:
-            self.message_user(request, f"{refused - REFUSALS_SHOWN} more were refused.", messages.ERROR)
+            self.message_user(request, f"{refused - REFUSALS_SHOWN} more were rejected.", messages.ERROR)
         if count:
             self.message_user(request, f"{done}: {count}.", messages.SUCCESS)
         if next(chosen, None) is not None:
-            self.message_user(request, f"Only the first {ACTION_ROWS} rows were worked on.", messages.WARNING)
+            self.message_user(request, f"Only the first {ACTION_ROWS} rows were processed.", messages.WARNING)
 
 
 class ReadOnlyAdmin(LarderAdmin[M]):

@@ -20,10 +20,10 @@ from apps.lib.errors import Invalid
 
 _QUERY = {
     "kind": "Only this kind of event.",
-    "person": "Only what this person did, or what was done to their account.",
+    "person": "Only this person's actions, and changes to their account.",
     "since": "A day (2026-01-31) or a time, which is included.",
     "until": "A day, which is included, or a time, which is not.",
-    "format": "Everything that matches as a file, the oldest first.",
+    "format": "All matching events as a file, oldest first.",
 } | base.CURSOR
 _ASKED: dict[str, Any] = {
     "query": _QUERY,
@@ -34,7 +34,7 @@ _ASKED: dict[str, Any] = {
 
 class Actor(Shape):
     id = IntegerField(source="actor_id")
-    name = CharField(source="actor_name", allow_null=True, help_text="null for somebody who was erased.")
+    name = CharField(source="actor_name", allow_null=True, help_text="null if the person was erased.")
 
 
 class Event(Shape):
@@ -42,7 +42,7 @@ class Event(Shape):
     id = IntegerField(source="pk")
     at = OffsetField()
     kind = CharField()
-    actor = Actor(allow_null=True, help_text="null for Larder, and for whoever has not signed in.")
+    actor = Actor(allow_null=True, help_text="null for Larder itself and for people who are not signed in.")
     token_id = IntegerField(allow_null=True)
     address = CharField()
     subject = CharField()

@@ -19,15 +19,17 @@ class Job(Shape):
     # Of a job of `_jobs`, with its `row` attached.
     id = IntegerField(source="pk")
     kind = CharField()
-    target = CharField(source="row", allow_null=True, help_text="What it works on; null if that is gone.")
+    target = CharField(
+        source="row", allow_null=True, help_text="The object that it works on; null if that was deleted."
+    )
     state = ChoiceField(choices=State.values)
     attempts = IntegerField()
-    worker = CharField(help_text="The last that claimed it, or empty.")
+    worker = CharField(help_text="The last worker that claimed it, or empty.")
     error = CharField(help_text="The log of the last failure, or empty.")
-    by = CharField(source="asker", allow_null=True, help_text="Who asked for it; null for Larder.")
+    by = CharField(source="asker", allow_null=True, help_text="Who requested it; null for Larder.")
     request_id = CharField()
     created_at = MomentField()
-    not_before = MomentField(allow_null=True, help_text="It waits until then, because something was away.")
+    not_before = MomentField(allow_null=True, help_text="It waits until then, because a service was unavailable.")
     finished_at = MomentField(allow_null=True)
 
 
@@ -73,7 +75,7 @@ class JobView(DetailView):
         operators.require_everywhere(self.viewer, permission)
         found = targets.attach(_jobs().filter(pk=job_id))
         if not found:
-            raise NotFound(f"There is no job {job_id}.", hint="Old jobs are deleted; the list has the others.")
+            raise NotFound(f"There is no job {job_id}.", hint="Old jobs are deleted; the list has the remaining ones.")
         return found[0]
 
 

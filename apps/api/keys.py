@@ -61,7 +61,7 @@ class Key(Shape):
     expired = BooleanField(source="is_expired")
     ended_at = SecondField(allow_null=True)
     reason = CharField()
-    ascii_armor = CharField(source="armor", help_text="Empty until a worker has made it.")
+    ascii_armor = CharField(source="armor", help_text="Empty until a worker has generated it.")
     releases = IntegerField(source="release_count", help_text="How many versions it signed.")
 
 
@@ -75,7 +75,7 @@ class KeyList(ListView):
         "Register, renew or request a key",
         takes=KeyInput,
         answers={200: Key, 201: Key, 202: Key},
-        again="Renews a registered key; requests another one of Larder.",
+        again="Renews a registered key; requests another generated key.",
     )
     def post(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """201 with a registered key, 200 with a renewed one, 202 with one for a worker to generate."""
@@ -90,7 +90,7 @@ class KeyList(ListView):
             added = keys.register_or_renew(namespace=target, actor=self.viewer, **wanted)
             key, status = added.key, HTTPStatus.CREATED if added.created else HTTPStatus.OK
         elif len(wanted) > 1:
-            raise Invalid("A key that Larder generates has no source.", hint="Send `generate` alone.")
+            raise Invalid("A generated key has no source.", hint="Send `generate` alone.")
         else:
             requested = keys.request(namespace=target, algorithm=wanted["generate"], actor=self.viewer)
             key, status = requested, HTTPStatus.ACCEPTED

@@ -68,7 +68,7 @@ class Quota(Shape):
 class Namespace(NamespaceNames):
     breaking_changes = ChoiceField(
         choices=BreakingChanges.values,
-        help_text="What happens to a version that breaks something although its number does not say so.",
+        help_text="What happens to a version with breaking changes that is not a major version.",
     )
     role = RoleField(allow_null=True, help_text="The caller's; null without a grant.")
     usage = Usage()
@@ -79,7 +79,7 @@ class NamespaceList(ListView):
     """The namespaces that the caller may see, by name; `role` is theirs, null where visibility alone lets them read."""
 
     get = listed(
-        "List the namespaces that the caller may see",
+        "List the namespaces that the caller can see",
         page("NamespacePage", namespaces=NamespaceRow(many=True)),
         query={"q": "The beginning of a name, in any letter case."},
         public=True,
@@ -100,7 +100,7 @@ class NamespaceDetail(DetailView):
         "Create or change a namespace",
         takes=NamespaceInput,
         answers={200: Namespace, 201: Namespace},
-        again="Changes it to the same.",
+        again="Applies the same change again.",
     )
     def put(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """201 if created (the caller owns it), 200 if changed; an omitted field stays unchanged."""
@@ -129,7 +129,7 @@ class NamespaceDetail(DetailView):
         if wanted:
             operated_namespace_and_role(self.viewer, namespace, permission="accounts.change_namespace")
         elif rule is None:
-            raise Invalid("There is nothing to change.", hint="Send breaking_changes, quota_bytes or quota_versions.")
+            raise Invalid("The request changes nothing.", hint="Send breaking_changes, quota_bytes or quota_versions.")
         with transaction.atomic():
             if rule is not None:
                 gate.namespace_for(self.viewer, namespace, need=Role.OWNER)

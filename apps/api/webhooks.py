@@ -40,7 +40,9 @@ class WebhookChange(serializers.Serializer[Any]):
 
 class Webhook(Shape):
     id = IntegerField(source="pk")
-    namespace = CharField(source="namespace.name", allow_null=True, help_text="null if it is told of all namespaces.")
+    namespace = CharField(
+        source="namespace.name", allow_null=True, help_text="null if it receives the events of all namespaces."
+    )
     url = CharField()
     events = ListField(child=ChoiceField(choices=list(EVENTS)))
     shape = ChoiceField(choices=models.Shape.values)
@@ -56,7 +58,7 @@ class Webhook(Shape):
 
 
 class NewWebhook(Webhook):
-    secret = CharField(help_text="For checking signatures, in this answer alone.")
+    secret = CharField(help_text="For verifying signatures; only in this response.")
 
 
 class Delivery(Shape):
@@ -132,7 +134,7 @@ class Rotate(HookView):
     @operation(
         "Rotate the secret of a webhook",
         answers={200: NewWebhook},
-        again="Makes another secret; only the last two sign.",
+        again="Creates another secret; only the last two sign.",
     )
     @sensitive_variables("secret")
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
@@ -165,7 +167,7 @@ class Redeliver(HookView):
         number = self.kwargs.get("delivery_id") or self.kwargs.get("site_delivery_id", 0)
         delivery = webhooks.deliveries_of(hook).select_related("webhook__namespace").filter(pk=number).first()
         if delivery is None:
-            raise NotFound("There is no such delivery here.", hint="The log of the webhook has the others.")
+            raise NotFound("This webhook has no such delivery.", hint="See the webhook's log.")
         webhooks.redeliver(delivery=delivery, actor=self.viewer)
         return self.answer(delivery, HTTPStatus.ACCEPTED)
 

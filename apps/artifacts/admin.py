@@ -43,7 +43,7 @@ def in_repository(word: str, prefix: str = "repository__") -> Q:
 
 def collect(admin: Any, request: HttpRequest, _queryset: QuerySet[Repository]) -> None:
     figures = gc.collect(most=MAX_COLLECTING)
-    rest = "" if figures.is_complete else " There is more: the next run continues."
+    rest = "" if figures.is_complete else " More remain: the next run continues."
     admin.message_user(request, f"Removed {figures.sentence}.{rest}", messages.SUCCESS)
 
 
@@ -56,7 +56,7 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
     date_hierarchy = "created_at"
     ordering = ("-pk",)
     search_fields = ("path",)
-    search_help_text = "A namespace, an address (acme/vpc/aws), or its beginning."
+    search_help_text = "A namespace, an address (acme/vpc/aws), or the start of either."
     fields = ("title", ("manifests", "tags", "blobs"), ("created_by", "created_at"))
     acts = {"collect": Act("Collect garbage now, in all repositories", "oci.delete_manifest", collect)}
     csv_columns = ("namespace__name", "path", "created_by__username", "created_at")

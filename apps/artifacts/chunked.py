@@ -28,14 +28,14 @@ class Busy(Unavailable):
 
     def __init__(self, left: timedelta) -> None:
         super().__init__(
-            "Another chunk of this upload is being received, or broke off.",
+            "Another chunk of this upload is being received, or was interrupted.",
             hint="Send this one again in a minute.",
             retry_after=max(1, ceil(left.total_seconds())),
         )
 
 
 def unknown() -> UploadUnknown:
-    return UploadUnknown("You have no such upload: it was finished or cancelled, or has lapsed.")
+    return UploadUnknown("You have no such upload: it was finished, cancelled or has expired.")
 
 
 def take_lease(upload: ChunkedUpload, start: int | None) -> uuid.UUID:

@@ -90,7 +90,7 @@ def parse(raw: bytes, content_type: str) -> ParsedManifest:
         return ParsedManifest(media_type, own_type, subject, annotations, blobs, children)
     _refuse_both(fields, ("manifests", "fsLayers"), "an image manifest")
     if "config" not in fields:
-        raise ManifestInvalid("The manifest has no config.", hint="Name the empty one, `{}`, if it has none.")
+        raise ManifestInvalid("The manifest has no config.", hint="Use the empty config, `{}`, if it has none.")
     config = _descriptor(fields["config"], "config")
     layers = _descriptors(fields, "layers")
     return ParsedManifest(media_type, own_type or config.media_type, subject, annotations, (config, *layers))
@@ -101,7 +101,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise ManifestInvalid(f"The manifest has the key {twice[:100]!r} twice in one object.")
+        raise ManifestInvalid(f"The manifest repeats the key {twice[:100]!r} in one object.")
     return fields
 
 
@@ -163,7 +163,7 @@ def _media_type(value: Any, where: str) -> str:
 
 def _descriptors(fields: dict[str, Any], name: str, *, required: bool = False) -> list[Descriptor]:
     if required and name not in fields:
-        raise ManifestInvalid(f"The manifest has no {name}.", hint="List none as an empty array.")
+        raise ManifestInvalid(f"The manifest has no {name}.", hint="Use an empty array if there are none.")
     listed = fields.get(name)
     if listed is None:  # Go's clients write an empty list as null
         return []

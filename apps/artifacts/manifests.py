@@ -40,7 +40,9 @@ def digest_of(repository: Repository, reference: str | Digest, raw: bytes) -> Di
     if isinstance(reference, Digest):
         digest = Digest.of(raw, reference.algorithm)
         if digest != reference:
-            raise DigestInvalid(f"The body is {digest}, but it was sent as {reference}.", hint="Send it again.")
+            raise DigestInvalid(
+                f"The body has the digest {digest}, but it was sent as {reference}.", hint="Send it again."
+            )
         return digest
     known = Manifest.objects.filter(repository=repository)
     usual, other = Digest.of(raw), Digest.of(raw, "sha512")

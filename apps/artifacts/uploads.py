@@ -182,7 +182,8 @@ def limited(chunks: Iterable[bytes], *, already: int = 0) -> Iterator[bytes]:
         size += len(chunk)
         if size > limit:
             raise TooLarge(
-                f"The blob is larger than {limit} bytes ({SETTING}).", hint="Send less, or ask an operator for more."
+                f"The blob is larger than {limit} bytes ({SETTING}).",
+                hint="Send a smaller file, or ask an operator to raise the limit.",
             )
         yield chunk
 
@@ -202,7 +203,7 @@ def store_blob(
     found = arrival.fingerprint
     if digest.hex != (found.sha256 if digest.algorithm == "sha256" else found.sha512):
         raise DigestInvalid(
-            f"The {found.size} bytes that came have the digest sha256:{found.sha256}: expected {digest}.",
+            f"The {found.size} bytes received have the digest sha256:{found.sha256}: expected {digest}.",
             hint="Send the blob again.",
         )
     database_availability.release_connection()

@@ -91,17 +91,17 @@ def verify() -> Report:
     for number, (one, event) in enumerate(_links_and_events()):
         if number == 0:
             if one.previous and one.previous not in pruned and not Link.objects.filter(digest__in=pruned).exists():
-                report.add(f"The rows before {one.event_id} are gone, and were not pruned.")
+                report.add(f"The rows before {one.event_id} are missing, and were not pruned.")
         elif one.previous != report.head:
             report.add(f"The link before row {one.event_id} is missing or was changed.")
         if event is None:
-            report.add(f"Row {one.event_id} of {one.at:%Y-%m-%d %H:%M:%S} is gone.")
+            report.add(f"Row {one.event_id} of {one.at:%Y-%m-%d %H:%M:%S} is missing.")
         elif digest_of(one.previous, line_of(event)) != one.digest:
             report.add(f"Row {one.event_id} of {one.at:%Y-%m-%d %H:%M:%S} was changed.")
         report.linked, report.head = number + 1, one.digest
     late = AuditEvent.objects.filter(at__lt=timezone.now() - UNLINKED_AFTER).exclude(Exists(_link_of_row()))
     for number, at in late.order_by("pk").values_list("pk", "at")[:MAX_PROBLEMS]:
-        report.add(f"Row {number} of {at:%Y-%m-%d %H:%M:%S} is not in the chain: it was added behind Larder.")
+        report.add(f"Row {number} of {at:%Y-%m-%d %H:%M:%S} is not in the chain: it was added outside Larder.")
     return report
 
 
@@ -132,7 +132,7 @@ def verify_export(lines: Iterable[str]) -> Report:
             line = json.dumps({name: row[name] for name in FIELDS}, sort_keys=True, separators=(",", ":"))
             is_right = row["digest"] is None or row["digest"] == digest_of(row["previous"], line)
         except (ValueError, KeyError, TypeError):
-            report.add(f"Line {number} is no exported row.")
+            report.add(f"Line {number} is not an exported row.")
             continue
         if not is_right:
             report.add(f"Line {number}: row {row['id']} was changed.")

@@ -104,7 +104,7 @@ def problems_of(path: Path) -> list[str]:
         with path.open(encoding="utf-8") as lines:
             heads = sorted(_heads_in(lines), key=lambda head: datetime.fromisoformat(head.at))
     except FileNotFoundError:
-        return [f"{path} is not there, so no recorded head was compared."]
+        return [f"{path} does not exist, so no recorded head was compared."]
     except (OSError, ValueError) as error:
         return [f"{path} cannot be read, so no recorded head was compared: {error}."]
     if not heads:
@@ -119,7 +119,7 @@ def problems_of(path: Path) -> list[str]:
     first, last = missing[0], missing[-1]
     said = (
         f"{len(missing)} of {len(heads)} recorded heads are not in the chain, from {first.at} ({first.links} links, "
-        f"{first.head}) to {last.at}: its end was cut off, or it was written anew."
+        f"{first.head}) to {last.at}: its end was cut off, or it was rewritten."
     )
     restored = AuditEvent.objects.filter(kind=Kind.DATABASE_RESTORED, at__gte=datetime.fromisoformat(last.at))
     if (event := restored.order_by("at").first()) is not None:

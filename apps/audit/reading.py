@@ -96,9 +96,7 @@ class Filter:
         """
         kind = query.get("kind", "").strip()
         if kind and kind not in Kind.values:
-            raise Invalid(
-                f"There is no kind of event named “{kind[:64]}”.", hint="Take the kind of an event in the list."
-            )
+            raise Invalid(f"There is no event kind “{kind[:64]}”.", hint="Choose an event kind from the list.")
         person = query.get("person", "").replace("\0", "").strip()
         return cls(kind, person, _moment(query, "since"), _moment(query, "until"))
 
@@ -123,5 +121,5 @@ def _moment(query: Any, name: str) -> datetime | None:
         moment = datetime.fromisoformat(text)
     except (ValueError, OverflowError):
         hint = "Write a day such as 2026-01-31, or a time such as 2026-01-31T12:00:00Z."
-        raise Invalid(f"“{text[:40]}” in `{name}` is no date.", hint=hint) from None
+        raise Invalid(f"“{text[:40]}” in `{name}` is not a date.", hint=hint) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

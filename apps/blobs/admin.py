@@ -11,7 +11,7 @@ ProblemFilter = one_of(
         "any": ("missing or damaged", lambda blobs: blobs.exclude(problem=Problem.NONE)),
         "missing": ("missing", lambda blobs: blobs.filter(problem=Problem.MISSING)),
         "damaged": ("damaged", lambda blobs: blobs.filter(problem=Problem.DAMAGED)),
-        "unchecked": ("not read again yet", lambda blobs: blobs.filter(checked_at=None)),
+        "unchecked": ("not checked yet", lambda blobs: blobs.filter(checked_at=None)),
     },
 )
 

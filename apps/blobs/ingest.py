@@ -32,7 +32,7 @@ class Arrival:
             self._commit(target, digest)
             found = backends.shown(lambda: backend.size(target))
             if found is None:
-                raise StorageUnavailable(f"Storage does not show sha256:{digest}, which it has just stored.")
+                raise StorageUnavailable(f"Storage does not show sha256:{digest}, which was just stored.")
         if found != self.fingerprint.size:
             raise Damaged(f"sha256:{digest} has {found} bytes in storage: expected {self.fingerprint.size}.")
 

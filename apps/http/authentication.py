@@ -37,7 +37,7 @@ class TokenAuthentication(BaseAuthentication):
                 secret = base64.b64decode(secret, validate=True).decode().partition(":")[2]
             elif scheme.lower() != "bearer":
                 raise tokens.TokenRefused(
-                    "This kind of Authorization is unknown.",
+                    "This Authorization scheme is not supported.",
                     hint="Send `Bearer <token>`, or Basic with the token as password.",
                 )
             token = tokens.identify(secret)

@@ -84,7 +84,7 @@ def failure_of(error: BaseException | None, request: HttpRequest) -> Failure:
     if isinstance(error, APIException):
         return Failure(error.status_code, str(error.default_code), str(error.detail))
     if isinstance(error, SuspiciousOperation):  # Django's own limits, such as that on the number of parameters
-        return Failure(HTTPStatus.BAD_REQUEST, "unreadable", "This request could not be understood.")
+        return Failure(HTTPStatus.BAD_REQUEST, "unreadable", "The request is invalid.")
     log_exception(error, request)
     return outage(error) if database_availability.is_away(error) else defect(request)
 
@@ -95,7 +95,7 @@ def outage(error: BaseException | None = None) -> Failure:
             HTTPStatus.SERVICE_UNAVAILABLE,
             "unavailable",
             "The disk of the database is full.",
-            "Try again after the operator has made room.",
+            "Try again after an operator has freed space.",
         )
     return Failure(
         HTTPStatus.SERVICE_UNAVAILABLE,

@@ -45,14 +45,14 @@ def check_version(headers: Headers) -> None:
     """curl need not name a version; whoever names one gets that one."""
     found = headers.get("Tus-Resumable", VERSION)
     if found != VERSION:
-        raise UnknownVersion(f"Tus-Resumable is {found[:20]!r}: this server speaks {VERSION}.")
+        raise UnknownVersion(f"Tus-Resumable is {found[:20]!r}: this server supports {VERSION}.")
 
 
 def check_media_type(headers: Headers) -> None:
     found = headers.get("Content-Type", "")
     if found.partition(";")[0].strip().lower() != MEDIA_TYPE:
         raise WrongMediaType(
-            f"Content-Type is {found[:80]!r}: expected {MEDIA_TYPE}.", hint="Send the bytes as they are."
+            f"Content-Type is {found[:80]!r}: expected {MEDIA_TYPE}.", hint="Send the bytes unchanged."
         )
 
 
@@ -118,7 +118,7 @@ def verifier(headers: Headers) -> Callable[[Iterable[bytes]], Iterator[bytes]] |
             yield chunk
         if tally.digest() != expected:
             raise ChecksumMismatch(
-                "The bytes of this request differ from their Upload-Checksum.", hint="Send them again."
+                "The body of this request does not match its Upload-Checksum.", hint="Send them again."
             )
 
     return verified

@@ -195,4 +195,6 @@ def fields_of(text: str) -> dict[str, list[str]]:
     try:
         return parse_qs(text, max_num_fields=_MAX_FIELDS)
     except ValueError:
-        raise Invalid(f"More than {_MAX_FIELDS} parameters came.", hint="Send fewer in one request.") from None
+        raise Invalid(
+            f"The request has more than {_MAX_FIELDS} parameters.", hint="Send fewer parameters in one request."
+        ) from None

@@ -95,7 +95,7 @@ def retry(job: Job, actor_id: int | None, token_id: int | None = None) -> None:
     except IntegrityError:
         raise Conflict(f"Another {job.kind} job is already working on #{job.target}.") from None
     if not won:
-        raise Conflict(f"Only failed and cancelled jobs can be retried: {job} is neither.")
+        raise Conflict(f"Only failed and cancelled jobs can be retried; {job} is neither.")
     record(Kind.JOB_RETRIED, actor_id=actor_id, token_id=token_id, subject=str(job), job=job.pk)
     job.refresh_from_db()
     transaction.on_commit(partial(ring, job), robust=True)

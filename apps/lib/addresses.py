@@ -246,6 +246,6 @@ def _suggestion(what: str, text: str, separators: str, *, capitals: bool) -> str
 
 def _check_reserved(what: str, text: str, ours: Mapping[str, str], reserved: frozenset[str]) -> None:
     name = canonical(text)
-    why = ours.get(name) or ("the operator reserves it" if name in map(canonical, reserved) else None)
+    why = ours.get(name) or ("the operator has reserved it" if name in map(canonical, reserved) else None)
     if why:
         raise Invalid(f"{what} {text!r} is reserved: {why}", hint="Choose another name.")

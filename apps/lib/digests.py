@@ -72,4 +72,7 @@ def check_size(size: int, *, limit: int, what: str, setting: str = "") -> None:
     """Raises TooLarge as `counted` does."""
     if size > limit:
         by = f" (limit {setting})" if setting else ""
-        raise TooLarge(f"{what} is larger than {limit_text(limit)}{by}", hint="Send less, or ask an operator for more.")
+        raise TooLarge(
+            f"{what} is larger than {limit_text(limit)}{by}",
+            hint="Send a smaller file, or ask an operator to raise the limit.",
+        )

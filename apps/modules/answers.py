@@ -53,12 +53,12 @@ def answer(
     for question in release.questions:
         if question["code"] in checking.CONFIRMABLE and question["code"] not in confirmed:
             raise Invalid(
-                f"One question is still open: {question['found']}.", hint="Confirm it, or cancel the release."
+                f"One question is unanswered: {question['found']}.", hint="Confirm it, or cancel the release."
             )
     reason = guard.clean_reason(reason) or release.breaking_reason
     if not reason and any(question["code"] == guard.BREAKING_CHANGE for question in release.questions):
         raise Invalid(
-            f"{release} breaks something although its number does not say so, and no reason is given.",
+            f"{release} contains breaking changes but is not a major version, and no reason was given.",
             hint="Give the reason, or cancel the release.",
         )
     notes: dict[str, Any] = {

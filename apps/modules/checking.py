@@ -78,7 +78,7 @@ def plan(
     notes |= {"form": listing.form, "top_folder": layout.top_folder, "folders": list(layout.folders)}
     if interactive and multiple_modules and not folder:
         notes["no_root"] = bool(layout.folders) and "" not in layout.folders
-        return _asking(_choose(layout.folders, "several modules to publish from it"))
+        return _asking(_choose(layout.folders, "several modules to publish from one archive"))
     tree = Tree(listing.entries, limits)
     only = folder_names.several(folder)
     prefix = _prefix(tree, folder, layout.top_folder)
@@ -251,7 +251,7 @@ def _no_such_folder(folder: str, folders: Collection[str]) -> Reason:
         file=f"{folder}/",
         found=f"no folder {folder} in the archive ({there})",
         expected="a folder that is in the archive",
-        hint="Name the folder as in the archive.",
+        hint="Write the folder as in the archive.",
     )
 
 
@@ -276,7 +276,8 @@ def _choose(folders: Collection[str], why: str) -> Reason:
         code=CHOOSE_FOLDER,
         found=f"{why}; modules are in: {_folders(folders)}",
         expected="the folder of each module",
-        hint="Choose one folder, or several as one version without a root. More modules can come from this upload.",
+        hint="Choose one folder, or several as one version without a root. You can publish more modules from this "
+        "upload.",
     )
 
 
@@ -286,7 +287,7 @@ def _state_files(names: list[str]) -> Reason:
         file=names[0],
         found=f"state in the archive: {_named(names, 5)}",
         expected="no state: it names real resources and often contains secrets in clear text",
-        hint="Confirm to leave it out and publish the rest (in a script: ?confirm=state_file). Change the secrets: "
+        hint="Confirm to leave it out and publish the rest (in a script: ?confirm=state_file). Rotate the secrets: "
         "everyone with the archive has them.",
     )
 
@@ -296,8 +297,8 @@ def _private_keys(names: list[str]) -> Reason:
         code=PRIVATE_KEY,
         file=names[0],
         found=f"private keys in the archive: {_named(names, 5)}",
-        expected="none: everyone who can read the module could use them",
-        hint="Remove them and upload again; or confirm that they belong there, as in a test (in a script: "
+        expected="no private keys: everyone who can read the module could use them",
+        hint="Remove them and upload again; or confirm that they are intentional, as in a test (in a script: "
         "?confirm=private_key).",
     )
 

@@ -98,7 +98,7 @@ def _examined(key: str, upload: checking.Upload) -> tuple[checking.Examined | No
     notes: dict[str, Any] = {}
     database_availability.release_connection()
     if not _places.acquire(timeout=WAIT_SECONDS):
-        raise Unavailable("Too many dry runs are being checked.", hint="Send the same again.", retry_after=5)
+        raise Unavailable("Too many dry runs in progress.", hint="Send the same request again.", retry_after=5)
     try:
         with store.open_staged(key) as archive:
             found = checking.examine(archive, upload, notes)
@@ -122,7 +122,7 @@ def _taken(namespace: Namespace, address: ModuleAddress, number: versions.Versio
         Reason(
             code="version_taken",
             found=found,
-            expected="a number that was never used",
+            expected="an unused version number",
             hint="A published version never changes: choose the next number.",
         )
     ]

@@ -20,7 +20,7 @@ def clean_folder(folder: str) -> str:
     if len(cleaned) > MAX_CHARACTERS or not {"\0", "\n"}.isdisjoint(cleaned) or ".." in cleaned.split("/"):
         raise Invalid(
             f"found the folder {folder[:80]!r}, expected a path inside the archive such as modules/vpc",
-            hint="Name it as in the archive, without a leading slash.",
+            hint="Write it as in the archive, without a leading slash.",
         )
     return "" if cleaned == "." else cleaned
 

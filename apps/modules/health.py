@@ -30,7 +30,7 @@ RULES = {
     "readme": Rule(
         "The root of the archive has a README.",
         "The root of the archive has no README.",
-        "Add README.md: what the module makes, and how to call it.",
+        "Add README.md with the module's purpose and an example call.",
     ),
     "example": Rule(
         "There is an example.", "There is no example.", "Add a configuration that calls the module under examples/."

@@ -92,9 +92,9 @@ def reserve_release(
     try:
         release = _reserve(coordinate, viewer, brief, ticket)
     except reserving.VersionTaken as taken:
-        found = f"{taken.taken_by} is being uploaded or checked already (it is {taken.taken_by.state})."
+        found = f"{taken.taken_by} is already being uploaded or checked (it is {taken.taken_by.state})."
         if taken.taken_by.state == State.PUBLISHED:
-            found = f"{taken.taken_by} is published already, and a published version never changes."
+            found = f"{taken.taken_by} is already published, and a published version never changes."
         raise Conflict(found, hint="Choose the next version number.") from None
     return release, ticket
 
@@ -153,7 +153,7 @@ def publish(
         same = receiving.same_bytes(taken, body, viewer=viewer, limit=limit, setting=LIMIT_SETTING)
         if same.folder != brief.folder:
             raise Conflict(
-                f"{same} was made of {folder_names.shown(same.folder)} of these bytes; you asked for "
+                f"{same} was published from {folder_names.shown(same.folder)} of this archive; you asked for "
                 f"{folder_names.shown(brief.folder)}.",
                 hint="A published version never changes: publish this part under another version number.",
             ) from None

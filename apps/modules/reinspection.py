@@ -50,7 +50,7 @@ def run(claim: Claim) -> None:
     with store.open_blob(release.digest) as file:
         listing = sandboxed.inspect(file, checking.limits(), wanted=extraction.WANTED)
     if listing.digest != release.digest:
-        raise store.Damaged(f"The stored bytes of {release} differ from those published.")
+        raise store.Damaged(f"The stored bytes of {release} differ from the published ones.")
     address = version.module.address
     pages = readme.page_path(address, release.version)
     inspected = extraction.inspect(listing, pages, folder_names.several(release.folder))

@@ -132,7 +132,7 @@ def _problems_of_object(value: Object, kind: Type, where: str) -> Iterator[str]:
     for name, one in value.entries.items():
         attribute = kind.attributes.get(name)
         if kind.name == "object" and attribute is None:
-            yield f"the type has no attribute {name}{place}, so clients would drop it"
+            yield f"the type has no attribute {name}{place}, so clients would ignore it"
             continue
         inner = attribute.type if attribute else kind.inner or Type("any")
         yield from problems(one, inner, f"{where}.{name}".lstrip("."))
@@ -169,12 +169,12 @@ def _step(inside: list[str], mark: str) -> None:
         if mark in ("${", "%{"):
             inside.append("}")
         elif mark == "\n":
-            raise Invalid("found the end of the line in quotes, expected a closing quote before it")
+            raise Invalid("found an unclosed quote, expected a closing quote on the same line")
     elif mark in _PAIRS:
         inside.append(_PAIRS[mark])
     elif mark in _PAIRS.values():
         if not inside or inside.pop() != mark:
-            raise Invalid(f"found {mark} without its beginning, expected complete brackets")
+            raise Invalid(f"found {mark} without an opening one, expected complete brackets")
     elif mark != "\n" or not inside:
         raise Invalid(f"found {mark!r}, expected an expression on one line, without comments")
 
@@ -184,7 +184,7 @@ def _unreadable(rest: str) -> Invalid:
     found = repr(shown) if shown else "the end"
     return Invalid(
         f'found {found}, expected a value as in HCL: "text", 12, true, ["a", "b"] or {{ name = "x" }}',
-        hint="Begin with = to write an expression.",
+        hint="Start with = to write an expression.",
     )
 
 

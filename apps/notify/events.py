@@ -15,10 +15,8 @@ class Event(NamedTuple):
 
 EVENTS = {
     "release.published": Event(Kind.RELEASE_PUBLISHED, "A version was published", "was published"),
-    "release.held": Event(
-        Kind.RELEASE_HELD, "A release waits for its publisher's answer", "waits for an answer of its publisher"
-    ),
-    "release.rejected": Event(Kind.RELEASE_REJECTED, "A release was refused", "was refused"),
+    "release.held": Event(Kind.RELEASE_HELD, "A release needs its publisher's answer", "needs its publisher's answer"),
+    "release.rejected": Event(Kind.RELEASE_REJECTED, "A release was rejected", "was refused"),
     "release.failed": Event(
         Kind.RELEASE_FAILED, "A release failed because of an internal error", "could not be published"
     ),
@@ -27,14 +25,12 @@ EVENTS = {
     "release.restored": Event(
         Kind.RELEASE_RESTORED, "A version was restored after a deprecation, a yank or a quarantine", "was restored"
     ),
-    "release.quarantined": Event(
-        Kind.RELEASE_QUARANTINED, "A version was put in quarantine by staff", "was quarantined"
-    ),
-    "release.purged": Event(Kind.RELEASE_PURGED, "A version was removed for good", "was purged"),
+    "release.quarantined": Event(Kind.RELEASE_QUARANTINED, "Staff quarantined a version", "was quarantined"),
+    "release.purged": Event(Kind.RELEASE_PURGED, "A version was purged", "was purged"),
     "role.granted": Event(
-        Kind.GRANT_GIVEN, "A person or team got a role, or another one", "has a new member, or a member has a new role"
+        Kind.GRANT_GIVEN, "A person or team got a role, or another role", "has a new member, or a member has a new role"
     ),
-    "role.withdrawn": Event(Kind.GRANT_WITHDRAWN, "A person or team lost their role", "has one member less"),
+    "role.withdrawn": Event(Kind.GRANT_WITHDRAWN, "A person or team lost their role", "lost a member"),
     "access.requested": Event(
         Kind.ACCESS_REQUESTED, "Someone requested publish access", "received a request for publish access"
     ),
@@ -45,7 +41,7 @@ EVENTS = {
         Kind.NAMESPACE_CHANGED, "The visibility or description of the namespace was changed", "was changed"
     ),
     "webhook.disabled": Event(
-        Kind.WEBHOOK_DISABLED, "A webhook was switched off after long failure", "was switched off"
+        Kind.WEBHOOK_DISABLED, "A webhook was switched off after repeated failures", "was switched off"
     ),
 }
 NAMES = {str(event.kind): name for name, event in EVENTS.items()}

@@ -107,11 +107,11 @@ class Delivery(models.Model):
 class Topic(models.TextChoices):
     """What people may be told of by mail, and switch off."""
 
-    PUBLISHED = "published", "New releases of what you watch"
-    WITHDRAWN = "withdrawn", "Deprecated and yanked versions of what you watch or have fetched lately"
-    REFUSED = "refused", "Releases of yours that were refused or wait for your answer"
+    PUBLISHED = "published", "New releases of items you watch"
+    WITHDRAWN = "withdrawn", "Deprecated and yanked versions of items you watch or recently downloaded"
+    REFUSED = "refused", "Your releases that were rejected or need your answer"
     ROLES = "roles", "Roles that you get or lose"
-    EXPIRING = "expiring", "Your tokens, and signing keys of your namespaces, that expire soon"
+    EXPIRING = "expiring", "Expiring tokens of yours and signing keys of your namespaces"
     REQUESTS = "requests", "Requests for publish access to your namespaces"
     WEBHOOKS = "webhooks", "Webhooks of your namespaces that were switched off"
 
@@ -155,7 +155,7 @@ class Letter(models.Model):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="letters")
     address = models.EmailField(blank=True, help_text="If it is not the account's.")
-    topic = models.CharField(max_length=10, blank=True, help_text="Empty for what nobody can switch off.")
+    topic = models.CharField(max_length=10, blank=True, help_text="Empty if it cannot be switched off.")
     key = models.CharField(max_length=80, help_text="The reason, once for each person.")
     namespace = models.ForeignKey(Namespace, models.CASCADE, null=True, help_text="They must see it when it is sent.")
     subject = models.CharField(max_length=200)

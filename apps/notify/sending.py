@@ -111,7 +111,7 @@ def _failed(delivery: Delivery, result: Mapping[str, object]) -> None:
     Webhook.objects.filter(pk=hook.pk, failing_since=None).update(failing_since=now)
     log.info("webhook_failed", webhook=hook.pk, attempt=delivery.attempts + 1, error=result["error"])
     if result["status"] == GONE:
-        webhooks.disable(hook, "The receiver answered 410: it wants no more.")
+        webhooks.disable(hook, "The receiver answered 410 (gone).")
     elif hook.failing_since is not None and hook.failing_since < now - GIVE_UP_AFTER:
         webhooks.disable(hook, f"Every delivery of the last {GIVE_UP_AFTER.days} days failed.")
 

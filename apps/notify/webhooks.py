@@ -58,7 +58,7 @@ def create(
     """Return the webhook with its secret, which is not shown again. Raises Invalid and Conflict."""
     wanted = _checked(events)
     if shape not in Shape.values:
-        raise Invalid(f"There is no shape {shape[:40]!r}.", hint=f"Use one of {', '.join(Shape.values)}.")
+        raise Invalid(f"There is no format {shape[:40]!r}.", hint=f"Use one of {', '.join(Shape.values)}.")
     outgoing.check_url(url, settings.WEBHOOK_ALLOW)
     if of(namespace).count() >= MAX_WEBHOOKS:
         raise Conflict(f"There are {MAX_WEBHOOKS} webhooks already.", hint="Delete one that is not needed.")
@@ -131,7 +131,7 @@ def test(*, hook: Webhook, actor: Viewer) -> Delivery:
     """Have a worker send a test. Raises Conflict if the webhook is off, or a test of it waits."""
     _refuse_if_off(hook)
     if Delivery.objects.filter(webhook=hook, event_id=None, state=State.WAITING).exists():
-        raise Conflict("A test of this webhook is waiting to be sent.", hint="Look at the log in a few seconds.")
+        raise Conflict("A test of this webhook is already queued.", hint="Check the log in a few seconds.")
     by = actor.user.shown_name if actor.user else ""
     delivery = delivery_of(hook, test_notice(hook.namespace, timezone.now(), by))
     delivery.save()
@@ -145,7 +145,7 @@ def redeliver(*, delivery: Delivery, actor: Viewer) -> None:
     _refuse_if_off(delivery.webhook)
     ended = Delivery.objects.filter(pk=delivery.pk).exclude(state=State.WAITING)
     if not ended.update(state=State.WAITING, attempts=0, next_at=timezone.now(), ended_at=None):
-        raise Conflict("This delivery is waiting to be sent.", hint="Look at the log in a few seconds.")
+        raise Conflict("This delivery is already queued.", hint="Check the log in a few seconds.")
     _record(Kind.WEBHOOK_REDELIVERED, delivery.webhook, actor, message=delivery.message_id)
     delivery.refresh_from_db()
 

@@ -61,7 +61,7 @@ class Undecided(Unavailable):
     """No worker has decided yet: on this release, or on another one that has the number."""
 
     def __init__(self, release: Release) -> None:
-        super().__init__(f"{release} is still being checked.", hint="Push the same again in a minute.")
+        super().__init__(f"{release} is still being checked.", hint="Push the same package again in a minute.")
         self.release = release
 
 
@@ -243,11 +243,11 @@ def _require_same(release: Release, package: Package, number: str) -> None:
         return
     if release.digest == package.archive.digest:
         raise Conflict(
-            f"{release} is already published as {published}, with the very same zip: only the manifest differs, "
-            f"yours is {package.manifest}.",
+            f"{release} is already published as {published}, with the same zip: only the manifest differs; yours is "
+            f"{package.manifest}.",
             hint="oras writes the time into the annotation org.opencontainers.image.created: give it a fixed one "
-            "(--annotation org.opencontainers.image.created=<time of the commit>), so that the same zip is the same "
-            "package. There is nothing to publish here.",
+            "(--annotation org.opencontainers.image.created=<time of the commit>), so that the same zip gives the "
+            "same package. There is nothing to publish.",
         )
     raise Conflict(
         f"{release} is already published as {published}, with the archive sha256:{release.digest}; you pushed "

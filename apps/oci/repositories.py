@@ -142,7 +142,7 @@ def pushable(caller: Caller, name: str) -> RepositoryAddress:
     if not caller.viewer.is_identified:
         raise CredentialsRequired("Pushing needs credentials.", hint="Send an API token.")
     raise Unsupported(
-        "The mirror of a provider is generated from its releases; you cannot push to it.",
+        "The mirror of a provider is generated from its releases and is read-only.",
         hint="Publish the provider on its page, or through the API: a release needs checksums and a signature.",
     )
 
@@ -192,4 +192,4 @@ def visible_names(viewer: Viewer) -> set[str]:
 
 def unknown(address: object, *, hint: str = "") -> NameUnknown:
     """The same text for hidden and missing repositories."""
-    return NameUnknown(f"There is no repository {address} that you may see.", hint=hint)
+    return NameUnknown(f"There is no repository {address} that you can see.", hint=hint)

@@ -50,7 +50,7 @@ class CheckForm(forms.Form):
         max_length=200,
         required=False,
         label="API token",
-        help_text="It is looked up but not stored. Leave it empty to check only the address.",
+        help_text="The token is not stored. Leave it empty to check only the address.",
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -179,7 +179,7 @@ class DiscoveryCheck:
             return Outcome(
                 is_good=False,
                 title="The certificate is not trusted here",
-                text=f"Asking {url} failed on Larder's own machine: {error.verify_message}. Clients on machines that "
+                text=f"Requesting {url} failed on Larder's machine: {error.verify_message}. Clients on machines that "
                 "do not trust the authority fail too.",
             )
         except (OSError, http.client.HTTPException) as error:
@@ -187,7 +187,7 @@ class DiscoveryCheck:
             return Outcome(
                 is_good=False,
                 title="Larder cannot reach its own address",
-                text=f"Asking {url} failed on Larder's own machine ({why}). The cause may be only the server's "
+                text=f"Requesting {url} failed on Larder's machine ({why}). The cause may be only the server's "
                 "network: run the command below on the client's machine.",
             )
         return _judged(url, status, kind, body)
@@ -228,8 +228,8 @@ def _judged(url: str, status: int, kind: str, body: bytes) -> Outcome:
         return Outcome(
             is_good=False,
             title=f"The address answers {status} instead of 200",
-            text=f"Something in front of Larder answers for {url}. Clients read 404 as a host without services, and "
-            "anything else as an error.",
+            text=f"A server in front of Larder answers at {url}. Clients treat 404 as a host without services, and "
+            "any other status as an error.",
         )
     try:
         document = json.loads(body)
@@ -239,10 +239,10 @@ def _judged(url: str, status: int, kind: str, body: bytes) -> Outcome:
     if kind != "application/json" or not is_discovery:
         return Outcome(
             is_good=False,
-            title="The address answers with something else",
-            text=f"{url} came back as {kind}, without the service modules.v1: something in front of Larder answers.",
+            title="The address returns other content",
+            text=f"{url} returned {kind} without the service modules.v1: a server in front of Larder answers.",
         )
-    return Outcome(is_good=True, title="The discovery document is right", text=f"{url} names the module registry.")
+    return Outcome(is_good=True, title="The discovery document is valid", text=f"{url} names the module registry.")
 
 
 _check = DiscoveryCheck()

@@ -213,7 +213,7 @@ def _key_notices(user: User) -> list[Notice]:
             picture="key-round",
             title=f"Signing key of {key.namespace} {'has expired' if expiry.is_over else 'expires'}",
             url=reverse("portal:key", args=[key.namespace.name, key.fingerprint]),
-            text=f"{key.key_id}: add its successor, or extend it.",
+            text=f"{key.key_id}: add a new key, or extend it.",
             at=key.expires_at,
         )
         for expiry in expiring_in(publishing_places(user, Role.OWNER))
@@ -243,7 +243,7 @@ def _token_notices(user: User) -> Iterator[Notice]:
             picture="terminal",
             title=f"{whose} {'has expired' if is_over else 'expires'}",
             url=url,
-            text=f"{token.label}: what uses it {'stops' if is_over else 'will stop'} working. Create another.",
+            text=f"{token.label}: clients that use it {'stops' if is_over else 'will stop'} working. Create another.",
             at=token.expires_at,
         )
 

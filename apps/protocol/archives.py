@@ -134,7 +134,7 @@ def _require_visible(viewer: Viewer, digest: str, file_name: str) -> None:
         return
     if not viewer.is_identified:  # the same text for hidden and missing archives
         raise CredentialsRequired("This needs credentials: without them only public archives can be read.")
-    raise NotFound("There is no such archive that you may see.")
+    raise NotFound("There is no such archive that you can see.")
 
 
 urlpatterns = [

@@ -84,11 +84,11 @@ class Token(MachineView):
 def _fields(request: Request) -> dict[str, str]:
     kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind != FORM:
-        raise Invalid("This is no form.", hint=f"Send the parameters as {FORM}.")
+        raise Invalid("This is not a form.", hint=f"Send the parameters as {FORM}.")
     form = read_form(request)
     for name, values in form.items():
         if len(values) > 1:
-            raise Invalid(f"The parameter {name[:40]} came {len(values)} times.", hint="Send it once.")
+            raise Invalid(f"The parameter {name[:40]} was sent {len(values)} times.", hint="Send it once.")
     return {name: values[0] for name, values in form.items()}
 
 

@@ -32,7 +32,7 @@ class Index(ReadyAtAddress, ProtocolView):
             _require_ours(hostname)
             versions = reading.listed_versions(viewer, ProviderAddress(namespace, type))
         except (CredentialsRequired, NotFound):
-            raise NotFound("This mirror has no such provider that you may see.") from None
+            raise NotFound("This mirror has no such provider that you can see.") from None
         return Response(mirror_index_document(versions))
 
 

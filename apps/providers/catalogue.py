@@ -22,7 +22,7 @@ _PLACES: dict[str, int] = {
 _TAG = re.compile(r"<[^>]*>")
 MAX_NOTICE_CHARACTERS = 500
 SHORTER = "Describe the provider in one line; its documentation has the details."
-BRIEFER = "Terminals show it at every init: write the one thing that users must know, and link to the rest."
+BRIEFER = "Clients show it at every init: write the most important point and link to the details."
 
 
 def refresh(provider: Provider) -> None:

@@ -16,18 +16,18 @@ from apps.providers.reading import provider_for, version_of
 from apps.releases.catalogue.comparing import Change, Comparison, Severity, numbers_in, sorted_by_severity
 
 SENTENCES = {
-    "platform_removed": "there is no package for the platform any more",
-    "platform_added": "a new platform",
-    "protocol_removed": "clients that speak only this plugin protocol cannot run it any more",
-    "protocol_added": "clients that speak this plugin protocol can run it, too",
-    "protocol_changed": "another minor version of the plugin protocol",
-    "key_replaced": "another key has signed it",
-    "signer_changed": "somebody else has signed it: its publisher or Larder",
-    "docs_removed": "its page is gone: the provider may have lost it",
-    "docs_added": "a new page",
-    "docs_changed": "its page says something else",
-    "guide_removed": "the page is gone",
-    "all_docs_removed": "the version has no documentation",
+    "platform_removed": "platform removed",
+    "platform_added": "new platform",
+    "protocol_removed": "plugin protocol removed: clients that need it cannot run the provider",
+    "protocol_added": "plugin protocol added",
+    "protocol_changed": "minor version of the plugin protocol changed",
+    "key_replaced": "signed with another key",
+    "signer_changed": "signer changed between publisher and Larder",
+    "docs_removed": "page removed: the provider may no longer have it",
+    "docs_added": "new page",
+    "docs_changed": "page changed",
+    "guide_removed": "page removed",
+    "all_docs_removed": "documentation removed",
 }
 # Kinds of pages that only explain. The others each document something that configurations use.
 _PROSE = (DocsKind.OVERVIEW, DocsKind.GUIDE)

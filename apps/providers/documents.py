@@ -36,10 +36,10 @@ def versions_document(versions: Sequence[ListedVersion], now: datetime) -> Docum
     for key, numbers in signed.items():
         by = f"key {key.key_id}, which signed {_named(numbers)},"
         if key.state == State.REVOKED:
-            warnings.append(f"The {by} was revoked: clients refuse everything it signed. {key.reason}".strip())
+            warnings.append(f"The {by} was revoked: clients reject all its signatures. {key.reason}".strip())
         elif key.expires_at is not None and is_ending(key, now):
             ends = "expires" if key.expires_at > now else "expired"
-            warnings.append(f"The {by} {ends} on {key.expires_at:%Y-%m-%d}: ask the provider's owners for another.")
+            warnings.append(f"The {by} {ends} on {key.expires_at:%Y-%m-%d}: ask the provider's owners for a new key.")
     return {
         "versions": [
             {

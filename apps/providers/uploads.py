@@ -26,10 +26,10 @@ class Uploads:
         drafting.require_own(release, self.viewer)
         drafts.check_length(release, name, announced.length)
         if drafts.role_of(release, name) == "ignored":
-            raise Invalid(f"{name} is a byproduct of the build, which is not stored.", hint="Leave it out.")
+            raise Invalid(f"{name} is a build byproduct and is not stored.", hint="Leave it out.")
         if release.state != State.RECEIVING:
             raise Conflict(
-                f"{release} is {release.state}: its files are fixed.",
+                f"{release} is {release.state}: its files can no longer change.",
                 hint="Publish other files under another version number.",
             )
         return resuming.begin_upload(release, self.viewer, announced, name=name)

@@ -32,7 +32,7 @@ def first_of(admin: LarderAdmin[Any], request: HttpRequest, queryset: QuerySet[A
     """The keys of the rows that one request works on; says so where more are selected."""
     keys = list(queryset.order_by("pk").values_list("pk", flat=True)[: ACTION_ROWS + 1])
     if len(keys) > ACTION_ROWS:
-        admin.message_user(request, f"Only the first {ACTION_ROWS} rows were worked on.", messages.WARNING)
+        admin.message_user(request, f"Only the first {ACTION_ROWS} rows were processed.", messages.WARNING)
     return keys[:ACTION_ROWS]
 
 
@@ -44,7 +44,7 @@ def _reasoned(verb: str, permission: str) -> Act:
         releases = queryset.order_by("pk").values_list("release", flat=True)
         keys = ",".join(map(str, releases.filter(pk__in=first_of(admin, request, queryset))))
         if not keys:
-            admin.message_user(request, "This list no longer has the selected versions.", messages.ERROR)
+            admin.message_user(request, "The selected versions are no longer in this list.", messages.ERROR)
             return None
         query = {"next": request.get_full_path()}
         return HttpResponseRedirect(reverse("portal:lifecycle-several", args=[verb, keys], query=query))

@@ -149,7 +149,7 @@ class Release(models.Model):
 
     lifecycle = models.CharField(max_length=10, choices=Lifecycle.choices, default=Lifecycle.MAINTAINED)
     lifecycle_reason = models.CharField(max_length=500, blank=True)
-    lifecycle_replacement = models.CharField(max_length=200, blank=True, help_text="What to use instead.")
+    lifecycle_replacement = models.CharField(max_length=200, blank=True, help_text="Replacement.")
     lifecycle_at = models.DateTimeField(null=True, blank=True)
     lifecycle_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
     cleaned_at = models.DateTimeField(

@@ -18,7 +18,7 @@ class Upload(ChunkedUpload):
 
     release = models.ForeignKey("releases.Release", models.CASCADE, related_name="uploads")
     name = models.CharField(max_length=255, blank=True, help_text="The file of a draft; empty for an archive.")
-    length = models.BigIntegerField(help_text="Bytes of the whole.")
+    length = models.BigIntegerField(help_text="Total size in bytes.")
     expected = models.CharField(max_length=64, blank=True, help_text="Its sha256, announced or found.")
     metadata = models.CharField(max_length=2000, blank=True, help_text="Upload-Metadata, as it was sent.")
     ticket_digest = models.CharField(max_length=64, blank=True, db_index=True, help_text="sha256 of its ticket")

@@ -49,7 +49,7 @@ class KeyAction:
 RETIRE = KeyAction(
     "retire",
     "Retire",
-    "A retired key signs nothing new. Releases it has signed stay valid.",
+    "A retired key can't sign new versions. Releases it signed stay valid.",
     "Retired",
     keys.retire,
     (State.ACTIVE,),
@@ -57,8 +57,8 @@ RETIRE = KeyAction(
 REVOKE = KeyAction(
     "revoke",
     "Revoke",
-    "For a key whose private half someone else may have. Clients refuse releases it signed until another key signs "
-    "them. This cannot be undone.",
+    "For a key whose private key may have leaked. Clients reject releases it signed until another key signs them. "
+    "This cannot be undone.",
     "Revoked",
     keys.revoke,
     (State.ACTIVE, State.RETIRED),

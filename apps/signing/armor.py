@@ -76,8 +76,8 @@ def read_key(gpg: Gpg) -> ParsedKey:
     if len(listed) != 1:
         raise KeyRefused(
             "key_unreadable",
-            "a key that gpg does not import: damaged, or without a user id that it signed itself",
-            "a whole public key",
+            "a key that gpg does not import: damaged, or without a self-signed user id",
+            "a complete public key",
             EXPORT,
         )
     key: dict[str, Any] = listed[0]
@@ -120,7 +120,7 @@ def _check_outside(armor: str) -> None:
     try:
         found = list(packets.packets(packets.dearmored(armor)))
     except packets.Malformed as problem:
-        raise KeyRefused("key_unreadable", str(problem), "a whole public key", EXPORT) from None
+        raise KeyRefused("key_unreadable", str(problem), "a complete public key", EXPORT) from None
     if any(packet.tag in (packets.SECRET_KEY, packets.SECRET_SUBKEY) for packet in found):
         raise _secret()
     primaries = [packet for packet in found if packet.tag == packets.PUBLIC_KEY]
@@ -138,7 +138,7 @@ def _check_outside(armor: str) -> None:
 
 def _check_state(key: dict[str, Any]) -> None:
     if key["trust"] == "r":
-        raise KeyRefused("key_revoked", "a key that its owner has revoked", "a key that is in use", ANOTHER)
+        raise KeyRefused("key_revoked", "a key that its owner has revoked", "an active key", ANOTHER)
     if key["trust"] == "e":
         raise KeyRefused(
             "key_expired",

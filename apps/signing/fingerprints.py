@@ -41,8 +41,8 @@ def secret_key_problem(*, record: bool) -> str:
         return ""
     return (
         f"This host's secret key is not the one that {other.host} recorded on {other.recorded_at:%Y-%m-%d}: "
-        "hosts with different keys sign everybody out and refuse one another's download links. "
-        "Give every host the same file (LARDER_SECRET_KEY_FILE). If the recorded key is lost or was replaced on "
+        "hosts with different keys sign everyone out and reject each other's download links. Give every host the same "
+        "file (LARDER_SECRET_KEY_FILE). If the recorded key is lost or was replaced on "
         "purpose, run `manage.py accept_secret_key` once."
     )
 

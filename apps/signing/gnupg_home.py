@@ -37,7 +37,7 @@ class HomesFull(StorageUnavailable):
 
     def __init__(self) -> None:
         log.error("gpg_homes_full")
-        super().__init__("The disk of the folders that gpg works in is full.", hint="Try again in a minute.")
+        super().__init__("The disk for gpg's temporary folders is full.", hint="Try again in a minute.")
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from apps.signing.models import Custody, PrivateKey, SigningKey, State
 
 JOB = keys.JOB
 BAD_PASSPHRASE = 11  # GPG_ERR_BAD_PASSPHRASE of libgpg-error
-GAVE_UP = "No worker could generate it; see the worker's log. Request it again."
+GAVE_UP = "The worker failed to generate it; see its log. Request it again."
 
 log = structlog.get_logger("larder.signing")
 
@@ -56,7 +56,7 @@ def generate(algorithm: str, *, name: str) -> tuple[ParsedKey, bytes]:
         made = gpg.gen_key(_RECIPE.format(kind=_RECIPES[algorithm], name=name))
         secret = _private_half(gpg, str(made.fingerprint)) if made.fingerprint else b""
         if not secret:
-            raise RuntimeError(f"gpg made no key: {made.status}")
+            raise RuntimeError(f"gpg created no key: {made.status}")
         return armor.read_key(gpg), secret
 
 
@@ -117,7 +117,7 @@ def _store(claim: Claim, key: SigningKey, parsed: ParsedKey, secret: bytes) -> N
 
 def _not_one_key() -> Invalid:
     return Invalid(
-        "The file does not hold exactly one private key that this passphrase opens.",
+        "The file does not contain exactly one private key for this passphrase.",
         hint="Export it with: gpg --export-secret-keys FINGERPRINT",
     )
 

@@ -31,7 +31,7 @@ class AlreadyRegistered(Conflict):
     def __init__(self, known: SigningKey) -> None:
         self.known = known
         super().__init__(
-            f"The key {known.fingerprint} is registered in {known.namespace} already; it is {known.state}.",
+            f"The key {known.fingerprint} is already registered in {known.namespace}; it is {known.state}.",
             hint="There is nothing to do." if known.state == State.ACTIVE else "Create and register another key.",
         )
 
@@ -197,7 +197,7 @@ def _end(key: SigningKey, actor: Viewer, reason: str, *, to: State, before: list
     if not reason or len(reason) > MAX_REASON_CHARACTERS or not reason.isprintable():
         raise Invalid(
             f"The reason must be one line of 1 to {MAX_REASON_CHARACTERS} characters.",
-            hint="Give it in one or two sentences for the users of the key's releases.",
+            hint="Write one or two sentences for the users of the key's releases.",
         )
     changes = {"state": to, "ended_at": timezone.now(), "ended_by": actor.user, "reason": reason}
     if not SigningKey.objects.filter(pk=key.pk, state__in=before).update(**changes):

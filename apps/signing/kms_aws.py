@@ -19,8 +19,8 @@ _HINTS = {
     "UnrecognizedClientException": _DENIED,
     "InvalidSignatureException": _DENIED,
     "ExpiredTokenException": _DENIED,
-    "IncorrectKeyException": "Another key wrapped it: perhaps the alias moved. Name the older key in "
-    "LARDER_SIGNING_KEK_URL, too.",
+    "IncorrectKeyException": "It was wrapped with another key: the alias may have moved. Add the older key to "
+    "LARDER_SIGNING_KEK_URL.",
     "NotFoundException": _NO_KEY,
     "DisabledException": _NO_KEY,
     "KMSInvalidStateException": _NO_KEY,
@@ -62,13 +62,14 @@ class AwsService:
             code = str(error.response.get("Error", {}).get("Code", ""))
             if code == "InvalidCiphertextException":
                 raise NotUnwrapped from None
-            hint = _HINTS.get(code, "Larder tries again; the service's own log says more.")
+            hint = _HINTS.get(code, "Larder will retry; see the log of the service.")
             raise KeyServiceAway(f"{self.title} refused to {operation}: {code}.", hint=hint) from None
         except (BotoCoreError, ValueError, OSError) as error:
             # Its type alone: texts name addresses and files of credentials.
             raise KeyServiceAway(
                 f"{self.title} did not answer: {type(error).__name__}.",
-                hint="Larder tries again. If it stays: check the credentials of this worker, its way to the service, "
+                hint="Larder will retry. If the error persists, check the credentials of this worker, its way to the "
+                "service, "
                 "and LARDER_SIGNING_KEK_URL (key, region, endpoint).",
             ) from None
         return answer

@@ -40,7 +40,7 @@ class VaultService:
         try:
             return base64.b64decode(found, validate=True)
         except binascii.Error:
-            raise self._away("answered what it should not") from None
+            raise self._away("returned an unexpected answer") from None
 
     def _ask(self, verb: str, wanted: str, context: Context, **fields: str) -> str:
         bound = _base64(json.dumps(dict(context), sort_keys=True).encode())
@@ -142,7 +142,9 @@ class VaultService:
         elif status in (BAD_REQUEST, NOT_FOUND):
             hint = "Check the mount, the key and the namespace of LARDER_SIGNING_KEK_URL, and the versions of the key."
         else:
-            hint = "Larder tries again. If it stays: see whether Vault is sealed, and check LARDER_SIGNING_KEK_URL."
+            hint = (
+                "Larder will retry. If the error persists, check whether Vault is sealed, and LARDER_SIGNING_KEK_URL."
+            )
         return KeyServiceAway(f"{self.title} {what}.", hint=hint)
 
 

@@ -34,7 +34,7 @@ class SigningFailed(Unavailable):
         self.step = step  # import, sign, verify or clock
         log.error("signing_failed", step=step, why=why)
         metrics.gpg_failures.labels(step).inc()
-        super().__init__(f"Signing failed: {why}.", hint="Larder tries again; the log has details for an operator.")
+        super().__init__(f"Signing failed: {why}.", hint="Larder will retry; the log has details for an operator.")
 
 
 def sign(*, key: SigningKey, data: bytes) -> bytes:
@@ -47,7 +47,7 @@ def sign(*, key: SigningKey, data: bytes) -> bytes:
         raise Conflict(f"The key {key} cannot sign: it is {state}, in the custody of the {key.custody}.")
     private = PrivateKey.objects.select_related("key").annotate(now=Now()).filter(key=key).first()
     if private is None:
-        raise Conflict(f"The private half of {key} is not stored here.", hint="Generate another key.")
+        raise Conflict(f"The private key of {key} is not stored here.", hint="Generate another key.")
     secret = vault.unseal(private)
     now: datetime = private.now
     with CONCURRENCY:
@@ -73,7 +73,7 @@ def _sign(key: SigningKey, secret: bytes, data: bytes) -> bytes:
         made = gpg.sign(data, detach=True, clearsign=False, binary=True, extra_args=signer)
         signature = bytes(made.data)
         if made.returncode != 0 or not signature or signature.startswith(b"-----"):
-            raise SigningFailed("sign", f"gpg made no binary signature ({made.status})")
+            raise SigningFailed("sign", f"gpg created no binary signature ({made.status})")
     return signature
 
 

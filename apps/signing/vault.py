@@ -105,7 +105,7 @@ def unseal(private: PrivateKey) -> bytes:
         log.critical("private_key_tampered", key=private.key_id, fingerprint=private.key.fingerprint)
         raise SealBroken(
             f"The private key of {private.key} is damaged or was replaced.",
-            hint="Find out who can write to the database; then revoke this key and generate another.",
+            hint="Find out who has write access to the database; then revoke this key and generate another.",
         ) from None
     except KeyServiceAway as away:
         log.error("key_service_away", error=str(away))  # noqa: TRY400  # the traceback adds nothing
@@ -192,7 +192,7 @@ def try_service(service: KeyService) -> float:
     except kms.NotUnwrapped:
         is_same = False
     if not is_same:
-        raise KeyServiceAway(f"{service.title} does not unwrap what it has just wrapped.", hint="Check its key.")
+        raise KeyServiceAway(f"{service.title} failed to unwrap the key it has just wrapped.", hint="Check its key.")
     return time.monotonic() - began
 
 

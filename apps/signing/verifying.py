@@ -82,7 +82,7 @@ def _head(signature: bytes) -> packets.SignatureHead:
         raise BadSignature("signature_empty", "an empty file", EXPECTED_SIGNATURE)
     text = signature.lstrip()
     if text.startswith(b"-----BEGIN PGP SIGNED MESSAGE"):
-        raise BadSignature("signature_inline", "a text with its signature around it", EXPECTED_SIGNATURE)
+        raise BadSignature("signature_inline", "a clear-signed text", EXPECTED_SIGNATURE)
     if text.startswith(b"-----BEGIN PGP"):
         raise BadSignature(
             "signature_armoured",
@@ -93,11 +93,11 @@ def _head(signature: bytes) -> packets.SignatureHead:
     if len(signature) > MAX_SIGNATURE_BYTES:
         raise BadSignature("signature_bad", f"{len(signature):,} bytes", f"at most {MAX_SIGNATURE_BYTES:,}")
     if signature[0] & 0x80 and packets.first_tag(signature) in INLINE_TAGS:
-        raise BadSignature("signature_inline", "a message with its signature inside", EXPECTED_SIGNATURE)
+        raise BadSignature("signature_inline", "a signed message", EXPECTED_SIGNATURE)
     try:
         found = list(packets.packets(signature))
         if any(packet.tag != packets.SIGNATURE for packet in found):
-            raise BadSignature("signature_bad", "other data beside a signature", EXPECTED_SIGNATURE)
+            raise BadSignature("signature_bad", "data in addition to a signature", EXPECTED_SIGNATURE)
         if len(found) != 1:
             raise BadSignature("signature_several", f"{len(found)} signatures", EXPECTED_SIGNATURE)
         head = packets.signature_head(found[0])
@@ -119,7 +119,7 @@ def _check_head(head: packets.SignatureHead) -> None:
         raise BadSignature(
             "signature_critical",
             f"a signature that marks as critical: subpacket {named}",
-            "one without it: clients refuse critical subpackets that they do not know",
+            "one without it: clients reject unknown critical subpackets",
             f"Leave out the ! at the start of --sig-keyserver-url and --sig-notation. {SIGN}",
         )
     if head.algorithm == DSA or (head.algorithm == RSA and head.bits <= WEAK_RSA_BITS):
@@ -143,8 +143,8 @@ def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, was
         end = f"{datetime.fromtimestamp(found.ends_at, UTC):%Y-%m-%d}" if found.ends_at else "an earlier day"
         raise BadSignature(
             "signature_expired",
-            f"a signature that ends on {end}",
-            "one without an end: clients refuse the release after that date",
+            f"a signature that expires on {end}",
+            "one without an expiry: clients reject the release after that date",
             "Sign again without --default-sig-expire.",
         )
     made_at = datetime.fromtimestamp(head.made_at, UTC)
@@ -153,7 +153,7 @@ def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, was
         raise BadSignature(
             "signature_future",
             f"a signature dated {made_at:%Y-%m-%d %H:%M:%S} UTC, at {now:%Y-%m-%d %H:%M:%S} UTC",
-            "one not dated in the future: clients take it for expired",
+            "one not dated in the future: clients treat it as expired",
             f"Set the clock of the signing machine. {SIGN}",
         )
     if not (found.is_valid or found.key_has_expired) or found.primary != key.fingerprint:

@@ -61,16 +61,16 @@ def _backup() -> tuple[bool, str]:
 
 def _tls() -> tuple[bool, str]:
     if not settings.PUBLIC_URL.startswith("https:"):
-        return False, f"Passwords and tokens travel unencrypted: {settings.PUBLIC_URL}."
+        return False, f"Passwords and tokens are sent unencrypted: {settings.PUBLIC_URL}."
     if settings.TLS == "auto":
-        return False, "Larder's own certificate authority signs the certificate, and each client has to trust it."
-    return True, "A proxy terminates TLS." if settings.TLS == "off" else "The certificate is your own."
+        return False, "Larder's own certificate authority signs the certificate, and each client must trust it."
+    return True, "A proxy terminates TLS." if settings.TLS == "off" else "You provide the certificate."
 
 
 def _single_sign_on() -> tuple[bool, str]:
     names = [provider.name for provider in providers.configured()]
     if not names:
-        return False, "Accounts are local: somebody has to deactivate each when its person leaves."
+        return False, "Accounts are local: deactivate each account when its owner leaves."
     return True, f"People sign in with {', '.join(names)}."
 
 
@@ -79,8 +79,8 @@ def _key_encryption_key() -> tuple[bool, str]:
         return False, str(warning.msg)
     place = fingerprints.kek_place()
     if place is None:
-        return False, "No worker has reported a key yet. The first signing key of a namespace makes it."
-    return True, "It is in a file of its own." if place.name == "file" else f"It is in {place.name}."
+        return False, "No worker has reported a key yet. It is created with the first signing key."
+    return True, "It is in a separate file." if place.name == "file" else f"It is in {place.name}."
 
 
 def _second_operator() -> tuple[bool, str]:
@@ -88,7 +88,7 @@ def _second_operator() -> tuple[bool, str]:
     people = User.objects.filter(role, is_active=True, is_staff=True, is_service=False).distinct()
     if len(people.order_by("pk").values_list("pk")[:2]) > 1:
         return True, "At least two people can operate this registry."
-    return False, "Only one person can operate this registry. Nobody can help them if they lose their access."
+    return False, "Only one person can operate this registry. If they lose access, there is no one to help them."
 
 
 STEPS = (
@@ -96,8 +96,8 @@ STEPS = (
         "mail",
         "Mail",
         _mail,
-        "Set LARDER_SMTP_URL, and perhaps LARDER_MAIL_FROM, and restart. People then hear of releases, of invitations, "
-        "and of tokens and keys that expire.",
+        "Set LARDER_SMTP_URL, and perhaps LARDER_MAIL_FROM, and restart. People then get mail about releases, "
+        "invitations, and expiring tokens and keys.",
         "mail-server",
     ),
     Step(

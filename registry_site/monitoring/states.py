@@ -83,11 +83,11 @@ def _certificate() -> Iterator[Metric]:
 def _free() -> Iterator[Metric]:
     with suppress(store.StorageUnavailable):  # gone since
         if (free := store.free_bytes()) is not None:
-            yield GaugeMetricFamily("larder_storage_free_bytes", "Bytes that still fit into storage.", free)
+            yield GaugeMetricFamily("larder_storage_free_bytes", "Free bytes in storage.", free)
 
 
 def _queue() -> Iterator[Metric]:
-    jobs = GaugeMetricFamily("larder_jobs", "Jobs that wait, run, or have failed.", labels=["state"])
+    jobs = GaugeMetricFamily("larder_jobs", "Jobs that are waiting, running or failed.", labels=["state"])
     counts = dict.fromkeys((*WORKING, State.FAILED), 0)
     rows = Job.objects.filter(state__in=counts).values_list("state").annotate(number=Count("pk")).order_by()
     for state, number in (counts | {State(state): number for state, number in rows}).items():
@@ -97,12 +97,12 @@ def _queue() -> Iterator[Metric]:
     age = 0.0 if since is None else max(0.0, (timezone.now() - since).total_seconds())
     yield GaugeMetricFamily("larder_oldest_waiting_job_seconds", "Age of the oldest waiting job.", age)
     workers = heartbeats.since(health.HEARTBEAT_MAX_AGE).count()
-    yield GaugeMetricFamily("larder_workers", "Workers that reported lately.", workers)
+    yield GaugeMetricFamily("larder_workers", "Workers that reported recently.", workers)
 
 
 def _notifications() -> Iterator[Metric]:
-    waiting = GaugeMetricFamily("larder_notify_waiting", "What waits to be told.", labels=["what"])
-    oldest = GaugeMetricFamily("larder_notify_oldest_seconds", "How long the oldest has been due.", labels=["what"])
+    waiting = GaugeMetricFamily("larder_notify_waiting", "Pending notifications.", labels=["what"])
+    oldest = GaugeMetricFamily("larder_notify_oldest_seconds", "Age of the oldest one.", labels=["what"])
     for what, (count, seconds) in notify.waiting().items():
         waiting.add_metric([what], count)
         oldest.add_metric([what], seconds)

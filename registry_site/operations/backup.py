@@ -75,8 +75,8 @@ def write(folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say:
             _blobs(folder, manifest, with_blobs=with_blobs, is_linked=is_linked)
         except _Purged as purged:
             if not left:
-                raise Unusable(f"{purged} was purged while it was copied, again and again.") from None
-            say(f"{purged} was purged meanwhile: reading the rows again")
+                raise Unusable(f"{purged} was purged during each attempt to copy it.") from None
+            say(f"{purged} was purged in the meantime: reading the rows again")
         else:
             break
     what = "" if with_blobs else ", which are not copied"
@@ -139,16 +139,16 @@ def read_manifest(folder: Path) -> Manifest:
         found: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
         manifest = Manifest(**found)
     except FileNotFoundError:
-        raise Unusable(f"{folder} has no {MANIFEST}: it is no backup, or one that was not finished.") from None
+        raise Unusable(f"{folder} has no {MANIFEST}: it is not a backup, or is an unfinished one.") from None
     except (ValueError, TypeError):
         raise Unusable(f"{folder / MANIFEST} cannot be read.") from None
     if manifest.format != FORMAT:
         raise Unusable(f"{folder} has format {manifest.format}, expected {FORMAT}.", hint="Use a newer Larder.")
     for name, checksum in manifest.checksums.items():
         if not (folder / name).is_file():
-            raise Unusable(f"{folder} is not whole: there is no {name}.")
+            raise Unusable(f"{folder} is incomplete: {name} is missing.")
         if copies.digest_of(folder / name) != checksum:
-            raise Unusable(f"{folder} is damaged: {name} is not as it was written.")
+            raise Unusable(f"{folder} is damaged: {name} was changed.")
     return manifest
 
 
@@ -160,7 +160,7 @@ def check_blobs(folder: Path, manifest: Manifest) -> None:
             raise Unusable(f"{folder} is {'damaged' if file.is_file() else 'not whole'}: sha256:{digest}.")
     staged = {key: folder / STAGING / key for key in manifest.staged}
     if not all(file.is_file() and copies.digest_of(file) == manifest.staged[key] for key, file in staged.items()):
-        raise Unusable(f"{folder} is damaged or not whole: {STAGING}.")
+        raise Unusable(f"{folder} is damaged or incomplete: {STAGING}.")
 
 
 def load(folder: Path, manifest: Manifest, *, storage_survived: bool, say: Say) -> None:
@@ -170,7 +170,7 @@ def load(folder: Path, manifest: Manifest, *, storage_survived: bool, say: Say) 
     if not storage_survived and not copies.is_empty():
         raise Unusable(
             "The storage of LARDER_STORAGE_URL is in use.",
-            hint="Restore into an empty one; or add --storage-survived if it is the storage of this very Larder.",
+            hint="Restore into an empty one; or add --storage-survived if it is the storage of this Larder.",
         )
     check_blobs(folder, manifest)
     for digest in manifest.blobs if manifest.has_blobs else ():
@@ -256,7 +256,7 @@ def _snapshot(
             if gone and left:
                 continue
             if gone:
-                say(f"{len(gone)} uploads ended while they were copied: in a restore, upload them again")
+                say(f"{len(gone)} uploads ended while they were copied: after a restore, upload them again")
             yield using, {key: digest for key, digest in saved.items() if digest}
             return
 

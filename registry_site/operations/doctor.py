@@ -71,7 +71,7 @@ def examine() -> Iterator[Finding]:
 
 def configuration() -> Iterator[Finding]:
     if not settings.DATA_DIR.is_dir():
-        hint = "`manage.py up` or `manage.py migrate` creates it; or correct LARDER_DATA_DIR."
+        hint = "`manage.py up` or `manage.py migrate` creates it; or fix LARDER_DATA_DIR."
         yield Finding("configuration", FAIL, f"{settings.DATA_DIR} is not there", hint)
         return
     # Django's own warnings advise what a proxy may do as well; its errors count.
@@ -98,7 +98,7 @@ def database() -> Iterator[Finding]:
     seconds = time.perf_counter() - began
     version = ".".join(str(number) for number in connection.get_database_version())
     found = f"{connection.display_name} {version}, answers in {seconds * 1000:.1f} ms"
-    hint = "Put the database nearer, or find out what keeps it busy." if seconds > SLOW_SECONDS else ""
+    hint = "Move the database closer, or find the cause of its load." if seconds > SLOW_SECONDS else ""
     yield Finding("database", WARN if hint else OK, found, hint)
     try:
         schema.check()
@@ -120,7 +120,7 @@ def disk() -> Iterator[Finding]:
     for place, free in places.items():
         if free is not None:
             state = FAIL if free < NO_BYTES else WARN if free < LOW_BYTES else OK
-            hint = "" if state == OK else "Make room: docs/runbooks.md, The disk is full."
+            hint = "" if state == OK else "Free space: docs/runbooks.md, The disk is full."
             yield Finding("disk", state, f"{place}: {free / 1e9:.1f} GB free", hint)
 
 
@@ -141,11 +141,11 @@ def shared_cache() -> Iterator[Finding]:
 def workers() -> Iterator[Finding]:
     """The heartbeat is work that beat asks for, so its age tells of both."""
     health.check_worker()
-    yield Finding("worker and beat", OK, "a worker has reported lately")
+    yield Finding("worker and beat", OK, "a worker reported recently")
     since = Job.objects.waiting_since()
     if since is not None and timezone.now() - since > LONG_WAIT:
         age = int((timezone.now() - since).total_seconds())
-        yield Finding("queue", WARN, f"a job has waited for {age} s", "Start more workers, or see why jobs fail.")
+        yield Finding("queue", WARN, f"a job has waited for {age} s", "Start more workers, or find out why jobs fail.")
 
 
 def clocks() -> Iterator[Finding]:
@@ -157,10 +157,10 @@ def clocks() -> Iterator[Finding]:
     if abs(late) > CLOCK_LIMIT:
         which = "ahead of" if late > timedelta() else "behind"
         found = f"this host is {abs(late).total_seconds():.0f} s {which} the database"
-        yield Finding("clock", FAIL, found, "Synchronise the clocks (NTP): signatures and tokens carry times.")
+        yield Finding("clock", FAIL, found, "Synchronise the clocks (NTP): signatures and tokens contain times.")
     elif offset := round_trip.clock_offset(CLOCK_LIMIT):
         found = f"storage is {offset} this host by more than {CLOCK_LIMIT.total_seconds():.0f} s"
-        yield Finding("clock", FAIL, found, "Synchronise the clocks (NTP): storage refuses signed requests.")
+        yield Finding("clock", FAIL, found, "Synchronise the clocks (NTP): storage rejects signed requests.")
     else:
         yield Finding("clock", OK, f"agrees with database and storage within {CLOCK_LIMIT.total_seconds():.0f} s")
 
@@ -192,7 +192,7 @@ def signing() -> Iterator[Finding]:
         if settings.SIGNING_KEK_FILE.exists() or vault.services():
             yield Finding("signing keys", FAIL, str(why), why.hint)
         else:
-            yield Finding("signing keys", OK, "this host has no key-encryption key: right for hosts without a worker")
+            yield Finding("signing keys", OK, "this host has no key-encryption key: correct for hosts without a worker")
         return
     broken = []
     for private in PrivateKey.objects.select_related("key").order_by("pk"):
@@ -206,7 +206,7 @@ def signing() -> Iterator[Finding]:
         yield Finding("signing keys", FAIL, broken[0], "docs/operations/keys.md, Signing keys.")
     else:
         where = vault.newest_kek_title()
-        yield Finding("signing keys", OK, f"every private key opens; {where} ({newest}) encrypts")
+        yield Finding("signing keys", OK, f"every private key can be decrypted; {where} ({newest}) encrypts")
 
 
 def certificate() -> Iterator[Finding]:
@@ -215,7 +215,7 @@ def certificate() -> Iterator[Finding]:
         yield Finding("certificate", OK, "served elsewhere (LARDER_TLS=off)")
         return
     if settings.TLS == "auto" and not path.is_file():
-        yield Finding("certificate", OK, "the first start makes one")
+        yield Finding("certificate", OK, "the first start creates one")
         return
     try:
         found = x509.load_pem_x509_certificate(path.read_bytes())
@@ -230,7 +230,7 @@ def certificate() -> Iterator[Finding]:
     if not certificates.is_for(found, host):
         found_names = ", ".join(certificates.names_of(found)) or "no name"
         words = f"the certificate is for {found_names}, LARDER_PUBLIC_URL says {host}"
-        yield Finding("certificate", FAIL, words, "Clients refuse it: use a certificate for the public name.")
+        yield Finding("certificate", FAIL, words, "Clients reject it: use a certificate for the public name.")
 
 
 def name() -> Iterator[Finding]:
@@ -257,14 +257,14 @@ def namespace_quotas() -> Iterator[Finding]:
     if full:
         yield Finding("quotas", WARN, "; ".join(full[:10]), "Raise the quota in the admin, or purge versions.")
     else:
-        yield Finding("quotas", OK, "no namespace is nearly full")
+        yield Finding("quotas", OK, "no namespace is near its quota")
 
 
 def audit_heads() -> Iterator[Finding]:
     """The recorded heads alone: `manage.py audit verify` reads the whole chain."""
     path = heads.file()
     if path is None:
-        where = "posted to LARDER_AUDIT_HEAD_URL" if settings.AUDIT_HEAD_URL else "in the log alone"
+        where = "posted to LARDER_AUDIT_HEAD_URL" if settings.AUDIT_HEAD_URL else "only in the log"
         yield Finding("audit", OK, f"heads of the chain are {where}")
         return
     hint = "docs/runbooks.md, The audit log was changed."
@@ -281,12 +281,12 @@ def audit_heads() -> Iterator[Finding]:
 def api_tokens() -> Iterator[Finding]:
     earlier = list(tokens.by_earlier_rules().select_related("user").order_by("pk")[: MAX_TOKENS + 1])
     if not earlier:
-        yield Finding("API tokens", OK, "all could be created today")
+        yield Finding("API tokens", OK, "all follow the current rules")
         return
     named = [f"{token} of {token.user}" for token in earlier[:MAX_TOKENS]]
     more = " and more" if len(earlier) > MAX_TOKENS else ""
     hint = "They keep their rights until they expire. The admin lists them (API tokens, by rules): docs/tokens.md."
-    yield Finding("API tokens", WARN, f"could not be created today: {', '.join(named)}{more}", hint)
+    yield Finding("API tokens", WARN, f"created under earlier rules: {', '.join(named)}{more}", hint)
 
 
 LOOKS: dict[str, Look] = {
@@ -310,9 +310,9 @@ LOOKS: dict[str, Look] = {
 HINTS = {
     "database": "Is it running, and is LARDER_DATABASE_URL right?",
     "storage": "Is it running, and may Larder write to LARDER_STORAGE_URL?",
-    "disk": "Is the disk of LARDER_DATA_DIR and LARDER_STORAGE_URL there?",
-    "broker": "Is it running, and is LARDER_BROKER_URL right? Uploads wait meanwhile.",
-    "cache": "Is it running, and is LARDER_CACHE_URL right? Each process counts rate limits alone meanwhile.",
-    "worker and beat": "Start `manage.py worker` and `manage.py beat`, and see their logs. Uploads wait meanwhile.",
+    "disk": "Is the disk of LARDER_DATA_DIR and LARDER_STORAGE_URL mounted?",
+    "broker": "Is it running, and is LARDER_BROKER_URL right? Until then, uploads wait.",
+    "cache": "Is it running, and is LARDER_CACHE_URL right? Until then, each process counts rate limits separately.",
+    "worker and beat": "Start `manage.py worker` and `manage.py beat`, and see their logs. Until then, uploads wait.",
     "gpg": "Install gnupg where workers run.",
 }

@@ -41,7 +41,7 @@ def _problems_of(release: Release) -> Iterator[str]:
     sizes = dict(Blob.objects.filter(digest__in=blobs, state=State.READY).values_list("digest", "size"))
     for digest, name in blobs.items():
         if digest not in sizes:
-            yield f"{name}: there is no row of sha256:{digest}"
+            yield f"{name}: no row for sha256:{digest}"
         elif (size := store.size_of(digest)) not in (None, sizes[digest]):
             yield f"{name}: {size} bytes are stored, expected {sizes[digest]}"
     findings = verification.findings_of(release)

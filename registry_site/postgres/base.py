@@ -118,7 +118,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 if failures.at >= began:
                     reason = str(failures.error).strip()
                     if _FULL.search(reason):
-                        exhaustion.record("the server takes no more connections", server_says=reason[:200])
+                        exhaustion.record("the server accepts no more connections", server_says=reason[:200])
                     raise type(failures.error)(reason) from None
                 if time.monotonic() - began > WAIT_SECONDS:
                     limit = pool.max_size

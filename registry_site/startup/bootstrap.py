@@ -38,7 +38,7 @@ LOCK_PAUSE, LOCK_PATIENCE = 1.0, 600.0
 log = structlog.get_logger("larder.start")
 
 NO_KEY_YET = (
-    "There is no secret key yet. Name the file that all hosts share by LARDER_SECRET_KEY_FILE; on a single host "
+    "There is no secret key yet. Set LARDER_SECRET_KEY_FILE to the file that all hosts share; on a single host "
     "`manage.py up` creates one."
 )
 
@@ -78,8 +78,8 @@ def only_one(data_dir: Path) -> Iterator[None]:
             file.seek(0)
             other = file.read().strip() or "unknown"
             raise CannotStartError(
-                f"Larder is already running on the data folder {data_dir} (process {other}). Stop it first, or give "
-                "this one its own folder and port: LARDER_DATA_DIR=… LARDER_LISTEN=127.0.0.1:8444"
+                f"Larder is already running on the data folder {data_dir} (process {other}). Stop it first, or use "
+                "another folder and port: LARDER_DATA_DIR=… LARDER_LISTEN=127.0.0.1:8444"
             ) from None
         file.truncate(0)
         file.write(str(os.getpid()))

@@ -57,11 +57,11 @@ def heads_of_the_audit_have_an_address(app_configs: Sequence[AppConfig] | None, 
 def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
     found: list[CheckMessage] = []
     if settings.DEBUG:
-        found.append(Error("LARDER_DEBUG is on: errors show settings.", hint="Leave it unset.", id="larder.E005"))
+        found.append(Error("LARDER_DEBUG is on: errors show settings.", hint="Unset it.", id="larder.E005"))
     if settings.PUBLIC_URL.startswith("http:"):
         found.append(
             Warning(
-                "LARDER_PUBLIC_URL is plain http: tokens travel in the clear.",
+                "LARDER_PUBLIC_URL is plain http: tokens are sent unencrypted.",
                 hint="Serve https, here or in a proxy in front.",
                 id="larder.W001",
             )
@@ -70,7 +70,7 @@ def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> l
         found.append(
             Warning(
                 "LARDER_BEHIND_PROXY is on without LARDER_TRUSTED_PROXIES: anyone can claim TLS, and sign-in limits "
-                "count the proxy's address, so one stranger locks everyone out.",
+                "count the proxy's address, so one stranger can lock everyone out.",
                 hint="Set LARDER_TRUSTED_PROXIES to the addresses of your proxies; then remove LARDER_BEHIND_PROXY.",
                 id="larder.W002",
             )
@@ -97,8 +97,9 @@ def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> l
     if is_public and settings.TLS == "off" and not (settings.TRUSTED_PROXIES or settings.BEHIND_PROXY):
         found.append(
             Warning(
-                "LARDER_TLS=off, but LARDER_LISTEN is reachable from elsewhere, and no proxy is named: passwords and "
-                "tokens travel in the clear.",
+                "LARDER_TLS=off, but LARDER_LISTEN is reachable from other machines, and no proxy is named: passwords "
+                "and "
+                "tokens are sent unencrypted.",
                 hint="Serve TLS; or name the proxy that does in LARDER_TRUSTED_PROXIES.",
                 id="larder.W012",
             )
@@ -106,13 +107,14 @@ def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> l
     if settings.METRICS_LISTEN and env.is_public(settings.METRICS_LISTEN[0]) and not settings.METRICS_TOKENS:
         found.append(
             Warning(
-                "LARDER_METRICS_LISTEN is reachable from elsewhere, but nobody there may read: there is no token.",
+                "LARDER_METRICS_LISTEN is reachable from other machines, but without a token they cannot read the "
+                "metrics.",
                 hint="Set LARDER_METRICS_TOKEN_FILE.",
                 id="larder.W013",
             )
         )
     if settings.CRASH_AT:
-        found.append(Error("LARDER_CRASH_AT kills workers; it is for tests.", hint="Unset it.", id="larder.E006"))
+        found.append(Error("LARDER_CRASH_AT kills workers and is only for tests.", hint="Unset it.", id="larder.E006"))
     return found
 
 
@@ -120,7 +122,7 @@ def _secret_key() -> str | None:
     try:
         return str(settings.SECRET_KEY)
     except ImproperlyConfigured:
-        return None  # the first start makes one
+        return None  # the first start creates one
 
 
 @register(Tags.security, deploy=True)
@@ -134,7 +136,7 @@ def sqlite_is_on_a_disk_of_this_host(app_configs: Sequence[AppConfig] | None, **
         return []
     return [
         Error(
-            f"The SQLite database {database['NAME']} is on a network file system ({kind}), which damages it.",
+            f"The SQLite database {database['NAME']} is on a network file system ({kind}), which can damage it.",
             hint="Put LARDER_DATA_DIR on a disk of this host, or use PostgreSQL: LARDER_DATABASE_URL=postgres://…",
             id="larder.E010",
         )
@@ -202,7 +204,7 @@ def only_signing_workers_open_private_keys(app_configs: Sequence[AppConfig] | No
     if readable and not vault.is_for_this_host():
         return [
             Error(
-                f"LARDER_WORKER_QUEUES says that this host does not sign, but its processes can read the "
+                f"LARDER_WORKER_QUEUES excludes signing on this host, but its processes can read the "
                 f"key-encryption key, or the token for it ({readable[0]}).",
                 hint="Remove the file here, or let only the user of the signing workers read it.",
                 id="larder.E009",
@@ -212,7 +214,7 @@ def only_signing_workers_open_private_keys(app_configs: Sequence[AppConfig] | No
         return [
             Warning(
                 "The workers that read uploads, and the web processes beside them, can open private signing keys.",
-                hint="Run workers with LARDER_WORKER_QUEUES=sign, which alone have the key-encryption key, and set "
+                hint="Run workers with LARDER_WORKER_QUEUES=sign, give only them the key-encryption key, and set "
                 'LARDER_WORKER_QUEUES="check notify" everywhere else.',
                 id="larder.W011",
             )

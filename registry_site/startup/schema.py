@@ -30,7 +30,7 @@ SHOWN = 3
 NO_TABLES = "The database has no tables yet: run `manage.py migrate` first."
 # The last commit that has, one by one, the migrations that 0.1.0 squashed.
 UNSQUASHED = "0969f85"
-START_EMPTY = "keep them aside and start with an empty database (another LARDER_DATA_DIR or LARDER_DATABASE_URL)"
+START_EMPTY = "set them aside and start with an empty database (another LARDER_DATA_DIR or LARDER_DATABASE_URL)"
 
 log = structlog.get_logger("larder.start")
 
@@ -74,7 +74,7 @@ def bring_up_to_date() -> None:
         except DatabaseError:
             raise error from None  # the database is away: the tables are not the reason
         raise CannotStartError(
-            f"The database cannot be brought to this version: {type(error).__name__} ({error}) while "
+            f"The database cannot be upgraded to this version: {type(error).__name__} ({error}) while "
             f"{waiting[0] if waiting else 'the list of migrations'} was applied. Earlier migrations stay applied. "
             "Tables of a development version whose migrations changed later cannot be upgraded: run the version that "
             f"created them; or {START_EMPTY}."

@@ -44,7 +44,7 @@ export async function copyText(text, button) {
   try {
     await copy(text);
   } catch {
-    show("Your browser did not allow copying");
+    show("Your browser blocked copying");
     return;
   }
   if (!button) {

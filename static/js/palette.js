@@ -44,9 +44,9 @@ async function ask() {
   try {
     const answer = await fetch(url, { headers: { "HX-Request": "true" }, signal: asking.signal });
     if (answer.ok && !answer.redirected) show(await answer.text(), query);
-    else status.textContent = "The search does not answer. Press Enter for the search page.";
+    else status.textContent = "Search is not responding. Press Enter for the search page.";
   } catch (error) {
-    if (error.name !== "AbortError") status.textContent = "The search does not answer.";
+    if (error.name !== "AbortError") status.textContent = "Search is not responding.";
   }
 }
 

@@ -2,8 +2,8 @@
 
 const known = window.PublicKeyCredential?.parseRequestOptionsFromJSON !== undefined;
 const WORDS = {
-  InvalidStateError: "This device has a passkey for your account already.",
-  NotAllowedError: "That was cancelled, or took too long. Try again.",
+  InvalidStateError: "This device already has a passkey for your account.",
+  NotAllowedError: "Cancelled or timed out. Try again.",
   SecurityError: "Passkeys do not work on an IP address. On this machine, open Larder as localhost.",
 };
 
@@ -31,7 +31,7 @@ async function ask(form) {
     form.elements.credential.value = JSON.stringify(credential);
     form.submit();
   } catch (error) {
-    said.textContent = WORDS[error.name] ?? "That did not work. Reload the page and try again.";
+    said.textContent = WORDS[error.name] ?? "Something went wrong. Reload the page and try again.";
   }
 }
 

@@ -73,7 +73,7 @@ function tellMatch(form, name, { modules, highest }) {
   const rest = modules.length > 3 ? `, and ${modules.length - 3} more` : "";
   if (modules.length === 1) line.textContent = `The file name matches ${modules[0]}${highest ? `, whose highest version is ${highest}` : ""}.`;
   else if (modules.length) line.textContent = `The file name matches several modules: ${modules.slice(0, 3).join(", ")}${rest}. Choose one.`;
-  else line.textContent = `No module that you may publish is called ${name}. Choose a module, or “A new module”.`;
+  else line.textContent = `There is no module ${name} that you can publish. Choose a module, or “A new module”.`;
   line.hidden = false;
 }
 
@@ -110,7 +110,7 @@ function onSubmit(form, act) {
     try {
       await act();
     } catch {
-      showErrors(form, { [WHOLE_FORM]: ["The server cannot be reached. Nothing was published; try again."] });
+      showErrors(form, { [WHOLE_FORM]: ["Cannot reach the server. Nothing was published; try again."] });
     } finally {
       button.removeAttribute("aria-disabled");
     }

@@ -80,9 +80,9 @@ def test_a_service_account_has_no_tokens_of_scope_manage_until_its_manager_allow
     browser = browser_of(dora)
     assert 'value="manage"' not in browser.get(page).content.decode()
     assert browser.post(page, {"label": "CI", "scope": "manage"}).status_code == 422
-    with pytest.raises(Conflict, match="may not have tokens of scope manage"):
+    with pytest.raises(Conflict, match="is not allowed to have tokens of scope manage"):
         tokens.issue(user=machine, label="CI", scope=Scope.MANAGE, actor=Viewer(dora))
-    with pytest.raises(CommandError, match="may not have tokens of scope manage"):
+    with pytest.raises(CommandError, match="is not allowed to have tokens of scope manage"):
         call_command("token", "--user", machine.username, "--scope", "manage")
 
     assert browser.post(f"{page}/manage", {"allow": "1"}).status_code == 303
@@ -96,7 +96,7 @@ def test_a_service_account_has_no_tokens_of_scope_manage_until_its_manager_allow
 
 
 def test_every_list_of_accounts_warns_of_it(machine, page, dora, charlie, olga, browser_of, tofu):
-    says = "Its tokens may have the scope manage"
+    says = "Its tokens can have the scope manage"
     lists = [("/teams/cooks", browser_of(dora)), ("/admin/accounts/user/", browser_of(olga))]
     assert all(says not in client.get(url).content.decode() for url, client in lists)
     assert tofu(dora).get(f"{API}/ci").json()["warning"] == ""
@@ -194,7 +194,7 @@ def test_to_rotate_it_is_no_way_round(old_token, machine, dora, tofu):
     old, _ = old_token
     answer = tofu(dora).post(f"{API}/ci/tokens/{old.pk}/rotate", "{}", content_type="application/json")
     assert answer.status_code == 403
-    with pytest.raises(Conflict, match="may not have tokens of scope manage"):
+    with pytest.raises(Conflict, match="is not allowed to have tokens of scope manage"):
         tokens.rotate(token=old, actor=Viewer(dora))
     service_accounts.allow_manage(account=machine, allowed=True, actor=Viewer(dora))
 
@@ -219,7 +219,7 @@ def test_doctor_the_admin_and_its_owners_page_list_it(old_token, machine, page, 
     own = browser_of(dora).get("/tokens").content.decode()
     assert len(re.findall("badge--warn.*Earlier rules", own)) == 1
     assert "Earlier rules" in browser_of(dora).get(page).content.decode()
-    warning = "It has a token of scope manage from before these needed permission."
+    warning = "It has a token of scope manage that was created before these needed permission."
     assert warning in browser_of(dora).get("/teams/cooks").content.decode()
     assert tofu(dora).get(f"{API}/ci").json()["warning"] == warning
 

@@ -122,7 +122,7 @@ def test_the_portal_asks_first(browser_of, acme, dora):
     url, browser = reverse("portal:namespace-delete", args=["acme"]), browser_of(dora)
 
     assert url in browser.get(reverse("portal:namespace-change", args=["acme"])).text
-    assert "No one else can take the name" in browser.get(url).text
+    assert "The name stays reserved" in browser.get(url).text
     assert Namespace.objects.filter(name="acme").exists()
     assert browser.post(url).status_code == 303
     assert not Namespace.objects.filter(name="acme").exists()

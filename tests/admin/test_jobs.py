@@ -67,7 +67,7 @@ def test_a_job_is_retried_and_cancelled_on_its_page(operator_client):
     assert 'value="cancel"' not in shown
     assert operator_client.post(page, {"action": "retry"}).url == page
     assert 'value="cancel"' in operator_client.get(page).text
-    assert "can no longer be done" in operator_client.post(page, {"action": "retry"}, follow=True).text
+    assert "is no longer possible" in operator_client.post(page, {"action": "retry"}, follow=True).text
     operator_client.post(page, {"action": "cancel"})
 
     states = dict(Job.objects.values_list("pk", "state"))

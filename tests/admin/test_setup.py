@@ -55,7 +55,7 @@ def test_mail_tls_and_sign_on_are_what_the_settings_say(db, settings, monkeypatc
     assert "Acme" in state("single-sign-on")[1]
 
     settings.PUBLIC_URL = "http://larder.example"
-    assert state("tls") == (False, "Passwords and tokens travel unencrypted: http://larder.example.")
+    assert state("tls") == (False, "Passwords and tokens are sent unencrypted: http://larder.example.")
 
 
 @pytest.mark.both

@@ -86,9 +86,9 @@ def test_files_have_every_row_oldest_first(as_dora, dora):
 @pytest.mark.parametrize(
     ("query", "found"),
     [
-        ("kind=published", "There is no kind of event named “published”."),
-        ("since=yesterday", "“yesterday” in `since` is no date."),
-        ("until=9999-12-31", "“9999-12-31” in `until` is no date."),
+        ("kind=published", "There is no event kind “published”."),
+        ("since=yesterday", "“yesterday” in `since` is not a date."),
+        ("until=9999-12-31", "“9999-12-31” in `until` is not a date."),
         ("format=xml", "There is no format “xml”."),
         ("person=%00", ""),
         ("cursor=x", ""),

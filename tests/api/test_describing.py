@@ -113,7 +113,7 @@ def test_only_web_addresses_are_a_source(tofu, browser_of, alice, vpc, url, sent
     [
         ({"description": "a" * 301}, "301 characters, expected at most 300"),
         ({"description": "a\u202eb"}, "control character"),
-        ({}, "nothing to change"),
+        ({}, "changes nothing"),
         ({"homepage": "https://example.com"}, "no field 'homepage'"),
     ],
     ids=["long", "override", "empty", "unknown"],

@@ -38,9 +38,9 @@ def verified(*arguments):
 def test_rows_that_nobody_touched_are_as_they_were_written(rows):
     head = Link.objects.get(event_id=rows[-1].pk).digest
 
-    assert verified() == f"5 rows are as they were written. The newest digest is {head}.\n"
+    assert verified() == f"5 rows are unchanged. The newest digest is {head}.\n"
     record(Kind.USER_SIGNED_IN, actor_id=1, subject="user/9")
-    assert verified("--head", head).startswith("6 rows are as they were written.")
+    assert verified("--head", head).startswith("6 rows are unchanged.")
 
 
 CHANGES: dict[str, Any] = {
@@ -70,7 +70,7 @@ def test_a_changed_row_is_named(rows, column):
 
 def test_a_row_that_is_gone_is_named_with_its_link_or_without(rows):
     tampering.delete(AuditEvent.objects.filter(pk=rows[1].pk))
-    assert verified() == f"Row {rows[1].pk} of {rows[1].at:%Y-%m-%d %H:%M:%S} is gone.\n"
+    assert verified() == f"Row {rows[1].pk} of {rows[1].at:%Y-%m-%d %H:%M:%S} is missing.\n"
 
     tampering.delete(Link.objects.filter(event_id=rows[1].pk))
     assert verified() == f"The link before row {rows[2].pk} is missing or was changed.\n"
@@ -81,7 +81,7 @@ def test_a_beginning_that_was_cut_off_is_named(rows):
         tampering.delete(AuditEvent.objects.filter(pk=event.pk))
         tampering.delete(Link.objects.filter(event_id=event.pk))
 
-    assert verified() == f"The rows before {rows[2].pk} are gone, and were not pruned.\n"
+    assert verified() == f"The rows before {rows[2].pk} are missing, and were not pruned.\n"
 
 
 def test_an_end_that_was_cut_off_is_found_by_a_digest_kept_elsewhere(rows):
@@ -147,11 +147,11 @@ def test_an_export_carries_the_digests_that_prove_its_rows(rows, tmp_path):
     lines = out.getvalue().splitlines(keepends=True)
     file = tmp_path / "audit.jsonl"
     file.write_text("".join(lines))
-    assert verified("--file", str(file)).startswith("5 rows are as they were written.")
+    assert verified("--file", str(file)).startswith("5 rows are unchanged.")
 
     forged = json.loads(lines[3]) | {"actor_id": 7}
     file.write_text("".join([*lines[:3], json.dumps(forged) + "\n", "[]\n"]))
-    assert verified("--file", str(file)) == f"Line 4: row {rows[3].pk} was changed.\nLine 5 is no exported row.\n"
+    assert verified("--file", str(file)) == f"Line 4: row {rows[3].pk} was changed.\nLine 5 is not an exported row.\n"
 
 
 def test_an_export_takes_a_kind_a_person_and_a_time(rows, bob):

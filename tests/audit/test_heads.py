@@ -75,7 +75,7 @@ def test_a_cut_off_end_is_found_without_a_digest_that_somebody_noted(file):
     said, is_sound = verified()
     assert not is_sound
     assert "1 of 2 recorded heads are not in the chain" in said
-    assert "its end was cut off, or it was written anew" in said
+    assert "its end was cut off, or it was rewritten" in said
     assert "restored" not in said
     assert chain.verify().problems == [], "the database alone does not show it"
 
@@ -171,7 +171,7 @@ def test_many_heads_are_compared_and_lines_of_a_log_count(file, tmp_path):
 
 def test_a_file_that_is_gone_empty_or_unreadable_is_a_problem(file):
     grow()
-    assert "is not there, so no recorded head was compared" in verified()[0]
+    assert "does not exist, so no recorded head was compared" in verified()[0]
     file.write_text("")
     assert "has no head" in verified()[0]
     file.write_bytes(b"\xff\n")
@@ -236,7 +236,7 @@ def test_doctor_compares_and_says_when_none_was_recorded(settings, file, time_ma
     cut_off(cut)
     assert ("fail", True) in [(state, "are not in the chain" in words) for state, words in found()]
     settings.AUDIT_HEAD_URL = ""
-    assert found() == [("ok", "heads of the chain are in the log alone")]
+    assert found() == [("ok", "heads of the chain are only in the log")]
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_what_was_found_before_is_wrong_until_it_is_right(folder, monkeypatch):
 def test_a_short_run_says_that_there_is_more(folder, monkeypatch):
     monkeypatch.setattr(scrub, "MAX_DURATION", scrub.MAX_DURATION * 0)
 
-    assert told().endswith("There is more: the next run continues, or --whole reads to the end.\n")
+    assert told().endswith("More remain: the next run continues, or --whole reads to the end.\n")
     assert "more" not in told("--whole")
 
 
@@ -119,7 +119,7 @@ def test_of_many_findings_the_first_are_named(folder):
 def test_an_outage_is_said_and_is_no_finding(folder, settings, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     settings.STORAGE_URL = f"file://{tmp_path / 'file'}"
-    with pytest.raises(CommandError, match="The check stopped early: The disk that stores uploads does not work"):
+    with pytest.raises(CommandError, match="The check stopped early: The disk for uploads failed"):
         told()
 
     assert not Blob.objects.exclude(problem="").exists()

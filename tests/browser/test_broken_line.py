@@ -68,7 +68,7 @@ def test_a_page_that_gave_up_continues_when_it_is_asked_to(page, space, archive,
     page.locator("#file").set_input_files(archive("retried-later-1.0.0.zip", module_zip(LARGE)))
     break_off(page, line)
     hurry_until_it_gives_up(page)
-    expect(page.get_by_role("alert")).to_contain_text("What was sent is kept for four hours")
+    expect(page.get_by_role("alert")).to_contain_text("The part already sent is kept for four hours")
     line.mend()
     page.get_by_role("button", name="Retry", exact=True).click()
     page.wait_for_url("**/releases/*")

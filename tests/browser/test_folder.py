@@ -119,7 +119,7 @@ def test_files_that_are_dropped_without_a_folder_are_packed_as_they_lie(page, sp
 
 
 @pytest.mark.parametrize(
-    ("answer", "sent_files"), [("No, leave", ["main.tf"]), ("Yes, send", ["ca.pem", "main.tf", "t/key.txt"])]
+    ("answer", "sent_files"), [("No, leave", ["main.tf"]), ("Yes, include", ["ca.pem", "main.tf", "t/key.txt"])]
 )
 def test_a_private_key_is_asked_about_once_and_before_anything_is_sent(page, space, folder, live, answer, sent_files):
     name = answer[:2].lower()

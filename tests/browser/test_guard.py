@@ -62,7 +62,7 @@ def test_a_held_release_gets_its_reason_by_keyboard(live, open_browser, pasture,
 
     expect(page.locator("[data-guard]")).to_contain_text("Once it is published, clients that allow 1.0.0")
     expect(page.locator("[data-rule=input_made_required]")).to_contain_text("name")
-    reason = page.get_by_label("Why it is published under this number")
+    reason = page.get_by_label("Reason for this version number")
     reason.focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
@@ -88,6 +88,7 @@ def test_a_refused_release_leads_to_another_number(live, page, pasture):
     url = send(live, address, "1.1.0", AFTER)
     shows(page, url, "rejected")
 
-    expect(page.locator("[data-reason=breaking_change]")).to_contain_text("a number that says so, such as 2.0.0")
-    expect(page.locator("[data-guard]")).to_contain_text("no client takes it")
+    reason = page.locator("[data-reason=breaking_change]")
+    expect(reason).to_contain_text("a number for breaking changes, such as 2.0.0")
+    expect(page.locator("[data-guard]")).to_contain_text("clients don't see it")
     assert findings_in_both_themes(page) == []

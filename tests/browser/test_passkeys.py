@@ -66,7 +66,7 @@ def test_a_passkey_from_the_first_day_to_the_last(live: Live, paula: Page) -> No
     page.get_by_label("User name").fill("paula")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
-    expect(page.get_by_role("heading", name="Show your second factor")).to_be_visible()
+    expect(page.get_by_role("heading", name="Confirm your second factor")).to_be_visible()
     assert findings_in_both_themes(page) == []
     page.get_by_role("button", name="Use a passkey").click()
     page.wait_for_url(at_localhost(live, "/tokens"))
@@ -82,6 +82,6 @@ def test_a_passkey_from_the_first_day_to_the_last(live: Live, paula: Page) -> No
     expect(page.locator("[data-passkeys]")).to_contain_text("this laptop")
     assert findings_in_both_themes(page) == []
     page.get_by_role("button", name="Add a passkey").click()
-    expect(page.get_by_text("This device has a passkey for your account already.")).to_be_visible()
+    expect(page.get_by_text("This device already has a passkey for your account.")).to_be_visible()
     page.get_by_role("button", name="Remove this laptop").click()
     expect(page.get_by_role("heading", name="Set up a second factor")).to_be_visible()

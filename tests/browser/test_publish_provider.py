@@ -169,7 +169,7 @@ def test_sums_and_signature_are_told_of_when_one_of_them_is_alone(page, larder_o
 def test_a_namespace_without_a_key_cannot_sign(page, space, folder):
     choose(page, folder(zips("unsigned")), space)
     expect(page.locator("[data-plan-signing=none]")).to_contain_text("no active key")
-    expect(page.locator("[data-plan-problems]")).to_contain_text("No one can sign it")
+    expect(page.locator("[data-plan-problems]")).to_contain_text("It cannot be signed")
 
 
 def test_a_general_manifest_tells_the_protocols_and_stays(page, larder_of_keys, folder):
@@ -241,7 +241,7 @@ def test_a_broken_connection_keeps_the_good_files_and_the_rest_is_sent(page, lar
     page.route("**/files/*_linux_amd64.zip", lambda route: route.abort("connectionreset"))
     send(page)
     hurry_until_it_gives_up(page)
-    expect(page.get_by_role("alert")).to_contain_text("What was sent is stored")
+    expect(page.get_by_role("alert")).to_contain_text("The files sent so far are stored")
     expect(row(page, "linux_amd64")).to_contain_text("not sent")
     expect(row(page, "darwin_arm64")).to_contain_text("received")
     page.unroute_all()

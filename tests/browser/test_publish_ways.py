@@ -63,7 +63,7 @@ def test_a_tarball_of_a_git_host_is_published_as_a_zip(page, space, archive, suf
     expect(page.get_by_label("Version", exact=True)).to_have_value("1.3.0")
     publish(page)
     expect_published(page)
-    made = page.get_by_role("region", name="What Larder did with the upload")
+    made = page.get_by_role("region", name="Changes to the upload")
     expect(made).to_contain_text(f"The folder packed{form}-1.3.0/ around everything was removed.")
     expect(made).to_contain_text(f"Repacked as zip from {suffix}")
     assert len(set(re.findall(r"sha256:[0-9a-f]{64}", made.inner_text()))) == 2

@@ -141,7 +141,7 @@ def test_a_code_after_the_password(larder: Live, newcomer: Callable[[str], Page]
     sign_out(page, at)
     follow_the_link(page, at)
     give_password(page, name, PASSWORD)
-    expect(page.get_by_role("heading", name="Show your second factor")).to_be_visible()
+    expect(page.get_by_role("heading", name="Confirm your second factor")).to_be_visible()
     page.get_by_label("Code").fill(code_of(secret) if by == "app" else recovery)
     page.get_by_role("button", name="Sign in with a code").click()
     expect_home_of(page, name, at)

@@ -156,7 +156,7 @@ def test_a_full_disk_under_the_storage_loses_nothing(larder: Live, uploads: Uplo
     with uploads.going_on(), filled(storage):
         uploads.wait_for(503)
         time.sleep(SECONDS)
-    assert {"The disk that stores uploads is full."} == set(uploads.refusals)
+    assert {"The disk for uploads is full."} == set(uploads.refusals)
     uploads.check()
     eventually(lambda: not files_in(storage / "staging"), what="an empty staging folder")
 

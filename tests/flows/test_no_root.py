@@ -169,7 +169,7 @@ def test_in_the_browser_its_publisher_says_whether_all_of_it_is_meant(held, clie
     assert [question["code"] for question in held.questions] == ["choose_folder"]
     client.force_login(alice)
     page = client.get(f"/releases/{held.public_id}").text
-    assert "All of it: a module without a root, used by its folders" in page
+    assert "The whole archive: a module without a root, used by its folders" in page
 
     answer = client.post(f"/releases/{held.public_id}/answer", {"folder": "."})
     work()

@@ -42,7 +42,7 @@ REFUSED_BY_CLIENTS: dict[str, tuple[dict[str, str], str]] = {
         },
         "there is no lib/c",
     ),
-    "a block that is not closed": ({"main.tf": 'variable "a" {\n'}, "not closed"),
+    "a block that is unclosed": ({"main.tf": 'variable "a" {\n'}, "unclosed"),
     "two arguments on a line": ({"main.tf": "locals {\n  a = 1 b = 2\n}\n"}, "line 2: "),
     "an argument twice": ({"main.tf": 'variable "a" {\n  default = 1\n  default = 2\n}\n'}, "twice"),
     "JSON that is cut off": ({"main.tf.json": '{"variable": {'}, "main.tf.json, line 1: "),

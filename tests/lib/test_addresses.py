@@ -98,9 +98,9 @@ def test_what_it_suggests_is_a_name(kind, text, hint):
 
 def test_an_operator_can_reserve_more_names_in_either_spelling():
     for check in CHECKS.values():
-        with pytest.raises(Invalid, match="the operator reserves it"):
+        with pytest.raises(Invalid, match="the operator has reserved it"):
             check("hashicorp", reserved=frozenset({"hashicorp"}))
-    with pytest.raises(Invalid, match="the operator reserves it"):
+    with pytest.raises(Invalid, match="the operator has reserved it"):
         addresses.check_module_name("Our_own", reserved=frozenset({"our-Own"}))
     addresses.check_namespace("acme", reserved=frozenset({"hashicorp"}))
 

@@ -60,7 +60,7 @@ def test_several_are_read_in_their_order_and_the_file_is_one_of_them():
         ("awskms://alias/lar der", "names no key"),
         ("awskms://arn:aws:s3:::larder", "names no key"),
         ("awskms://alias/larder?acess_key=hunter2", "Unknown option 'acess_key': expected one of region"),
-        ("awskms://alias/larder?endpoint=kms.acme.example", "endpoint is no server"),
+        ("awskms://alias/larder?endpoint=kms.acme.example", "endpoint is not a server"),
         (f"vault+http://vault.acme.example/transit/keys/larder?{TOKEN}", "plain http"),
         (f"vault+https:///transit/keys/larder?{TOKEN}", "no host"),
         (f"vault+https://larder:hunter2@vault.acme.example/transit/keys/larder?{TOKEN}", "user name"),

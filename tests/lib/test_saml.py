@@ -41,7 +41,7 @@ def test_two_providers_with_all_that_can_be_said(tmp_path):
         ("corp=/no/such/file.xml", {"ENTITY_IDS": "corp=urn:a"}, "no such file"),
         ("corp=http://a.example", {"ENTITY_IDS": "corp=urn:a"}, "expected an https: URL"),
         ("corp=file:///etc/passwd", {"ENTITY_IDS": "corp=urn:a"}, "expected an https: URL"),
-        ("Corp=https://a.example", {"ENTITY_IDS": "Corp=urn:a"}, "no name of a provider"),
+        ("Corp=https://a.example", {"ENTITY_IDS": "Corp=urn:a"}, "not a provider name"),
         (URL, {}, "SAML_ENTITY_IDS"),
         (URL, {"ENTITY_IDS": "corp=urn:a']"}, "SAML_ENTITY_IDS"),
         (URL, {"ENTITY_IDS": f"corp=urn:{'a' * 200}"}, "SAML_ENTITY_IDS"),

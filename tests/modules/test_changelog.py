@@ -88,11 +88,11 @@ def test_the_page_of_a_version_shows_its_own_section(published, browser_of, bob,
     browser = browser_of(bob)
     shown = pages.markup_of(browser.get("/modules/acme/vpc/aws/1.2.0"))
 
-    assert "What is new in 1.2.0" in shown
+    assert "What's new in 1.2.0" in shown
     assert "An input, see" in shown
     assert "Much earlier" not in shown
     assert f'href="/modules/acme/vpc/aws/1.2.0/files/{name}"' in shown
-    assert "What is new" not in pages.markup_of(browser.get("/modules/acme/vpc/aws/1.3.0"))
+    assert "What's new" not in pages.markup_of(browser.get("/modules/acme/vpc/aws/1.3.0"))
 
 
 def test_what_an_older_larder_read_has_no_changelog(published, browser_of, bob):

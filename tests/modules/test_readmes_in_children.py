@@ -81,7 +81,7 @@ def test_much_text_is_shared_among_several_children(monkeypatch):
     assert all(f"The module {folder}." in found.pages[folder][1] for folder in folders)
 
 
-@pytest.mark.parametrize("error", [parent.CheckBroken("killed"), parent.TooExpensive("more memory")], ids=str)
+@pytest.mark.parametrize("error", [parent.CheckBroken("killed"), parent.TooExpensive("too much memory")], ids=str)
 def test_a_child_that_fails_costs_the_readmes_and_leaves_them_to_reinspection(monkeypatch, error):
     def run(**fields):
         raise error

@@ -191,7 +191,7 @@ def test_an_address_that_is_no_longer_allowed_is_a_failure_without_its_number(ho
     tell()
 
     assert there.received == []
-    assert "does not call" in Delivery.objects.get().error
+    assert "may not call" in Delivery.objects.get().error
     assert "127.0.0.1" not in Delivery.objects.get().error
 
 

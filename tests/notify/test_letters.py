@@ -16,7 +16,9 @@ from tests.conftest import run_jobs
 pytestmark = pytest.mark.django_db
 BEFORE = module_zip({"main.tf": 'variable "name" {\n  default = "x"\n}\n'})
 AFTER = module_zip({"main.tf": 'variable "name" {}\n'})
-FOUND = "Found 1 breaking change since 1.2.0: input name (the input has no default any more), expected a number"
+FOUND = (
+    "Found 1 breaking change since 1.2.0: input name (default removed: the input is now required), expected a number"
+)
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def letter(published, alice):
 def test_a_held_release_asks_its_publisher_and_says_what(letter):
     held = letter("ask")
 
-    assert held.subject == "acme/vpc/aws 1.3.0 waits for your answer"
+    assert held.subject == "acme/vpc/aws 1.3.0 needs your answer"
     assert held.text.startswith(f"{held.subject}.\n{FOUND}")
 
 

@@ -88,5 +88,5 @@ def test_a_filter_that_makes_no_sense_says_so_and_stays_in_the_form(dora, browse
     page = answer.content.decode()
 
     assert answer.status_code == 422
-    assert "“31.1.2026” in `since` is no date." in page
+    assert "“31.1.2026” in `since` is not a date." in page
     assert 'value="alice"' in page

@@ -128,15 +128,15 @@ def test_something_much_too_long_is_refused_beside_the_field(client, db, answeri
 @pytest.mark.parametrize(
     ("status", "kind", "body", "said"),
     [
-        (200, "application/json", GOOD, "The discovery document is right"),
-        (200, "application/json; charset=utf-8", GOOD, "The discovery document is right"),
+        (200, "application/json", GOOD, "The discovery document is valid"),
+        (200, "application/json; charset=utf-8", GOOD, "The discovery document is valid"),
         (404, "text/html", b"", "answers 404 instead of 200"),
         (302, "text/html", b"", "answers 302 instead of 200"),
-        (200, "text/html", b"<h1>Welcome</h1>", "answers with something else"),
-        (200, "text/plain", GOOD, "answers with something else"),
-        (200, "application/json", b"[]", "answers with something else"),
-        (200, "application/json", b"{", "answers with something else"),
-        (200, "application/json", b'{"modules.v1": {}}', "answers with something else"),
+        (200, "text/html", b"<h1>Welcome</h1>", "returns other content"),
+        (200, "text/plain", GOOD, "returns other content"),
+        (200, "application/json", b"[]", "returns other content"),
+        (200, "application/json", b"{", "returns other content"),
+        (200, "application/json", b'{"modules.v1": {}}', "returns other content"),
     ],
     ids=["right", "charset", "404", "redirect", "page", "type", "list", "broken", "object"],
 )

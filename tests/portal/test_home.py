@@ -24,7 +24,7 @@ def test_it_shows_visitors_public_modules_and_the_way_in(client, pantry, acme):
 
 
 def test_it_says_that_nothing_is_public(client, acme):
-    assert "Nothing here is public" in pages.markup_of(client.get("/"))
+    assert "No public modules" in pages.markup_of(client.get("/"))
 
 
 @pytest.mark.both

@@ -101,7 +101,7 @@ def test_two_who_ask_at_once_are_told(version, tofu, olga):
     assert tofu(olga).generic("POST", f"{URL}/verify").status_code == 202
     again = tofu(olga).generic("POST", f"{URL}/verify")
     assert again.status_code == 409
-    assert "is being verified already" in again.json()["error"]["message"]
+    assert "is already being verified" in again.json()["error"]["message"]
 
 
 def test_the_command_verifies_signatures_as_well(version):

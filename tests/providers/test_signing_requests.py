@@ -180,7 +180,7 @@ def test_without_a_worker_that_signs_it_waits_and_says_so(transactional_db, draf
     job = Job.objects.get(kind=publishing.JOB)
 
     assert (job.state, job.attempts) == ("queued", 0)
-    assert "No worker that signs has answered" in job.error
+    assert "No signing worker answered" in job.error
     assert not SignatureRequest.objects.exists()
     sign_release(job_id=Job.objects.get(kind=requests.JOB).pk)
     assert Job.objects.get(kind=requests.JOB).state == "succeeded"

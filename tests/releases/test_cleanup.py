@@ -72,12 +72,12 @@ def test_the_dry_run_says_of_each_version_whether_it_goes_and_why(owner, acme):
 
     assert {row["version"]: (row["goes"], row["why"].partition(" on 2")[0]) for row in found["versions"]} == {
         "1.1.0-rc.1": (False, "the newest version"),
-        "1.0.0": (False, "people get this version by default"),
-        "1.0.0-rc.1": (False, "a pre-release of 29 days; the rule takes them after 30 days"),
-        "0.9.0": (False, "the rule takes no stable versions"),
+        "1.0.0": (False, "the default version"),
+        "1.0.0-rc.1": (False, "a pre-release of 29 days; the rule applies after 30 days"),
+        "0.9.0": (False, "the rule excludes stable versions"),
         "0.9.0-c.1": (False, "yanked already"),
-        "0.9.0-b.1": (False, "fetched"),
-        "0.9.0-a.1": (True, "pre-release older than 30 days, not fetched for 90 days"),
+        "0.9.0-b.1": (False, "downloaded"),
+        "0.9.0-a.1": (True, "pre-release older than 30 days, not downloaded for 90 days"),
     }
     assert (found["action"], found["going"], found["staying"], found["next"]) == ("deprecate", 1, 6, None)
     assert not Release.objects.filter(lifecycle="deprecated").exists()
@@ -95,7 +95,7 @@ def test_by_hand_it_acts_by_the_verb_in_the_name_of_who_pressed(owner, dora, acm
     assert apply(owner, seen).status_code == 409, "the answer was lost, and it is sent again"
     old = release("1.0.0")
     assert (old.lifecycle, old.lifecycle_by) == (state, dora)
-    assert old.lifecycle_reason == "Cleanup rule: stable version older than 30 days, not fetched for 90 days."
+    assert old.lifecycle_reason == "Cleanup rule: stable version older than 30 days, not downloaded for 90 days."
     event = AuditEvent.objects.get(subject="acme/vpc/aws 1.0.0")
     assert (event.kind, event.actor_id) == (f"namespace:release:{state}", dora.pk)
     assert event.detail["chosen_by"] == "cleanup rule"

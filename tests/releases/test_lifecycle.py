@@ -22,7 +22,7 @@ def test_only_what_is_published_has_a_lifecycle(published, alice, state, verb):
     Release.objects.filter(pk=release.pk).update(state=state)
     release.refresh_from_db()
 
-    with pytest.raises(Conflict, match=f"is {state}: only a published version"):
+    with pytest.raises(Conflict, match=f"is {state}: only published versions"):
         getattr(verbs, verb)(release=release, actor=Viewer(alice), reason="No.")
 
 

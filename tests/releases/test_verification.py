@@ -70,5 +70,5 @@ def test_two_who_ask_at_once_are_told(published):
 def test_what_is_not_published_has_nothing_to_verify(published):
     release = published()
     release.state = "purged"
-    with pytest.raises(Conflict, match="only a published"):
+    with pytest.raises(Conflict, match="only published"):
         verification.request(release, actor=NOBODY)

@@ -150,7 +150,7 @@ def test_the_command_refuses_a_wrong_passphrase(
     acme: Namespace, tmp_path: Path, worker_host: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("getpass.getpass", lambda _: "wrong")
-    with pytest.raises(CommandError, match="this passphrase opens"):
+    with pytest.raises(CommandError, match="for this passphrase"):
         import_file(signing_key("protected").secret_armor, tmp_path)
     assert not SigningKey.objects.exists()
 
@@ -170,6 +170,6 @@ def test_the_command_refuses_what_could_not_sign(acme: Namespace, tmp_path: Path
 
 def test_the_command_says_that_a_key_is_known(acme: Namespace, tmp_path: Path, worker_host: None) -> None:
     import_file(signing_key().secret_armor, tmp_path)
-    with pytest.raises(CommandError, match="registered in acme already"):
+    with pytest.raises(CommandError, match="already registered in acme"):
         import_file(signing_key().secret_armor, tmp_path)
     assert PrivateKey.objects.count() == 1

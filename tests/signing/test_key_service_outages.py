@@ -77,11 +77,11 @@ def test_a_service_that_is_not_there_is_waited_for(use: Use, service: str, acme:
     [
         ("AccessDeniedException", "kms:Decrypt"),
         ("ExpiredTokenException", "kms:Decrypt"),
-        ("ThrottlingException", "tries again"),
-        ("KMSInternalException", "tries again"),
+        ("ThrottlingException", "will retry"),
+        ("KMSInternalException", "will retry"),
         ("DisabledException", "is enabled"),
         ("KMSInvalidStateException", "is enabled"),
-        ("IncorrectKeyException", "the alias moved"),
+        ("IncorrectKeyException", "the alias may have moved"),
     ],
 )
 def test_what_aws_refuses_is_waited_for(use: Use, aws: Aws, acme: Namespace, code: str, hint: str) -> None:

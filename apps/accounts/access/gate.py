@@ -168,7 +168,7 @@ def namespace_and_role(
     if looked and spelled(looked[0].name) != spelled(name):
         if looked[1].role is not None:
             raise NotFound(
-                f"There is no namespace {name!r} that you may see.",
+                f"There is no namespace {name!r} that you can see.",
                 hint=f"Did you mean {looked[0].name!r}? Clients distinguish capitals, - and _.",
             )
         looked = None
@@ -178,7 +178,7 @@ def namespace_and_role(
         if need == Role.READER and Namespace.objects.filter(visibility=Visibility.PUBLIC).exists():
             raise UnknownOrPrivate
         raise CredentialsRequired(
-            "This needs credentials: without them only public namespaces can be read.",
+            "This needs credentials. Without them you can read only public namespaces.",
             hint="Sign in, or send an API token.",
         )
     standing = looked[1] if looked else Standing(own=None, role=None)
@@ -186,7 +186,7 @@ def namespace_and_role(
         _record_refusal(viewer, name, need, standing)
     if standing.role is None:
         raise NotFound(
-            f"There is no namespace {name!r} that you may see.",
+            f"There is no namespace {name!r} that you can see.",
             hint="Check the spelling, or ask one of its owners for a role in it.",
         )
     assert looked is not None  # noqa: S101  # there is a role only where there is a namespace
@@ -233,7 +233,7 @@ def team_for(viewer: Viewer, name: str, *, manage: bool = False) -> Team:
         )
     if team is None:
         raise NotFound(
-            f"There is no team {name!r} that you may see.", hint="Check the spelling, or ask one of its managers."
+            f"There is no team {name!r} that you can see.", hint="Check the spelling, or ask one of its managers."
         )
     raise RoleRequired(
         f"Only managers of the team {name} can do this, in a browser or with a token of scope manage.",
@@ -253,8 +253,8 @@ def person_for(viewer: Viewer) -> User:
         details = {"needed": "manage", "held": f"a token of scope {token.scope}"}
         record(Kind.PERMISSION_REFUSED, actor_id=viewer.user_id, token_id=token.pk, subject="account", **details)
         raise RoleRequired(
-            "Your account and its tokens need a token with the scope manage and no limits.",
-            hint="Use such a token, or the pages.",
+            "Managing your account and its tokens needs a token with the scope manage and no limits.",
+            hint="Use such a token, or the account page.",
         )
     return viewer.user
 

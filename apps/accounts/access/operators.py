@@ -53,7 +53,7 @@ def require_permission(viewer: Viewer, namespace: Namespace, permission: str, *,
         return
     viewer.record(Kind.PERMISSION_REFUSED, subject=namespace.name, needed=permission, held="staff")
     raise RoleRequired(
-        f"This needs the permission {permission}: being staff is not enough.", hint="Ask a superuser for it."
+        f"This needs the permission {permission}; staff status is not enough.", hint="Ask a superuser for it."
     )
 
 
@@ -63,7 +63,7 @@ def require_everywhere(viewer: Viewer, permission: str) -> None:
     if user is None or not user.is_staff or not user.has_perm(permission):
         needed, hint = f"the permission {permission}", "Ask a superuser for it."
     elif token is not None and (token.scope != Scope.MANAGE or token.is_limited):
-        needed, hint = "a token that may manage every namespace", "Make one on the tokens page."
+        needed, hint = "a token that may manage every namespace", "Create one on the tokens page."
     else:
         return
     refused = {"needed": permission, "held": "staff" if is_operator(viewer) else "no staff"}
@@ -102,7 +102,7 @@ def operated_namespace_and_role(
         pass  # recorded there
     else:
         viewer.record(Kind.PERMISSION_REFUSED, subject=name[:300], needed="staff", held="owner")
-    raise RoleRequired("Only staff can do this: the operators of this registry.", hint="Ask one of them.")
+    raise RoleRequired("Only staff can do this.", hint="Ask one of them.")
 
 
 def _namespace_and_role(

@@ -54,7 +54,7 @@ def refuse_token(actor: Viewer, act: str, *, subject: str, hint: str) -> None:
         needed=f"a confirmation by a person, to {act}",
         held=f"a token of scope {actor.token.scope}",
     )
-    raise RoleRequired(f"A token cannot {act}: a person has to confirm it.", hint=hint)
+    raise RoleRequired(f"A token cannot {act}: a person must confirm it.", hint=hint)
 
 
 def is_machine(viewer: Viewer) -> bool:

@@ -205,7 +205,7 @@ class UserAdmin(EntryPage):
         )
         if not obj.is_active and (behind := accounts.left_behind(obj)):
             # Deactivation must take effect at once, so warn afterwards instead of asking before.
-            self.message_user(request, f"Staff must look after this now: {obj} was {behind}.", messages.WARNING)
+            self.message_user(request, f"Staff must take over: {obj} was {behind}.", messages.WARNING)
 
     def save_related(self, _request: HttpRequest, _form: Any, _formsets: Any, _change: bool) -> None:  # noqa: FBT001
         """Do nothing: the verb has saved the permissions."""

@@ -52,5 +52,5 @@ def _since(user: User) -> str:
 def _void() -> NotFound:
     return NotFound(
         "This link is no longer valid: it was used or has expired.",
-        hint="Make another on the host.",
+        hint="Create another on the host.",
     )

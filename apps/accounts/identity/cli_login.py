@@ -119,14 +119,14 @@ def redeem(fields: Mapping[str, str], *, agent: str, address: str) -> tuple[ApiT
     The first attempt spends the code, whatever comes of it. A second one ends the token: either was a thief's.
     """
     if fields.get("client_id") != CLIENT_ID:
-        raise ClientRefused("This client_id is not the one of the discovery document.")
+        raise ClientRefused("This client_id differs from the one in the discovery document.")
     with transaction.atomic():
         rows = LoginCode.objects.select_for_update(of=("self",)).select_related("user", "token")
         row = rows.filter(digest=_digest(fields.get("code", ""))).first()
         if row is None:
             raise GrantRefused("This code is unknown.", hint="Log in again.")
         checks = (
-            (row.used_at is not None, "was used before; a token that it gave is revoked"),
+            (row.used_at is not None, "was used before; its token was revoked"),
             (row.expires_at <= timezone.now(), "has expired"),
             (fields.get("redirect_uri") != row.redirect_uri, "was given to another redirect_uri"),
             (
@@ -134,7 +134,7 @@ def redeem(fields: Mapping[str, str], *, agent: str, address: str) -> tuple[ApiT
                 "was given to another client: code_verifier does not match",
             ),
             (not row.user.is_active, "belongs to an account that was deactivated"),
-            (not sessions.is_signed_in(row.session, row.user), "was allowed by someone who has signed out since"),
+            (not sessions.is_signed_in(row.session, row.user), "was allowed in a session that has ended"),
         )
         reason = next((reason for fails, reason in checks if fails), "")
         if not reason:
@@ -178,7 +178,7 @@ def _token_for(row: LoginCode, *, agent: str, address: str) -> tuple[ApiToken, s
 
 def _wrong(parameter: str, found: str) -> Invalid:
     return Invalid(
-        f"This login request cannot be answered: {parameter} {found}.",
+        f"This login request is invalid: {parameter} {found}.",
         hint="Start again with tofu login or terraform login.",
     )
 

@@ -73,7 +73,7 @@ def add(*, request: HttpRequest, user: User, name: str, credential: Any) -> list
         auth.complete_registration(answer)
         row = auth.WebAuthn.add(user, name, answer).instance
     except (ValidationError, *HOSTILE):
-        raise Invalid("This is no answer of a passkey to this page.", hint="Reload the page and try again.") from None
+        raise Invalid("This is not a passkey's response to this page.", hint="Reload the page and try again.") from None
     return second_factor.enable(request, row, passkey=name)
 
 
@@ -83,7 +83,7 @@ def remove(*, request: HttpRequest, user: User, passkey_id: int) -> None:
     second_factor.lock(request, user)
     row = of(user).filter(pk=passkey_id).first()
     if row is None:
-        raise NotFound("You have no such passkey.", hint="The page of the second factor has the list.")
+        raise NotFound("You have no such passkey.", hint="The second factor page lists your passkeys.")
     second_factor.check_another(user, besides=row)
     name = str(row)
     row.delete()

@@ -60,5 +60,5 @@ def _as_of_now(viewer: Viewer) -> Viewer:
     if user is None:
         raise CredentialsRequired("This account was deactivated.", hint="Ask an operator.")
     if viewer.session and not sessions.is_signed_in(viewer.session, user):
-        raise CredentialsRequired("The session that began this upload has ended.", hint="Sign in and upload again.")
+        raise CredentialsRequired("The session that started this upload has ended.", hint="Sign in and upload again.")
     return Viewer(user, session=viewer.session)

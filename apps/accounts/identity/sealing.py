@@ -19,8 +19,8 @@ def unseal(sealed: str, purpose: str) -> str:
         return cipher(purpose).decrypt(sealed.encode()).decode()
     except InvalidToken:
         raise Unavailable(
-            "A stored secret was encrypted under another secret key.",
-            hint="Give every host the file that it was stored with (LARDER_SECRET_KEY_FILE).",
+            "A stored secret was encrypted with another secret key.",
+            hint="Use the secret key file that encrypted it on every host (LARDER_SECRET_KEY_FILE).",
         ) from None
 
 

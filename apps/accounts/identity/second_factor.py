@@ -79,15 +79,15 @@ def lock(request: HttpRequest, user: User) -> None:
     User.objects.select_for_update().get(pk=user.pk)
     if must_be_shown(request, user):
         raise Conflict(
-            "Your account has a second factor that this browser has not shown in the last ten minutes.",
-            hint="Confirm it on the page of the second factor, and try again.",
+            "Your second factor was not confirmed in this browser in the last ten minutes.",
+            hint="Confirm it on the second factor page and try again.",
         )
 
 
 def check_another(user: User, *, besides: Authenticator) -> None:
     """Raise Conflict if the person must have a second factor and has only this one."""
     if is_required_of(user) and not _factors(user).exclude(pk=besides.pk).exists():
-        raise Conflict("This Larder requires a second factor of your account.", hint="Add another one first.")
+        raise Conflict("This Larder requires a second factor for your account.", hint="Add another one first.")
 
 
 def _factors(user: User) -> QuerySet[Authenticator]:
@@ -142,7 +142,7 @@ def add(*, request: HttpRequest, user: User, digits: str) -> list[str]:
         raise Conflict("You have an authenticator app already.", hint="Remove it first.")
     secret = start_app_setup(request)
     if not validate_totp_code(secret, digits):
-        raise Invalid("This is not the code that the app shows now.", hint="Check the clock of your phone.")
+        raise Invalid("This is not the app's current code.", hint="Check your phone's clock.")
     row = TOTP.activate(user, secret).instance
     del request.session[_SETTING_UP]
     return enable(request, row)

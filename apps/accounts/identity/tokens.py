@@ -127,7 +127,7 @@ def rotate(*, token: ApiToken, actor: Viewer, lifetime: timedelta | None = None)
     bind the next one.
     """
     if not token.is_usable:
-        raise Conflict(f"The token {token} has ended.", hint="Create another.")
+        raise Conflict(f"The token {token} has expired or was revoked.", hint="Create another.")
     namespaces = list(token.namespaces.order_by("pk"))
     if token.is_limited and not namespaces:  # without a list the next one would open all of them
         raise Conflict(f"The namespaces of the token {token} were deleted.", hint="Create another.")
@@ -188,7 +188,7 @@ def identify_digest(digest: str) -> ApiToken:
         raise TokenRefused("This API token was revoked.", hint="Create another on the tokens page.")
     if token.suspended_at is not None:
         raise TokenRefused(
-            "This API token is from before the database was restored, and is suspended until an operator decides.",
+            "This API token was created before the database was restored. It is suspended until an operator decides.",
             hint="Create another on the tokens page, or ask an operator.",
         )
     if not token.is_usable:
@@ -203,7 +203,7 @@ def token_of(user: User, number: int) -> ApiToken:
     """Return the token of the person or service account, whether it has ended or not. Raises NotFound."""
     token = ApiToken.objects.select_related("user").filter(user=user, pk=number).first()
     if token is None:
-        raise NotFound(f"{user} has no such token.", hint="The list of tokens has the others.")
+        raise NotFound(f"{user} has no such token.", hint="See the list of tokens.")
     return token
 
 
@@ -236,13 +236,11 @@ def _require_room(account: User, scope: str) -> None:
     row = User.objects.select_for_update().get(pk=account.pk)
     if scope == Scope.MANAGE and not row.may_manage:
         raise Conflict(
-            f"{account} may not have tokens of scope manage.",
+            f"{account} is not allowed to have tokens of scope manage.",
             hint="Choose read or publish; or a manager of its team allows it on the account's page.",
         )
     if ApiToken.objects.filter(user=account).usable(timezone.now()).count() >= SERVICE_TOKENS:
-        raise Conflict(
-            f"{account} has {SERVICE_TOKENS} valid tokens, which is the most.", hint="Revoke the older one first."
-        )
+        raise Conflict(f"{account} has {SERVICE_TOKENS} valid tokens, the maximum.", hint="Revoke the older one first.")
 
 
 def digest_of(secret: str) -> str:

@@ -44,10 +44,14 @@ def request(*, namespace: Namespace, actor: Viewer, reason: str = "") -> None:
     """
     today = AuditEvent.objects.filter(kind=Kind.ACCESS_REQUESTED, actor_id=actor.user_id, at__gt=timezone.now() - DAY)
     if today.filter(subject=namespace.name).exists():
-        raise Conflict(f"You requested access to {namespace} within the last day.", hint="Its owners have been told.")
+        raise Conflict(
+            f"You already requested access to {namespace} within the last day.", hint="Its owners were notified."
+        )
     if today.count() >= MOST_IN_A_DAY:
         raise TooManyAttempts(
-            f"More than {MOST_IN_A_DAY} requests within a day.", hint="Try again tomorrow.", wait=DAY.total_seconds()
+            f"You have sent {MOST_IN_A_DAY} requests within a day, the maximum.",
+            hint="Try again tomorrow.",
+            wait=DAY.total_seconds(),
         )
     actor.record(Kind.ACCESS_REQUESTED, subject=namespace.name, reason=reason[:LONGEST_REASON])
 

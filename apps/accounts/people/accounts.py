@@ -83,7 +83,7 @@ def change(
         raise Conflict("You cannot change your own rights.", hint="Ask another superuser.")
     if row.is_service and (is_active or not is_same or changes.keys() != {"is_active"}):
         raise Conflict(
-            "A service account has only the roles of its team, and stays deleted.",
+            "A service account has only its team's roles, and cannot be restored.",
             hint="You can deactivate it here; managers of the team create and delete it on the team's page.",
         )
     if row.is_erased:
@@ -127,7 +127,7 @@ def set_password(*, user: User, actor: Viewer, password: str) -> None:
     if actor.user_id == row.pk:
         raise Conflict("This is your own account.", hint="Change your password on your account page.")
     if row.is_service:
-        raise Conflict("A service account has no sign-in.", hint="Create a token on its page.")
+        raise Conflict("Service accounts cannot sign in.", hint="Create a token on its page.")
     if row.is_erased:
         raise Conflict("This person was erased.", hint="Invite them again to give them a new account.")
     row.set_password(password)

@@ -43,7 +43,7 @@ def _taken(name: str) -> Conflict:
 def _refuse_without_passwords() -> None:
     if settings.LOCAL_SIGN_IN != "on":
         raise Conflict(
-            "New people sign in by single sign-on here: an invitation would create an account that cannot sign in.",
+            "New people sign in with single sign-on here, so an account created by invitation could not sign in.",
             hint="Give roles to groups or people once they have signed in.",
         )
 
@@ -93,11 +93,13 @@ def inviting(viewer: Viewer) -> NamespaceQuerySet:
     if viewer.user is not None and viewer.user.is_service:
         raise RoleRequired("Service accounts cannot invite people.", hint="Ask a manager of the team.")
     if viewer.token is not None and viewer.token.only_name:
-        raise RoleRequired("This token publishes one name, so it cannot invite.", hint="Use one without limits.")
+        raise RoleRequired(
+            "This token can publish only one name, so it cannot invite people.", hint="Use a token without limits."
+        )
     owned = namespaces_with_role(viewer, Role.OWNER)
     if not invites_anywhere(viewer) and not owned.exists():
         raise RoleRequired(
-            "Only owners of a namespace can invite; you own none, or your token may not manage it.",
+            "Only owners of a namespace can invite people. You own none, or your token cannot manage it.",
             hint="Ask an owner or an operator, or use a token with the scope manage.",
         )
     return owned
@@ -114,7 +116,7 @@ def managed_one(viewer: Viewer, number: int) -> Invitation:
     """Raises as `inviting`, and NotFound."""
     invitation = managed(viewer).filter(pk=number).first()
     if invitation is None:
-        raise NotFound("There is no such invitation of yours.", hint="The list of invitations has the others.")
+        raise NotFound("There is no such invitation of yours.", hint="See the list of invitations.")
     return invitation
 
 

@@ -43,8 +43,8 @@ def refuse_direct_role(user: User | None) -> None:
     """For roles and memberships of people: a machine's end with its team. Raises Invalid."""
     if user is not None and user.is_service:
         raise Invalid(
-            f"{user} is a service account, which has the roles of its team alone.",
-            hint="Give the role to its team, or make a service account in another team.",
+            f"{user} is a service account, which has only its team's roles.",
+            hint="Give the role to its team, or create a service account in another team.",
         )
 
 
@@ -104,11 +104,11 @@ def with_warnings(accounts: QuerySet[User]) -> QuerySet[User]:
     manage = ApiToken.objects.usable(timezone.now()).filter(user=OuterRef("pk"), scope=Scope.MANAGE)
     return accounts.annotate(
         warning=Case(
-            When(may_manage=True, then=Value("Its tokens may have the scope manage.")),
+            When(may_manage=True, then=Value("Its tokens can have the scope manage.")),
             When(
                 Exists(manage),
                 is_service=True,
-                then=Value("It has a token of scope manage from before these needed permission."),
+                then=Value("It has a token of scope manage that was created before these needed permission."),
             ),
             default=Value(""),
         )

@@ -47,7 +47,7 @@ class SignOnAdapter(ProviderAdapter):
                 user = _same_person(request, state)
                 if account_of(identity.provider.issuer, identity.subject) != user:
                     raise RoleRequired(
-                        f"You signed in at {identity.provider.name} as somebody else.",
+                        f"You signed in to {identity.provider.name} as another person.",
                         hint="Sign in there with the identity of this account.",
                     )
                 at = _confirmed_at(sociallogin.claims, state)
@@ -68,7 +68,7 @@ class SignOnAdapter(ProviderAdapter):
 def _same_person(request: HttpRequest, state: dict[str, Any]) -> User:
     """The session may have changed hands while its person was at the provider."""
     if not isinstance(request.user, User) or request.user.pk != state.get("user"):
-        raise Invalid("This sign-in was begun by somebody else.", hint="Sign in and start again.")
+        raise Invalid("Another person started this sign-in.", hint="Sign in and start again.")
     return request.user
 
 
@@ -129,11 +129,11 @@ def disconnect(*, user: User, account_id: int, actor: Viewer) -> None:
     User.objects.select_for_update().get(pk=user.pk)
     row = SocialAccount.objects.filter(user=user, pk=account_id).first()
     if row is None:
-        raise NotFound("Your account is not connected to this.", hint="The account page has the list.")
+        raise NotFound("Your account is not connected to this identity.", hint="The account page lists them.")
     known = {provider.issuer for provider in providers.configured()}
     others = SocialAccount.objects.filter(user=user, provider__in=known).exclude(pk=row.pk)
     if not others.exists() and not sign_ins.has_password(user):
-        raise Conflict("This is the only way in which you can sign in.", hint="Ask an operator for a password first.")
+        raise Conflict("This is your only way to sign in.", hint="Ask an operator for a password first.")
     group_roles.apply(user=user, issuer=row.provider, groups=())
     row.delete()
     record(Kind.IDENTITY_DISCONNECTED, actor_id=actor.user_id, subject=f"user/{user.pk}", issuer=row.provider)
@@ -143,7 +143,7 @@ def _join(identity: Identity) -> User:
     provider = identity.provider
     if provider.new_accounts == "nobody":
         raise RoleRequired(
-            f"Nobody has connected this identity of {provider.name} to an account.",
+            f"This identity of {provider.name} is not connected to an account.",
             hint="Sign in another way and connect it on your account page, or ask an operator.",
         )
     mapped = GroupMapping.objects.filter(issuer=provider.issuer).values_list("group", flat=True)

@@ -51,8 +51,8 @@ def create(*, name: str, actor: Viewer, description: str = "") -> Team:
 def _taken(name: str) -> Conflict:
     """The same for a hidden team and for one that was deleted."""
     return Conflict(
-        f"The name {name} is taken by a team that you cannot see, or by one that was deleted.",
-        hint="Choose another name: that of a deleted team is never used again.",
+        f"The name {name} is taken by a team that you cannot see or by a deleted team.",
+        hint="Choose another name: names of deleted teams cannot be reused.",
     )
 
 
@@ -131,7 +131,7 @@ def remove(*, membership: Membership, actor: Viewer) -> None:
     _keep_a_manager(row, actor)
     others = team.memberships.filter(user__is_active=True, user__is_service=False).exclude(pk=row.pk)
     if row.user.is_active and not others.exists():
-        _keep_owners(team, owned, f"Without {row.user} the team {team} has nobody left, and it")
+        _keep_owners(team, owned, f"Without {row.user} the team {team} has no members left, and it")
     row.delete()
     _record(Kind.TEAM_MEMBER_REMOVED, team, actor, user=row.user_id)
 
@@ -211,7 +211,7 @@ def _locked_with_namespaces(pk: int) -> list[Namespace]:
     team = _locked(pk)
     if Namespace.objects.filter(pk__in=owned).exclude(pk__in=[namespace.pk for namespace in locked]).exists():
         raise Conflict(
-            f"Someone has just given a namespace to the team {team}.", hint="Reload the page, and send it again."
+            f"Someone has just given the team {team} a namespace.", hint="Reload the page, and send it again."
         )
     return locked
 

@@ -31,9 +31,9 @@ class Neighbour(Shape):
 class GraphNode(Shape):
     kind = ChoiceField(["module", "provider"])
     address = CharField(help_text="namespace/name/system, or namespace/type.")
-    version = CharField(allow_null=True, help_text="The default one of a module; null for a provider.")
+    version = CharField(allow_null=True, help_text="The module's default version; null for a provider.")
     steps = IntegerField(help_text="1 is direct.")
-    through = Neighbour(many=True, help_text="The neighbours that are one step nearer.")
+    through = Neighbour(many=True, help_text="The neighbours one step nearer.")
 
     def kind_of(self, node: Node) -> str:
         return "module" if isinstance(node.address, ModuleAddress) else "provider"
@@ -69,7 +69,7 @@ class OutdatedUse(Shape):
     constraint = CharField(source="use.asked", help_text="Empty for any, `tag …` for an OCI source.")
     gets = CharField(source="version", help_text="The version that is deprecated or yanked.")
     lifecycle = ChoiceField(choices=Lifecycle.values)
-    fails = BooleanField(help_text="No listed version fits.")
+    fails = BooleanField(help_text="No listed version matches.")
 
 
 _STEPS = [str(number) for number in range(1, graph.MAX_STEPS + 1)]

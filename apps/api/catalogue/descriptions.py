@@ -46,7 +46,7 @@ class Module(Description, ModuleNames):
 
 
 class Provider(Description, ProviderNames):
-    notice = CharField(help_text="Clients print it at `init`; empty for none.")
+    notice = CharField(help_text="Shown by clients at `init`; empty for none.")
 
 
 class DescriptionView(DetailView):
@@ -55,12 +55,12 @@ class DescriptionView(DetailView):
         sent = self.body()
         if not sent:
             names = ", ".join(self.takes().fields)
-            raise Invalid("There is nothing to change.", hint=f"Send at least one of these fields: {names}.")
+            raise Invalid("The request changes nothing.", hint=f"Send at least one of these fields: {names}.")
         return {"source_url" if field == "source" else field: value for field, value in sent.items()}
 
 
 class ModuleDetail(DescriptionView):
-    get = shown("Show what a module says of itself", Module, public=True)
+    get = shown("Show the description of a module", Module, public=True)
 
     def row(self, **names: str) -> ModuleRow:
         return module_for(self.viewer, ModuleAddress(**names))
@@ -81,7 +81,7 @@ class ModuleDetail(DescriptionView):
 
 
 class ProviderDetail(DescriptionView):
-    get = shown("Show what a provider says of itself", Provider, public=True)
+    get = shown("Show the description of a provider", Provider, public=True)
 
     def row(self, **names: str) -> ProviderRow:
         return provider_for(self.viewer, ProviderAddress(**names))

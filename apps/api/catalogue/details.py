@@ -40,7 +40,7 @@ from apps.releases.catalogue.comparing import Comparison, Severity
 from apps.releases.models import Release
 from apps.signing.models import State as KeyState
 
-_OLDER = "null: read by an older Larder, which did not look."
+_OLDER = "null: inspected by an older Larder, which did not record it."
 
 
 class ModuleInput(Shape):
@@ -242,9 +242,9 @@ class VersionComparison(Shape):
     to = CharField(source="after.version", help_text="The later version.")
     severity = ChoiceField([str(one) for one in Severity], help_text="The highest of the changes.")
     step = ChoiceField(["major", "minor", "patch", "pre-release"], allow_null=True, help_text="Null for an older one.")
-    is_said = BooleanField(help_text="False if something breaks and the number does not say so.")
+    is_said = BooleanField(help_text="False for breaking changes without a major version.")
     changes = VersionChange(many=True)
-    markdown = CharField(help_text="The changes as a text for a changelog.")
+    markdown = CharField(help_text="The changes as text for a changelog.")
 
     def step_of(self, comparison: Comparison) -> str | None:
         return comparison.step or None
@@ -253,7 +253,10 @@ class VersionComparison(Shape):
 class ChangedFiles(Shape):
     added = ListField(child=CharField())
     removed = ListField(child=CharField())
-    changed = ListField(child=CharField(), help_text="By size and checksum; only by size of what an older Larder read.")
+    changed = ListField(
+        child=CharField(),
+        help_text="Compared by size and checksum; only by size if an older Larder inspected the version.",
+    )
 
 
 class ModuleComparison(VersionComparison, ModuleNames):
@@ -269,13 +272,13 @@ class HealthPoint(Shape):
     code = ChoiceField(choices=list(RULES), help_text="docs/module-health.md says what each means.")
     gained = BooleanField()
     rule = CharField(source="sentence")
-    found = CharField(help_text="What is missing; empty if it is gained.")
+    found = CharField(help_text="What is missing; empty if the point was gained.")
     hint = CharField(help_text="How to gain it.")
 
 
 class ModuleHealth(ModuleNames):
     version = CharField(source="release.version")
-    score = IntegerField(allow_null=True, help_text="null: nobody has read its configuration yet.")
+    score = IntegerField(allow_null=True, help_text="null: its configuration has not been inspected yet.")
     total = IntegerField()
     points = HealthPoint(many=True)
 

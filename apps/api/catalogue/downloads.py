@@ -58,7 +58,9 @@ class Downloads(Shape):
     versions = DownloadsOfVersion(many=True, help_text="Of these days, most fetched first; empty for one version.")
     clients = DownloadsOfClient(many=True, help_text="Of these days.")
     teams = DownloadsOfTeam(
-        many=True, allow_null=True, help_text="Of these days, that the caller sees; null unless they are an owner."
+        many=True,
+        allow_null=True,
+        help_text="Downloads in these days by teams that the caller can see; null unless the caller is an owner.",
     )
 
 

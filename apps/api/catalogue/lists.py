@@ -59,7 +59,7 @@ class CatalogueList(ReadyInNamespace, ListView):
     def rows(self) -> QuerySet[SearchDoc]:
         sort, query = self.text("sort") or search.RELEVANCE, self.text("q")
         if sort not in search.SORTS:
-            raise Invalid(f"Nothing is sorted by {sort!a}.", hint=f"Sort by {', '.join(search.SORTS)}.")
+            raise Invalid(f"{sort!a} is not a sort order.", hint=f"Sort by {', '.join(search.SORTS)}.")
         if query:
             throttling.count(throttling.by_account("search", self.viewer.user_id, address_of(self.request)))
         return search.search(

@@ -48,7 +48,7 @@ class SearchResult(Shape):
 
 class SearchGroup(Shape):
     kind = ChoiceField(choices=everything.GROUPS)
-    count = IntegerField(help_text="All of them, or of those that were looked at if `complete` is false.")
+    count = IntegerField(help_text="All matches, or the matches among those examined if `complete` is false.")
     results = SearchResult(source="hits", many=True)
 
 
@@ -58,7 +58,7 @@ class SearchAnswer(Shape):
     corrected = DictField(child=CharField(), help_text="The words that replaced misspelled ones.")
     complete = BooleanField(
         source="is_complete",
-        help_text="False: the words are in nearly everything, and only the best were looked at.",
+        help_text="False: the words are too common, and only the best matches were examined.",
     )
     groups = SearchGroup(many=True)
 

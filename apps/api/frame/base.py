@@ -82,7 +82,9 @@ def page_of(request: Request, rows: QuerySet[Any] | Sequence[Any]) -> tuple[list
     """A page of rows in a total order, and `next`; one row more is read to learn whether there is one."""
     text = request.query_params.get("cursor", "0")
     if not (text.isascii() and text.isdecimal() and len(text) < len(str(_LAST_OFFSET))):
-        raise Invalid(f"The cursor {text[:40]!a} is not from this list.", hint="Follow `next` of the page before.")
+        raise Invalid(
+            f"The cursor {text[:40]!a} does not belong to this list.", hint="Follow `next` of the page before."
+        )
     end = int(text) + PAGE_SIZE
     found = list(rows[int(text) : end + 1])
     return found[:PAGE_SIZE], next_page(request, str(end)) if len(found) > PAGE_SIZE else None
@@ -170,7 +172,7 @@ class ApiView(MachineView):
         failure = super().failure_of(error)
         if failure.code == "unauthenticated":
             page = f"{settings.PUBLIC_URL}{reverse('portal:tokens')}"
-            hint = f"Make an API token at {page} and send it as `Authorization: Bearer <token>`."
+            hint = f"Create an API token at {page} and send it as `Authorization: Bearer <token>`."
             return replace(failure, hint=hint)
         if failure.code == "invalid":
             return replace(failure, status=HTTPStatus.UNPROCESSABLE_ENTITY)

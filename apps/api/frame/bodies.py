@@ -28,7 +28,7 @@ def read_json(request: Request) -> dict[str, Any]:
     except RecursionError:
         raise Unreadable("The body is nested too deeply.", hint="Send one flat JSON object.") from None
     except UnicodeEncodeError:  # "\ud800": JSON can spell what UTF-8 cannot encode
-        raise Unreadable("The body contains half a surrogate pair.", hint="Send Unicode text.") from None
+        raise Unreadable("The body contains an unpaired surrogate.", hint="Send Unicode text.") from None
     except ValueError as error:  # also for bad UTF-8 and numbers with too many digits
         raise Unreadable(f"The body is not JSON: {error}", hint="Send one JSON object.") from None
     if rb"\u0000" in text.replace(rb"\\", b""):  # which PostgreSQL refuses

@@ -140,14 +140,14 @@ class Reason(Shape):
     found = CharField()
     expected = CharField()
     hint = CharField()
-    file = CharField(help_text="Empty if it is about no single file.")
-    sentence = CharField(help_text="All of it, for people.")
+    file = CharField(help_text="Empty unless it concerns a single file.")
+    sentence = CharField(help_text="The complete sentence, for people.")
 
 
 class Error(Shape):
     code = CharField(help_text="For programs; never changes.")
     message = CharField()
-    hint = CharField(help_text="How to mend it, or empty.")
+    hint = CharField(help_text="How to fix it, or empty.")
     reasons = Reason(many=True)
 
 
@@ -209,9 +209,10 @@ class Release(Shape):
     folder = CharField(
         help_text="The folder of the upload that is the module, or several, one per line; empty for its root."
     )
-    breaking_reason = CharField(help_text="Why it breaks something although its number does not say so, or empty.")
+    breaking_reason = CharField(help_text="Why it contains breaking changes without a major version, or empty.")
     notes = DictField(
-        child=JSONField(), help_text="What was done to the upload; `guard`: what it breaks of which earlier version."
+        child=JSONField(),
+        help_text="Changes to the upload; `guard`: its breaking changes, and the earlier version it was compared with.",
     )
     digest = DigestField(allow_null=True, help_text="sha256:…, once published.")
     size = IntegerField(allow_null=True)

@@ -24,10 +24,10 @@ from apps.notify.mail import letters
 
 
 class InvitationInput(serializers.Serializer[Any]):
-    note = serializers.CharField(max_length=120, help_text="Who it is for; they do not see it.")
+    note = serializers.CharField(max_length=120, help_text="Who it is for; not shown to them.")
     namespace = serializers.CharField(required=False, help_text="Left out by operators: an account without a role.")
     role = serializers.ChoiceField(required=False, choices=list(ROLES))
-    email = serializers.EmailField(required=False, help_text="Larder mails the link there as well.")
+    email = serializers.EmailField(required=False, help_text="Larder also mails the link there.")
 
 
 class Invitation(Shape):
@@ -36,7 +36,7 @@ class Invitation(Shape):
     state = ChoiceField(choices=["open", "used", "revoked", "expired"])
     namespace = CharField(source="namespace.name", allow_null=True)
     role = RoleField(allow_null=True)
-    by = CharField(source="created_by.shown_name", allow_null=True, help_text="null if it was made on the host.")
+    by = CharField(source="created_by.shown_name", allow_null=True, help_text="null if it was created on the host.")
     created_at = MomentField()
     expires_at = MomentField()
     revoked_at = MomentField(allow_null=True)
@@ -52,7 +52,7 @@ class Invitation(Shape):
 
 
 class NewInvitation(Invitation):
-    link = CharField(help_text="For the person, in this answer alone.")
+    link = CharField(help_text="For the person; only in this response.")
 
 
 class InvitationList(ListView):
@@ -63,7 +63,9 @@ class InvitationList(ListView):
     def rows(self) -> QuerySet[InvitationRow]:
         return invitations.managed(self.viewer)
 
-    @operation("Invite a person", takes=InvitationInput, answers={201: NewInvitation}, again="Invites once more.")
+    @operation(
+        "Invite a person", takes=InvitationInput, answers={201: NewInvitation}, again="Creates another invitation."
+    )
     @sensitive_variables("secret", "link")
     def post(self, request: Request) -> Response:  # noqa: ARG002
         """`link` is in this answer alone. Who opens it chooses a name and a password."""
@@ -77,7 +79,7 @@ class InvitationList(ListView):
             namespace = gate.namespace_for(self.viewer, wanted["namespace"], need=Role.OWNER)
             role = {"namespace": namespace, "role": ROLES[wanted["role"]]}
         elif not invitations.invites_anywhere(self.viewer):
-            raise RoleRequired("Only operators invite without a role.", hint="Name a namespace of yours and a role.")
+            raise RoleRequired("Only operators invite without a role.", hint="Name one of your namespaces and a role.")
         invitation, secret = invitations.invite(actor=self.viewer, note=wanted["note"], **role)
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
         if "email" in wanted:

@@ -29,8 +29,8 @@ class LeaksInput(serializers.Serializer[Any]):
 
 
 class Leak(Shape):
-    sha256 = CharField(help_text="Of the text that was sent.")
-    is_token = BooleanField(help_text="It was a token, and is revoked.")
+    sha256 = CharField(help_text="Of the reported text.")
+    is_token = BooleanField(help_text="It was a token and is now revoked.")
 
 
 class Leaks(Shape):

@@ -23,7 +23,7 @@ class ServiceAccount(Shape):
     user = CharField(source="username", help_text="As others see it: team.name[bot].")
     team = CharField(source="service_of.name")
     may_manage = BooleanField(help_text="Its team's manager allowed tokens of scope manage.")
-    warning = CharField(help_text="For people: empty, or why this account is worth a look.")
+    warning = CharField(help_text="For people: a warning about this account, or empty.")
     created_at = MomentField(source="date_joined")
 
     def name_of(self, account: Any) -> str:

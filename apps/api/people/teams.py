@@ -43,7 +43,7 @@ class Team(Shape):
     name = CharField()
     description = CharField()
     members = Member(many=True)
-    namespaces = TeamRole(many=True, help_text="Those that the caller sees.")
+    namespaces = TeamRole(many=True, help_text="The ones the caller can see.")
 
 
 class TeamListRow(Shape):
@@ -59,7 +59,7 @@ class TeamList(ListView):
     """Those that the caller sees, by name: all for staff; none with a token that has limits."""
 
     get = listed(
-        "List the teams that the caller sees",
+        "List the teams that the caller can see",
         page("TeamPage", teams=TeamListRow(many=True)),
         query={"q": "A word of the name."},
     )
@@ -78,7 +78,10 @@ class TeamDetail(DetailView):
         return _with_people(gate.team_for(self.viewer, team), self.viewer)
 
     @operation(
-        "Create or change a team", takes=TeamInput, answers={200: Team, 201: Team}, again="Changes it to the same."
+        "Create or change a team",
+        takes=TeamInput,
+        answers={200: Team, 201: Team},
+        again="Applies the same change again.",
     )
     def put(self, request: Request, team: str) -> Response:  # noqa: ARG002
         """201 if created (the caller manages it), 200 if it existed."""
@@ -102,7 +105,9 @@ class TeamDetail(DetailView):
 class MemberDetail(ApiView):
     """PUT adds a member, and sets or clears `manager` if the body has it; DELETE removes them."""
 
-    @operation("Add or change a member", takes=MemberInput, answers={200: Member}, again="Changes it to the same.")
+    @operation(
+        "Add or change a member", takes=MemberInput, answers={200: Member}, again="Applies the same change again."
+    )
     def put(self, request: Request, team: str, user: str) -> Response:  # noqa: ARG002
         target = gate.team_for(self.viewer, team, manage=True)
         wanted = self.body()

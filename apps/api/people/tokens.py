@@ -35,7 +35,7 @@ class RotateInput(serializers.Serializer[Any]):
         required=False,
         min_value=1,
         max_value=tokens.LONGEST_LIFETIME.days,
-        help_text="Until it expires; without it LARDER_TOKEN_DAYS.",
+        help_text="Days until it expires; the default is LARDER_TOKEN_DAYS.",
     )
 
 
@@ -48,7 +48,7 @@ class TokenInput(RotateInput):
         child=serializers.CharField(),
         required=False,
         allow_empty=False,
-        help_text="Only these; left out, all that the account may use.",
+        help_text="Only these; all namespaces of the account if omitted.",
     )
     only_name = serializers.CharField(required=False, allow_blank=True, help_text="Publish only this, such as vpc/aws.")
 
@@ -59,9 +59,9 @@ class Token(Shape):
     label = CharField()  # type: ignore[assignment]  # a field's name
     start = CharField(help_text="Its first characters, to recognise it.")
     scope = ChoiceField(choices=Scope.values)
-    namespaces = ListField(child=CharField(), allow_null=True, help_text="null: all that the person may use.")
+    namespaces = ListField(child=CharField(), allow_null=True, help_text="null: all namespaces of the person.")
     only_name = CharField(help_text="Publishes only this, such as vpc/aws; empty for everything.")
-    usable = BooleanField(source="is_usable", help_text="Neither expired, revoked nor suspended.")
+    usable = BooleanField(source="is_usable", help_text="Not expired, revoked or suspended.")
     created_at = MomentField()
     expires_at = MomentField()
     revoked_at = MomentField(allow_null=True)
@@ -97,12 +97,12 @@ class Creation(Shape):
 
 
 class KeptCreation(Creation):
-    reason = CharField(help_text="Why it has not ended.")
+    reason = CharField(help_text="Why it is still active.")
     hint = CharField()
 
 
 class TokenDetail(Token):
-    created = Creation(many=True, help_text="What it created and has not ended.")
+    created = Creation(many=True, help_text="What it created and is still active.")
 
 
 class RevokedToken(Shape):
@@ -111,7 +111,7 @@ class RevokedToken(Shape):
 
 
 class NewToken(Token):
-    secret = CharField(help_text="The token itself, in this answer alone.")
+    secret = CharField(help_text="The token itself; only in this response.")
 
 
 class MeView(DetailView):
@@ -182,7 +182,7 @@ class TokenView(OwnersView, DetailView):
     @operation(
         "Revoke {whose}",
         answers={200: RevokedToken, 204: None},
-        query={"end": "`created`: also end what the token created, as far as the caller may."},
+        query={"end": "`created`: also end everything the token created, within the caller's rights."},
         choices={"end": ["created"]},
         again="The same.",
     )
@@ -191,7 +191,7 @@ class TokenView(OwnersView, DetailView):
         token = self.token(revokes=True)
         asked = self.text("end")
         if asked not in ("", "created"):
-            raise Invalid(f"end is {asked!a}, expected created.", hint="Leave it out to revoke the token alone.")
+            raise Invalid(f"end is {asked!a}, expected created.", hint="Leave it out to revoke only the token.")
         if not asked:
             tokens.revoke(token=token, actor=self.viewer)
             return self.answer(status=HTTPStatus.NO_CONTENT)

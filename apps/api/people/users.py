@@ -39,7 +39,7 @@ class UserRow(Shape):
     machine = BooleanField(source="is_service", help_text="A service account.")
     team = CharField(source="service_of.name", allow_null=True, help_text="Of a service account.")
     may_manage = BooleanField(help_text="A service account that may have tokens of scope manage.")
-    warning = CharField(help_text="For people: empty, or why this service account is worth a look.")
+    warning = CharField(help_text="For people: a warning about this service account, or empty.")
     erased = BooleanField(source="is_erased")
     joined_at = MomentField(source="date_joined")
     signed_in_at = MomentField(source="last_login", allow_null=True)

@@ -32,17 +32,17 @@ class PlanInput(serializers.Serializer[Any]):
 
 
 class CleanupRule(Shape):
-    enabled = BooleanField(help_text="It acts by itself, once an hour.")
+    enabled = BooleanField(help_text="Runs automatically, once an hour.")
     action = ChoiceField(choices=CleanupAction.values)
     prerelease_days = IntegerField(allow_null=True, help_text="Chooses pre-releases older than this; null for none.")
     stable_days = IntegerField(allow_null=True, help_text="Chooses other versions older than this; null for none.")
-    keep_newest = IntegerField(help_text="So many of each module and provider always stay.")
-    fetched_days = IntegerField(help_text="A version fetched in so many days stays.")
-    changed_at = OffsetField(allow_null=True, help_text="null: nobody has set a rule.")
-    acts_from = OffsetField(allow_null=True, help_text="When it may act by itself; null while it is off.")
+    keep_newest = IntegerField(help_text="The number of newest versions of each module and provider that always stay.")
+    fetched_days = IntegerField(help_text="A version downloaded within this many days stays.")
+    changed_at = OffsetField(allow_null=True, help_text="null: no rule is set.")
+    acts_from = OffsetField(allow_null=True, help_text="When it first runs automatically; null while it is off.")
     applied_at = OffsetField(allow_null=True)
     changed_by = CharField(source="changed_by.username", allow_null=True)
-    applied_count = IntegerField(help_text="The versions that its last run changed.")
+    applied_count = IntegerField(help_text="The number of versions that its last run changed.")
 
 
 class CleanupVerdict(Shape):
@@ -55,7 +55,7 @@ class CleanupVerdict(Shape):
 
 
 class CleanupPlan(Shape):
-    plan = CharField(help_text="The digest of what would go: send it to apply this.")
+    plan = CharField(help_text="The digest of the plan: send it to apply the plan.")
     action = ChoiceField(choices=CleanupAction.values)
     going = IntegerField()
     staying = IntegerField()
@@ -65,7 +65,7 @@ class CleanupPlan(Shape):
 
 class CleanupOutcome(Shape):
     done = ListField(child=CharField(), help_text="Addresses with versions.")
-    left = IntegerField(help_text="More that would go: read the plan again, and apply it.")
+    left = IntegerField(help_text="Versions still to change: read the plan again, and apply it.")
 
 
 class RuleView(DetailView):
@@ -85,7 +85,7 @@ class RuleView(DetailView):
 
 class PlanView(ApiView):
     @operation(
-        "Show what the cleanup rule would do (a dry run)",
+        "Preview the cleanup rule (a dry run)",
         answers={200: CleanupPlan},
         query=CURSOR,
         scope="manage",
@@ -103,7 +103,7 @@ class ApplyView(ApiView):
         "Apply the cleanup rule now",
         takes=PlanInput,
         answers={200: CleanupOutcome},
-        errors={409: "The rule chooses other versions by now, or there is none."},
+        errors={409: "The rule now selects other versions, or no rule is set."},
         again="409 if it has changed versions.",
     )
     def post(self, request: Request, namespace: str) -> Response:  # noqa: ARG002

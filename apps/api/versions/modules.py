@@ -33,19 +33,19 @@ class DryRun(Shape):
     name = CharField(source="address.name")
     system = CharField(source="address.system")
     version = CharField()
-    reasons = Reason(many=True, help_text="Why it would be asked about or rejected.")
+    reasons = Reason(many=True, help_text="Why Larder would ask or reject it.")
     against = CharField(
-        source="verdict.against", allow_null=True, help_text="The version that its users have; null if there is none."
+        source="verdict.against", allow_null=True, help_text="The version that users have now; null if there is none."
     )
     severity = ChoiceField([str(one) for one in Severity], allow_null=True, help_text="The highest of the changes.")
     step = ChoiceField(["major", "minor", "patch", "pre-release"], source="verdict.step", allow_null=True)
     is_said = BooleanField(
         source="verdict.is_said",
         allow_null=True,
-        help_text="False if something breaks and the number does not say so.",
+        help_text="False for breaking changes without a major version.",
     )
     changes = ModuleChange(many=True)
-    notes = DictField(child=JSONField(), help_text="What would be done to the upload.")
+    notes = DictField(child=JSONField(), help_text="How Larder would change the upload.")
 
 
 @streamed("PUT")
@@ -61,14 +61,14 @@ class ModuleRelease(DetailView):
         takes="application/octet-stream",
         answers={200: (shapes.Release, DryRun), 202: shapes.Release},
         query={
-            "dry_run": "1: check the archive, say what would happen, publish nothing. Any scope.",
-            "folder": "Publish this folder of the archive; several become one version, each at its own path. "
-            "* for all of one without module files at its root.",
+            "dry_run": "1: check the archive and report the outcome without publishing. Any scope.",
+            "folder": "Publish this folder of the archive; several become one version, each at its own path. * "
+            "publishes an archive without module files at its root.",
             "confirm": "Confirm questions in advance: state_file, private_key, unloadable, breaking-change.",
-            "reason": "Why it breaks something although its number does not say so, with confirm=breaking-change.",
+            "reason": "Why it contains breaking changes without a major version, with confirm=breaking-change.",
         },
-        headers={"Repr-Digest": "sha-256=:base64: of the whole, which is checked."},
-        again="200 for the same bytes; 409 for others.",
+        headers={"Repr-Digest": "sha-256=:base64: of the complete file; verified."},
+        again="200 for the same bytes; 409 for different ones.",
         scope="publish",
     )
     def put(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
@@ -124,7 +124,7 @@ def _check_head(request: Request) -> None:
     if length is not None and length > limit:
         raise TooLarge(
             f"The archive has {length} bytes, expected at most {limit} (limit {publishing.LIMIT_SETTING}).",
-            hint="Leave out what the module does not need, or ask an operator for more.",
+            hint="Leave out files that the module does not need, or ask an operator to raise the limit.",
         )
     refuse_form(
         request,

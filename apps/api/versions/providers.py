@@ -56,7 +56,7 @@ class Draft(Release):
     protocols = ListField(child=CharField())
     signing = ChoiceField(choices=Signing.values)
     signing_why = CharField()
-    missing = Reason(many=True, help_text="What a draft needs before it can be published.")
+    missing = Reason(many=True, help_text="What the draft still needs before it can be published.")
     receiving_until = MomentField(allow_null=True)
 
 
@@ -136,7 +136,7 @@ class ProviderFile(DraftView):
         "Send a file of a draft",
         takes="application/octet-stream",
         answers={200: File, 201: File},
-        headers={"Repr-Digest": "sha-256=:base64: of the whole, which is checked."},
+        headers={"Repr-Digest": "sha-256=:base64: of the complete file; verified."},
         again="Replaces the file.",
         scope="publish",
     )

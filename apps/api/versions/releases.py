@@ -38,7 +38,7 @@ class ReleaseRow(Shape):
 
 class NamespaceReleaseRow(ReleaseRow):
     by = CharField(
-        source="created_by.shown_name", allow_null=True, help_text="Who started it; null for somebody who was erased."
+        source="created_by.shown_name", allow_null=True, help_text="Who started it; null if the person was erased."
     )
     finished_at = MomentField(allow_null=True)
 
@@ -54,7 +54,7 @@ class AnswerInput(serializers.Serializer[Any]):
     folder = serializers.CharField(
         required=False,
         allow_blank=True,
-        help_text="The folder of this release, or several, one per line, where the question asks for it.",
+        help_text="The folder of this release, or several, one per line, if the question asks for it.",
     )
     reason = serializers.CharField(
         required=False, allow_blank=True, max_length=500, help_text="Of a breaking change; shown to readers."
@@ -120,7 +120,7 @@ class ReleaseListView(ListView):
 class ReleaseList(ReleaseListView):
     """The releases that the caller started and may still open: those that wait for them first, then the newest."""
 
-    get = listed("List one's own releases", page("ReleasePage", releases=ReleaseRow(many=True)), **_STATES)
+    get = listed("List your releases", page("ReleasePage", releases=ReleaseRow(many=True)), **_STATES)
 
     def rows(self) -> QuerySet[Release]:
         return reading.releases_of(self.viewer, self.group())

@@ -30,7 +30,7 @@ from apps.releases.upload_rows import Upload as UploadRow
 _VERSION = {412: "Another version of tus than 1.0.0."}
 BEGINNING = _VERSION | {429: "Too many unfinished uploads."}
 CONTINUING = _VERSION | {
-    408: "The body came too slowly; what has come is kept.",
+    408: "The body arrived too slowly; the bytes received so far are kept.",
     415: f"The body is not {tus.MEDIA_TYPE}.",
     460: "The body differs from its Upload-Checksum.",
 }
@@ -42,9 +42,9 @@ _UPLOADS: dict[Kind, type[Uploads]] = {Kind.MODULE: modules.Uploads, Kind.PROVID
 class Upload(Shape):
     # Of an UploadRow with its release.
     id = UUIDField(source="pk")
-    file = CharField(help_text="Its name on the sender's machine, or in the draft; empty if nobody said.")
-    length = IntegerField(help_text="Bytes of the whole.")
-    offset = IntegerField(source="size", help_text="Bytes that have come: the next one goes here.")
+    file = CharField(help_text="Its name on the sender's machine or in the draft; empty if unknown.")
+    length = IntegerField(help_text="Total size in bytes.")
+    offset = IntegerField(source="size", help_text="Bytes received; the next byte goes here.")
     finished = BooleanField()
     expires_at = MomentField()
     release = CharField(help_text="The path of its release.")
@@ -79,17 +79,17 @@ class TusView(ApiView):
 
 class ModuleUploads(TusView):
     @operation(
-        "Begin a resumable upload of a module version",
+        "Start a resumable upload of a module version",
         answers={201: Upload},
         query={
-            "folder": "Publish this folder of the archive; several become one version, each at its own path. "
-            "* for all of one without module files at its root.",
+            "folder": "Publish this folder of the archive; several become one version, each at its own path. * "
+            "publishes an archive without module files at its root.",
             "confirm": "Confirm questions in advance: state_file, private_key, unloadable, breaking-change.",
-            "reason": "Why it breaks something although its number does not say so, with confirm=breaking-change.",
+            "reason": "Why it contains breaking changes without a major version, with confirm=breaking-change.",
         },
         headers={
             "Upload-Length": "Bytes of the archive.",
-            "Upload-Metadata": "Pairs of tus: filename, and sha256 in hexadecimal digits, which is checked.",
+            "Upload-Metadata": "Pairs of tus: filename, and sha256 in hexadecimal digits, which is verified.",
             "Repr-Digest": "Instead of the metadata: sha-256=:base64: of the archive.",
         },
         errors=BEGINNING,
@@ -113,11 +113,11 @@ class ModuleUploads(TusView):
 
 class ProviderFileUploads(TusView):
     @operation(
-        "Begin a resumable upload of a file of a draft",
+        "Start a resumable upload of a file of a draft",
         answers={201: Upload},
         headers={
             "Upload-Length": "Bytes of the file.",
-            "Upload-Metadata": "Pairs of tus: sha256 in hexadecimal digits, which is checked.",
+            "Upload-Metadata": "Pairs of tus: sha256 in hexadecimal digits, which is verified.",
             "Repr-Digest": "Instead of the metadata: sha-256=:base64: of the file.",
         },
         errors=BEGINNING,
@@ -136,7 +136,7 @@ class ProviderFileUploads(TusView):
 class UploadView(TusView):
     """Only for the person who began it, with any of their tokens; to everybody else it is not there."""
 
-    @operation("Show how far an upload is", answers={200: Upload}, errors=_VERSION, scope="publish")
+    @operation("Show the progress of an upload", answers={200: Upload}, errors=_VERSION, scope="publish")
     def get(self, request: Request, number: str) -> Response:  # noqa: ARG002
         """The offset to continue from is in the header Upload-Offset as well, which HEAD answers too."""
         return self.answer(self.upload, headers=tus.standing(self.upload))
@@ -146,12 +146,12 @@ class UploadView(TusView):
         takes=tus.MEDIA_TYPE,
         answers={204: None},
         headers={
-            "Upload-Offset": "Of the first byte; 409 names another one.",
-            "Upload-Checksum": "sha256 or sha1 of this body, and its digest in base64: 460 if they differ.",
+            "Upload-Offset": "Of the first byte; 409 names the expected one.",
+            "Upload-Checksum": "sha256 or sha1, and the digest of this body in base64: 460 if it differs.",
         },
         errors=CONTINUING,
         scope="publish",
-        again="409 with the offset; 204 once everything has come.",
+        again="409 with the offset; 204 once the upload is complete.",
         idempotent=False,
     )
     def patch(self, request: Request, number: str) -> Response:  # noqa: ARG002
@@ -163,7 +163,7 @@ class UploadView(TusView):
         if length is not None and start == upload.size and start + length > upload.length:
             raise TooLarge(
                 f"{length:,} bytes from byte {start:,} are more than the {upload.length:,} of this upload.",
-                hint="Send the rest of the same file, or begin another upload with its length.",
+                hint="Send the rest of the same file, or start another upload with the right length.",
             )
         self.uploads.send(upload, start, chunks(request.META), verify=verify)
         headers = tus.standing(upload)

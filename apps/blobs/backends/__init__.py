@@ -152,8 +152,8 @@ def _backend_of(storage_url: str, _process: int) -> Backend:
         opener: Callable[[str], Backend] = import_string(_OPENERS[scheme])
     except ModuleNotFoundError as missing:
         raise ImproperlyConfigured(
-            f"LARDER_STORAGE_URL begins with {scheme}:, and the package {missing.name} is not installed. "
-            "Install the packages of requirements-extras.txt."
+            f"LARDER_STORAGE_URL begins with {scheme}:, but the package {missing.name} is not installed. Install the "
+            "packages of requirements-extras.txt."
         ) from None
     return opener(storage_url)
 
@@ -211,11 +211,11 @@ def disk_errors() -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             metrics.storage_errors.labels("disk_full").inc()
             raise StorageUnavailable(
-                "The disk that stores uploads is full.", hint="Try again after the operator has made room."
+                "The disk for uploads is full.", hint="Try again after an operator has freed space."
             ) from error
         name = errno.errorcode.get(error.errno or 0, "unknown")
         metrics.storage_errors.labels("disk").inc()
-        raise StorageUnavailable(f"The disk that stores uploads does not work ({name}).") from error
+        raise StorageUnavailable(f"The disk for uploads failed ({name}).") from error
 
 
 class Steps(Iterator[bytes]):

@@ -259,7 +259,7 @@ class ObjectBackend(ABC):
                 time.sleep(0.1 * 2**round_)
             else:
                 return True
-        raise StorageUnavailable("Storage could not settle a race of two writes.")
+        raise StorageUnavailable("Storage could not resolve a race between two writes.")
 
 
 def create_by_turns(backend: Backend, key: str, write: Callable[[], None]) -> bool:
@@ -285,7 +285,7 @@ def create_by_turns(backend: Backend, key: str, write: Callable[[], None]) -> bo
             return True
         backend.delete(mark)
         time.sleep(random.uniform(0, min(FIRST_PAUSE * 2**round_, LONGEST_PAUSE)))  # noqa: S311  # no secret
-    raise StorageUnavailable("Another process writes the same object to storage, or has died while it did.")
+    raise StorageUnavailable("Another process is writing the same object to storage, or died while doing so.")
 
 
 def _is_alone(backend: Backend, folder: str, mark: str) -> bool:

@@ -71,7 +71,7 @@ class S3Backend(ObjectBackend):
                     self._client.complete_multipart_upload(**upload, **condition, MultipartUpload={"Parts": done})
             except Missing:
                 # Perhaps a first request was carried out and its answer lost: the caller's next try will see.
-                raise StorageUnavailable("Storage does not know the upload any longer.") from None
+                raise StorageUnavailable("Storage no longer knows the upload.") from None
         except BaseException:
             # Parts of an unfinished upload are invisible and cost money; the sweep deletes what stays.
             with suppress(StorageUnavailable, Missing), _answers():

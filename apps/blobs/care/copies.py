@@ -109,7 +109,7 @@ def load_staged(key: str, source: Path) -> None:
 def load_object(key: str, data: bytes) -> None:
     """Raises Unequal if storage has another object of that key."""
     if not store.put_once(key, data) and store.get(key) != data:
-        raise Unequal(f"storage has another {key} than the backup.", hint="Is it the storage of another Larder?")
+        raise Unequal(f"storage has another {key} than the backup.", hint="Does the storage belong to another Larder?")
 
 
 def is_empty() -> bool:

@@ -37,7 +37,7 @@ class DamagedInStorage(Unavailable):
     def __init__(self, digest: str) -> None:
         super().__init__(
             f"sha256:{digest} is damaged in storage and not served.",
-            hint="Ask the operators of this registry to restore it from a backup.",
+            hint="Ask an operator to restore it from a backup.",
         )
 
 

@@ -19,12 +19,12 @@ def try_storage() -> None:
     """Raise StorageUnavailable if storage is away, and Unsound if it must not be published to."""
     backend, key = backends.current(), f"{FOLDER}/{secrets.token_hex(8)}"
     if not backend.put_once(key, b"first"):
-        raise Unsound("a new object was refused as if it existed")
+        raise Unsound("a new object was rejected as if it existed")
     try:
         if backend.put_once(key, b"second"):
-            raise Unsound("an object that exists was written again: storage cannot create only once")
+            raise Unsound("an existing object was overwritten: storage cannot create objects only once")
         if b"".join(backend.read(key, 0, None)) != b"first":
-            raise Unsound("an object was read with other bytes than were written")
+            raise Unsound("an object was read back with different bytes")
     finally:
         backend.delete(key)
     if backend.size(key) is not None:

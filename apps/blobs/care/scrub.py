@@ -173,7 +173,7 @@ def read_again(digest: str, *, until: float = inf) -> Tally | None:
     with closing(cast("Any", steps)):
         for step in steps:
             if time.monotonic() > until:
-                raise _TooSlow("it takes longer to read than a run may last")
+                raise _TooSlow("reading it takes longer than the time limit of a run")
             tally.update(step)
     return tally
 

@@ -101,7 +101,7 @@ def read_records(data: bytes, file: str) -> dict[bytes, bytes]:
         if end > len(data) or data[end - 1 : end] != b"\n" or not key or not equals:
             raise _malformed(f"a record that is not a key and value of {int(digits)} bytes", file)
         if key in records:
-            raise _malformed(f"the record {key[:40]!r} twice", file)
+            raise _malformed(f"a repeated record {key[:40]!r}", file)
         records[key] = value
         at = end
     return records

@@ -57,7 +57,9 @@ def unpacked(file: BinaryIO, form: Literal["tar.gz", "tar.xz"], clock: Clock) ->
 
 
 def ends_inside(file: str) -> Refusal:
-    return refuse("truncated", "the end of the tar inside a member", "all of it", "Pack and upload it again.", file)
+    return refuse(
+        "truncated", "the end of the tar inside a member", "the complete file", "Pack and upload it again.", file
+    )
 
 
 def _gunzipped(file: BinaryIO, clock: Clock) -> Iterator[bytes]:
@@ -81,7 +83,7 @@ def _unxzed(file: BinaryIO, clock: Clock) -> Iterator[bytes]:
         if "memory" not in str(error).lower():
             raise _damaged("xz", error) from error
         found = f"an xz stream that takes more than {_MAX_XZ_MEMORY_BYTES} bytes of memory to unpack"
-        raise refuse("xz_memory", found, "what xz -9 writes, or less", "Pack it with xz -6.") from error
+        raise refuse("xz_memory", found, "at most the memory of xz -9", "Pack it with xz -6.") from error
     _check_end("xz", decoder.unused_data + file.read(STEP))
 
 
@@ -89,7 +91,7 @@ def _packed(file: BinaryIO, kind: str, clock: Clock) -> Iterator[bytes]:
     while packed := file.read(STEP):
         clock.check()
         yield packed
-    raise refuse("truncated", f"a {kind} stream that is cut short", "all of it", "Upload it again.")
+    raise refuse("truncated", f"a {kind} stream that is cut short", "the complete file", "Upload it again.")
 
 
 def _damaged(kind: str, error: Exception) -> Refusal:

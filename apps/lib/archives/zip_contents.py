@@ -60,7 +60,7 @@ def _stored(file: BinaryIO, record: Record, clock: Clock) -> Iterator[bytes]:
         piece = file.read(min(STEP, left))
         left -= len(piece)
         if not piece:
-            raise refuse("truncated", "the end of the file inside a member", "all of it", file=record.name)
+            raise refuse("truncated", "the end of the file inside a member", "the complete file", file=record.name)
         yield piece
 
 

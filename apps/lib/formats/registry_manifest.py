@@ -15,7 +15,7 @@ MAX_BYTES = 64 * 1024
 MAX_PROTOCOLS = 10
 
 _EXAMPLE = '{"version": 1, "metadata": {"protocol_versions": ["5.0"]}}'
-_HINT = f"Write {_EXAMPLE} with the protocols that the provider speaks."
+_HINT = f"Write {_EXAMPLE} with the provider's protocols."
 _PROTOCOL = re.compile(r"(?:0|[1-9][0-9]{0,2})\.(?:0|[1-9][0-9]{0,2})")
 
 
@@ -26,7 +26,8 @@ def parse(data: bytes, *, file: str = FILE_NAME) -> list[str]:
     try:
         fields = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
     except _Twice as twice:
-        raise _refuse("manifest_duplicate", f"the key {_short_json(str(twice))} twice", "each key once", file) from None
+        found = f"the repeated key {_short_json(str(twice))}"
+        raise _refuse("manifest_duplicate", found, "each key once", file) from None
     except UnicodeDecodeError:
         raise _refuse("manifest_encoding", "bytes that are not UTF-8", "JSON in UTF-8", file) from None
     except (ValueError, RecursionError) as error:
@@ -59,14 +60,14 @@ def protocols_checked(protocols: Sequence[Any], *, file: str = "") -> list[str]:
         reasons = [_reason(f"{len(protocols)} protocols", file, expected=f"at most {MAX_PROTOCOLS}")]
     elif not reasons and len(set(protocols)) < len(protocols):
         twice = next(protocol for at, protocol in enumerate(protocols) if protocol in protocols[:at])
-        reasons = [_reason(f"the protocol {_short_json(twice)} twice", file, expected="each once")]
+        reasons = [_reason(f"the repeated protocol {_short_json(twice)}", file, expected="each once")]
     if reasons:
         raise Refusal(reasons)
     return list(protocols)
 
 
 def _reason(found: str, file: str, expected: str = "major and minor number, such as 5.0 or 6.0") -> Reason:
-    hint = "Name the protocol of the provider's plugin library: 5.0 for SDKv2, 6.0 for the framework's default."
+    hint = "Use the protocol of the provider's plugin library: 5.0 for SDKv2, 6.0 by default for the framework."
     return Reason("manifest_protocols", found, expected, hint, shown(file))
 
 

@@ -20,7 +20,7 @@ LONGEST_NAME = 255
 
 _GAP = "  "
 _SHAPE = "64 lower-case hex digits, two spaces, a file name"
-_AGAIN = "Write it again with sha256sum, and sign it again."
+_AGAIN = "Create it again with sha256sum, and sign it again."
 # Space between fields for clients: Go's bytes.Fields. They crash on a line of only space.
 _SPACE = " \t\r\v\f"
 _FIELDS = re.compile(f"[{_SPACE}]+")
@@ -48,7 +48,7 @@ def parse(data: bytes, *, most_bytes: int = MAX_BYTES, setting: str = "", file: 
         raise refuse("sums_empty", "a file of 0 bytes", "a line for each file", "Upload it again.", file)
     if len(data) > most_bytes:
         expected = at_most(most_bytes, "bytes", setting)
-        raise refuse("sums_too_large", amount_text(len(data)), expected, "List this version's files only.", file)
+        raise refuse("sums_too_large", amount_text(len(data)), expected, "List only this version's files.", file)
     # Text after the last line break is a line if it is not empty.
     lines = _decoded(data, file).removesuffix("\n").split("\n")
     faulty = (fault for number, line in enumerate(lines, start=1) for fault in _faults(number, line))
@@ -90,7 +90,7 @@ def _faults(number: int, line: str) -> Iterator[_Fault]:
     """The faults of a line. `sha256sum -b` writes the binary mark, so that has its own fault."""
     if not line.strip(_SPACE):
         blank = "Remove it, between lines or after the last one, and sign the file again."
-        yield _Fault("sums_blank_line", number, "a blank line", "none: a blank line crashes every client", blank)
+        yield _Fault("sums_blank_line", number, "a blank line", "no blank lines: they crash every client", blank)
         return
     if line.endswith("\r"):
         yield _Fault("sums_crlf", number, "a Windows line ending (CRLF)", "a plain line feed")

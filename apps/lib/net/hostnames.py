@@ -22,7 +22,7 @@ def normalised(text: str) -> str:
     if ":" in name:
         raise Invalid(
             f"{text[:80]!r} has a colon, expected a host name without a port",
-            hint="Leave the port out: clients cannot name one in the URL of a network mirror.",
+            hint="Leave the port out: clients do not support ports in the URL of a network mirror.",
         )
     try:
         # Like browsers and Go's `idna.Lookup`: UTS 46 mapping, without the IDNA 2003 rules for ß and ς.

@@ -249,7 +249,7 @@ def _resolved(parts: SplitResult, allowed: Networks) -> list[tuple[socket.Addres
         raise NotAnswered("the name of the host cannot be resolved") from None
     for _, _, _, _, where in found:
         if not _may_connect(ip_address(str(where[0])), parts, allowed):
-            raise NotAnswered(f"the host has an address that Larder does not call with {_way(parts)}")
+            raise NotAnswered(f"the host has an address that Larder may not call with {_way(parts)}")
     return [(family, where) for family, _, _, _, where in found]
 
 

@@ -140,7 +140,7 @@ def only_program(names: Iterable[str], provider_type: str) -> str:
         return found[0]
     if found:
         named = ", ".join(map(shown, found[:_NAMED]))
-        hint = "Include only the program: clients start the first match by name, even if it is the wrong file."
+        hint = "Include only the program: clients start the first file that matches by name, even the wrong one."
         listed = f"{len(found)} files named like the program ({named})"
         raise Refusal([Reason("package_two_executables", listed, "one", hint)])
     deeper = [name for name in names if is_program_name(name.rpartition("/")[2], provider_type)]
@@ -156,7 +156,7 @@ def only_program(names: Iterable[str], provider_type: str) -> str:
     listed = ", ".join(map(shown, top[:_NAMED])) + (" and more" if len(top) > _NAMED else "")
     there = f"no program (only {listed})" if listed else "an empty zip"
     expected = f"one file named terraform-provider-{provider_type}, or that followed by _v1.2.0"
-    hint = "Pack the program that go build made, under the provider type's own name."
+    hint = "Pack the program that go build created, under the provider type's name."
     raise Refusal([Reason("package_no_executable", there, expected, hint)])
 
 

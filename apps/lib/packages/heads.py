@@ -99,7 +99,7 @@ def read_head(head: bytes) -> Program:
         if head.startswith(b"MZ"):
             return _pe(head)
     except (struct.error, IndexError):
-        raise NoProgram("a damaged program, which ends within its head") from None
+        raise NoProgram("a damaged program that ends within its header") from None
     if head.startswith(b"#!"):
         raise NoProgram(f"a script ({head[:80].splitlines()[0].decode('ascii', 'replace')})")
     raise NoProgram(looks_like(head) if head else "a file of 0 bytes")

@@ -21,7 +21,7 @@ request_duration = _histogram(
     ["route"],
     buckets=_REQUEST_SECONDS,
 )
-publishes = _counter("larder_publishes", "Releases whose publish ended.", ["kind", "outcome"])
+publishes = _counter("larder_publishes", "Finished publishes of releases.", ["kind", "outcome"])
 publish_duration = _histogram(
     "larder_publish_duration_seconds",
     "Time from the complete upload to `published`.",
@@ -30,19 +30,19 @@ publish_duration = _histogram(
 )
 publish_step_duration = _histogram(
     "larder_publish_step_duration_seconds",
-    "Time of one completed step of a publish.",
+    "Duration of one completed publish step.",
     ["kind", "step"],
     buckets=_STEP_SECONDS,
 )
-job_ends = _counter("larder_job_ends", "Attempts at jobs that ended.", ["kind", "outcome"])
+job_ends = _counter("larder_job_ends", "Finished job attempts.", ["kind", "outcome"])
 lease_losses = _counter(
     "larder_lease_losses",
     "Leases of jobs that were lost: `lapsed` found by the reaper, `taken` noticed by the worker.",
     ["how"],
 )
-storage_errors = _counter("larder_storage_errors", "Operations that storage refused or did not answer.", ["reason"])
+storage_errors = _counter("larder_storage_errors", "Storage operations that failed or timed out.", ["reason"])
 notifications = _counter("larder_notifications", "Attempts to send a webhook or a mail.", ["channel", "outcome"])
 audit_heads = _counter("larder_audit_heads", "Heads of the audit chain sent to LARDER_AUDIT_HEAD_URL.", ["outcome"])
-signatures = _counter("larder_signatures", "Signatures that the registry made.", ["algorithm"])
-signing_refusals = _counter("larder_signing_refusals", "Requests that the signing worker refused.", ["reason"])
+signatures = _counter("larder_signatures", "Signatures by the registry.", ["algorithm"])
+signing_refusals = _counter("larder_signing_refusals", "Requests that the signing worker rejected.", ["reason"])
 gpg_failures = _counter("larder_gpg_failures", "Signatures that failed, by step.", ["step"])

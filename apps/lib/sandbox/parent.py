@@ -181,7 +181,7 @@ def _read(document: bytes) -> dict[str, Any]:
 def _death(code: int) -> TooExpensive | CheckBroken:
     """The error for a child that did not exit with 0."""
     if code == OUT_OF_MEMORY:
-        return TooExpensive("more memory than a check may use")
+        return TooExpensive("a check that used too much memory")
     if code > 0 or -code in _FROM_OUTSIDE:
         return CheckBroken(f"the check ended with {code}")
     starter.retire()  # its forks share one layout of memory, which a crash may have told something of

@@ -44,7 +44,7 @@ class AwsAddress:
             )
         endpoint = options.get("endpoint", "")
         if endpoint and urlsplit(endpoint).scheme not in ("http", "https"):
-            raise Invalid("The option endpoint is no server: expected an address such as https://kms.acme.example.")
+            raise Invalid("The option endpoint is not a server: expected an address such as https://kms.acme.example.")
         return cls(key, **({"region": arn[1]} if arn else {}) | options)
 
     @property
@@ -79,7 +79,7 @@ class VaultAddress:
         if not is_safe(address, loopback=True):
             raise Invalid(
                 "A Vault address has no host, has a user name, or is plain http to another machine.",
-                hint="Write vault+https://HOST:8200/transit/keys/NAME; vault+http is for this machine alone.",
+                hint="Write vault+https://HOST:8200/transit/keys/NAME; vault+http is only for this machine.",
             )
         parts = urlsplit(address)
         path = _VAULT_PATH.fullmatch(parts.path)
@@ -91,7 +91,8 @@ class VaultAddress:
         if bool(options.get("token_file")) == bool(options.get("kubernetes_role")):
             raise Invalid(
                 "A Vault address needs exactly one of the options token_file and kubernetes_role.",
-                hint="Name a file with a token, such as Vault Agent writes it: ?token_file=/run/secrets/vault_token",
+                hint="Name a file with a token, such as the one that Vault Agent writes: "
+                "?token_file=/run/secrets/vault_token",
             )
         return cls(f"{parts.scheme}://{parts.netloc}", path["mount"], path["name"], **options)
 
@@ -129,7 +130,7 @@ def parse_all(words: Iterable[str]) -> tuple[KekAddress, ...]:
         else:
             raise Invalid(f"Found an address that begins with {scheme[:20]!r}: expected {EXAMPLES}.")
     if len(set(found)) != len(found):
-        raise Invalid("The same key-encryption key is named twice.", hint="Name each one once, the newest first.")
+        raise Invalid("The same key-encryption key is named twice.", hint="Name each key once, newest first.")
     return tuple(found)
 
 

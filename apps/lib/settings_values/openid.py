@@ -64,11 +64,11 @@ class Provider:
     def _parse(cls, id_: str, issuer: str, said: "Said") -> Self:
         if not is_safe(issuer, loopback=True) or len(issuer) > MAX_ISSUER_LENGTH or urlsplit(issuer).query:
             raise Invalid(
-                f"LARDER_OIDC_PROVIDERS: {id_}={issuer!r} is no issuer: expected an https: URL without a query, "
+                f"LARDER_OIDC_PROVIDERS: {id_}={issuer!r} is not an issuer: expected an https: URL without a query, "
                 f"of at most {MAX_ISSUER_LENGTH} characters (http: only on loopback addresses)."
             )
         if not said.of("CLIENT_IDS", id_):
-            raise Invalid(f"LARDER_OIDC_CLIENT_IDS says nothing of {id_}: expected {id_}=… with the client id.")
+            raise Invalid(f"LARDER_OIDC_CLIENT_IDS has no entry for {id_}: expected {id_}=… with the client id.")
         scopes = said.of("SCOPES", id_, "openid+profile").split("+")
         return cls(
             id=id_,
@@ -103,7 +103,7 @@ class Said:
                 )
         for id_ in self.providers:
             if not _ID.fullmatch(id_):
-                raise Invalid(f"{prefix}_PROVIDERS: {id_!r} is no name of a provider: expected a to z, 0 to 9 and -.")
+                raise Invalid(f"{prefix}_PROVIDERS: {id_!r} is not a provider name: expected a to z, 0 to 9 and -.")
 
     def of(self, part: str, id_: str, default: str = "") -> str:
         return self._said.get(part, {}).get(id_, default)

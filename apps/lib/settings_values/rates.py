@@ -22,7 +22,7 @@ class Rate:
             return None
         found = _FORM.fullmatch(text)
         if found is None:
-            raise Invalid(f"{text!r} is no rate.", hint="Write 30/m, 5/5m, 500/10s, or off.")
+            raise Invalid(f"{text!r} is not a rate.", hint="Write 30/m, 5/5m, 500/10s, or off.")
         return cls(int(found[1]), int(found[2] or 1) * _UNITS[found[3]][0])
 
 

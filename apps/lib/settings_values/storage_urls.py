@@ -122,4 +122,4 @@ def _require_one_of(name: str, options: dict[str, str], allowed: tuple[str, ...]
 def _require_endpoint(name: str, value: str) -> None:
     parts = urlsplit(value)
     if value and (parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc):
-        raise Invalid(f"The option {name} is no server: expected an address such as https://s3.acme.example:9000.")
+        raise Invalid(f"The option {name} is not a server: expected an address such as https://s3.acme.example:9000.")

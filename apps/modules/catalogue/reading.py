@@ -114,7 +114,7 @@ def default_version_for(viewer: Viewer, address: ModuleAddress) -> ModuleVersion
     rows = ModuleVersion.objects.filter(module=module).published().default_first().for_pages()
     found = rows.select_related("release__namespace", "module__namespace").first()
     if found is None:
-        raise NotFound(f"{address} has no version that you may see.")
+        raise NotFound(f"{address} has no version that you can see.")
     return found
 
 

@@ -88,13 +88,13 @@ def judge(verdict: Verdict | None, mode: str, *, confirmed: Collection[str], rea
     if mode == BreakingChanges.ASK and not (BREAKING_CHANGE in confirmed and reason):
         return [_reason(verdict, _HOW_TO_CONFIRM)]
     if mode == BreakingChanges.REFUSE:
-        return [_reason(verdict, "Publish it under that number, or undo the changes; owners change the rule.")]
+        return [_reason(verdict, "Publish it under that number, or undo the changes. Owners can change the rule.")]
     return []
 
 
 _HOW_TO_CONFIRM = (
-    "Publish it under that number; or say on the release's page why it breaks (in a script: "
-    "?confirm=breaking-change&reason=…, of a pushed manifest: the annotations larder.confirm=breaking-change and "
+    "Publish it under that number, or give the reason on the release's page (in a script: "
+    "?confirm=breaking-change&reason=…, for a pushed manifest: the annotations larder.confirm=breaking-change and "
     "larder.reason)."
 )
 
@@ -110,7 +110,7 @@ def _reason(verdict: Verdict, hint: str) -> Reason:
     return Reason(
         code=BREAKING_CHANGE,
         found=f"{count} since {verdict.against}: {named}{more}",
-        expected=f"a number that says so, such as {next_breaking(verdict.against)}",
+        expected=f"a number for breaking changes, such as {next_breaking(verdict.against)}",
         hint=hint,
     )
 

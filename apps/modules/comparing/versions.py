@@ -106,12 +106,12 @@ def _compared(found: ModuleComparison, names: list[str]) -> Iterator[FileDiff]:
     effort, room = diffs.Effort(), MAX_LINES
     for name in names:
         if room <= 0:
-            yield FileDiff(name, problem="Not shown: the differences above are long enough for one page.")
+            yield FileDiff(name, problem="Not shown: the page is full.")
             continue
         one = _diff(found, name, effort)
         room -= sum(len(hunk.lines) for hunk in one.hunks)
         if room < 0:
-            one = FileDiff(name, problem="Too many lines differ to show them here.")
+            one = FileDiff(name, problem="Too many changed lines to show.")
         yield one
 
 
@@ -122,20 +122,20 @@ def _diff(found: ModuleComparison, name: str, effort: diffs.Effort) -> FileDiff:
         if entry is not None and entry.at is not None and entry.size <= MAX_BYTES:
             text = files.text_of(files.read_file(version, name, most=MAX_BYTES), is_cut=False)
         if text is None:
-            return FileDiff(name, problem="Too large, not text, or not indexed by this Larder.")
+            return FileDiff(name, problem="Too large, not text, or not indexed by Larder.")
         lines = text.replace("\r\n", "\n").split("\n")
         texts.append(lines if lines[-1] else lines[:-1])
     before, after = texts
     try:
         hunks = diffs.hunks(before, after, effort)
     except diffs.TooDifferent:
-        return FileDiff(name, problem="The two files have too little in common to compare them line by line.")
+        return FileDiff(name, problem="The files are too different to compare line by line.")
     for hunk in hunks:
         for at, line in enumerate(hunk.lines):
             cut = f"{line.text[:LONGEST_LINE]}…" if len(line.text) > LONGEST_LINE else line.text
             text = _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", cut)
             hunk.lines[at] = replace(line, text=text)
-    return FileDiff(name, hunks, "" if hunks else "Only the ends of lines differ.")
+    return FileDiff(name, hunks, "" if hunks else "Only line endings differ.")
 
 
 def _is_readme(name: str) -> bool:

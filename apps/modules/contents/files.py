@@ -82,7 +82,7 @@ def read_file(version: ModuleVersion, path: str, most: int = MAX_FILE_BYTES) -> 
         raise NotFound(f"{version} has no file {path!r}.")
     if entry.at is None:
         raise NotFound(
-            f"Larder did not record where {path!r} is in the archive of {version}.",
+            f"Larder has no position for {path!r} in the archive of {version}.",
             hint="Ask an operator to inspect the version again, or download the archive.",
         )
     try:

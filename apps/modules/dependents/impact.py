@@ -16,7 +16,7 @@ from apps.modules.dependents.users import Use
 from apps.releases.models import Release
 
 MAY_FAIL = "may fail: its constraint is unknown"
-MAY_BE_IT = "may use this version, which keeps answering to its tags and digest until it is quarantined or purged"
+MAY_BE_IT = "may use this version, which stays available by tag and digest until it is quarantined or purged"
 BY_TAG = "still gets it by its tag until it is quarantined or purged"
 
 

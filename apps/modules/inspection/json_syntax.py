@@ -168,7 +168,7 @@ class _Reader:
             elif shape.keeps(member.key):
                 problem = ""
                 if member.key in attributes:
-                    problem = f"{member.key} is set twice, so it is unknown which one applies"
+                    problem = f"{member.key} is set twice, so it is unclear which one applies"
                 elif member.key not in REPETITIONS and member.value.end - member.value.start > MAX_VALUE_BYTES:
                     problem = f"not shown: this value is longer than {MAX_VALUE_BYTES} bytes"
                 if problem:

@@ -74,7 +74,7 @@ def _unescaped(match: re.Match[str]) -> str:
         return _NAMED[match["named"]]
     digits = match["short"] or match["long"]
     if not digits:
-        raise Undecodable("an escape that HCL does not know")
+        raise Undecodable("an escape that HCL does not support")
     rune = int(digits, 16)
     if rune > _LAST_RUNE or 0xD800 <= rune <= 0xDFFF:  # noqa: PLR2004  # the surrogates of UTF-16
         raise Undecodable("an escape that is not a character")

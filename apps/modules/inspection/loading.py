@@ -77,8 +77,8 @@ def question(faults: Iterable[Fault]) -> Reason | None:
         code=UNLOADABLE,
         file=loaded[0].file,
         found=f"{named}; and {more} more" if more > 0 else named,
-        expected="configuration that clients load",
-        hint="Clients will fail with this error. Correct it and upload again; or confirm to publish it anyway (in a "
+        expected="a file that clients can parse, so that init succeeds",
+        hint="Clients will fail with this error. Fix it and upload again; or confirm to publish it anyway (in a "
         "script: ?confirm=unloadable).",
     )
 
@@ -95,8 +95,8 @@ def _warning(fault: Fault, found: str) -> Reason:
         code=UNLOADABLE,
         file=fault.file,
         found=found,
-        expected="configuration that clients load",
-        hint="Clients that load this folder fail with it.",
+        expected="a file that clients can parse, so that init succeeds",
+        hint="Clients that load this folder will fail.",
     )
 
 

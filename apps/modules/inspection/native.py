@@ -112,7 +112,7 @@ class _Reader:
             return
         problem = ""
         if name in attributes:
-            problem = f"{name} is set twice, so it is unknown which one applies"
+            problem = f"{name} is set twice, so it is unclear which one applies"
             self.reading.fault = self.reading.fault or self.diagnostic(node, f"{name} is set twice")
         elif name not in REPETITIONS and node.end_byte - node.start_byte > MAX_VALUE_BYTES:
             problem = f"not shown: this value is longer than {MAX_VALUE_BYTES} bytes"

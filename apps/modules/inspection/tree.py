@@ -16,7 +16,7 @@ from tree_sitter import Language, Node, Parser, Query, QueryCursor
 from apps.modules.inspection.blocks import MAX_DEPTH, File, Unreadable
 
 Fault = tuple[int, str]  # the offset, and what is wrong there
-UNCLOSED = "something in this block is not closed"  # the offset is where the end is missing
+UNCLOSED = "an unclosed bracket or quote in this block"  # the offset is where the end is missing
 
 # Numbers that the grammar reads otherwise than HCL: it does not know `1e5`, and takes `0x1F`.
 _NUMBER = re.compile(rb"(?<![\w.])(?:(?P<exponent>\d+[eE][+-]?\d+)|0x)")
@@ -148,7 +148,7 @@ def _line_faults(file: File, node: Node, kind: str) -> Iterable[Fault]:
         starts = [node.start_byte, *(part.end_byte for part in parts)]
         ends = [*(part.start_byte for part in parts), node.end_byte]
         if any(file.line(start) != file.line(end) for start, end in zip(starts, ends, strict=True)):
-            return [(node.start_byte, "this string does not end on its line")]
+            return [(node.start_byte, "unterminated string")]
     return ()
 
 

@@ -227,7 +227,7 @@ def joined(folders: Iterable[Folder], parts: Sequence[Document]) -> Document:
         _truncate(units)
     for unit in units:
         if lost := unit.pop(_LOST, 0):
-            message = f"{lost} entries of this folder are not shown, because the module declares too much"
+            message = f"{lost} entries of this folder are not shown, because the module has too many declarations"
             unit["warnings"].append(Diagnostic(unit["path"] or ".", 1, 1, message).as_dict())
     return {"units": units, "faults": {unit["path"]: faults[unit["path"]] for unit in units if unit["path"] in faults}}
 
@@ -313,7 +313,7 @@ def _stray(file: File, problem: Unreadable) -> Diagnostic | None:
         at = stray_byte(file)
     except Unreadable:
         return None
-    return None if at is None else file.diagnostic(at, "found a byte that is no text, expected UTF-8")
+    return None if at is None else file.diagnostic(at, "found a byte that is not text, expected UTF-8")
 
 
 def _read_by_all(readings: Mapping[str, Reading]) -> list[str]:

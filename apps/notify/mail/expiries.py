@@ -35,7 +35,8 @@ def warn() -> None:
             key=f"key:{key.pk}:{days}:{key.expires_at:%Y%m%d}",
             subject=f"A signing key of {key.namespace} expires {_in(days)}",
             text=f"The signing key {key.key_id} of {key.namespace} expires on {key.expires_at:%Y-%m-%d %H:%M} UTC.\n"
-            "An expired key signs nothing new, and clients warn about what it signed. Extend it, or add its successor.",
+            "An expired key can't sign new versions, and clients warn about the versions it signed. Extend it, or add "
+            "a new key.",
             url=url,
             namespace=key.namespace,
         )
@@ -65,7 +66,7 @@ def _warn_of_token(token: ApiToken, days: int) -> None:
         key=f"token:{token.pk}:{days}:{token.expires_at:%Y%m%d}",
         subject=f"{whose} expires {_in(days)}",
         text=f"{whose} ({token.start}…) expires on {token.expires_at:%Y-%m-%d %H:%M} UTC.\n"
-        "Create the next one in time, and give it to whatever uses this one.",
+        "Create a new token before then, and replace it wherever it is used.",
         url=settings.PUBLIC_URL + path,
         namespace=None,
     )

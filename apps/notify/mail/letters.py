@@ -109,8 +109,8 @@ def invite(*, invitation: Invitation, address: str, link: str) -> Letter:
 def confirm(*, user: User, address: str, token: str) -> Letter:
     """Mail a link to an address that somebody says is theirs."""
     text = (
-        f"{user.username} at {settings.PUBLIC_HOST} wants to get mail at this address.\n"
-        "If that is you, open the link within a day. If not, do nothing."
+        f"{user.username} at {settings.PUBLIC_HOST} asked to get mail at this address.\n"
+        "If that was you, open the link within a day. If not, ignore this mail."
     )
     link = settings.PUBLIC_URL + reverse("portal:mail-confirm", args=[token])
     key = f"confirm:{secrets.token_hex(8)}"
@@ -153,7 +153,7 @@ def _recipients(notice: Notice, topic: Topic) -> QuerySet[User]:
 
 def _headline(notice: Notice) -> str:
     """A held release is told to its publisher alone."""
-    return f"{notice.subject} waits for your answer." if notice.event == "release.held" else notice.sentence
+    return f"{notice.subject} needs your answer." if notice.event == "release.held" else notice.sentence
 
 
 def _lines(notice: Notice) -> Iterable[str]:

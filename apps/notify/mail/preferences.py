@@ -121,7 +121,7 @@ def is_watched(user: User, namespace: Namespace, name: str) -> bool:
 def watch(*, user: User, namespace: Namespace, name: str) -> None:
     """Safe to repeat. Raises Conflict."""
     if Watch.objects.filter(user=user).count() >= MAX_WATCHES:
-        raise Conflict(f"You watch {MAX_WATCHES} things already.", hint="Watch a whole namespace instead.")
+        raise Conflict(f"You already watch {MAX_WATCHES} items, the maximum.", hint="Watch a whole namespace instead.")
     row, created = Watch.objects.get_or_create(user=user, namespace=namespace, name=name)
     if created:
         record(Kind.WATCH_STARTED, actor_id=user.pk, subject=f"user/{user.pk}", watched=str(row))

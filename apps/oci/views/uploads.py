@@ -123,7 +123,7 @@ def range_of(request: Request) -> tuple[int | None, int | None]:
     if is_bare(request):  # an empty chunk has no last byte that could be written
         return start, 0
     if last < start:
-        raise UploadInvalid(f"Content-Range is {text[:60]!r}: it ends before it begins.")
+        raise UploadInvalid(f"Content-Range is {text[:60]!r}: the last byte comes before the first.")
     return start, last - start + 1
 
 

@@ -201,6 +201,6 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa
     return error_page(
         request,
         HTTPStatus.FORBIDDEN,
-        message="This form could not be matched to your browser, so nothing was changed.",
+        message="This form does not match your browser session, so nothing was changed.",
         hint="Go back, reload the page and send it again. If it happens again, allow cookies for this site.",
     )

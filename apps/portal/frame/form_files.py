@@ -69,7 +69,7 @@ def check_origin(request: HttpRequest) -> None:
         return
     shown = urlsplit(settings.PUBLIC_URL).netloc
     raise ForeignOrigin(
-        f"This upload comes from {origin or 'an unknown origin'}, but only pages of {shown} can use a ticket.",
+        f"This upload comes from {origin or 'an unknown origin'}, but tickets work only from pages of {shown}.",
         hint=f"Open {settings.PUBLIC_URL} and publish from there; scripts use the API with a token.",
     )
 

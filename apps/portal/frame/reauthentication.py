@@ -111,7 +111,7 @@ def resume(request: HttpRequest, key: str) -> HttpResponse:
     """Show what the person was about to do, with a button that sends the form again."""
     form: dict[str, Any] | None = request.session.get(_WAITING, {}).get(key)
     if form is None:
-        raise NotFound("Nothing is waiting for you here.", hint="It was done already. If not, send the form again.")
+        raise NotFound("There is nothing to confirm.", hint="It may already be done. If not, send the form again.")
     by_factor = form.get("by_factor", False)  # forms that wait since an older release do not say
     if not confirmed_recently(request, by_factor=by_factor, fresh=form.get("fresh", True)):
         return ask(request, by_factor=by_factor)

@@ -34,26 +34,26 @@ class RuleForm(forms.Form):
         max_value=MAX_DAYS,
         required=False,
         label="Pre-releases older than (days)",
-        help_text="Leave it empty to leave pre-releases alone.",
+        help_text="Leave empty to exclude pre-releases.",
     )
     stable_days = forms.IntegerField(
         min_value=1,
         max_value=MAX_DAYS,
         required=False,
         label="Other versions older than (days)",
-        help_text="Leave it empty to leave them alone.",
+        help_text="Leave empty to exclude them.",
     )
     fetched_days = forms.IntegerField(
         min_value=1,
         max_value=MAX_DAYS,
-        label="Never a version that was fetched in the last (days)",
+        label="Keep versions downloaded in the last (days)",
         help_text="By anyone, with any client.",
     )
     keep_newest = forms.IntegerField(
         min_value=1,
         max_value=MAX_KEPT,
-        label="Never the newest (versions of each module and provider)",
-        help_text="The version that people get by default never goes either.",
+        label="Keep the newest (versions of each module and provider)",
+        help_text="The default version always stays.",
     )
     action = forms.ChoiceField(
         choices=CleanupAction.choices, widget=forms.RadioSelect, label="Action", help_text="Both can be undone."
@@ -61,7 +61,7 @@ class RuleForm(forms.Form):
     enabled = forms.BooleanField(
         required=False,
         label="Apply this rule every hour",
-        help_text="From one day after its last change on. You can apply it by hand at any time.",
+        help_text="Starts one day after its last change. You can apply it at any time.",
     )
 
 
@@ -76,7 +76,7 @@ def cleanup(request: HttpRequest, namespace: str) -> HttpResponse:
         reauthentication.require(request, f"Change the cleanup rule of {row}")
         with refusals_on(form):
             rules.change(namespace=row, actor=viewer, **form.cleaned_data)
-            messages.success(request, "Rule saved. Nothing has changed yet: below is what it would do.")
+            messages.success(request, "Rule saved. Nothing has changed yet; see the preview below.")
             return see_other("namespace-cleanup", row.name)
     plan = planning.plan(rule)
     going = plan.going
@@ -121,7 +121,7 @@ def cleanup_apply(request: HttpRequest, namespace: str) -> HttpResponse:
     else:
         done = "yanked" if rule.action == CleanupAction.YANK else "deprecated"
         count = len(outcome.done)
-        left = f" {outcome.left} more would go: apply it again." if outcome.left else ""
+        left = f" {outcome.left} more remain: apply it again." if outcome.left else ""
         messages.success(request, f"{count} version{'' if count == 1 else 's'} {done}.{left}")
     return see_other("namespace-cleanup", row.name)
 

@@ -39,8 +39,8 @@ SHOWN = 20
 # Clients warn about expired keys, and will refuse them one day. Days ahead -> tone.
 STEPS = tuple(zip(sorted(WARN_DAYS), ("bad", "warn", "info"), strict=True))
 DONE = {
-    "retire": "The key {} is retired: it signs nothing new, but what it signed stays valid.",
-    "revoke": "The key {} is revoked: nothing it signed is trusted.",
+    "retire": "The key {} is retired: it can't sign new versions; its signatures stay valid.",
+    "revoke": "The key {} is revoked: its signatures are no longer trusted.",
 }
 
 
@@ -85,7 +85,7 @@ class KeyForm(forms.Form):
     armor = forms.CharField(
         label="Public key",
         widget=forms.Textarea(PLAIN | {"rows": 12, "class": "mono"}),
-        help_text="The whole block, from -----BEGIN PGP PUBLIC KEY BLOCK----- on.",
+        help_text="The complete block, starting with -----BEGIN PGP PUBLIC KEY BLOCK-----.",
     )
     source = forms.CharField(
         max_length=keys.MAX_SOURCE_CHARACTERS,
@@ -96,7 +96,7 @@ class KeyForm(forms.Form):
     source_url = forms.CharField(
         max_length=keys.MAX_URL_CHARACTERS,
         required=False,
-        label="Where they say so",
+        label="Link to the owner's statement",
         help_text="A page that shows its fingerprint.",
         widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
     )
@@ -114,8 +114,8 @@ class KeyForm(forms.Form):
 class AlgorithmForm(forms.Form):
     algorithm = forms.ChoiceField(
         choices=[
-            ("ed25519", "Ed25519: small and fast. Every OpenTofu, and Terraform from 1.0 on, verifies it."),
-            ("rsa4096", "RSA with 4096 bits: for a policy or an old tool that requires RSA."),
+            ("ed25519", "Ed25519: small and fast. For all versions of OpenTofu, and Terraform 1.0 or later."),
+            ("rsa4096", "RSA with 4096 bits: for policies or old tools that require RSA."),
         ],
         initial="ed25519",
         widget=forms.RadioSelect,

@@ -73,11 +73,11 @@ class TransferForm(forms.Form):
     giver = OwnerField(
         queryset=Grant.objects.none(),
         required=False,
-        label="In place of",
+        label="Replaces",
         empty_label="No one: all owners stay",
         help_text="This owner loses the role.",
     )
-    keep_publisher = forms.BooleanField(required=False, label="They stay as publisher")
+    keep_publisher = forms.BooleanField(required=False, label="Keep them as publisher")
     confirm = forms.CharField(max_length=63, widget=forms.TextInput(PLAIN))
 
     def __init__(self, namespace: Namespace, own: Grant | None, data: Mapping[str, str] | None = None) -> None:
@@ -89,7 +89,7 @@ class TransferForm(forms.Form):
 
     def clean_confirm(self) -> str:
         if self.cleaned_data["confirm"].strip() != self.namespace.name:
-            raise forms.ValidationError(f"This is not {self.namespace.name}: nothing was changed.")
+            raise forms.ValidationError(f"This does not match {self.namespace.name}. Nothing was changed.")
         return self.namespace.name
 
     def clean(self) -> dict[str, Any]:

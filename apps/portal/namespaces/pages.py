@@ -42,7 +42,7 @@ class SettingsForm(forms.Form):
     description = forms.CharField(max_length=200, required=False, help_text="One line, shown in lists.")
     breaking_changes = forms.ChoiceField(
         choices=BreakingChanges.choices,
-        label="Versions that break something although their number does not say so",
+        label="Breaking changes without a major version",
         widget=forms.RadioSelect,
     )
 

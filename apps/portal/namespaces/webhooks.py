@@ -35,7 +35,7 @@ class ChangeForm(forms.Form):
         max_length=MAX_URL_CHARACTERS,
         label="URL",
         widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
-        help_text="https, on a public address. An operator can allow networks of your own.",
+        help_text="https, on a public address. An operator can allow internal networks.",
     )
     events = forms.MultipleChoiceField(
         choices=[(name, format_html(EVENT_LABEL, event.label, name)) for name, event in EVENTS.items()],
@@ -195,7 +195,7 @@ def webhook_delivery(request: HttpRequest, **where: Any) -> HttpResponse:
     number = where.get("delivery_id") or where.get("site_delivery_id", 0)
     delivery = webhooks.deliveries_of(hook).select_related("webhook__namespace").filter(pk=number).first()
     if delivery is None:
-        raise NotFound("There is no such delivery here.", hint="The log of the webhook has the others.")
+        raise NotFound("This webhook has no such delivery.", hint="See the webhook's log.")
     if request.method != "POST":
         body = json.dumps(json.loads(delivery.body), ensure_ascii=False, indent=2)
         context = place.context(hook) | {

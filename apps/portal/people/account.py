@@ -39,7 +39,7 @@ class NameForm(forms.Form):
         max_length=150,
         required=False,
         label="Your name",
-        help_text="Larder greets you by this name. Others see your user name.",
+        help_text="Larder greets you with this name. Other people see your user name.",
         widget=forms.TextInput({"autocomplete": "name"}),
     )
 

@@ -33,12 +33,12 @@ from apps.portal.frame.page_urls import see_other
 class InvitationForm(forms.Form):
     """Staff may invite without a role; owners invite into a namespace of theirs."""
 
-    note = forms.CharField(max_length=120, label="For whom", help_text="Only for your list; they do not see it.")
+    note = forms.CharField(max_length=120, label="For whom", help_text="Shown only in your list, not to them.")
     email = forms.EmailField(
-        required=False, label="Email", help_text="Optional: Larder sends the link there. You see it as well."
+        required=False, label="Email", help_text="Optional: Larder sends the link there and also shows it to you."
     )
     namespace = forms.ModelChoiceField(
-        queryset=Namespace.objects.none(), to_field_name="name", empty_label="None: only an account"
+        queryset=Namespace.objects.none(), to_field_name="name", empty_label="No namespace: only an account"
     )
     role = forms.TypedChoiceField(choices=Role.choices, initial=Role.READER, coerce=lambda value: Role(int(value)))
 
@@ -87,7 +87,7 @@ class AccountForm(forms.Form):
     def clean_again(self) -> str:
         again: str = self.cleaned_data["again"]
         if "password" in self.cleaned_data and again != self.cleaned_data["password"]:
-            raise forms.ValidationError("The two passwords differ.")
+            raise forms.ValidationError("The passwords do not match.")
         return again
 
 

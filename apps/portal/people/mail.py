@@ -30,7 +30,7 @@ class TopicsForm(forms.Form):
         choices=Topic.choices, required=False, widget=forms.CheckboxSelectMultiple, label="Tell me about"
     )
     digest = forms.BooleanField(
-        required=False, label="One mail a day", help_text="Around 07:00 UTC, instead of one for each event."
+        required=False, label="One mail a day", help_text="Around 07:00 UTC, instead of one mail for each event."
     )
 
 
@@ -39,7 +39,7 @@ class AddressForm(forms.Form):
         required=False,
         label="Address",
         widget=forms.EmailInput({"autocomplete": "email"}),
-        help_text="Larder sends a link there, to see that it is yours. Leave it empty to get no mail.",
+        help_text="Larder sends a confirmation link there. Leave empty to get no mail.",
     )
 
 
@@ -67,7 +67,7 @@ def mail_address(request: HttpRequest) -> HttpResponse:
     reauthentication.require(request, "Change the address for your mail", fresh=True)
     address = form.cleaned_data["address"]
     preferences.ask_for_address(user=user, address=address)
-    said = f"A link is on its way to {address}: open it to confirm." if address else "You get no more mail."
+    said = f"A confirmation link was sent to {address}." if address else "You will no longer get mail."
     messages.success(request, said)
     return see_other("mail")
 
@@ -92,7 +92,7 @@ def mail_confirm(request: HttpRequest, address_token: str) -> HttpResponse:
         address = preferences.address_of(user=user, token=address_token)
         return render(request, "portal/mail/confirm.html", {"address": address})
     address = preferences.confirm_address(user=user, token=address_token)
-    messages.success(request, f"Larder sends your mail to {address} now.")
+    messages.success(request, f"Larder now sends your mail to {address}.")
     return see_other("mail")
 
 

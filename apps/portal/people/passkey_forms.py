@@ -10,7 +10,7 @@ from django import forms
 from apps.accounts.access import throttling
 from apps.accounts.identity import passkeys, sign_ins
 
-_REFUSED = "This passkey was not accepted. Try again, or use another way."
+_REFUSED = "This passkey was not accepted. Try again, or use another method."
 
 
 class PasskeyForm(AuthenticateWebAuthnForm):  # type: ignore[misc]  # allauth ships no types

@@ -64,7 +64,7 @@ class CodeForm(base_forms.AuthenticateForm):  # type: ignore[misc]  # allauth sh
         if self.authenticator.type == Authenticator.Type.TOTP:
             key = f"larder-code-{self.user.pk}-{normalize_user_code(code)}"
             if not cache.add(key, value=1, timeout=REPLAY_SECONDS):
-                raise forms.ValidationError("This code was used. Wait for the next one.")
+                raise forms.ValidationError("This code was already used. Wait for the next one.")
         attempt.give_back()
         return code
 
@@ -122,7 +122,7 @@ def set_up(request: HttpRequest) -> HttpResponse:
 @require_POST
 @sensitive_variables("codes")
 def renew_codes(request: HttpRequest) -> HttpResponse:
-    reauthentication.require(request, "Make new recovery codes", by_factor=True)
+    reauthentication.require(request, "Create new recovery codes", by_factor=True)
     user = person_of(session_viewer(request))
     return show_codes_once(request, second_factor.renew_codes(request=request, user=user))
 
@@ -172,7 +172,7 @@ def passkey_request(request: HttpRequest) -> HttpResponse:
     if user is None and (stage := LoginStageController.enter(request, AuthenticateStage.key)):
         user = stage.login.user
     if user is None or not passkeys.of(user).exists():
-        raise NotFound("Nobody here has a passkey.", hint="Sign in another way.")
+        raise NotFound("No passkeys are registered.", hint="Sign in with another method.")
     return JsonResponse(passkeys.request_options(user))
 
 
@@ -185,7 +185,7 @@ def passkey_add(request: HttpRequest) -> HttpResponse:
         return reauthentication.ask(request, after=reverse("portal:second-factor"), by_factor=True)
     form = PasskeyForm(request.POST)
     if not form.is_valid():
-        raise Invalid("This form has no passkey.", hint="Reload the page and try again.")
+        raise Invalid("The form contains no passkey.", hint="Reload the page and try again.")
     is_first = not second_factor.is_on(user)
     codes = passkeys.add(request=request, user=user, **form.cleaned_data)
     messages.success(request, f"Passkey added. {OTHERS_ENDED}" if is_first else "Passkey added.")

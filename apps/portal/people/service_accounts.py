@@ -28,7 +28,7 @@ from apps.portal.snippets.client_setup import ways_to_use
 class NewAccountForm(forms.Form):
     name = forms.CharField(
         max_length=service_accounts.MAX_NAME_LENGTH,
-        help_text="What it does: ci, nightly-build. Others see it as team.name[bot].",
+        help_text="Its purpose, such as ci or nightly-build. Other people see team.name[bot].",
         widget=forms.TextInput(PLAIN),
     )
 

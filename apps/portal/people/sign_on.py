@@ -49,7 +49,7 @@ def start(request: HttpRequest, provider: str) -> HttpResponse:
     ours = providers.provider_named(provider)
     process = request.POST.get("process", "login")
     if process not in PROCESSES:
-        raise Invalid("This form is not one of Larder's.", hint="Start again on the sign-in page.")
+        raise Invalid("This form was not created by Larder.", hint="Start again on the sign-in page.")
     if request.get_host() != settings.PUBLIC_HOST:
         # The provider leads back there, where this browser has no session.
         return HttpResponseRedirect(settings.PUBLIC_URL + reverse("account_login"), status=HTTPStatus.SEE_OTHER)
@@ -93,7 +93,7 @@ def explained(request: HttpRequest, ours: AnyProvider, act: Callable[[], Result]
         return HttpResponseRedirect(reverse("account_login"))
     except requests.RequestException as error:
         reason = f"provider_{type(error).__name__.lower()}"
-        refusal = Unavailable(f"{ours.name} does not answer as it should.", hint="Try again in a few minutes.")
+        refusal = Unavailable(f"{ours.name} returned an unexpected answer.", hint="Try again in a few minutes.")
     except OAuth2Error:
         reason, refusal = "token_endpoint", _not_accepted(ours)
     except providers.TokenRefused as error:
@@ -107,8 +107,8 @@ def explained(request: HttpRequest, ours: AnyProvider, act: Callable[[], Result]
 
 def _not_accepted(ours: AnyProvider) -> RegistryError:
     return RoleRequired(
-        f"{ours.name} sent a sign-in that Larder does not accept.",
-        hint="Sign in again. If it fails again, an operator finds the reason in the log.",
+        f"Larder rejected the sign-in from {ours.name}.",
+        hint="Sign in again. If it fails again, ask an operator to check the log.",
     )
 
 
@@ -204,7 +204,7 @@ def saml_finish(request: HttpRequest, provider: str) -> HttpResponse:
 
     def act() -> HttpResponse:
         if not said or said["provider"] != ours.issuer:
-            raise Invalid("This sign-in was used already, or took too long.", hint="Start again on the sign-in page.")
+            raise Invalid("This sign-in was already used, or took too long.", hint="Start again on the sign-in page.")
         kept.delete()
         view: HttpResponse = (
             sign_on.SignOnAdapter(request).get_provider(request, ours.id).finish(request, said["claims"])

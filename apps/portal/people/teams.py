@@ -24,7 +24,7 @@ PAGE = 30
 
 
 class TeamForm(forms.Form):
-    description = forms.CharField(max_length=200, required=False, help_text="One line about its people and their work.")
+    description = forms.CharField(max_length=200, required=False, help_text="One line about the team.")
 
 
 class NewTeamForm(TeamForm):
@@ -78,7 +78,7 @@ def team(request: HttpRequest, team: str) -> HttpResponse:
     if form.is_valid():
         reauthentication.require(request, f"Add {form.user} to the team {row}", fresh=True)
         teams.add(team=row, user=form.user, actor=viewer)
-        messages.success(request, f"{form.user} belongs to {row} now.")
+        messages.success(request, f"{form.user} now belongs to {row}.")
         return see_other("team", row.name)
     return _page(request, viewer, row, form, status=422 if form.is_bound else 200)
 
@@ -118,13 +118,15 @@ def member_manager(request: HttpRequest, team: str, membership_id: int) -> HttpR
     row = gate.team_for(viewer, team, manage=True)
     membership = _membership(row, membership_id)
     is_manager = request.POST.get("manager") == "on"
-    act = "Make {} a manager of {}" if is_manager else "Make {} a plain member of {}"
+    act = "Make {} a manager of {}" if is_manager else "Make {} an ordinary member of {}"
     reauthentication.require(request, act.format(membership.user, row), fresh=True)
     try:
         teams.set_manager(membership=membership, is_manager=is_manager, actor=viewer)
     except Conflict as refusal:
         return _page(request, viewer, row, PersonForm(), refusal=refusal, status=409)
-    messages.success(request, f"{membership.user} {'manages' if is_manager else 'is a plain member of'} {row} now.")
+    messages.success(
+        request, f"{membership.user} {'manages' if is_manager else 'is now an ordinary member of'} {row} now."
+    )
     return see_other("team", row.name)
 
 

@@ -37,7 +37,7 @@ class TokenForm(forms.Form):
         queryset=Namespace.objects.none(),
         to_field_name="name",
         required=False,
-        help_text="Limit it to these. Choose none to include every namespace you can use.",
+        help_text="Limit the token to these namespaces. Choose none to include all of yours.",
     )
     only_name = forms.CharField(
         max_length=130, required=False, label="Only this name", help_text="Publish only this, such as vpc/aws."

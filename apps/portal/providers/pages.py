@@ -39,13 +39,13 @@ _PACKED = Package.objects.filter(version__release=OuterRef("pk")).values("versio
 
 class ProviderForm(DescriptionForm):
     description = forms.CharField(
-        max_length=MAX_CHARACTERS, required=False, help_text="One line, shown in lists and found by search."
+        max_length=MAX_CHARACTERS, required=False, help_text="One line, shown in lists and search."
     )
     notice = forms.CharField(
         max_length=catalogue.MAX_NOTICE_CHARACTERS,
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Clients show it as a warning at every init, for all versions. Empty for none.",
+        help_text="Clients show it as a warning at every init, for all versions. Leave empty for none.",
     )
 
 

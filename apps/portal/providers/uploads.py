@@ -38,7 +38,9 @@ def provider_docs_archive(request: HttpRequest, namespace: str, type: str, versi
             status, error = STATUS.get(refusal.code, 422), sentence(refusal)
         else:
             message = (
-                "Archive received; a worker is reading it." if received.created else "The same bytes are already here."
+                "Archive received; a worker is processing it."
+                if received.created
+                else "These bytes were already uploaded."
             )
             messages.success(request, message)
             return HttpResponseRedirect(request.path, status=303)

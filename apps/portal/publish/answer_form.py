@@ -19,13 +19,13 @@ from apps.portal.frame.forms import PLAIN, sentence
 from apps.releases.models import Release, State
 
 TOP = "."  # a choice must not be empty; clean_folder accepts this
-WHOLE = "All of it: a module without a root, used by its folders (//…)"
-ROOT = "All of it: the root of the archive is the module"
+WHOLE = "The whole archive: a module without a root, used by its folders (//…)"
+ROOT = "The whole archive: the root of the archive is the module"
 OPEN = "Confirm it, or cancel the release."
 YES = {
     checking.STATE_FILE: "Leave it out and publish the rest",
     checking.PRIVATE_KEY: "They are intentional: publish them",
-    UNLOADABLE: "Publish it although clients will fail with it",
+    UNLOADABLE: "Publish it anyway; clients will fail",
 }
 # Of terraform-<system>-<name>, the usual repository name, take the name.
 _REPOSITORY = re.compile(r"^(?:terraform|opentofu|tofu)-[a-z0-9]+-(?=[a-z0-9])")
@@ -47,7 +47,7 @@ class AnswerForm(forms.Form):
                 self.fields[question.code] = forms.BooleanField(label=YES[question.code], error_messages=errors)
         if any(question.code == guard.BREAKING_CHANGE for question in self.open_questions):
             self.fields["reason"] = forms.CharField(
-                label="Why it is published under this number",
+                label="Reason for this version number",
                 help_text="One or two sentences, shown to everyone who reads the module.",
                 max_length=guard.MAX_REASON_CHARACTERS,
                 widget=forms.Textarea({"rows": 3}),

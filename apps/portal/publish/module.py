@@ -36,9 +36,9 @@ class PublishForm(StartForm):
     NEW_PARTS = ("namespace", "name", "system")
     HELP = {
         "name": "Letters and digits, with single - or _ between them: vpc, web_cluster. Clients are case-sensitive.",
-        "system": "What it is for, such as aws, kubernetes or local: lower-case letters and digits.",
+        "system": "The target system, such as aws, kubernetes or local: lower-case letters and digits.",
         "folder": "Publishes this folder only, such as modules/vpc. Leave it empty for the whole archive.",
-        "version": "Three numbers without a v: 1.2.0, or 2.0.0-rc.1 for a pre-release. No number is published twice.",
+        "version": "Three numbers without a v: 1.2.0, or 2.0.0-rc.1 for a pre-release. Numbers cannot be reused.",
     }
 
     module = forms.ChoiceField()
@@ -96,7 +96,7 @@ class PublishForm(StartForm):
             return address
         near = suggestions(self.viewer, address)[:3]
         hint = f"Did you mean {', '.join(near)}?" if near else "Leave the field empty for a new module."
-        raise forms.ValidationError(f"There is no module {address[:100]} that you may publish. {hint}")
+        raise forms.ValidationError(f"There is no module {address[:100]} that you can publish. {hint}")
 
     def clean_name(self) -> str:
         return self.checked_if_new("name", lambda name: check_module_name(name, reserved=settings.RESERVED_NAMES))

@@ -34,7 +34,7 @@ class ProtocolsField(forms.MultipleChoiceField):
         super().__init__(
             required=False,
             label="Plugin protocols",
-            help_text="SDKv2 speaks 5.0, the plugin framework 6.0, unless its main.go says otherwise.",
+            help_text="SDKv2 uses 5.0 and the plugin framework 6.0, unless main.go sets another.",
             choices=[(one, one) for one in usual],
         )
 
@@ -61,7 +61,7 @@ class ProviderForm(StartForm):
     NEW_PARTS = ("namespace", "type")
     HELP = {
         "type": "The prefix of its resources: dns, cloud-init. Lower-case letters, digits, single - between them.",
-        "version": "As in the names of the files, without a v: 1.2.0, or 2.0.0-rc.1 for a pre-release.",
+        "version": "As in the file names, without a v: 1.2.0, or 2.0.0-rc.1 for a pre-release.",
     }
     provider = forms.ChoiceField()
     namespace = forms.ChoiceField(error_messages={"required": "A new provider needs a namespace."})

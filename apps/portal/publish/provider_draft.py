@@ -106,7 +106,7 @@ def release_files(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     if received:
         messages.success(request, f"Received: {', '.join(received)}.")
     if ignored:
-        messages.info(request, f"Not needed, and not stored: {', '.join(ignored[:20])}.")
+        messages.info(request, f"Not needed, so not stored: {', '.join(ignored[:20])}.")
     return _to_page(release)
 
 
@@ -142,7 +142,7 @@ def release_hand_in(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
 def _draft(viewer: Viewer, public_id: uuid.UUID) -> Release:
     release = reading.release_for(viewer, public_id)
     if release.kind != Kind.PROVIDER:
-        raise NotFound("There is no such draft of a provider.")
+        raise NotFound("There is no such provider draft.")
     return release
 
 

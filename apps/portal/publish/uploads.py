@@ -83,7 +83,7 @@ def check_length(request: HttpRequest) -> None:
     if length is not None and length > limit + overhead:
         raise TooLarge(
             f"The upload has {length:,} bytes; {publishing.LIMIT_SETTING} allows {limit:,}.",
-            hint="Leave out what is not part of the module, such as .git, .terraform or test data.",
+            hint="Leave out files that are not part of the module, such as .git, .terraform or test data.",
         )
 
 

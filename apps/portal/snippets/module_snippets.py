@@ -27,7 +27,7 @@ INPUTS_SHOWN = 100  # in a block to copy
 Inputs = Iterable[Mapping[str, Any]]  # as apps.modules.inspection documents variables
 RANGE_HINT = "Clients install the highest version in the range, so you get fixes and additions automatically."
 OCI_HINT = "For OpenTofu 1.10 and later. Without ?tag= it is the highest stable version; ?digest= pins the bytes."
-OCI_SIGN_IN = "Sign in with docker login or an oci_credentials block: the token of tofu login does not count here."
+OCI_SIGN_IN = "Sign in with docker login or an oci_credentials block: the token of tofu login has no effect here."
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ class Badge(ReadyAtAddress, MachineView):
         try:
             parent, _ = pages.parent_and_role(NOBODY, pages.address_type(**names))
         except CredentialsRequired:
-            raise NotFound("There is no badge here: only public namespaces have some.") from None
+            raise NotFound("Badges are available only in public namespaces.") from None
         body = svg(badge, BADGES[badge](parent, pages))
         headers = {"Cache-Control": f"public, max-age={MAX_AGE}"}
         return HttpResponse(body, content_type="image/svg+xml", headers=headers)

@@ -81,7 +81,8 @@ def picture(used_by: Graph, uses: Graph, selected: Mapping[Address, str]) -> Saf
         columns,
         arrows,
         title=f"Dependency graph of {used_by.start}",
-        description=f"Left are {len(used_by.nodes)} that use it, right {len(uses.nodes)} that it uses; see the tables.",
+        description=f"On the left {len(used_by.nodes)} dependents, on the right {len(uses.nodes)} dependencies; see "
+        "the tables.",
     )
 
 

@@ -30,12 +30,12 @@ from apps.releases.models import Kind, Lifecycle, Release, State
 
 # What is said afterwards, and on which page: an act that a worker carries out leads back to where it was asked for.
 DONE = {
-    "deprecate": ("version", "{} is deprecated: it stays listed and served, with a notice everywhere."),
+    "deprecate": ("version", "{} is deprecated: it stays listed and served, with a warning."),
     "yank": ("version", "{} is yanked: it is no longer listed."),
     "quarantine": ("version", "{} is in quarantine: it is no longer served."),
     "restore": ("version", "{} is restored."),
-    "verify": ("lifecycle", "A worker is reading the stored files of {} again. This page will show the result."),
-    "resign": ("lifecycle", "A worker signs {} again."),
+    "verify": ("lifecycle", "A worker is verifying the stored files of {}. This page will show the result."),
+    "resign": ("lifecycle", "A worker is signing {} again."),
 }
 # What takes a version from its users, or gives it back to them. A deprecation does neither.
 CONFIRMED = {"yank": "Yank", "quarantine": "Quarantine", "restore": "Restore"}
@@ -69,7 +69,7 @@ class DeprecateForm(ReasonForm):
     replacement = forms.CharField(
         max_length=MAX_REPLACEMENT_CHARACTERS,
         required=False,
-        label="What to use instead",
+        label="Replacement",
         help_text="A version (1.3.0), another address with or without a version, or a few words.",
     )
 
@@ -79,7 +79,7 @@ class PurgeForm(ReasonForm):
     reason = forms.CharField(
         max_length=MAX_REASON_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Shown permanently on the list of versions, in place of the version.",
+        help_text="Shown permanently in the list of versions instead of the version.",
     )
     field_order = ("reason", "confirm")
 
@@ -154,7 +154,7 @@ def _published(actions: VersionActions[Any], viewer: Viewer, address: Any, versi
 
 def _unless_purged(release: Release) -> Release:
     if release.state == State.PURGED:
-        raise NotFound(release.removal, hint="Nothing is left to manage.")
+        raise NotFound(release.removal, hint="There is nothing left to manage.")
     return release
 
 

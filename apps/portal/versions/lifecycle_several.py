@@ -53,21 +53,21 @@ SEVERAL = {
     "deprecate": Action(
         DEPRECATE,
         "Deprecate",
-        "Deprecated versions stay listed and served, and their pages advise against them.",
+        "Deprecated versions stay listed and served, and their pages show a warning.",
         "Deprecated",
     ),
     "yank": Action(
         YANK,
         "Yank",
-        "No list contains a yanked version. Clients list before they download: people who pinned or locked it get an "
-        "error at their next init.",
+        "Yanked versions are no longer listed. Clients list versions before they download: people who pinned or "
+        "locked one get an error at the next init.",
         "Yanked",
         affects_people=True,
     ),
     "quarantine": Action(
         QUARANTINE,
         "Quarantine",
-        "Nothing of these versions is served, nor of any other version with the same bytes. You can lift a quarantine.",
+        "These versions are no longer served, and neither are others with the same bytes. You can lift a quarantine.",
         "Quarantined",
         affects_people=True,
         affects_bytes=True,
@@ -75,7 +75,7 @@ SEVERAL = {
     "restore": Action(
         RESTORE,
         "Restore",
-        "A quarantine is lifted first, else a yank or a deprecation ends.",
+        "Lifts the quarantine if there is one; otherwise ends a yank or a deprecation.",
         "Restored",
     ),
 }
@@ -95,7 +95,7 @@ class Row:
 def several_lifecycle(request: HttpRequest, *, act: str, releases: str) -> HttpResponse:
     viewer, action = session_viewer(request), SEVERAL.get(act)
     if not operators.is_operator(viewer):
-        raise RoleRequired("Only staff may do this: those who operate this registry.", hint="Ask one of them.")
+        raise RoleRequired("Only staff can do this.", hint="Ask one of them.")
     chosen = _releases(releases)
     if action is not None and chosen:
         operators.require_permission(viewer, chosen[0].namespace, action.permission)
@@ -143,7 +143,7 @@ def _carry_out(request: HttpRequest, viewer: Viewer, act: str, releases: list[Re
     for words in refused[:MAX_REFUSALS_SHOWN]:
         messages.error(request, words)
     if len(refused) > MAX_REFUSALS_SHOWN:
-        messages.error(request, f"{len(refused) - MAX_REFUSALS_SHOWN} more were refused.")
+        messages.error(request, f"{len(refused) - MAX_REFUSALS_SHOWN} more were rejected.")
     if len(refused) < len(releases):
         messages.success(request, f"{SEVERAL[act].done}: {len(releases) - len(refused)}.")
 

@@ -104,5 +104,5 @@ def version_compare_form(request: HttpRequest, *, pages: VersionPages, **names: 
     """The form of the list of versions leads to the page's own address."""
     numbers = [request.GET.get(which, "").strip()[:100] for which in ("from", "to")]
     if not all(numbers) or "/" in "".join(numbers):
-        raise NotFound("Two versions are compared.", hint="Choose both.")
+        raise NotFound("A comparison needs two versions.", hint="Choose both.")
     return HttpResponseRedirect(url_of(pages.address_type(**names), "compare", SEPARATOR.join(numbers)))

@@ -212,13 +212,13 @@ class DescriptionForm(forms.Form):
     description = forms.CharField(
         max_length=MAX_CHARACTERS,
         required=False,
-        help_text="One line, shown in lists and found by search. Empty: the first words of the README.",
+        help_text="One line, shown in lists and search. If empty, the first words of the README.",
     )
     source_url = forms.CharField(
         max_length=MAX_CHARACTERS,
         required=False,
         label="Repository",
-        help_text="Its code: https://git.example.com/team/code. Update bots look there for the changelog.",
+        help_text="Its repository: https://git.example.com/team/code. Update bots read the changelog there.",
         widget=forms.TextInput(attrs={"inputmode": "url", "autocapitalize": "none", "spellcheck": "false"}),
     )
 

@@ -32,7 +32,7 @@ from apps.releases.lifecycle import purging, release_blobs
 JOB = "read-provider-docs"
 
 GIVEN_UP = Reason(
-    "gave_up", "that every attempt to read it failed", "a verdict", "Send it again, or ask an operator for the log"
+    "gave_up", "that all attempts to read it failed", "a verdict", "Send it again, or ask an operator to check the log"
 )
 
 log = structlog.get_logger("larder.providers")
@@ -108,7 +108,7 @@ def staging_keys(using: str) -> set[str]:
 
 def _busy(version: ProviderVersion) -> Conflict:
     return Conflict(
-        f"Another documentation of {version} is being read right now.", hint="Send yours again in a few seconds."
+        f"Another documentation upload of {version} is being processed.", hint="Send yours again in a few seconds."
     )
 
 

@@ -91,7 +91,7 @@ def _wrong(found: Mapping[Place, str], sizes: Mapping[str, int]) -> Iterator[Rea
             )
     total = sum(sizes[name] for name in found.values())
     if total > MAX_TOTAL_TEXT_BYTES:
-        hint = "Leave out what current clients do not need"
+        hint = "Leave out pages that current clients do not need"
         yield Reason("docs_too_much", f"{total} bytes of text", f"at most {MAX_TOTAL_TEXT_BYTES}", hint)
 
 

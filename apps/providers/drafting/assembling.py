@@ -152,7 +152,7 @@ def limits() -> sandboxed.Limits:
 def key_ended(key: SigningKey) -> Reason:
     return Reason(
         code="key_ended",
-        found=f"that the key {key} expired, was retired or revoked while this was checked",
+        found=f"that the key {key} expired, was retired or was revoked during the check",
         expected="a signature by an active key",
         hint="Publish again with an active key of the namespace",
     )
@@ -169,8 +169,8 @@ def _match(listed: Mapping[str, str], release: Release, files: Files) -> None:
     docs = drafts.docs_name(release)
     faults: list[tuple[str, str, str, str]] = []
     if docs in listed:
-        expected = "lines for packages and the manifest: clients do not verify documentation, which can change"
-        faults.append(("sums_lists_docs", f"a line for {docs}", expected, "Write and sign the sums without that line"))
+        expected = "only lines for packages and the manifest: clients do not verify documentation, which can change"
+        faults.append(("sums_lists_docs", f"a line for {docs}", expected, "Create and sign the sums without that line"))
     passed_over = {one for one in listed if sandboxed.is_companion(one, type=release.name, version=release.version)}
     for name in sorted(listed.keys() - there.keys() - passed_over - {docs}):
         found = f"a line for {name}, which was not uploaded"
@@ -178,26 +178,26 @@ def _match(listed: Mapping[str, str], release: Release, files: Files) -> None:
         faults.append(("sums_file_missing", found, expected, _send_or_strike(release, name)))
     for name in sorted(there.keys() - listed.keys()):
         expected = "a line for every package and for the manifest"
-        hint = f"Write and sign the sums of all files, or leave {name} out"
+        hint = f"Create and sign the sums of all files, or leave {name} out"
         faults.append(("sums_line_missing", f"no line for {name}", expected, hint))
     for name in sorted(listed.keys() & there.keys()):
         if listed[name] != there[name]:
             expected = f"{there[name]}, the sha256 of the file that was uploaded"
             found = f"{listed[name]} for {name}"
-            faults.append(("sums_digest_differs", found, expected, "Send files of the same build"))
+            faults.append(("sums_digest_differs", found, expected, "Send files from the same build"))
     if faults:
         raise Refusal([Reason(*fault, drafts.sums_name(release)) for fault in faults])
 
 
 def _send_or_strike(release: Release, name: str) -> str:
     """Suggests sending a file only if the draft would accept it."""
-    without = f"Write and sign the sums without it: {release} has no such file"
+    without = f"Create and sign the sums without it: {release} has no such file"
     try:
         if drafts.role_of(release, name) == "ignored":
             return without
     except Invalid:
         return without
-    rewrite = "or write and sign the sums without it"
+    rewrite = "or create and sign the sums without it"
     if name == drafts.manifest_name(release):
         return f"Send {name} too: it is {drafts.GENERAL_MANIFEST} of the repository, renamed; {rewrite}"
     return f"Send {name} too, {rewrite}"

@@ -24,8 +24,8 @@ DOCS_SETTING = "LARDER_PROVIDER_DOCS_MAX_BYTES"
 GENERAL_MANIFEST = "terraform-registry-manifest.json"
 DECLARED = "declared_protocols"  # key of Release.notes
 _WHY = {
-    Signing.PUBLISHER: "SHA256SUMS and its signature are here: they are verified, and served unchanged.",
-    Signing.REGISTRY: "The publisher sent no signature: the registry writes SHA256SUMS and signs them.",
+    Signing.PUBLISHER: "SHA256SUMS and its signature are here: they are verified and served unchanged.",
+    Signing.REGISTRY: "The publisher sent no signature: the registry creates and signs SHA256SUMS.",
 }
 
 
@@ -55,7 +55,7 @@ def role_of(release: Release, name: str) -> Role:
         return role
     if role == "ignored" or (role == "package" and packages.name_of(name) is None):
         stem = _stem(release)
-        usual = "Name the files as GoReleaser does; do not send other files of the build folder."
+        usual = "Name the files as GoReleaser does, and leave out other files of the build folder."
         raise Invalid(
             f"found the file name {name[:200]!a}, expected {stem}_<os>_<arch>.zip, {stem}_SHA256SUMS, "
             f"{stem}_SHA256SUMS.sig, {stem}_manifest.json or {stem}_docs.zip",
@@ -79,7 +79,7 @@ def check_length(release: Release, name: str, length: int | None) -> None:
     if length is not None and length > limit:
         raise TooLarge(
             f"{name} has {length} bytes, expected at most {limit} (limit {setting}).",
-            hint="Build it smaller, or ask an operator for more.",
+            hint="Reduce its size, or ask an operator to raise the limit.",
         )
 
 
@@ -141,7 +141,7 @@ def blocking(reasons: Iterable[Reason]) -> list[Reason]:
 def sums_missing(release: Release) -> Reason:
     return Reason(
         code="sums_missing",
-        found="a signature without the SHA256SUMS that it signs",
+        found="a signature without SHA256SUMS",
         expected="both, or neither",
         hint=f"Send {_stem(release)}_SHA256SUMS too, or leave out the signature to let this registry sign",
         file=f"{_stem(release)}_SHA256SUMS.sig",

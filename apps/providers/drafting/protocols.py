@@ -24,7 +24,7 @@ def cleaned(protocols: Iterable[object], *, file: str = "") -> list[str]:
                 Reason(
                     code="protocols_unspoken",
                     found=", ".join(ordered),
-                    expected="one that clients speak: 5.x or 6.x",
+                    expected="one that clients support: 5.x or 6.x",
                     hint="Build the provider for one of them",
                     file=file,
                 )
@@ -63,5 +63,5 @@ UNKNOWN = Reason(
     code="protocols_unknown",
     found="no manifest, and no plugin protocols in the draft",
     expected='the file …_manifest.json, or {"protocols": ["5.0"]} when you open the draft',
-    hint="Which protocols does it speak? SDKv2 is 5.0, the plugin framework 6.0, or as its main.go says",
+    hint="Set the protocols: SDKv2 uses 5.0 and the plugin framework 6.0, unless main.go sets another",
 )

@@ -26,11 +26,11 @@ PAUSES_SECONDS = (1.0, 3.0)
 
 WHY = {
     "no_release": "the request names no release",
-    "state": "the release does not wait for a signature",
-    "key": "the key does not sign for the namespace of the release",
-    "key_ended": "the key expired, was retired or revoked, or its private half is not stored",
-    "blob": "a stored package is missing or has other bytes than those that were checked",
-    "sums": "the names and digests of the stored packages are not those that were checked",
+    "state": "the release is not waiting for a signature",
+    "key": "the key belongs to another namespace",
+    "key_ended": "the key expired, was retired or revoked, or its private key is not stored",
+    "blob": "a stored package is missing or differs from the checked one",
+    "sums": "the names or digests of the stored packages differ from the checked ones",
     "ledger": "the ledger has this version with other packages",
 }
 
@@ -42,7 +42,9 @@ class Refused(Conflict):
 
     def __init__(self, why: str) -> None:
         self.why, self.found = why, WHY[why]
-        super().__init__(f"The registry refused to sign: {self.found}.", hint="Ask an operator to read the audit log.")
+        super().__init__(
+            f"The registry rejected the signing request: {self.found}.", hint="Ask an operator to read the audit log."
+        )
 
 
 def sums_of(release: Release) -> bytes:

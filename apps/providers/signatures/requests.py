@@ -56,8 +56,8 @@ def signed(release: Release, settled: Settled, *, claim: Claim) -> Settled:
     except Refused as refused:
         reason = Reason(
             code="signing_refused",
-            found=f"that the registry refused to sign: {refused.found}",
-            expected="the packages as they were checked, in storage and in the database",
+            found=f"that the registry rejected the signing request: {refused.found}",
+            expected="the checked packages, in storage and in the database",
             hint="Publish again; if it happens again, ask an operator to read the audit log",
         )
         raise Refusal([key_ended(settled.key) if refused.why == "key_ended" else reason]) from None
@@ -95,7 +95,7 @@ def _answer_to(asked: SignatureRequest, job: Job | None) -> bytes:
         if asked.problem:
             # The error of the other worker, whose log says more.
             if asked.problem == signer.SigningFailed.code:
-                raise signer.SigningFailed("sign", "the worker that signs could not: see its log")
+                raise signer.SigningFailed("sign", "the signing worker failed: see its log")
             if asked.problem == signer.SealBroken.code:
                 raise signer.SealBroken(f"The private key of {asked.key} is damaged or was replaced.")
             raise Refused(asked.problem)
@@ -105,7 +105,7 @@ def _answer_to(asked: SignatureRequest, job: Job | None) -> bytes:
             at_work = Job.objects.filter(state=JobState.RUNNING, lease_until__gt=Now())
             if job is None or not at_work.filter(pk=job.pk).exists():
                 raise vault.SignerUnavailable(
-                    f"No worker that signs has answered within {PATIENCE_SECONDS:.0f} s.",
+                    f"No signing worker answered within {PATIENCE_SECONDS:.0f} s.",
                     hint="Start one, with sign in LARDER_WORKER_QUEUES.",
                 )
             deadline += 1

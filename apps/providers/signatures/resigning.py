@@ -49,7 +49,7 @@ def resign(*, viewer: Viewer, address: ProviderAddress, version: str) -> Release
     namespace = row.release.namespace
     if _is_vouched_for(row):
         raise Conflict(
-            f"{row} is signed by its publisher, with the key {row.key}, which is in use.",
+            f"{row} is signed by its publisher with the active key {row.key}.",
             hint="Send a signature by another of the publisher's keys, or retire or revoke this key first.",
         )
     newest = keys.signing_key_of(namespace)
@@ -109,7 +109,7 @@ def accept_signature(
     if not is_replaced:
         if row.release.state == State.PURGED:
             purging.remove_later(row.release)  # the purge may have run before these bytes were stored
-        raise Conflict(f"{row} was changed meanwhile.", hint="Check the version's page, then send it again.")
+        raise Conflict(f"{row} was changed in the meantime.", hint="Check the version's page, then send it again.")
     row.refresh_from_db()
     return Accepted(row, changed=True)
 
@@ -186,7 +186,7 @@ def _signed_version(viewer: Viewer, address: ProviderAddress, version: str) -> P
     """Asks the gate: for owners. Raises Conflict for a tombstone."""
     release = lifecycle.release_of(viewer, address, version, need=Role.OWNER, permission=PERMISSION)
     if release.state == State.PURGED:
-        raise Conflict(release.removal, hint="Nothing is left to sign.")
+        raise Conflict(release.removal, hint="There is nothing left to sign.")
     return ProviderVersion.objects.select_related("key", "release__namespace").get(release=release)
 
 

@@ -94,7 +94,7 @@ def numbers_in(asked: str) -> tuple[str, str]:
     """The two numbers of `1.2.0...2.0.0`."""
     before, separator, after = asked.partition(SEPARATOR)
     if not separator:
-        raise NotFound(f"{asked!r} names no two versions.", hint="Write them as 1.2.0...2.0.0.")
+        raise NotFound(f"{asked!r} does not name two versions.", hint="Write them as 1.2.0...2.0.0.")
     return before, after
 
 

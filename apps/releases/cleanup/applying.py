@@ -60,7 +60,7 @@ def apply_by_hand(*, rule: CleanupRule, actor: Viewer, seen: str) -> Outcome:
         raise Conflict(f"{rule.namespace} has no cleanup rule.", hint="Set one first.")
     plan = planning.plan(rule)
     if seen != plan.digest:
-        raise Conflict("The rule chooses other versions by now.", hint="Read the list again, then apply it.")
+        raise Conflict("The rule now selects other versions.", hint="Read the list again, then apply it.")
     return _apply(rule, plan, actor, BY_HAND)
 
 
@@ -86,7 +86,7 @@ def _act(rule: CleanupRule, verdict: Verdict, actor: Viewer) -> str:
         raise Ended(f"The cleanup rule of {rule.namespace} was changed.")
     release = Release.objects.select_related("namespace", "lifecycle_by", "quarantined_by").get(pk=verdict.row.pk)
     if release.lifecycle != verdict.row.lifecycle or release.lifecycle_at != verdict.row.lifecycle_at:
-        raise Conflict(f"{release} was changed meanwhile.")
+        raise Conflict(f"{release} was changed in the meantime.")
     act = verbs.yank if rule.action == CleanupAction.YANK else verbs.deprecate
     act(release=release, actor=actor, reason=f"Cleanup rule: {verdict.why}.", by_rule=True)
     # It locks the module or provider, so that two who take away its versions see each other's.

@@ -86,7 +86,7 @@ def _verdicts(rule: CleanupRule, rows: Sequence[Row], fetched: dict[int, date], 
     # min() keeps the first of equals, which is the newest.
     last = min(listed, key=lambda row: (row.lifecycle != Lifecycle.MAINTAINED, row.is_prerelease), default=None)
     for row in rows:
-        kept = _protection(rule, row, newest, fetched) or ("people get this version by default" if row is last else "")
+        kept = _protection(rule, row, newest, fetched) or ("the default version" if row is last else "")
         if kept:
             yield Verdict(row, goes=False, why=kept)
             continue
@@ -94,11 +94,11 @@ def _verdicts(rule: CleanupRule, rows: Sequence[Row], fetched: dict[int, date], 
         most = rule.prerelease_days if row.is_prerelease else rule.stable_days
         age = (now - row.published_at).days
         if most is None:
-            yield Verdict(row, goes=False, why=f"the rule takes no {what}s")
+            yield Verdict(row, goes=False, why=f"the rule excludes {what}s")
         elif age < most:
-            yield Verdict(row, goes=False, why=f"a {what} of {days(age)}; the rule takes them after {days(most)}")
+            yield Verdict(row, goes=False, why=f"a {what} of {days(age)}; the rule applies after {days(most)}")
         else:
-            why = f"{what} older than {days(most)}, not fetched for {days(rule.fetched_days)}"
+            why = f"{what} older than {days(most)}, not downloaded for {days(rule.fetched_days)}"
             yield Verdict(row, goes=True, why=why)
 
 
@@ -108,11 +108,11 @@ def _protection(rule: CleanupRule, row: Row, newest: set[int], fetched: dict[int
     if row.lifecycle == Lifecycle.DEPRECATED and rule.action == CleanupAction.DEPRECATE:
         return "deprecated already"
     if row.was_restored:
-        return "a rule took it once, and a person took that back"
+        return "a person restored it after an earlier run"
     if row.pk in newest:
         return "the newest version" if rule.keep_newest == 1 else f"one of the newest {rule.keep_newest}"
     if row.pk in fetched:
-        return f"fetched on {fetched[row.pk]:%Y-%m-%d}, within {days(rule.fetched_days)}"
+        return f"downloaded on {fetched[row.pk]:%Y-%m-%d}, within {days(rule.fetched_days)}"
     return ""
 
 

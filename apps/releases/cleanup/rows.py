@@ -17,28 +17,32 @@ SETTLES_AFTER = timedelta(days=1)
 class CleanupAction(models.TextChoices):
     """What happens to the versions that a rule chooses. Never a purge: both can be undone."""
 
-    DEPRECATE = "deprecate", "Deprecate: they stay listed and served, and pages and clients advise against them"
-    YANK = "yank", "Yank: no list has them; exact downloads and pages still work"
+    DEPRECATE = "deprecate", "Deprecate: they stay listed and served, with a warning on pages and in clients"
+    YANK = "yank", "Yank: they are no longer listed; downloads of the exact version and pages still work"
 
 
 class CleanupRule(models.Model):
     """Which versions of a namespace a beat task deprecates or yanks. At most one a namespace."""
 
     namespace = models.OneToOneField(Namespace, models.CASCADE, related_name="cleanup_rule")
-    enabled = models.BooleanField(default=False, help_text="It acts by itself, once an hour.")
+    enabled = models.BooleanField(default=False, help_text="Runs automatically, once an hour.")
     action = models.CharField(max_length=10, choices=CleanupAction.choices, default=CleanupAction.DEPRECATE)
     prerelease_days = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Chooses pre-releases older than this. Empty: none."
+        null=True, blank=True, help_text="Includes pre-releases older than this. Empty: none."
     )
     stable_days = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Chooses other versions older than this. Empty: none."
+        null=True, blank=True, help_text="Includes other versions older than this. Empty: none."
     )
-    keep_newest = models.PositiveIntegerField(default=5, help_text="So many of each module and provider always stay.")
-    fetched_days = models.PositiveIntegerField(default=90, help_text="A version fetched in so many days stays.")
+    keep_newest = models.PositiveIntegerField(
+        default=5, help_text="The number of newest versions of each module and provider that always stay."
+    )
+    fetched_days = models.PositiveIntegerField(
+        default=90, help_text="A version downloaded within this many days stays."
+    )
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     changed_at = models.DateTimeField(null=True, blank=True)
-    applied_at = models.DateTimeField(null=True, blank=True, help_text="Its last run, by itself or by hand.")
-    applied_count = models.PositiveIntegerField(default=0, help_text="The versions that this run changed.")
+    applied_at = models.DateTimeField(null=True, blank=True, help_text="Its last run, automatic or manual.")
+    applied_count = models.PositiveIntegerField(default=0, help_text="The number of versions that it changed.")
 
     class Meta:
         constraints = [

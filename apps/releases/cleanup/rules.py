@@ -69,5 +69,5 @@ def _check(rule: CleanupRule) -> None:
             raise Invalid(f"{name} is {value}, expected a number from 1 to {most:,}.", hint="Choose another number.")
     if rule.enabled and rule.prerelease_days is None and rule.stable_days is None:
         raise Invalid(
-            "The rule is on and chooses nothing.", hint="Set an age for pre-releases or other versions, or turn it off."
+            "The rule is on but has no criteria.", hint="Set an age for pre-releases or other versions, or turn it off."
         )

@@ -194,7 +194,7 @@ class VersionActions(ABC, Generic[A]):
     def _purge(self, release: Release, actor: Viewer, reason: str, confirm: str) -> Release:
         if confirm.split() != str(release).split():
             raise Invalid(
-                f"The confirmation reads {confirm[:200]!r}, expected {str(release)!r}.",
+                f"The confirmation is {confirm[:200]!r}, expected {str(release)!r}.",
                 hint="Type the address and the version exactly: this cannot be undone.",
             )
 

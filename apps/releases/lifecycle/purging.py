@@ -37,7 +37,7 @@ def purge(*, release: Release, actor: Viewer, reason: str) -> None:
     """
     reason = checked_reason(reason)
     if release.state == State.PURGED:
-        raise Conflict(release.removal, hint="Nothing is left to purge.")
+        raise Conflict(release.removal, hint="There is nothing left to purge.")
     changes = {"lifecycle_reason": reason, "lifecycle_at": timezone.now(), "lifecycle_by": actor.user}
     move(release, State.PUBLISHED, to=State.PURGED, lifecycle_replacement="", **changes)
     actor.record(

@@ -37,7 +37,7 @@ def refuse_blocked(release: Release) -> None:
     if not Release.objects.with_bytes(release.digest).filter(pk=release.pk).exists():
         raise NotFound(
             f"The files of {release} are not shown: the same bytes are in quarantine.",
-            hint="Ask the operators of this registry.",
+            hint="Ask an operator.",
         )
 
 
@@ -49,13 +49,13 @@ def refuse_quarantined(files: Mapping[str, str]) -> None:
     rows = Release.objects.filter(quarantined_at__isnull=False, digest__in=files).values_list("digest")
     parts = ReleaseBlob.objects.filter(release__quarantined_at__isnull=False, digest__in=files).values_list("digest")
     found = {digest for (digest,) in rows.union(parts)}
-    hint = "Build it again without the fault, or ask the operators of this registry to lift the quarantine"
+    hint = "Build it again without the problem, or ask an operator to lift the quarantine"
     if found:
         raise Refusal(
             [
                 Reason(
                     code="quarantined",
-                    found=f"bytes that are in quarantine here (sha256:{digest})",
+                    found=f"bytes that are in quarantine (sha256:{digest})",
                     expected="bytes that are not in quarantine",
                     hint=hint,
                     file=name,

@@ -79,7 +79,7 @@ def checked_reason(text: str) -> str:
         "reason",
         text,
         MAX_REASON_CHARACTERS,
-        "Give it in one or two sentences for the users of this version.",
+        "Write one or two sentences for the users of this version.",
         least=1,
     )
 
@@ -114,7 +114,7 @@ def obstacle_to(verb: str, release: Release) -> Conflict | None:
         return None
     said, hint = standing_of(release), ""
     if release.state != State.PUBLISHED:
-        said = f"{release} is {release.state}: only a published version has a lifecycle."
+        said = f"{release} is {release.state}: only published versions have a lifecycle."
     elif release.quarantined_at is not None:
         hint = "It can only be restored or purged now."
     elif verb == "deprecate" and release.lifecycle != Lifecycle.MAINTAINED:

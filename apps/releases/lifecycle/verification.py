@@ -45,7 +45,7 @@ class Finding:
 def request(release: Release, *, actor: Viewer, job: str = JOB) -> None:
     """Queue a verification. Raises Conflict if the release has no bytes or is being verified."""
     if release.state != State.PUBLISHED:
-        raise Conflict(f"{release} is {release.state}: only a published version has stored bytes.")
+        raise Conflict(f"{release} is {release.state}: only published versions have stored files.")
     try:
         with transaction.atomic():
             queue.enqueue(job, target=release.pk, created_by_id=actor.user_id)
@@ -55,7 +55,7 @@ def request(release: Release, *, actor: Viewer, job: str = JOB) -> None:
                 release=release.pk,
             )
     except IntegrityError:
-        raise Conflict(f"{release} is being verified already.") from None
+        raise Conflict(f"{release} is already being verified.") from None
 
 
 def run(claim: Claim, further: Callable[[Release], Iterable[Finding]] = lambda _: ()) -> None:

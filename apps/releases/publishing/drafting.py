@@ -103,7 +103,9 @@ def receive_file(
     known = release.files.filter(name=name).first()
     if release.state != State.RECEIVING:
         if known is None:
-            raise Conflict(f"{release} is {release.state}: its files are fixed, and {name} is not among them.")
+            raise Conflict(
+                f"{release} is {release.state}: its files can no longer change, and {name} is not among them."
+            )
         return _compared(release, known, body())
     key = f"{release.staging_key}.{uuid.uuid4().hex}"
     staged = store.stage(key, body())
@@ -126,7 +128,7 @@ def remove_file(*, release: Release, viewer: Viewer, name: str) -> None:
     require_own(release, viewer)
     if release.state != State.RECEIVING:
         hint = "Publish other files under another version number."
-        raise Conflict(f"{release} is {release.state}: its files are fixed.", hint=hint)
+        raise Conflict(f"{release} is {release.state}: its files can no longer change.", hint=hint)
     with transaction.atomic():
         renew(release)
         file = release.files.filter(name=name).first()
@@ -172,7 +174,7 @@ def require_own(release: Release, viewer: Viewer) -> None:
     """Raise Conflict unless the viewer opened the draft or it is published."""
     if release.state == State.PUBLISHED or release.created_by_id == viewer.user_id:
         return
-    was = "opened" if release.state == State.RECEIVING else f"handed in (it is {release.state})"
+    was = "opened" if release.state == State.RECEIVING else f"submitted (it is {release.state})"
     raise Conflict(
         f"{release} was {was} by someone else.",
         hint="Try again later, or publish under another version number.",
@@ -197,7 +199,7 @@ def record_file(release: Release, viewer: Viewer, name: str, key: str, staged: s
         if known is not None and known.digest == staged.digest:
             return Received(known, created=False), key
         if known is None and release.files.count() >= MAX_FILES:
-            raise TooLarge(f"{release} has {MAX_FILES} files already, the limit for a release.")
+            raise TooLarge(f"{release} already has {MAX_FILES} files, the limit for a release.")
         values = {"staging_key": key, "digest": staged.digest, "size": staged.size}
         file, created = ReleaseFile.objects.update_or_create(release=release, name=name, defaults=values)
         total = _sum_up(release)

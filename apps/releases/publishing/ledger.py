@@ -15,7 +15,7 @@ class LedgerConflict(RegistryError):
 
     def __init__(self, release: Release, known: str) -> None:
         super().__init__(
-            f"According to the ledger in storage, {release} was published before, with sha256:{known}.",
+            f"According to the ledger in storage, {release} was already published with sha256:{known}.",
             hint="Publish under another version number, and tell an operator: the database may have been restored.",
         )
         self.known = known
@@ -42,7 +42,7 @@ def enter(release: Release, *, digest: str) -> None:
         return
     found = store.get(key)
     if found is None:
-        raise store.StorageUnavailable("Storage has an entry of the ledger that it does not show yet.")
+        raise store.StorageUnavailable("Storage has a ledger entry that is not visible yet.")
     known = json.loads(found) if found else {}
     # Compare the upload: a later Larder may repack it to other bytes (D5).
     if (known.get("uploaded_digest"), known.get("folder", "")) != (release.uploaded_digest, release.folder):

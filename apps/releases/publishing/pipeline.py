@@ -27,9 +27,9 @@ log = structlog.get_logger("larder.releases")
 
 GIVEN_UP = Reason(
     code="gave_up",
-    found="every attempt to check this archive ended without a verdict",
+    found="all attempts to check this archive failed",
     expected="a verdict",
-    hint="Upload it again under the same number; if it happens again, ask an operator for the job's log.",
+    hint="Upload it again under the same number; if it fails again, ask an operator for the job's log.",
 )
 
 
@@ -174,7 +174,7 @@ def enter_ledger(work: Work[Any]) -> None:
         reason = Reason(
             code="ledger_conflict",
             found=str(conflict),
-            expected="a version number that was never published",
+            expected="an unpublished version number",
             hint=conflict.hint,
         )
         raise Refusal([reason]) from None

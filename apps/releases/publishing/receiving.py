@@ -124,7 +124,7 @@ def _abandon(release: Release, error: BaseException) -> None:
         reason = Reason(
             code="quota_full" if isinstance(error, quotas.QuotaFull) else code,
             found=str(error).rstrip("."),
-            expected="one whole archive within the limits",
+            expected="a complete archive within the limits",
             hint=error.hint or UNFINISHED.hint,
         )
 
@@ -150,7 +150,7 @@ def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, 
     sent = tally.hexdigest()
     other = _settled(taken.taken_by)
     if other.state in (State.REJECTED, State.FAILED):
-        raise Conflict(f"Another upload of {other} has just ended as {other.state}.", hint="Send yours again now.")
+        raise Conflict(f"Another upload of {other} has just finished as {other.state}.", hint="Send yours again.")
     if other.state == State.RECEIVING and other.created_by_id == viewer.user_id:
         raise StillArriving(other)
     if other.state == State.RECEIVING:

@@ -39,7 +39,7 @@ SUPERSEDED = Reason(
     code="upload_superseded",
     found="a reservation that was never used",
     expected="one upload at a time for a version",
-    hint="Nothing to do: your newer upload replaced it.",
+    hint="No action needed: your newer upload replaced it.",
 )
 NO_LONGER_ALLOWED = Reason(
     code="permission_ended",
@@ -68,8 +68,8 @@ class StillArriving(Unavailable):
     def __init__(self, other: Release) -> None:
         left = (other.receiving_until - timezone.now()).total_seconds() if other.receiving_until else 0
         super().__init__(
-            f"{other} is already being uploaded by you, or that upload broke off.",
-            hint="Send the same again in a minute: a broken upload has lapsed by then.",
+            f"{other} is already being uploaded by you, or that upload was interrupted.",
+            hint="Send it again in a minute: an interrupted upload has expired by then.",
             retry_after=max(1, ceil(left)),
         )
 
@@ -78,7 +78,7 @@ class VersionRemoved(Conflict):
     def __init__(self, tombstone: Release) -> None:
         super().__init__(
             tombstone.removal,
-            hint="A version number is never used again: publish your archive under another one.",
+            hint="Version numbers cannot be reused: publish your archive under another one.",
         )
 
 
@@ -141,7 +141,7 @@ def reserve(
         other = Release.objects.live().filter(coordinate.rows()).select_related("namespace").first()
         if other is None:  # it ended between the two statements
             raise Conflict(
-                f"Another upload of {coordinate.version.text} has just ended.", hint="Send yours again now."
+                f"Another upload of {coordinate.version.text} has just finished.", hint="Send yours again."
             ) from None
         if other.state == State.PURGED:
             raise VersionRemoved(other) from None
@@ -182,7 +182,7 @@ def release_of_ticket(ticket: str) -> Release:
     if release is None:
         raise NotFound(
             "This upload ticket is unknown, used or expired.",
-            hint="Each ticket is for one upload: start again from the publish page; the version number is free.",
+            hint="A ticket is valid for one upload: start again from the publish page; the version number is free.",
         )
     return release
 

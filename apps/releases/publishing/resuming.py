@@ -82,7 +82,7 @@ def begin_upload(release: Release, viewer: Viewer, announced: Announced, *, name
     if viewer.user is None:
         raise CredentialsRequired("An upload needs credentials.", hint="Send an API token.")
     if announced.length == 0:
-        raise Invalid("The upload is empty.", hint="Announce the file's own length.")
+        raise Invalid("The upload is empty.", hint="Send the file's actual length.")
     replaced: list[str] = []
     with transaction.atomic():
         drafting.renew(release)  # locks the release
@@ -94,7 +94,8 @@ def begin_upload(release: Release, viewer: Viewer, announced: Announced, *, name
             release.uploaded_size = announced.length
         if Upload.objects.filter(user=viewer.user, finished_at=None).count() >= MAX_UPLOADS:
             raise TooManyUploads(
-                f"You have {MAX_UPLOADS} unfinished uploads already.", hint="Finish or cancel some of them first."
+                f"You already have {MAX_UPLOADS} unfinished uploads, the maximum.",
+                hint="Finish or cancel some of them first.",
             )
         for other in release.uploads.filter(name=name, finished_at=None):
             if other.lease_until is not None and other.lease_until > timezone.now():
@@ -191,7 +192,9 @@ def sweep() -> int:
 
 
 def unknown() -> NotFound:
-    return NotFound("You have no such upload: it was cancelled, has expired, or never was.", hint="Begin another one.")
+    return NotFound(
+        "You have no such upload: it was cancelled, has expired, or never existed.", hint="Start another one."
+    )
 
 
 class Incoming(ABC):
@@ -227,8 +230,8 @@ class _Body(Incoming):
                 self._left -= len(chunk)
                 if self._left < 0:
                     raise TooLarge(
-                        "The body has more bytes than the upload was announced with.",
-                        hint="Send the rest of the same file, or begin another upload with its length.",
+                        "The body exceeds the announced length of the upload.",
+                        hint="Send the rest of the same file, or start another upload with the right length.",
                     )
                 size += len(chunk)
                 yield chunk
@@ -369,7 +372,7 @@ def _forget(upload: Upload) -> list[str]:
 
 def _in_use() -> AlreadySending:
     return AlreadySending(
-        "Another request is sending bytes of this upload, or broke off moments ago.",
+        "Another request is sending bytes of this upload, or was just interrupted.",
         hint="Ask for its offset again in a few seconds.",
     )
 

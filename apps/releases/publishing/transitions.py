@@ -29,7 +29,7 @@ def move(release: Release, *sources: State, to: State, **changes: Any) -> None:
     """Move the row and this object from one of `sources` to `to`, or raise Moved."""
     moved = Release.objects.filter(pk=release.pk, state__in=sources).update(state=to, **changes)
     if moved != 1:
-        raise Moved(f"{release} is no longer {' or '.join(sources)}: someone else was faster. Reload its page.")
+        raise Moved(f"{release} is no longer {' or '.join(sources)}: someone else changed it first. Reload its page.")
     release.state = to
     for name, value in changes.items():
         setattr(release, name, value)

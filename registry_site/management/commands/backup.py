@@ -14,15 +14,17 @@ from registry_site.operations import backup
 
 
 class Command(BaseCommand):
-    help = "Copy database, blobs and ledger to a new folder, while Larder goes on serving (docs/operations/backup.md)."
+    help = "Copy database, blobs and ledger to a new folder while Larder keeps running (docs/operations/backup.md)."
     purpose = "backup"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path, help="A new or empty folder.")
         keys = "Also write the secret key and the key-encryption key to a new file. Keep it apart from the folder."
         parser.add_argument("--keys", type=Path, metavar="FILE", help=keys)
-        parser.add_argument("--without-blobs", action="store_true", help="Only list them: storage has its own backup.")
-        copy = "Copy and check every blob, even where a hard link to the file of storage would do."
+        parser.add_argument(
+            "--without-blobs", action="store_true", help="Only list the blobs: storage has its own backup."
+        )
+        copy = "Copy and check every blob, even where a hard link would be enough."
         parser.add_argument("--copy", action="store_true", help=copy)
 
     @backup.owner_only()
@@ -30,12 +32,12 @@ class Command(BaseCommand):
         try:
             if options["keys"]:
                 names = backup.save_keys(options["keys"])
-                self.stdout.write(f"{options['keys']}: {', '.join(names) or 'no key is readable here'}")
+                self.stdout.write(f"{options['keys']}: {', '.join(names) or 'no readable key on this host'}")
                 for service in vault.services():
-                    self.stdout.write(f"not the key of {service.title}: the service backs it up")
+                    self.stdout.write(f"not the key of {service.title}: the service has its own backup")
             self.write(options)
         except FileExistsError as there:
-            raise CommandError(f"{there.filename} exists already: name a new file.") from None
+            raise CommandError(f"{there.filename} already exists: name a new file.") from None
         except RegistryError as refused:
             raise CommandError(f"{refused} {refused.hint}".strip()) from None
 

@@ -5,7 +5,7 @@ from registry_site.server import serving
 
 
 class Command(ProcessCommand):
-    help = "Start periodic work: leftover jobs, sweeping, heartbeats."
+    help = "Run periodic work: unfinished jobs, cleanup, heartbeats."
 
     def run(self, **_: Any) -> None:
         serving.beat()

@@ -26,7 +26,7 @@ class Command(BaseCommand):
         if connection.vendor != "postgresql":
             raise CommandError("SQLite has no roles. Run this where LARDER_DATABASE_URL names a PostgreSQL database.")
         if web == signing:
-            raise CommandError("Both roles have the same name: give the signing workers a role of their own.")
+            raise CommandError("Both roles have the same name: give the signing workers a separate role.")
         for role in (web, signing):
             if problem := database_roles.problem_with(role):
                 raise CommandError(f"{problem} Create it: CREATE ROLE {role} LOGIN PASSWORD '…' NOSUPERUSER")

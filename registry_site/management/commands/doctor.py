@@ -13,7 +13,7 @@ WRONG, WARNED = 1, 2
 
 
 class Command(BaseCommand):
-    help = "Try every part: exit status 0 if nothing is wrong, 1 if something is, 2 if there are only warnings."
+    help = "Check every part: exit status 0 if all is well, 1 for errors, 2 for warnings only."
     requires_system_checks: list[str] = []  # they are among what it looks at
 
     def add_arguments(self, parser: ArgumentParser) -> None:

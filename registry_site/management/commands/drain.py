@@ -19,7 +19,7 @@ TICK = 0.1
 
 
 class Command(BaseCommand):
-    help = "/readyz answers 503 from now on, and everything else as before; with --stop the processes end afterwards."
+    help = "Make /readyz answer 503; other requests are served as before. With --stop the processes end afterwards."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -27,18 +27,20 @@ class Command(BaseCommand):
         way.add_argument("--stop", action="store_true", help="Then stop `manage.py up` or `web` of this data folder.")
         way.add_argument("--undo", action="store_true", help="Answer 200 again.")
         parser.add_argument(
-            "--seconds", type=int, default=15, metavar="N", help="How long to wait before the stop (default: 15)."
+            "--seconds", type=int, default=15, metavar="N", help="Seconds to wait before the stop (default: 15)."
         )
 
     def handle(self, *_: Any, stop: bool, undo: bool, seconds: int, **__: Any) -> None:
         if not settings.DATA_DIR.is_dir():
-            raise CommandError(f"{settings.DATA_DIR} is not there: set LARDER_DATA_DIR to that of the processes.")
+            raise CommandError(
+                f"{settings.DATA_DIR} does not exist: set LARDER_DATA_DIR to the value that the processes use."
+            )
         if undo:
             health.DRAINING.unlink(missing_ok=True)
             self.stdout.write("/readyz answers as usual again.")
             return
         health.DRAINING.touch(mode=0o600)
-        self.stdout.write("/readyz answers 503, everything else goes on.")
+        self.stdout.write("/readyz answers 503; all other requests are served as before.")
         if not stop:
             return
         pid = running()

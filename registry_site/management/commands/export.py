@@ -20,8 +20,8 @@ class Command(Backup):
             with backup.stopped():
                 if heartbeats.since(HEARTBEAT_MAX_AGE).exists():
                     raise CommandError(
-                        "A worker has reported lately. Stop every process of Larder first, and wait a minute: what "
-                        "changes now would be lost."
+                        "A worker reported recently. Stop every process of Larder first and wait a minute: changes "
+                        "made now would be lost."
                     )
                 super().write(options)
         except CannotStartError as refused:

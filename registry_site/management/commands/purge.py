@@ -14,14 +14,14 @@ PROVIDER_SLASHES = 1
 
 
 class Command(BaseCommand):
-    help = "Remove a published version for good: its rows now, its bytes by a worker. Its number is never used again."
+    help = "Purge a published version: its rows now, its bytes by a worker. Its number cannot be reused."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("address", metavar="ADDRESS", help="namespace/name/system, or namespace/type of a provider")
         parser.add_argument("version")
         parser.add_argument("--reason", required=True, help="Shown to everyone on the list of versions.")
         parser.add_argument(
-            "--confirm", required=True, metavar='"ADDRESS VERSION"', help="Both once more, as one text."
+            "--confirm", required=True, metavar='"ADDRESS VERSION"', help="Address and version again, as one text."
         )
 
     def handle(self, **options: Any) -> None:

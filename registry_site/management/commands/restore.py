@@ -21,9 +21,9 @@ class Command(BaseCommand):
     purpose = "backup"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help=f"A folder that `manage.py {self.purpose}` wrote.")
-        parser.add_argument("--keys", type=Path, metavar="FILE", help="Put the keys of this file in their places.")
-        survived = "The storage of this very Larder is there; only the database was lost."
+        parser.add_argument("folder", type=Path, help=f"A folder written by `manage.py {self.purpose}`.")
+        parser.add_argument("--keys", type=Path, metavar="FILE", help="Install the keys of this file.")
+        survived = "The storage of this Larder still exists; only the database was lost."
         parser.add_argument("--storage-survived", action="store_true", help=survived)
 
     @backup.owner_only()
@@ -59,4 +59,4 @@ class Command(BaseCommand):
         call_command("verify", stdout=self.stdout)
         connection.close()
         if report.problems:
-            raise CommandError("The audit log is not as it was written.")
+            raise CommandError("The audit log was changed.")

@@ -62,7 +62,7 @@ class Command(BaseCommand):
                 self.say(problem)
             password = first_run.create_admin(env.text("LARDER_ADMIN_PASSWORD"))
         readiness = Readiness(files)
-        self.say("Collecting the files of the pages")
+        self.say("Collecting static files")
         bootstrap.static_files()
         self.say(f"Starting {', '.join(child.name for child in children())}")
         if FORKS:

@@ -10,7 +10,7 @@ from registry_site.operations import verifying
 
 
 class Command(BaseCommand):
-    help = "Read the bytes of every published version again; exit with 1 if one is not as it was published."
+    help = "Verify the stored bytes of every published version; exit with 1 if one was changed."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--sample", type=int, default=0, metavar="N", help="Only N versions, chosen at random.")
@@ -25,6 +25,6 @@ class Command(BaseCommand):
                     self.stdout.write(f"{verdict.release}: {problem}")
         except StorageUnavailable as away:
             raise CommandError(f"Stopped after {checked} versions: {away}") from away
-        self.stdout.write(f"{checked} published versions checked: {wrong} wrong.")
+        self.stdout.write(f"{checked} published versions checked: {wrong} damaged.")
         if wrong:
             raise CommandError("docs/operations/storage.md, Check the stored bytes, says what to do.")

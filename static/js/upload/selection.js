@@ -58,7 +58,7 @@ export class Selection {
     const named = folders.slice(0, MOST_FOLDERS).join(", ") + (folders.length > MOST_FOLDERS ? ", …" : "");
     this.find("note").hidden = false;
     this.find("note").textContent = folders.length
-      ? `No module file is at its root. ${count(folders.length, "folder")} below it ${folders.length === 1 ? "has" : "have"} some: ${named}. Name one under “Folder inside the archive”, or choose after the upload.`
+      ? `There is no module file at its root. ${count(folders.length, "folder")} below it ${folders.length === 1 ? "has" : "have"} some: ${named}. Name one under “Folder inside the archive”, or choose after the upload.`
       : "It contains no .tf or .tofu file. Is it the right folder?";
   }
 

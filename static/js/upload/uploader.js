@@ -134,7 +134,7 @@ export class Uploader {
   checked(file) {
     const limit = this.limit("maxBytes");
     if (file.size > limit) {
-      throw new Refused(`${file.name} has ${foundText(file.size)}; ${this.form.dataset.limitSetting} allows ${limitText(limit)}. Leave out what is not part of the module, such as .git or .terraform.`);
+      throw new Refused(`${file.name} has ${foundText(file.size)}; ${this.form.dataset.limitSetting} allows ${limitText(limit)}. Leave out files that are not part of the module, such as .git or .terraform.`);
     }
     return file;
   }
@@ -174,7 +174,7 @@ export class Uploader {
     ]) {
       if (found > limit) {
         const largest = [...files].sort((one, other) => other.file.size - one.file.size)[0];
-        throw new Refused(`The folder becomes an archive of ${foundText(found)}; ${setting} allows ${limitText(limit)}. Its largest file is ${largest.path} with ${foundText(largest.file.size)}. Leave out what is not part of the module.`);
+        throw new Refused(`The folder becomes an archive of ${foundText(found)}; ${setting} allows ${limitText(limit)}. Its largest file is ${largest.path} with ${foundText(largest.file.size)}. Leave out files that are not part of the module.`);
       }
     }
   }
@@ -221,7 +221,7 @@ export class Uploader {
     this.words = this.submit.textContent;
     this.unfinished = unfinished;
     this.submit.textContent = "Retry";
-    this.refuse("The connection was lost before the upload was complete. What was sent is kept for four hours: press Retry, and it continues there.");
+    this.refuse("The connection was lost before the upload was complete. The part already sent is kept for four hours: press Retry to continue.");
   }
 
   changed() {
@@ -242,7 +242,7 @@ export class Uploader {
   explain(error) {
     if (error instanceof Refused) this.refuse(error.message);
     else if (error instanceof TooMany) this.refuse(`The folder contains more than ${exact(this.limit("maxEntries"))} files, the limit that ${this.form.dataset.entriesSetting} sets. Choose the module's own folder.`);
-    else if (error instanceof Unreadable) this.refuse(`${error.path} cannot be read: it is a broken link, was changed or removed meanwhile, or is closed to your browser. Nothing was sent.`);
+    else if (error instanceof Unreadable) this.refuse(`${error.path} cannot be read: it is a broken link, was changed or removed, or your browser has no access. Nothing was sent.`);
     else if (error?.name === "AbortError") {
       this.progress.announce("Cancelled. Nothing was sent.");
       this.submit.focus();

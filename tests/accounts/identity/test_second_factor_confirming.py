@@ -31,7 +31,7 @@ def test_an_older_session_is_asked_and_goes_on(bob, defended, browser_of):
     assert "Confirm with a passkey or a code: your password is not enough here." in page
     assert ("Confirm with a passkey</button>" in page, 'name="code"' in page) == (True, True)
     done = client.post(asked.url, {"code": code_of(secret)})
-    assert "Make new recovery codes?" in client.get(done.url).text
+    assert "Create new recovery codes?" in client.get(done.url).text
     shown = client.post(f"{PAGE}/codes/renew", follow=True).text
     assert len(re.findall(r"<li><code[^>]*>(\d+)</code>", shown)) == 10
 

@@ -45,7 +45,7 @@ def test_who_has_none_is_led_to_it_and_then_to_where_they_went(bob, pantry):
     client, answer = password(bob)
     led = client.get(answer.url)
     assert (led.status_code, led.url) == (302, f"{PAGE}?next=%2Ftokens")
-    assert "Until then you see only what is public" in client.get(led.url).text
+    assert "Until you set one up, you see only public pages" in client.get(led.url).text
 
     home = client.get("/namespaces/pantry").text
     assert "You need a second factor" in home

@@ -30,7 +30,7 @@ def test_no_one_creates_it_again(tofu, put, cooks, dora, charlie, olga):
     for person in (dora, charlie, olga):
         answer = put(person)
         assert answer.status_code == 409
-        assert "or by one that was deleted" in answer.json()["error"]["message"]
+        assert "or by a deleted team" in answer.json()["error"]["message"]
     assert not Team.objects.filter(name="cooks").exists()
 
 

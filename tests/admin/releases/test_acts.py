@@ -184,4 +184,4 @@ def test_versions_that_the_list_no_longer_has_are_told_of(versions, operator_cli
     url = list_of(ModuleVersion, q="no-such-module")
 
     answer = operator_client.post(url, chosen(act, versions[0]), follow=True)
-    assert "This list no longer has the selected versions." in answer.text
+    assert "The selected versions are no longer in this list." in answer.text

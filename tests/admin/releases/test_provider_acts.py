@@ -25,7 +25,7 @@ def test_stored_bytes_are_verified_and_damage_is_loud(operator_client, versions,
     assert set(Job.objects.filter(kind="verify-provider").values_list("target", flat=True)) == {
         row.release_id for row in versions
     }
-    assert "is being verified already" in run(operator_client, "verify", versions[0]).text
+    assert "is already being verified" in run(operator_client, "verify", versions[0]).text
     finding = {"name": "dns.zip", "digest": "a" * 64, "outcome": "damaged", "found": "b" * 64}
     rows = Release.objects.filter(pk=versions[0].release_id)
     rows.update(verified_at=timezone.now(), verified_as="damaged", verified_findings=[finding])

@@ -88,7 +88,7 @@ def test_lists_follow_the_description(out, tofu, alice):
         ({"description": "x" * 301}, "The description has 301 characters"),
         ({"source": "ftp://example.com"}, "expected one that begins with https:// or http://"),
         ({"warning": "typo"}, "There is no field 'warning'."),
-        ({}, "There is nothing to change."),
+        ({}, "The request changes nothing."),
     ],
     ids=["long", "control", "description", "source", "unknown", "nothing"],
 )

@@ -67,6 +67,6 @@ def test_a_file_that_is_removed_too_late_stays_and_its_owner_hears_why(filled, i
     response = filled.delete(name)
 
     assert response.status_code == 409
-    assert body(response)["error"]["message"] == f"acme/dns 1.2.0 is {state}: its files are fixed."
+    assert body(response)["error"]["message"] == f"acme/dns 1.2.0 is {state}: its files can no longer change."
     assert "another version number" in body(response)["error"]["hint"]
     assert ReleaseFile.objects.filter(name=LINUX).exists()

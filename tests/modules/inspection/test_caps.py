@@ -134,7 +134,7 @@ def test_a_hostile_file_costs_a_few_findings_and_no_other_file(text):
     "text", [b'variable "x" {\n  default = "\xff"\n}\n', b"caf\xe9 {}\n", b'variable "x" {}\n\0\n']
 )
 def test_bytes_that_stop_every_client_are_a_fault(text):
-    assert [one.message for one in unit_of(text).faults] == ["found a byte that is no text, expected UTF-8"]
+    assert [one.message for one in unit_of(text).faults] == ["found a byte that is not text, expected UTF-8"]
 
 
 @pytest.mark.parametrize(

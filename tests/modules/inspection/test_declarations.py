@@ -218,7 +218,7 @@ def test_of_two_with_the_same_name_the_first_counts():
 def test_an_argument_that_is_set_twice_is_unknown():
     unit = unit_of('variable "x" {\n  default = 1\n  default = 2\n}\n')
     assert (unit.parts["variables"][0]["default"], "value" in unit.parts["variables"][0]) == ("(unknown)", False)
-    assert messages(unit) == ["default is set twice, so it is unknown which one applies"]
+    assert messages(unit) == ["default is set twice, so it is unclear which one applies"]
 
 
 def test_moved_blocks_are_kept_and_absent_without_any():

@@ -152,4 +152,4 @@ def test_a_file_that_is_no_json_costs_a_warning_with_its_place(text, column):
 def test_a_name_that_is_set_twice_is_unknown():
     unit = unit_of("", main_tf_json='{"variable": {"x": {"default": 1, "default": 2}}}')
     assert unit.parts["variables"][0]["default"] == "(unknown)"
-    assert messages(unit) == ["default is set twice, so it is unknown which one applies"]
+    assert messages(unit) == ["default is set twice, so it is unclear which one applies"]

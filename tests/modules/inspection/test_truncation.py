@@ -35,7 +35,7 @@ def test_the_first_entries_stay_whole_and_the_warning_counts_the_others(text):
     assert {row["type"] for row in unit["variables"]} == {"string"}
     lost = text.count("variable") - len(names)
     assert [warning["message"] for warning in unit["warnings"]] == [
-        f"{lost} entries of this folder are not shown, because the module declares too much"
+        f"{lost} entries of this folder are not shown, because the module has too many declarations"
     ]
 
 

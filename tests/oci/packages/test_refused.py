@@ -205,7 +205,7 @@ def test_a_push_cannot_be_asked_so_its_manifest_says_why_it_breaks_something(pus
     refused = push(package(BREAKING), "1.3.0", BREAKING)
 
     assert code_of(refused) == (400, "MANIFEST_INVALID")
-    assert "input name (the input has no default any more)" in said(refused)
+    assert "input name (default removed: the input is now required)" in said(refused)
     assert ("larder.confirm=breaking-change" in said(refused)) == (mode == "ask")
     assert push(package(BREAKING, annotations=SAID), "1.3.0", BREAKING).status_code == again
     assert set(Release.objects.filter(version="1.3.0").values_list("breaking_reason", flat=True)) == {

@@ -35,7 +35,7 @@ def test_the_safe_act_stands_first_and_says_that_it_breaks_nobody(published, bro
     page = pages.markup_of(browser_of(dora).get(URL))
 
     assert page.index('id="deprecate"') < page.index('id="yank"')
-    assert "Breaks no one" in page
+    assert "Safe for all users" in page
     assert "Clients ask for the list of versions before they download anything" in page
     assert 'id="quarantine"' not in page, "that is for staff"
 

@@ -28,8 +28,8 @@ def test_a_breaking_change_under_a_minor_number_is_called_that(two, browser_of, 
 
     said = words(answer)
     assert answer.status_code == 200
-    assert "Something breaks, and the number does not say so" in said
-    assert "the input has no default any more" in said
+    assert "Contains breaking changes, but is not a major version" in said
+    assert "default removed: the input is now required" in said
     assert "<b>`x`" not in answer.content.decode()  # hostile text is text
     assert "(`&quot;&lt;b&gt;&#x27;x&#x27;&lt;/b&gt;&quot;`)" in answer.content.decode()  # and ends no backticks
 

@@ -55,7 +55,7 @@ def test_each_changed_text_is_shown_line_by_line_and_the_readme_first(
     assert [one.name for one in answer.context["texts"].shown] == ["README.md", "ends.tf", "equal-size.tf", "main.tf"]
     assert answer.context["texts"].others == ["logo.png"]
     assert {"1 - # Old", "1 + # New", "1 - # 1", "1 + # 2", "1 1 variable &quot;name&quot; {"} <= set(rows(answer))
-    assert "Only the ends of lines differ." in answer.content.decode()
+    assert "Only line endings differ." in answer.content.decode()
     assert "<script>alert(1)" not in answer.content.decode()
     assert r"4 + # &lt;script&gt;alert(1)&lt;/script&gt;\u202e\u001b[31m" in rows(answer)  # and nothing is reordered
 
@@ -96,7 +96,7 @@ def test_what_is_too_much_for_a_page_is_named(publish_two, browser_of, bob, monk
     assert "Too large" in problems["large.tf"]
     monkeypatch.setattr(versions, "MAX_FILES", 5)
     problems = {one.name: one.problem for one in browser_of(bob).get(PAGE).context["texts"].shown}
-    assert "too little in common" in problems["other.tf"]
+    assert "too different" in problems["other.tf"]
 
 
 def test_many_lines_end_the_page(publish_two, browser_of, bob, monkeypatch):
@@ -105,4 +105,4 @@ def test_many_lines_end_the_page(publish_two, browser_of, bob, monkeypatch):
     shown = browser_of(bob).get(PAGE).context["texts"].shown
 
     assert [bool(one.hunks) for one in shown] == [True, False, False, False]
-    assert "long enough" in shown[-1].problem
+    assert "the page is full" in shown[-1].problem

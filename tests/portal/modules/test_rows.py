@@ -40,7 +40,7 @@ def test_fifteen_thousand_rows_are_paged_and_found_by_words(large, browser_of, b
     assert "row_14999" in last.content.decode()
     assert "row_00777" in found.content.decode()
     assert "row_00776" not in found.content.decode()
-    assert f"No {tab[:-1]} has these words." in pages.markup_of(browser.get(f"{V}/{tab}?q=nothing"))
+    assert f"No matching {tab}." in pages.markup_of(browser.get(f"{V}/{tab}?q=nothing"))
 
 
 def test_each_input_and_output_has_a_permanent_address(large, browser_of, bob):

@@ -63,8 +63,8 @@ def test_only_what_was_changed_is_in_the_block(browser):
     answer = asked(browser, cidr="10.0.0.0/8", zones='["a"]', size="1.0", is_open="false", password="on")
 
     assert lines_of(answer) == ['  cidr     = "10.0.0.0/8"', "  password = var.password", "  is_open  = false"]
-    assert "3 inputs set. Nothing that is required is missing." in pages.markup_of(answer)
-    assert pages.markup_of(answer).count("The same as its default") == 2
+    assert "3 inputs set. All required inputs are set." in pages.markup_of(answer)
+    assert pages.markup_of(answer).count("Same as the default") == 2
     assert 'aria-label="Copy: Module block"' in pages.markup_of(answer)
 
 

@@ -103,7 +103,7 @@ def test_a_module_of_which_all_is_yanked_is_no_dead_end(published, browser_of, a
     assert "No version is listed" in pages.markup_of(browser_of(bob).get(URL))
     page = browser_of(alice).get("/modules/acme/vpc/aws")
     assert page.status_code == 200
-    assert "There is no other version to use." in pages.markup_of(page)
+    assert "No other version is available." in pages.markup_of(page)
     assert "Manage this version" in pages.markup_of(page)
 
 

@@ -62,7 +62,7 @@ def test_asking_again_within_a_day_is_refused(reader, acme, dora):
     reader.post(ACCESS, {})
     answer = reader.post(ACCESS, {})
     assert answer.status_code == 409
-    assert "You requested access to acme within the last day" in pages.markup_of(answer)
+    assert "You already requested access to acme within the last day" in pages.markup_of(answer)
     assert AuditEvent.objects.filter(kind=Kind.ACCESS_REQUESTED).count() == 1
 
 

@@ -28,10 +28,10 @@ def test_an_owner_sets_a_rule_reads_what_it_would_do_and_applies_it(owner, acme)
     assert "1 version would be deprecated." in page
     assert 'href="/modules/acme/vpc/aws/1.0.0-rc.1"' in page
     assert 'href="/modules/acme/vpc/aws/1.0.0"' not in page, "that is on another tab"
-    assert "people get this version by default" not in page
+    assert "the default version" not in page
     staying = pages.shown(owner.get(f"{URL}?show=staying"))
     assert "the newest version" in staying
-    assert "the rule takes no stable versions" in staying
+    assert "the rule excludes stable versions" in staying
 
     (plan,) = re.findall(r'name="plan" value="(\w+)"', page)
     done = owner.post(f"{URL}/apply", {"plan": plan}, follow=True)
@@ -55,7 +55,7 @@ def test_what_has_changed_since_it_was_read_is_not_applied(owner, acme):
 
     page = pages.shown(owner.post(f"{URL}/apply", {"plan": "0" * 64}, follow=True))
 
-    assert "The rule chooses other versions by now." in page
+    assert "The rule now selects other versions." in page
     assert not Release.objects.exclude(lifecycle="maintained").exists()
 
 
@@ -63,7 +63,7 @@ def test_what_has_changed_since_it_was_read_is_not_applied(owner, acme):
     ("wrong", "says"),
     [
         ({"keep_newest": "0"}, "greater than or equal to 1"),
-        ({"prerelease_days": "", "enabled": "on"}, "The rule is on and chooses nothing."),
+        ({"prerelease_days": "", "enabled": "on"}, "The rule is on but has no criteria."),
         ({"action": "purge"}, "Select a valid choice"),
     ],
 )
@@ -79,7 +79,7 @@ def test_it_says_that_a_changed_rule_waits(owner, acme):
     owner.post(URL, RULE | {"enabled": "on"})
     assert "The rule is on, and waits" in pages.shown(owner.get(URL))
     CleanupRule.objects.update(changed_at="2026-01-01T00:00:00Z")
-    assert "It acts every hour." in pages.shown(owner.get(URL))
+    assert "It runs every hour." in pages.shown(owner.get(URL))
 
 
 @pytest.mark.parametrize("count", [2, 60])

@@ -86,7 +86,7 @@ def test_a_key_that_is_there_already_is_a_conflict(browser, registered):
     page = browser.post(ADD, {"armor": registered.armor, "step": "save"})
 
     assert page.status_code == 409
-    assert "registered in acme already" in pages.text_of(page)
+    assert "already registered in acme" in pages.text_of(page)
 
 
 def test_an_address_that_is_none_is_refused(browser):

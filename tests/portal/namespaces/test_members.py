@@ -95,7 +95,7 @@ def test_it_goes_to_a_person_and_the_giver_loses_the_role(owner, acme, dora, cha
 @pytest.mark.parametrize(
     ("changes", "status", "field", "says"),
     [
-        ({"confirm": "acm"}, 422, "confirm", "This is not acme"),
+        ({"confirm": "acm"}, 422, "confirm", "This does not match acme"),
         ({"confirm": ""}, 422, "confirm", "required"),
         ({"to": "zoe"}, 422, "to", "no user zoe"),
         ({"kind": "team", "to": "nope"}, 422, "to", "no team nope"),

@@ -147,7 +147,7 @@ def test_what_is_no_page_is_not_found(browser, dns, path):
 
 
 def test_without_documentation_readers_and_publishers_hear_what_they_can_do(browser, publisher, bare):
-    assert "have sent none" in pages.text_of(browser.get(D))
+    assert "was published without documentation" in pages.text_of(browser.get(D))
     assert f'href="{D}/archive"' not in pages.markup_of(browser.get(D))
     assert f'href="{D}/archive"' in pages.markup_of(publisher.get(D))
 

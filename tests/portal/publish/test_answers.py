@@ -50,7 +50,7 @@ def part(at: int, **fields: str) -> dict[str, str]:
 @pytest.mark.parametrize("more", [{}, {"multiple_modules": "on"}])
 def test_all_of_an_archive_is_offered_wherever_a_folder_has_configuration(upload, browser, work, more):
     release = upload({"README.md": "", "stacks/one/main.tf": "", "stacks/two/main.tf": ""}, **more)
-    assert "All of it: a module without a root" in page_of(browser, release)
+    assert "The whole archive: a module without a root" in page_of(browser, release)
 
     assert answer(browser, release, folder=".").status_code == 303
     work()
@@ -65,7 +65,7 @@ def test_a_held_release_stands_on_its_check_and_asks(upload, browser):
     assert re.findall(r'data-step-state="(\w+)"', page) == ["done", "waiting", "waiting"]
     assert "waiting for your answer" in page
     assert re.findall(r'data-question="([\w-]+)"', page) == ["state_file", "private_key"]
-    for words in ("terraform.tfstate", "tests/id_rsa", "change them", "Cancel this release", "is reserved for you"):
+    for words in ("terraform.tfstate", "tests/id_rsa", "rotate them", "Cancel this release", "is reserved for you"):
         assert words in page
     document = browser.get(f"/releases/{release.public_id}/status").content.decode()
     assert 'hx-trigger="every 5s"' in document
@@ -147,7 +147,7 @@ def test_chosen_folders_become_one_version_in_which_each_has_its_path(upload, br
     assert (release.state, release.folder, release.questions) == (State.PUBLISHED, "stacks/a\nstacks/c", [])
     assert [file["name"] for file in release.module_version.files] == ["stacks/a/main.tf", "stacks/c/main.tf"]
     assert "Only its folders" in page_of(browser, release)
-    assert "consists of folders that its publisher chose" in browser.get("/modules/acme/vpc/aws/1.2.0").text
+    assert "contains the folders that its publisher chose" in browser.get("/modules/acme/vpc/aws/1.2.0").text
     assert browser.get("/modules/acme/vpc/aws/1.2.0/folders/stacks/c").status_code == 200
 
 
@@ -197,7 +197,7 @@ def test_many_folders_are_chosen_together_and_listed_when_asked_for(upload, brow
 
 def test_the_top_of_the_archive_may_be_a_module_too(upload, browser, work):
     release = upload({"main.tf": "", **MONOREPO}, multiple_modules="on")
-    assert "All of it: the root of the archive is the module" in page_of(browser, release)
+    assert "The whole archive: the root of the archive is the module" in page_of(browser, release)
     answer(browser, release, folder=".", **part(1, name="net", system="aws", version="1.0.0"))
     work()
     assert [(str(one), one.folder) for one in Release.objects.filter(state=State.PUBLISHED).order_by("pk")] == [

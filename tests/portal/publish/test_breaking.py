@@ -29,7 +29,7 @@ def test_the_page_says_what_breaks_and_whether_the_number_says_so(published, pag
 
     assert "data-guard" not in page(first).content.decode()
     shown = page(minor)
-    assert "Something breaks, and the number does not say so" in words(shown)
+    assert "Contains breaking changes, but is not a major version" in words(shown)
     assert 'data-rule="input_made_required"' in shown.content.decode()
     assert "&lt;b&gt;" in shown.content.decode()
     assert 'href="/modules/acme/vpc/aws/compare/1.2.0...1.3.0"' in shown.content.decode()
@@ -52,7 +52,7 @@ def test_a_held_release_asks_for_its_reason_which_readers_find(published, page, 
     browser, answer = browser_of(alice), f"/releases/{release.public_id}/answer"
 
     assert release.state == "held"
-    assert "Something breaks, and 1.3.0 does not say so" in words(page(release))
+    assert "Contains breaking changes, but 1.3.0 is not a major version" in words(page(release))
     assert "Once it is published, clients that allow 1.2.0" in words(page(release))
     assert "1.3.0" in browser.get("/releases?state=held").content.decode()
     empty = browser.post(answer, {"reason": " \n"})
@@ -73,5 +73,5 @@ def test_a_refused_release_shows_what_it_breaks(published, page):
     assert Release.objects.get(pk=release.pk).state == "rejected"
     assert 'data-reason="breaking_change"' in page(release).content.decode()
     assert 'data-rule="input_made_required"' in page(release).content.decode()
-    assert "It was not published, so no client takes it." in words(page(release))
+    assert "It was not published, so clients don't see it." in words(page(release))
     assert "by themselves" not in words(page(release))

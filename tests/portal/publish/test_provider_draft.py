@@ -114,14 +114,14 @@ def test_a_form_brings_all_its_files_and_says_what_it_left(browser, page):
     files = {LINUX: b"zip", "config.yaml": b"x" * 700_000, SUMS: b"sums", "artifacts.json": b"{}"}
     answer = post_form(browser, page, form_of(files))
     assert names() == sorted([SUMS, LINUX])
-    assert "Not needed, and not stored: config.yaml, artifacts.json" in answer.text
+    assert "Not needed, so not stored: config.yaml, artifacts.json" in answer.text
 
 
 def test_a_form_leaves_sboms_and_sources_of_the_version_as_it_does_the_rest(browser, page):
     rest = {f"{LINUX}.sbom.json": b"{}", f"{bench.STEM}.tar.gz": b"tar"}
     answer = post_form(browser, page, form_of({LINUX: b"zip", **rest}))
     assert names() == [LINUX]
-    assert f"Not needed, and not stored: {', '.join(rest)}." in answer.text
+    assert f"Not needed, so not stored: {', '.join(rest)}." in answer.text
     assert "Name the files as GoReleaser does" not in answer.text
 
 
@@ -199,7 +199,7 @@ def test_a_dist_folder_is_published_as_its_publisher_signed_it(browser, page, re
         ([], ["5.0"], "no package"),
         ([LINUX], ["5.0"], "no active key"),
         ([LINUX], ["7.0"], "5.x or 6.x"),
-        ([LINUX, SIGNATURE], ["5.0"], "without the SHA256SUMS"),
+        ([LINUX, SIGNATURE], ["5.0"], "without SHA256SUMS"),
     ],
 )
 def test_what_is_missing_is_told_before_it_is_handed_in(browser, page, put, files, protocols, says):
@@ -291,7 +291,7 @@ def test_a_manifest_of_the_build_folder_comes_before_that_of_the_repository(brow
 def test_a_manifest_that_the_sums_do_not_list_is_left(browser, page, registered):
     files = bench.signed(bench.dist(protocols=()))
     answer = post_form(browser, page, form_of({**files, GENERAL: providers.manifest("5.0")}))
-    assert f"Not needed, and not stored: {GENERAL}." in answer.text
+    assert f"Not needed, so not stored: {GENERAL}." in answer.text
     assert browser.post(f"{page}/hand-in", {"protocols": ["5.0"]}).status_code == 303
     bench.work()
     assert Release.objects.get().state == State.PUBLISHED

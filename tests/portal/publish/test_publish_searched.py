@@ -58,7 +58,7 @@ def test_an_empty_field_is_a_new_module(browser):
 def test_an_address_that_is_no_module_is_refused_with_what_is_near(browser, typed):
     [said] = posted(browser, module=typed).json()["errors"]["module"]
 
-    assert f"There is no module {typed} that you may publish." in said
+    assert f"There is no module {typed} that you can publish." in said
     assert ("Did you mean acme/vpc/aws, acme/vpc-peering/aws?" in said) == (typed == "vpc")
     assert not Release.objects.filter(version="1.1.0").exists()
 

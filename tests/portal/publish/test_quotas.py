@@ -44,7 +44,7 @@ def test_a_full_one_says_whom_to_ask(bob, browser_of, published):
     Namespace.objects.filter(name="acme").update(quota_versions=1)
 
     page = browser_of(bob).get(USAGE).text
-    assert "New uploads are refused. Ask staff" in page
+    assert "New uploads are rejected. Ask staff" in page
 
 
 def test_purged_versions_are_counted_apart(bob, browser_of, published):

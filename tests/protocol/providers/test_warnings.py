@@ -99,7 +99,7 @@ def test_a_revoked_key_is_said_with_its_reason(warnings):
     SigningKey.objects.update(state="revoked", reason="Stolen with a laptop.")
 
     (said,) = warnings()
-    assert said.endswith("was revoked: clients refuse everything it signed. Stolen with a laptop.")
+    assert said.endswith("was revoked: clients reject all its signatures. Stolen with a laptop.")
 
 
 def test_the_owners_own_notice_comes_first(warnings):

@@ -25,7 +25,7 @@ def test_what_is_as_it_was_published_is_sound(published):
 
     call_command("verify", stdout=out)
 
-    assert "3 published versions checked: 0 wrong." in out.getvalue()
+    assert "3 published versions checked: 0 damaged." in out.getvalue()
     assert len(list(verifying.verify(sample=2))) == 2
 
 
@@ -54,7 +54,7 @@ def test_a_blob_without_a_row_and_a_ledger_without_the_entry_are_named(published
     entry = next((BLOBS / "ledger").rglob("*.json"))
     entry.unlink()
     assert [problem.partition(": ")[2] or problem for problem in problems()] == [
-        f"there is no row of sha256:{release.digest}",
+        f"no row for sha256:{release.digest}",
         "the ledger has no entry",
     ]
 

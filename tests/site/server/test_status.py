@@ -31,7 +31,7 @@ def test_a_stranger_sees_the_parts_and_no_versions(client, db):
     page = client.get("/status")
 
     assert (page.status_code, page["Content-Type"]) == (200, "text/html; charset=utf-8")
-    assert "Everything works" in page.text
+    assert "All parts are up" in page.text
     assert pages.markup_of(page).count(">Up<") == len(health.PARTS)
     assert "Queue" not in page.text
     assert "Python" not in page.text

@@ -49,7 +49,7 @@ def record(screen: int, output: Path) -> None:
 def look_at(text: str) -> None:
     """On a terminal: a line for each stage, no log but warnings, and the message at the end."""
     log, _, after = text.partition("Larder is ready: ")
-    stages = ("Preparing the database", "Collecting the files", "Starting web, worker", "Publishing the demo module")
+    stages = ("Preparing the database", "Collecting static files", "Starting web, worker", "Publishing the demo module")
     assert [stage for stage in stages if f"\n{stage}" in log] == list(stages)
     assert '{"' not in text
     assert "[info]" not in text

@@ -117,7 +117,7 @@ def test_a_migration_that_fails_is_a_sentence(environment: dict[str, str], table
     done = manage(environment, "up")
 
     assert done.returncode == 1
-    assert "cannot be brought to this version" in done.stderr
+    assert "cannot be upgraded to this version" in done.stderr
     assert "signing.0001_squashed_0008_created_by_token" in done.stderr
     assert "Traceback" not in done.stderr
 

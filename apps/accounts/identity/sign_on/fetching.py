@@ -69,7 +69,7 @@ class _Bounded(BaseAdapter):
         if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise AnswerRefused(f"it is {answer.status}")
         if not answer.is_whole:
-            raise AnswerRefused(f"it broke off, or has more than {MAX_BYTES} bytes")
+            raise AnswerRefused(f"it was cut off, or has more than {MAX_BYTES} bytes")
         return response
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ def json_object(url: str, *, access_token: str = "") -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if response.status_code != HTTPStatus.OK or not isinstance(found, dict):
-        raise AnswerRefused("it is no JSON object")
+        raise AnswerRefused("it is not a JSON object")
     return found
 
 

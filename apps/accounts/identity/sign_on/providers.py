@@ -88,13 +88,13 @@ def saml_named(name: str) -> SamlProvider:
 def _named(name: str, among: Sequence[Kind]) -> Kind:
     found = next((one for one in among if name in (one.id, one.issuer)), None)
     if found is None:
-        raise NotFound("There is no such identity provider.", hint="The sign-in page has those that there are.")
+        raise NotFound("There is no such identity provider.", hint="The sign-in page lists the existing ones.")
     return found
 
 
 def not_begun_here() -> Invalid:
     return Invalid(
-        "This sign-in was not begun in this browser, was used already, or took longer than ten minutes.",
+        "This sign-in was started in another browser, was already used, or took longer than ten minutes.",
         hint="Start again on the sign-in page.",
     )
 
@@ -108,14 +108,14 @@ def identity_of(provider: AnyProvider, claims: Mapping[str, Any]) -> Identity:
     if isinstance(elsewhere, Mapping) and claim in elsewhere:
         # Entra ID, for people with more than 200 groups. Without the list their roles would end.
         raise Invalid(
-            f"{provider.name} does not send all of your groups, because they are too many.",
+            f"{provider.name} does not send all of your groups, because there are too many.",
             hint="An administrator there can limit the groups claim to the groups assigned to Larder.",
         )
     said = claims.get(claim) or []
     groups = [said] if isinstance(said, str) else said
     if not isinstance(groups, list) or len(groups) > MAX_GROUPS or not all(isinstance(one, str) for one in groups):
         raise Invalid(
-            f"The claim {claim} of {provider.name} is no list of groups.",
+            f"The claim {claim} of {provider.name} is not a list of groups.",
             hint="LARDER_OIDC_GROUPS_CLAIMS or LARDER_SAML_GROUPS_ATTRIBUTES names it.",
         )
     names = [str(claims[name]) for name in ("preferred_username", "email", "nickname") if claims.get(name)]

@@ -240,7 +240,7 @@ def _fetch(provider: SamlProvider) -> dict[str, Any]:
     try:
         found = Parser.parse(document, entity_id=provider.issuer).get("idp", {})
     except Exception:  # noqa: BLE001  # of the XML libraries, which have no common class
-        raise fetching.AnswerRefused("the metadata is no XML") from None
+        raise fetching.AnswerRefused("the metadata is not XML") from None
     sign_in = found.get("singleSignOnService", {}).get("url")
     if found.get("entityId") != provider.issuer:
         raise fetching.AnswerRefused("the metadata is of another entity")

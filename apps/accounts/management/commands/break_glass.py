@@ -13,6 +13,8 @@ class Command(PersonCommand):
 
     def act(self, user: User) -> None:
         secret = break_glass.issue(user)
-        self.stderr.write(f"Works once, for {break_glass.LIFETIME.seconds // 60} minutes. It is recorded in the audit:")
+        self.stderr.write(
+            f"Works once, for {break_glass.LIFETIME.seconds // 60} minutes. Its use is recorded in the audit log:"
+        )
         # The page belongs to a room above, of which only the URL name is known here.
         self.stdout.write(settings.PUBLIC_URL + reverse("portal:break-glass", args=[secret]))

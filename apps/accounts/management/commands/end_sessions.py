@@ -11,4 +11,4 @@ class Command(PersonCommand):
 
     def act(self, user: User) -> None:
         count = sessions.end_for(user=user, actor=NOBODY)
-        self.stdout.write(f"{user} was signed in {count} time{'' if count == 1 else 's'} and is signed out now.")
+        self.stdout.write(f"{user} is signed out of {count} session{'' if count == 1 else 's'}.")

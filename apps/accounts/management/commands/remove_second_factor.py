@@ -9,10 +9,10 @@ from apps.accounts.models import User
 
 
 class Command(PersonCommand):
-    help = "Turn off somebody's second factor. Make sure that it is they who ask."
+    help = "Turn off a person's second factor. Verify first that the request comes from them."
 
     def act(self, user: User) -> None:
         if not second_factor.is_on(user):
             raise CommandError(f"{user} has no second factor.")
         second_factor.remove(user=user, actor=NOBODY)
-        self.stderr.write(f"{user} signs in without a second factor now.")
+        self.stderr.write(f"{user} now signs in without a second factor.")

@@ -11,15 +11,15 @@ from apps.accounts.models import ApiToken
 
 
 class Command(BaseCommand):
-    help = "After restoring a database: suspend the access it brought back, then accept or revoke the API tokens."
+    help = "After restoring a database: suspend restored access, then accept or revoke the API tokens."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         way = parser.add_mutually_exclusive_group()
         way.add_argument(
             "--suspend",
             action="store_true",
-            help="End all sessions and open invitations, and suspend all tokens. Use it if storage was restored too, "
-            "which Larder cannot notice.",
+            help="End all sessions and open invitations, and suspend all tokens. Needed if storage was restored too, "
+            "which Larder cannot detect.",
         )
         way.add_argument("--accept-tokens", action="store_true", help="Make all suspended tokens valid again.")
         way.add_argument("--revoke-tokens", action="store_true", help="Revoke all suspended tokens.")

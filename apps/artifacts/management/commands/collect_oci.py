@@ -9,15 +9,17 @@ from apps.artifacts import gc
 
 
 class Command(BaseCommand):
-    help = "Remove lapsed uploads, unreachable manifests and unneeded blobs (oci.md, Clean up)."
+    help = "Remove expired uploads, unreachable manifests and unused blobs (oci.md, Clean up)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--dry-run", action="store_true", help="Count what the first run would remove, and remove nothing."
+            "--dry-run",
+            action="store_true",
+            help="Count the objects that the first run would remove, without removing them.",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
         figures = gc.collect(dry_run=options["dry_run"])
         self.stdout.write(f"{'Would remove' if options['dry_run'] else 'Removed'} {figures.sentence}.")
         if not figures.is_complete:
-            self.stdout.write("There is more: the next run continues.")
+            self.stdout.write("More remain: the next run continues.")

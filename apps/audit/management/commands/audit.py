@@ -17,10 +17,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         acts = parser.add_subparsers(dest="act", required=True, metavar="verify|export")
-        verify = acts.add_parser(
-            "verify", help="Compute the chain again; exit with 1 if a row is not as it was written."
-        )
-        verify.add_argument("--head", default="", help="A digest noted earlier, which must still be in the chain.")
+        verify = acts.add_parser("verify", help="Verify the chain; exit with 1 if a row was changed.")
+        verify.add_argument("--head", default="", help="A digest recorded earlier, which must still be in the chain.")
         recorded = (
             "A file of recorded heads, or a log in JSON. By default that of LARDER_AUDIT_HEAD_URL, if it is a file."
         )
@@ -52,7 +50,7 @@ class Command(BaseCommand):
             chain.link()
             report = chain.verify()
             if head and not chain.has_digest(head):
-                report.add(f"No link has the digest {head}: the chain was written anew, or its end was cut off.")
+                report.add(f"No link has the digest {head}: the chain was rewritten, or its end was cut off.")
             for problem in heads.problems_of(recorded) if recorded else ():
                 report.add(problem)
         for problem in report.problems:
@@ -61,5 +59,5 @@ class Command(BaseCommand):
             sys.exit(1)
         compared = f" The recorded heads of {recorded} are in the chain." if recorded and not file else ""
         self.stdout.write(
-            f"{report.linked} rows are as they were written. The newest digest is {report.head or 'none'}.{compared}"
+            f"{report.linked} rows are unchanged. The newest digest is {report.head or 'none'}.{compared}"
         )

@@ -14,10 +14,10 @@ SHOWN = 20
 
 
 class Command(BaseCommand):
-    help = "Read blobs again, least recently read first, and list objects without a row (docs/operations/storage.md)."
+    help = "Verify blobs, least recently read first, and list objects without a row (docs/operations/storage.md)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--whole", action="store_true", help="Read everything, however long it takes.")
+        parser.add_argument("--whole", action="store_true", help="Verify everything, however long it takes.")
         parser.add_argument(
             "--remove-orphans",
             action="store_true",
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         if not report.outage:
             self.stdout.write(f"Objects are created only once by {store.creates_by()}.")
             if not report.is_complete:
-                self.stdout.write("There is more: the next run continues, or --whole reads to the end.")
+                self.stdout.write("More remain: the next run continues, or --whole reads to the end.")
         wrong = Blob.objects.filter(state=State.READY).exclude(problem=Problem.NONE).order_by("pk")
         count = wrong.count()
         self._name("", [f"{blob.problem} {blob}" for blob in wrong[:SHOWN]], count)
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         if count:
             complaints.append(f"Blobs that are missing or damaged: {count}. See docs/operations/storage.md.")
         if report.unread:
-            complaints.append(f"Blobs that could not be read: {report.unread}. The log says why.")
+            complaints.append(f"Blobs that could not be read: {report.unread}. See the log.")
         if report.outage:
             complaints.append(f"The check stopped early: {report.outage}")
         if complaints:

@@ -84,5 +84,5 @@ class Clock:
 
     def check(self) -> None:
         if self._now() > self._end:
-            found = f"more than {self._seconds:g} seconds of checking"
-            raise refuse("too_slow", found, "an archive that is quick to read", "Pack fewer or smaller files.")
+            found = f"a check of more than {self._seconds:g} seconds"
+            raise refuse("too_slow", found, "an archive that can be checked faster", "Pack fewer or smaller files.")

@@ -102,7 +102,9 @@ def refuse(code: str, found: str, expected: str, hint: str = "Pack it again.", f
 
 def too_expensive(found: str) -> Refusal:
     """The refusal of an archive whose check exceeded its limits."""
-    return refuse("too_expensive", found, "an archive that is cheap to check", "Pack fewer or smaller files.")
+    return refuse(
+        "too_expensive", found, "an archive that needs fewer resources to check", "Pack fewer or smaller files."
+    )
 
 
 def shown(name: str) -> str:

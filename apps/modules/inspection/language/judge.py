@@ -108,7 +108,7 @@ class _Judging:
         if block.any_labels:
             return True
         if None in found.labels:
-            self.add_finding(found.at, f"found {found.kind} with a label that is no plain string", clients)
+            self.add_finding(found.at, f"found {found.kind} with a label that is not a plain string", clients)
             return False
         if len(found.labels) != len(block.labels):
             message = f"found {found.kind} with {_counted(len(found.labels))}, expected {_counted(len(block.labels))}"
@@ -159,7 +159,7 @@ class _Judging:
             )
         accepting = visit.clients & known.clients
         if accepting & known.constant_for and not argument.expression.is_constant:
-            message = f"{visit.title}: {argument.name} refers to something, expected a constant"
+            message = f"{visit.title}: {argument.name} contains a reference, expected a constant"
             if known.constant_for != EVERY:
                 message = _limited(f"{visit.title}: {argument.name} with a reference", EVERY & ~known.constant_for)
             self.add_finding(argument.at, message, accepting & known.constant_for)

@@ -108,14 +108,14 @@ def _default(case: Case) -> Iterator[Problem]:
 
 def _condition(case: Case) -> Iterator[Problem]:
     if not case.value.reads():
-        yield case.value, "a condition that refers to something", EVERY
+        yield case.value, "a condition with a reference", EVERY
 
 
 def _condition_of_variable(case: Case) -> Iterator[Problem]:
     """Since OpenTofu 1.9 and Terraform 1.9 it may refer to others too, but not only to others."""
     name = next(iter(case.outer), None)
     if name and not re.search(rf"\bvar\s*(?:\.\s*{re.escape(name)}(?![\w-])|\[)", case.value.source):
-        yield case.value, f"a condition that refers to var.{name}", EVERY
+        yield case.value, f"a condition with a reference to var.{name}", EVERY
 
 
 def _references(case: Case) -> Iterator[Problem]:

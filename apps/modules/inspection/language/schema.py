@@ -88,7 +88,7 @@ TOP_LEVEL: Mapping[str, Nested] = {
 }
 
 BLOCKS: Mapping[str, Block] = {
-    "free": Block("the configuration of something else", is_open=True),
+    "free": Block("arbitrary configuration", is_open=True),
     "nested": Block("a block of something else", is_open=True, any_labels=True),
     "reserved": Block("reserved for a later version", is_open=True),
     "variable": Block(

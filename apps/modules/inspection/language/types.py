@@ -125,7 +125,7 @@ def _object(argument: Expression, depth: int) -> Shaped:
             if len(called[1]) == 2:  # noqa: PLR2004
                 default = called[1][1]
                 if not default.is_constant:
-                    raise WrongType(default, "a constant: the default of an attribute can refer to nothing")
+                    raise WrongType(default, "a constant: the default of an attribute cannot contain references")
                 if problem := misfit(default, kind):
                     raise WrongType(default, f"a default that fits the type ({problem})")
             attributes[name] = Attribute(kind, is_optional=True)

@@ -7,10 +7,10 @@ from apps.releases.catalogue import indexing
 
 
 class Command(BaseCommand):
-    help = "Index modules and providers for search that an older Larder published; with --all, every one."
+    help = "Add modules and providers published by an older Larder to the search index; with --all, index all again."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--all", action="store_true", help="also those that are indexed, and drop unused spellings")
+        parser.add_argument("--all", action="store_true", help="also those already indexed, and drop unused spellings")
 
     def handle(self, *_: Any, **options: Any) -> None:
         count = indexing.rebuild_all() if options["all"] else indexing.rebuild_all_outdated()

@@ -12,7 +12,7 @@ from apps.signing import armor, key_generation, packets, vault
 
 
 class Command(BaseCommand):
-    help = "Import a private signing key. Run it on a worker host, so that the key never crosses the network."
+    help = "Import a private signing key. Run it on a worker host, so that the key is not sent over the network."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--namespace", required=True, metavar="NAME")

@@ -8,7 +8,7 @@ from apps.signing import fingerprints, rewrapping, vault
 
 class Command(BaseCommand):
     help = (
-        "Re-encrypt every private signing key under the newest key-encryption key: the first of "
+        "Re-encrypt every private signing key with the newest key-encryption key: the first of "
         "LARDER_SIGNING_KEK_URL, or the first line of LARDER_SIGNING_KEK_FILE. Run it on a worker host; safe to run "
         "repeatedly."
     )
@@ -17,7 +17,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--all",
             action="store_true",
-            help="Also those that are under it already: for the newest version of a key service's key.",
+            help="Also keys that already use it: needed after a key service has a new key version.",
         )
 
     def handle(self, **options: Any) -> None:
@@ -40,5 +40,7 @@ class Command(BaseCommand):
             vault.lock()
         self.stdout.write(f"{resealed} resealed.")
         if failed:
-            raise CommandError(f"{failed} could not be opened and are unchanged: keep every older key-encryption key.")
+            raise CommandError(
+                f"{failed} could not be decrypted and are unchanged: keep every older key-encryption key."
+            )
         self.stdout.write(f"All private keys use {newest}.")

@@ -15,7 +15,7 @@ export async function readSums(file, most) {
   for (const [index, line] of lines.entries()) {
     const found = LINE.exec(line);
     if (found && !digests.has(found[2])) digests.set(found[2], found[1]);
-    else problem ||= `line ${index + 1} is ${fault(line, found)}; expected 64 lower-case hex digits, two spaces and a file name, each file once. Write it again with sha256sum, and sign it again.`;
+    else problem ||= `line ${index + 1} is ${fault(line, found)}; expected 64 lower-case hex digits, two spaces and a file name, each file once. Create it again with sha256sum, and sign it again.`;
   }
   return { digests, problem };
 }

@@ -24,9 +24,9 @@ export function planOf(items, known) {
   const general = all.find(({ role }) => role === "general-manifest");
   const listsManifest = known.sums?.digests.has(`${start}manifest.json`);
   if (general && !wanted.some(({ role }) => role === "manifest")) {
-    // Sent under the name that the sums list; otherwise only its protocols go with the draft.
+    // Sent under the name that the sums list; otherwise only its protocols are sent with the draft.
     if (listsManifest) wanted.push({ ...general, role: "manifest", name: `${start}manifest.json`, type, version });
-    else notes.push(`${GENERAL_MANIFEST} is not sent: only its protocols go with the draft.`);
+    else notes.push(`${GENERAL_MANIFEST} is not sent: only its protocols are sent with the draft.`);
   }
   for (const item of wanted) item.fault = faultOf(item, { start, wanted, limits: known.limits });
   const faults = wanted.filter(({ fault }) => fault).map(({ path, fault }) => `${path} ${fault}`);
@@ -49,7 +49,7 @@ function faultOf(item, { start, wanted, limits }) {
   if (!item.name.startsWith(start)) return `belongs to ${item.type} ${item.version}, expected names that begin with ${start}.`;
   if (item.role === "package") {
     const [systems, architectures] = [limits.systems.split(" "), limits.architectures.split(" ")];
-    if (!systems.includes(item.os) || !architectures.includes(item.arch)) return `is for ${item.os}_${item.arch}, which no client asks for; expected one of ${systems.join(", ")} with one of ${architectures.join(", ")}.`;
+    if (!systems.includes(item.os) || !architectures.includes(item.arch)) return `is for ${item.os}_${item.arch}, which no client requests; expected one of ${systems.join(", ")} with one of ${architectures.join(", ")}.`;
   }
   const first = wanted.find(({ name }) => name === item.name);
   if (first !== item) return item.role === "package" ? `is ${item.os}_${item.arch} again, after ${first.path}. Remove one of them.` : `appears twice, see ${first.path}. Remove one of them.`;
@@ -69,20 +69,20 @@ function checkSums({ known, has, wanted, start, problems, notes }) {
   const there = new Set(wanted.filter(({ role }) => role === "package" || role === "manifest").map(({ name }) => name));
   const missing = [...sums.digests.keys()].filter((name) => !there.has(name));
   const companions = missing.filter((name) => isCompanion(name, address));
-  if (companions.length) notes.push(`${file.path} also lists ${andMore(companions)}: not needed, since clients look for packages only.`);
+  if (companions.length) notes.push(`${file.path} also lists ${andMore(companions)}: not needed, since clients look only for packages.`);
   for (const name of missing) if (!isCompanion(name, address)) problems.push(`${file.path} lists ${name}, ${waysOut(name, start, known.limits)}`);
   const faulty = new Set(wanted.filter(({ fault }) => fault).map(({ name }) => name));
-  for (const name of there) if (!faulty.has(name) && !sums.digests.has(name)) problems.push(`${name} has no line in ${file.path}. Remove it, or write and sign the sums of all files.`);
+  for (const name of there) if (!faulty.has(name) && !sums.digests.has(name)) problems.push(`${name} has no line in ${file.path}. Remove it, or create and sign the sums of all files.`);
 }
 
 /** The hint for a line without its file: it never advises to add a file that would not be sent. */
 function waysOut(name, start, limits) {
   const { role, os, arch } = meaning(name);
-  if (role === "docs") return "which clients do not verify, and which can change. Write and sign the sums without it.";
+  if (role === "docs") return "which clients do not verify and which can change. Create and sign the sums without it.";
   const isPackage = role === "package" && limits.systems.split(" ").includes(os) && limits.architectures.split(" ").includes(arch);
-  if (!name.startsWith(start) || !(isPackage || role === "manifest")) return "which is not a file of this version. Write and sign the sums without it.";
-  if (role === "manifest") return `which is missing. Add it, or ${GENERAL_MANIFEST} of the repository, which is sent under that name; or write and sign the sums without it.`;
-  return "which is missing. Add it, or write and sign the sums without it.";
+  if (!name.startsWith(start) || !(isPackage || role === "manifest")) return "which is not a file of this version. Create and sign the sums without it.";
+  if (role === "manifest") return `which is missing. Add it, or ${GENERAL_MANIFEST} of the repository, which is sent under that name; or create and sign the sums without it.`;
+  return "which is missing. Add it, or create and sign the sums without it.";
 }
 
 function andMore(names) {
@@ -102,6 +102,6 @@ function signingOf({ has, problems, known }) {
     return { how: "none", title: "It cannot be signed", text: `There is a signature, but ${where} has no active public key to verify it with.` };
   }
   if (known.custodies.includes("registry")) return { how: "registry", title: "Registry-signed", text: `The publisher sent no signature: Larder writes SHA256SUMS and signs it with its own key for ${where}.` };
-  problems.push(`No one can sign it: add ${stem(known.address.type, known.address.version)}SHA256SUMS with its .sig, or have an owner of ${where} generate a key in the registry.`);
+  problems.push(`It cannot be signed: add ${stem(known.address.type, known.address.version)}SHA256SUMS with its .sig, or have an owner of ${where} generate a key in the registry.`);
   return { how: "none", title: "It cannot be signed", text: `There is no signature, and ${where} has no active key for the registry to sign with.` };
 }

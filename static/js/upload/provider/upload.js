@@ -56,7 +56,7 @@ export class ProviderUpload {
       await this.look();
     } catch (error) {
       if (error instanceof TooMany) this.refuse(`That folder contains more than ${MOST_ENTRIES.toLocaleString("en")} files. Choose the build folder itself, such as dist.`);
-      else if (error instanceof Unreadable) this.refuse(`${error.path} cannot be read: it is a broken link, or was removed meanwhile. Nothing was sent.`);
+      else if (error instanceof Unreadable) this.refuse(`${error.path} cannot be read: it is a broken link, or was removed. Nothing was sent.`);
       else throw error;
     }
   }
@@ -71,7 +71,7 @@ export class ProviderUpload {
     this.sums = sums ? await readSums(sums, Number(this.form.dataset.maxSmall)) : null;
     this.manifest = manifest ? await readManifest(manifest) : null;
     this.replan();
-    if (this.plan) this.progress.announce(`${counted(this.plan.packages.length, "platform")} understood, ${counted(this.plan.problems.length, "problem")}.`);
+    if (this.plan) this.progress.announce(`${counted(this.plan.packages.length, "platform")} recognised, ${counted(this.plan.problems.length, "problem")}.`);
   }
 
   replan() {
@@ -119,7 +119,7 @@ export class ProviderUpload {
       await this.publish();
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      this.refuse("The server cannot be reached. Nothing was published; the files sent so far are stored. Try again.");
+      this.refuse("Cannot reach the server. Nothing was published; the files sent so far are stored. Try again.");
     } finally {
       delete this.form.dataset.busy;
       this.submit.removeAttribute("aria-disabled");
@@ -163,7 +163,7 @@ export class ProviderUpload {
     if (!others.length) return true;
     this.items.push(...others.map(({ name, size }) => ({ name, path: name, size, file: null })));
     await this.look();
-    return this.refuse(`The draft of this version has ${others.length} more file${others.length === 1 ? "" : "s"}, sent before: ${others.map(({ name }) => name).join(", ")}. They are in the list now; remove those you do not want, then send again.`);
+    return this.refuse(`The draft of this version has ${others.length} more file${others.length === 1 ? "" : "s"}, sent earlier: ${others.map(({ name }) => name).join(", ")}. They are now in the list; remove the ones you do not want, then send again.`);
   }
 
   async send() {
@@ -209,10 +209,10 @@ export class ProviderUpload {
     }
     if (this.current) this.view.mark(this.current.name, "not sent", "bad");
     if (error instanceof FileRefused) return this.refuse(error.message);
-    if (error instanceof Changed) return this.refuse(`${this.current.name} was changed or removed meanwhile. The files before it are stored: choose it again, and send the rest.`);
+    if (error instanceof Changed) return this.refuse(`${this.current.name} was changed or removed. The files before it are stored: choose it again, and send the rest.`);
     if (!(error instanceof Broken)) throw error;
     this.submit.textContent = "Send the rest";
-    return this.refuse(`The connection was lost at ${this.current.name}. What was sent is stored: send the rest from here, or continue later on the draft's page.`);
+    return this.refuse(`The connection was lost at ${this.current.name}. The files sent so far are stored: send the rest from here, or continue later on the draft's page.`);
   }
 
   /** @param {string} url @param {string[][]} fields */
