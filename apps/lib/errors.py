@@ -32,8 +32,8 @@ class UnknownOrPrivate(CredentialsRequired):
 
     def __init__(self) -> None:
         super().__init__(
-            "It does not exist or is private: check the spelling, or sign in.",
-            hint="Clients sign in with an API token.",
+            "This is unknown or private: check the spelling, or log in.",
+            hint="Clients log in with an API token.",
         )
 
 

@@ -151,7 +151,7 @@ def worker(*, with_beat: bool) -> None:
 
 
 def beat() -> None:
-    """Ring for regular work. One process for all hosts is enough, and two do no harm."""
+    """Ring for regular work. One process for all hosts is enough, and two are harmless."""
     _celery("beat")
 
 

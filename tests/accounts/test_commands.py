@@ -98,7 +98,7 @@ def test_its_last_word_is_a_new_password_and_the_sessions_end(alice, browser_of,
 def test_sessions_are_ended_and_the_password_stays(alice, browser_of, event_kinds):
     browser = browser_of(alice)
 
-    assert "was signed in 1 time and is signed out now" in run("end_sessions", "alice")
+    assert "is signed out of 1 session" in run("end_sessions", "alice")
 
     assert browser.get("/tokens").status_code == 302
     alice.refresh_from_db()

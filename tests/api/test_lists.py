@@ -122,7 +122,7 @@ def test_a_list_needs_few_queries_however_long(path, shelf, tofu, bob, django_as
     ("query", "found"),
     [
         ("sort=size", "Nothing is sorted by 'size'."),
-        ("cursor=-1", "The cursor '-1' is not from this list."),
+        ("cursor=-1", "The cursor '-1' does not belong to this list."),
         ("q=%00", ""),
     ],
 )

@@ -111,7 +111,7 @@ def test_other_folders_of_the_same_archive_are_a_conflict(put, query):
     refused = put(query)
 
     assert refused.status_code == 409
-    assert "was made of stacks/dns, stacks/vpc of these bytes" in refused.text
+    assert "was published from stacks/dns, stacks/vpc of this archive" in refused.text
     assert Release.objects.count() == 1
 
 

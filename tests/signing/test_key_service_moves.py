@@ -195,7 +195,7 @@ def test_a_pasted_wrapped_key_is_not_laundered_by_a_move(
 
     assert "1 resealed." in said
     assert "damaged or was replaced" in said
-    assert "1 could not be opened" in said
+    assert "1 could not be decrypted" in said
     assert bytes(row_of(mine.key).ciphertext) == bytes(other.ciphertext)
 
 
@@ -255,5 +255,5 @@ def test_a_backup_of_keys_says_that_the_one_of_a_service_is_not_in_it(
     monkeypatch.setattr(backup, "write", lambda *_, **__: SimpleNamespace(rows={}, blobs=[], has_blobs=True))
     call_command("backup", str(tmp_path / "folder"), "--keys", str(tmp_path / "keys"))
 
-    assert "not the key of AWS KMS, alias/larder: the service backs it up" in capsys.readouterr().out
+    assert "not the key of AWS KMS, alias/larder: the service has its own backup" in capsys.readouterr().out
     assert "awskms" not in (tmp_path / "keys").read_text()

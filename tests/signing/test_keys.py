@@ -37,7 +37,7 @@ def test_the_same_key_again_is_a_conflict_and_elsewhere_it_is_fine(
 ) -> None:
     armor = signing_key().armor
     key = keys.register_or_renew(namespace=acme, armor=armor, actor=owner).key
-    with pytest.raises(Conflict, match="registered in acme already; it is active"):
+    with pytest.raises(Conflict, match="already registered in acme; it is active"):
         keys.register_or_renew(namespace=acme, armor=armor, actor=owner)
     keys.register_or_renew(namespace=pantry, armor=armor, actor=owner)
     keys.revoke(key=key, actor=owner, reason="The laptop is gone.")

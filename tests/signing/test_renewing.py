@@ -57,7 +57,7 @@ def test_an_older_copy_changes_nothing(acme: Namespace, owner: Viewer) -> None:
     key = keys.register_or_renew(namespace=acme, armor=longer.armor, actor=owner).key
 
     for old in (made.armor, longer.armor):
-        with pytest.raises(Conflict, match="registered in acme already; it is active"):
+        with pytest.raises(Conflict, match="already registered in acme; it is active"):
             keys.register_or_renew(namespace=acme, armor=old, actor=owner)
 
     kept = SigningKey.objects.get()

@@ -67,7 +67,7 @@ def test_before_the_command_has_run_the_old_key_may_not_go(held: list[SigningKey
         sign(key=held[0], data=b"data")
     said = reseal()
     assert "0 resealed." in said
-    assert "2 could not be opened" in said
+    assert "2 could not be decrypted" in said
 
 
 def test_a_ciphertext_that_was_pasted_is_not_laundered(held: list[SigningKey]) -> None:
@@ -78,7 +78,7 @@ def test_a_ciphertext_that_was_pasted_is_not_laundered(held: list[SigningKey]) -
     said = reseal()
     assert "1 resealed." in said
     assert f"acme, {held[0]}: The private key of {held[0]} is damaged or was replaced" in said
-    assert "1 could not be opened and are unchanged" in said
+    assert "1 could not be decrypted and are unchanged" in said
     row = PrivateKey.objects.get(pk=mine.pk)
     assert (row.kek_id, bytes(row.ciphertext)) == (mine.kek_id, bytes(other.ciphertext))
     with pytest.raises(SealBroken):

@@ -81,7 +81,7 @@ def picture(used_by: Graph, uses: Graph, selected: Mapping[Address, str]) -> Saf
         columns,
         arrows,
         title=f"Dependency graph of {used_by.start}",
-        description=f"On the left {len(used_by.nodes)} dependents, on the right {len(uses.nodes)} dependencies; see "
+        description=f"Dependents, on the left: {len(used_by.nodes)}. Dependencies, on the right: {len(uses.nodes)}. See "
         "the tables.",
     )
 

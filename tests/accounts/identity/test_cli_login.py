@@ -131,7 +131,7 @@ def test_what_names_no_code_of_ours_is_refused_in_the_form_of_oauth(db, wrong, e
 
 def test_a_parameter_that_comes_twice_is_refused(db):
     answer = Client().post("/oauth/token", "code=a&code=b", content_type="application/x-www-form-urlencoded")
-    assert "came 2 times" in refused(answer, "invalid_request")
+    assert "was sent 2 times" in refused(answer, "invalid_request")
 
 
 @pytest.mark.parametrize("method", ["get", "put", "delete"])
@@ -187,7 +187,7 @@ def test_a_person_who_signed_out_meanwhile_gets_none(browser):
     code = allowed(browser)
     browser.post("/account/logout/")
 
-    assert "signed out" in refused(exchange(code))
+    assert "a session that has ended" in refused(exchange(code))
     assert not ApiToken.objects.exists()
 
 
@@ -195,7 +195,7 @@ def test_a_person_whose_session_expired_meanwhile_gets_none(browser):
     code = allowed(browser)
     Session.objects.update(expire_date=timezone.now())  # the row stays until it is pruned
 
-    assert "signed out" in refused(exchange(code))
+    assert "a session that has ended" in refused(exchange(code))
 
 
 def login(browser, **more):

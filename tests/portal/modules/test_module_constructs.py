@@ -68,7 +68,7 @@ def test_actions_queries_and_the_providers_of_actions_are_listed(page):
     assert "Queries 1" in said
     assert "aws_instance old aws" in said
     assert "Providers 2" in said
-    assert "shell not said any" in said
+    assert "shell not set any" in said
 
 
 def test_a_computed_source_is_called_that_and_has_no_quotes(page):

@@ -38,7 +38,7 @@ def test_the_pages_name_the_platforms(published, browser_of, alice):
     for url in (release, "/providers/acme/dns/1.2.0", "/providers/acme/dns/1.2.0/platforms"):
         page = pages.markup_of(browser_of(alice).get(url))
         assert "cannot be started on darwin_arm64, linux_amd64" in page, url
-        assert "In the zips of 2 platforms it lacks permission to run" in page
+        assert "In the zips of 2 platforms it is not executable" in page
 
 
 def test_windows_has_no_modes(published, browser_of, alice):

@@ -238,7 +238,7 @@ def test_a_number_that_is_taken_changes_nothing(upload, browser, published):
     release = upload(MONOREPO, multiple_modules="on")
     response = answer(browser, release, folder=NET, **part(1, name="dns", system="aws", version="1.0.0"))
     assert response.status_code == 409
-    assert "acme/dns/aws 1.0.0 is published already" in response.content.decode()
+    assert "acme/dns/aws 1.0.0 is already published" in response.content.decode()
     assert 'name="part-1-chosen" id="id_part-1-chosen" checked' in response.content.decode()
     release.refresh_from_db()
     assert release.state == State.HELD

@@ -83,7 +83,7 @@ def test_it_says_at_the_version_that_the_number_is_taken(browser, published):
     published("acme/vpc/aws", "1.2.0")
     response = browser.post("/publish", {"module": "acme/vpc/aws", "version": "1.2.0"}, headers=JSON)
     assert response.status_code == 409
-    assert "published already" in response.json()["errors"]["version"][0]
+    assert "already published" in response.json()["errors"]["version"][0]
 
 
 def test_an_existing_module_needs_nothing_but_a_version(browser, published):

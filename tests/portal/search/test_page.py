@@ -60,7 +60,7 @@ def test_a_hit_leads_to_its_place(browser_of, alice, stock, query, heading, url)
 def test_a_misspelled_word_is_corrected_and_the_page_says_so(client, stock):
     page = pages.markup_of(client.get("/search?q=lable"))
 
-    assert "Nothing matches <q>lable</q>" in page
+    assert "No results for <q>lable</q>" in page
     assert 'href="/modules/pantry/label/null"' in page
 
 

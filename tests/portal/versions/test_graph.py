@@ -83,9 +83,9 @@ def test_what_is_hidden_neither_appears_nor_counts_nor_leads_further(chain, clie
     for word in ("vault", "hidden/aws", "secret", "behind", "3.3.3"):
         assert word not in bobs
     assert "acme/app" not in nobody
-    assert "Left are 1 that use it" in nobody
-    assert "Left are 2 that use it" in bobs
-    assert "Left are 4 that use it" in olgas
+    assert "Dependents, on the left: 1" in nobody
+    assert "Dependents, on the left: 2" in bobs
+    assert "Dependents, on the left: 4" in olgas
     for word in ("vault/hidden/aws", "vault/secret", "pantry/behind/aws"):
         assert word in olgas
 

@@ -68,7 +68,7 @@ def test_an_identity_is_not_connected_to_whoever_has_the_session_by_then(acme_id
 
     answer = client.get(way_back)
     assert answer.status_code == 400
-    assert b"begun by somebody else" in answer.content
+    assert b"Another person started" in answer.content
     assert not SocialAccount.objects.exists()
 
 

@@ -207,7 +207,7 @@ def test_the_answer_for_another_browser_signs_nobody_in(acme_id, browser):
     begin(theirs)
     answer = saml.post(theirs, xml)
     failed(answer, theirs, 400)
-    assert b"not begun in this browser" in answer.content
+    assert b"started in another browser" in answer.content
 
 
 def test_another_browser_s_assertion_in_an_answer_for_mine_signs_nobody_in(acme_id, browser):
