@@ -120,7 +120,7 @@ def _taken(name: str, actor: Viewer, by: Namespace | None = None) -> Conflict:
             hint="Choose a name that differs more, or ask an operator to create it for you.",
         )
     if existing.name == name:
-        return Conflict(f"The namespace {name} exists already.", hint="Open it, or choose another name.")
+        return Conflict(f"The namespace {name} already exists.", hint="Open it, or choose another name.")
     return Conflict(f"{name} is too close to {existing.name}, which exists.", hint="Choose a name that differs more.")
 
 

@@ -156,7 +156,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
             return queryset, False
         words = list(dict.fromkeys(search_term.replace("\0", " ").split()))
         if len(words) > SEARCHED_WORDS:
-            self.message_user(request, f"Only the first {SEARCHED_WORDS} words were searched for.", messages.WARNING)
+            self.message_user(request, f"Only the first {SEARCHED_WORDS} words were used.", messages.WARNING)
         for word in words[:SEARCHED_WORDS]:
             queryset = searched(queryset, self.search_condition(word))
         return queryset, False

@@ -229,7 +229,7 @@ def check_address(namespace: Namespace, address: ModuleAddress) -> None:
     )
     if twin is not None:
         raise Conflict(
-            f"{twin.name}/{twin.system} exists already and differs from {address.path_name} only in case, - or _.",
+            f"{twin.name}/{twin.system} already exists and differs from {address.path_name} only in case, - or _.",
             hint=f"Publish to {twin.name}/{twin.system}, or choose a more distinct name.",
         )
 

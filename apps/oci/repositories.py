@@ -192,4 +192,4 @@ def visible_names(viewer: Viewer) -> set[str]:
 
 def unknown(address: object, *, hint: str = "") -> NameUnknown:
     """The same text for hidden and missing repositories."""
-    return NameUnknown(f"There is no repository {address} that you can see.", hint=hint)
+    return NameUnknown(f"There is no repository {address} that you may see.", hint=hint)

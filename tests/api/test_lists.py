@@ -121,7 +121,7 @@ def test_a_list_needs_few_queries_however_long(path, shelf, tofu, bob, django_as
 @pytest.mark.parametrize(
     ("query", "found"),
     [
-        ("sort=size", "Nothing is sorted by 'size'."),
+        ("sort=size", "'size' is not a sort order."),
         ("cursor=-1", "The cursor '-1' does not belong to this list."),
         ("q=%00", ""),
     ],

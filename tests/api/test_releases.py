@@ -61,7 +61,7 @@ def test_a_held_release_goes_on_when_its_questions_are_answered(held, tofu, alic
 
     still_open = answer(client, held, {"confirm": []})
     assert still_open.status_code == 422
-    assert "still open" in still_open.json()["error"]["message"]
+    assert "unanswered" in still_open.json()["error"]["message"]
     assert answer(tofu(bob), held, {"confirm": ["private_key"]}).status_code == 403
     assert answer(tofu(alice, Scope.READ), held, {"confirm": ["private_key"]}).status_code == 403
     assert answer(client, held, {"confirm": ["private_key"]}).json()["state"] == "received"

@@ -37,8 +37,7 @@ def test_m14_nobody_reads_the_same_401_for_hidden_and_unknown(urls, tofu, golden
 
         assert response.status_code == 401, url
         assert response.headers["WWW-Authenticate"] == (
-            'Bearer realm="Larder", '
-            'error_description="This is unknown or private: check the spelling, or log in."'
+            'Bearer realm="Larder", error_description="This is unknown or private: check the spelling, or log in."'
         ), url
         assert response.content == golden("modules_v1/error-401.json"), url
 

@@ -235,7 +235,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
     date_hierarchy = "created_at"
     ordering = ("-pk",)
     search_fields = ("note",)
-    search_help_text = "A word of the note."
+    search_help_text = "A part of the note."
     autocomplete_fields = ("namespace",)
     acts = {
         "revoke": Act(

@@ -100,5 +100,5 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
 
     limit = Column("scope", "scope", order="scope")
     created = Column(
-        "created, and not ended", lambda token: ", ".join(str(one) for one in creations.creations_of(token)) or "-"
+        "created, still active", lambda token: ", ".join(str(one) for one in creations.creations_of(token)) or "-"
     )

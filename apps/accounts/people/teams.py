@@ -44,7 +44,7 @@ def create(*, name: str, actor: Viewer, description: str = "") -> Team:
     except IntegrityError:
         seen = visible_teams(actor).filter(name=name).exists()
         raise (
-            Conflict(f"The team {name} exists already.", hint="Choose another name.") if seen else _taken(name)
+            Conflict(f"The team {name} already exists.", hint="Choose another name.") if seen else _taken(name)
         ) from None
 
 

@@ -260,8 +260,8 @@ _SERVICE_TOKEN = f"{_SERVICE_TOKENS}/<int:service_token_id>"
 
 urlpatterns = [
     path("me", MeView.as_view(), name="me"),
-    path("tokens", TokenList.as_view(whose="one's own tokens"), name="tokens"),
-    path("tokens/<int:token_id>", TokenView.as_view(whose="one's own token"), name="token"),
+    path("tokens", TokenList.as_view(whose="your own tokens"), name="tokens"),
+    path("tokens/<int:token_id>", TokenView.as_view(whose="your own token"), name="token"),
     path(
         _SERVICE_TOKENS,
         ServiceTokens.as_view(**_SERVICE, whose="the tokens of a service account"),

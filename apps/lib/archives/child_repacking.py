@@ -70,7 +70,7 @@ class ZipWriter:
         """Writes a file under each of the names, which are different and follow the reader's rules."""
         if len(names) > 1:  # a tar cannot be read backwards
             if entry.size > _MAX_LINKED_BYTES:
-                expected = at_most(_MAX_LINKED_BYTES, "bytes in a file that is linked to")
+                expected = at_most(_MAX_LINKED_BYTES, "bytes in the target of a link")
                 raise refuse("too_large_linked", "a link to a larger file", expected, "Leave the link out.", names[1])
             pieces = list(pieces)
         for name in names:

@@ -20,7 +20,7 @@ PAGE_SIZE = 30
 LABELS = {
     own.HELD: "Needs your answer",
     own.RUNNING: "In progress",
-    own.REFUSED: "Refused",
+    own.REFUSED: "Rejected",
     own.PUBLISHED: "Published",
 }
 STATES = {
@@ -29,7 +29,7 @@ STATES = {
     State.HELD: "Needs your answer",
     State.SIGNING: "Being signed",
     State.PUBLISHED: "Published",
-    State.REJECTED: "Refused",
+    State.REJECTED: "Rejected",
     State.FAILED: "Failed",
     State.PURGED: "Removed",
 }

@@ -128,7 +128,7 @@ def renovate() -> Snippet:
 
 def ask_discovery() -> Snippet:
     url = settings.PUBLIC_URL + reverse("protocol:discovery")
-    return Snippet("Command that asks for the discovery document", f"curl --include {url}")
+    return Snippet("Command that requests the discovery document", f"curl --include {url}")
 
 
 def proxy() -> Snippet:

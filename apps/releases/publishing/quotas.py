@@ -126,7 +126,7 @@ def require_bytes(namespace: Namespace, more_bytes: int, *, counted: QuerySet[An
 
 def _full(namespace: Namespace, why: str) -> QuotaFull:
     return QuotaFull(
-        f"The namespace {namespace.name} has reached its quota: {why}.",
+        f"The namespace {namespace.name} has no room for this: {why}.",
         hint="Ask staff for a larger quota, or to purge versions you don't need; the namespace's usage page shows the "
         "largest modules.",
     )

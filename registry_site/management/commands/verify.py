@@ -27,4 +27,4 @@ class Command(BaseCommand):
             raise CommandError(f"Stopped after {checked} versions: {away}") from away
         self.stdout.write(f"{checked} published versions checked: {wrong} damaged.")
         if wrong:
-            raise CommandError("docs/operations/storage.md, Check the stored bytes, says what to do.")
+            raise CommandError("See docs/operations/storage.md, Check the stored bytes.")

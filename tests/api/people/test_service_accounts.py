@@ -96,7 +96,7 @@ def test_the_next_token_has_the_same_limits_and_the_old_one_stays(manager, acme)
     assert (status_of(old["secret"]), status_of(new["secret"])) == (401, 200)
     ended = post(manager, rotate, {})
     assert ended.status_code == 409
-    assert "has ended" in ended.json()["error"]["message"]
+    assert "has expired or was revoked" in ended.json()["error"]["message"]
 
 
 def test_a_token_whose_namespaces_are_gone_is_not_widened(manager, acme):

@@ -223,7 +223,7 @@ def test_what_is_refused_says_why(publisher, dns):
     for job in Job.objects.filter(kind=replacing.JOB):
         read_provider_docs(job_id=job.pk)
     page = pages.text_of(publisher.get(f"{D}/archive"))
-    assert "Refused" in page
+    assert "Rejected" in page
     assert "docs/resources/<name>.md" in page
     assert "Looks after" in pages.markup_of(publisher.get(D))
 
