@@ -81,7 +81,7 @@ def answer(
             _record(release, viewer, confirmed)
             queue.enqueue(publishing.JOB, target=release.pk, created_by_id=viewer.user_id)
     except reserving.VersionTaken as taken:
-        raise Conflict(f"{taken.taken_by} is {taken.taken_by.state} already.", hint="Choose another number.") from None
+        raise Conflict(f"{taken.taken_by} is already {taken.taken_by.state}.", hint="Choose another number.") from None
     except IntegrityError:
         # The worker that asked has not finished its job yet.
         raise Conflict(f"{release} is being put on hold right now.", hint="Send the answer again.") from None
