@@ -110,7 +110,7 @@ def test_while_one_is_read_another_waits(alices, dns):
     put(alices, docs.archive())
     status, document = put(alices, docs.archive({"docs/index.md": "# New"}))
     assert status == 409
-    assert "being read" in json.dumps(document)
+    assert "being processed" in json.dumps(document)
 
 
 def test_what_is_refused_leaves_the_pages_as_they_are(alices, dns):

@@ -119,7 +119,7 @@ def test_a_key_that_ends_in_the_same_moment_is_not_served(new, tofu, dora, signa
     answer = send(tofu(dora), signature)
 
     assert answer.status_code == 409
-    assert "retired or revoked" in error_of(answer)["message"]
+    assert "retired or was revoked" in error_of(answer)["message"]
     assert ProviderVersion.objects.get().key != new
 
 

@@ -136,7 +136,7 @@ def test_sealing_anew_records_the_first_line(acme, worker_host):
     assert deploy_checks() == set()
 
     KEK.write_text("cd" * 32 + "\n")
-    assert "could not be opened" in reseal()
+    assert "could not be decrypted" in reseal()
     assert alarms() == ["kek_differs"], "what could not be opened is no reason to believe the new file"
 
 
