@@ -276,8 +276,7 @@ def _choose(folders: Collection[str], why: str) -> Reason:
         code=CHOOSE_FOLDER,
         found=f"{why}; modules are in: {_folders(folders)}",
         expected="the folder of each module",
-        hint="Choose one folder, or several as one version without a root. You can publish more modules from this "
-        "upload.",
+        hint="Choose one folder, or several as one version without a root. This upload can become more modules.",
     )
 
 

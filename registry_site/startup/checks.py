@@ -98,8 +98,7 @@ def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> l
         found.append(
             Warning(
                 "LARDER_TLS=off, but LARDER_LISTEN is reachable from other machines, and no proxy is named: passwords "
-                "and "
-                "tokens are sent unencrypted.",
+                "and tokens are sent unencrypted.",
                 hint="Serve TLS; or name the proxy that does in LARDER_TRUSTED_PROXIES.",
                 id="larder.W012",
             )
@@ -107,8 +106,7 @@ def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> l
     if settings.METRICS_LISTEN and env.is_public(settings.METRICS_LISTEN[0]) and not settings.METRICS_TOKENS:
         found.append(
             Warning(
-                "LARDER_METRICS_LISTEN is reachable from other machines, but without a token they cannot read the "
-                "metrics.",
+                "LARDER_METRICS_LISTEN is open to other machines, but they cannot read it without a token.",
                 hint="Set LARDER_METRICS_TOKEN_FILE.",
                 id="larder.W013",
             )

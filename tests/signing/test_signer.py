@@ -119,7 +119,7 @@ def test_only_an_active_key_of_the_registry_signs(changes: dict, key: SigningKey
 
 
 def test_a_missing_private_half_and_an_end_are_conflicts(acme: Namespace, worker_host: None) -> None:
-    with pytest.raises(Conflict, match="private key of .* is not stored"):
+    with pytest.raises(Conflict, match=r"private key of .* is not stored"):
         sign(key=key_row(acme, custody=Custody.REGISTRY), data=DATA)
     with pytest.raises(Conflict, match="expired"):
         sign(key=held_key(acme, "expired"), data=DATA)
