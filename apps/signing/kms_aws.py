@@ -69,7 +69,6 @@ class AwsService:
             raise KeyServiceAway(
                 f"{self.title} did not answer: {type(error).__name__}.",
                 hint="Larder will retry. If the error persists, check the credentials of this worker, its way to the "
-                "service, "
-                "and LARDER_SIGNING_KEK_URL (key, region, endpoint).",
+                "service, and LARDER_SIGNING_KEK_URL (key, region, endpoint).",
             ) from None
         return answer

@@ -106,7 +106,7 @@ def nothing_is_left_open(app_configs: Sequence[AppConfig] | None, **_: Any) -> l
     if settings.METRICS_LISTEN and env.is_public(settings.METRICS_LISTEN[0]) and not settings.METRICS_TOKENS:
         found.append(
             Warning(
-                "LARDER_METRICS_LISTEN is reachable from other machines, but they need a token to read the metrics.",
+                "LARDER_METRICS_LISTEN is open to other machines, but they cannot read it without a token.",
                 hint="Set LARDER_METRICS_TOKEN_FILE.",
                 id="larder.W013",
             )

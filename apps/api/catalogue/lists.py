@@ -72,7 +72,7 @@ class CatalogueList(ReadyInNamespace, ListView):
 
 
 _QUERY = {
-    "q": "Words, each of which begins a name or another indexed term.",
+    "q": "Search terms; each must match the start of a name or another indexed word.",
     "namespace": "Only in this namespace.",
     "sort": "The order; relevance without words is by name.",
 }

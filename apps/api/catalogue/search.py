@@ -70,7 +70,8 @@ class Search(DetailView):
         "Search everything",
         SearchAnswer,
         query={
-            "q": "Words, each of which begins an indexed word. Misspelled ones are corrected if nothing matches.",
+            "q": "Search terms; each must match the start of an indexed word. Misspelled ones are corrected if "
+            "nothing matches.",
             "in": "Only this group, with more results.",
         },
         choices={"in": list(everything.GROUPS)},

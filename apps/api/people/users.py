@@ -61,7 +61,7 @@ class UserList(ListView):
         page("UserPage", users=UserRow(many=True)),
         query={
             "q": "The beginning of a user name.",
-            "active": "Not deactivated, or deactivated.",
+            "active": "Active or deactivated accounts.",
             "staff": "Operators and auditors, or others.",
             "machine": "Service accounts, or people.",
         },

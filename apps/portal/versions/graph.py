@@ -81,8 +81,8 @@ def picture(used_by: Graph, uses: Graph, selected: Mapping[Address, str]) -> Saf
         columns,
         arrows,
         title=f"Dependency graph of {used_by.start}",
-        description=f"Dependents, on the left: {len(used_by.nodes)}. "
-        f"Dependencies, on the right: {len(uses.nodes)}. See the tables.",
+        description=f"Dependents, on the left: {len(used_by.nodes)}. Dependencies, on the right: {len(uses.nodes)}. "
+        "See the tables.",
     )
 
 

@@ -106,7 +106,7 @@ def _answer_to(asked: SignatureRequest, job: Job | None) -> bytes:
             if job is None or not at_work.filter(pk=job.pk).exists():
                 raise vault.SignerUnavailable(
                     f"No signing worker answered within {PATIENCE_SECONDS:.0f} s.",
-                    hint="Start one, with sign in LARDER_WORKER_QUEUES.",
+                    hint="Start one with LARDER_WORKER_QUEUES=sign.",
                 )
             deadline += 1
         connection.close_if_unusable_or_obsolete()  # a pooled one goes back while this waits

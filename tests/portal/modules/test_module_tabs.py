@@ -151,7 +151,7 @@ def test_what_was_left_out_and_what_was_uploaded_is_said(page, network):
 
     text = words(page(AT))
 
-    assert "SHA-256 as it was uploaded (tar.gz)" in text
+    assert "SHA-256 of the upload (tar.gz)" in text
     assert "f" * 64 in text
     assert "7 that no module needs .git/config" in text
 
