@@ -40,7 +40,7 @@ def test_an_operator_may_reserve_more_names(charlie, settings):
 
 
 def test_a_taken_name_is_shown_only_to_those_who_see_it(acme, bob, charlie):
-    with pytest.raises(Conflict, match="exists already"):
+    with pytest.raises(Conflict, match="already exists"):
         create(Viewer(bob), "acme")
     with pytest.raises(Conflict, match="is taken"):
         create(Viewer(charlie), "acme")

@@ -80,7 +80,7 @@ def test_a_module_that_differs_in_letter_case_or_separators_is_taken(azure, put,
     answer = put(f"Azure/{name}/azurerm", "1.1.0")
 
     assert answer.status_code == 409
-    assert "My_AKS/azurerm exists already" in answer.json()["error"]["message"]
+    assert "My_AKS/azurerm already exists" in answer.json()["error"]["message"]
 
 
 def test_lists_sort_capitals_with_small_letters_and_the_ledger_has_none(azure, put, client, stored_files):

@@ -46,7 +46,7 @@ def test_it_refuses_bad_names(charlie, name):
 
 
 def test_a_taken_name_is_shown_only_to_those_who_see_it(cooks, charlie, bob):
-    with pytest.raises(Conflict, match="exists already"):
+    with pytest.raises(Conflict, match="already exists"):
         teams.create(name="cooks", actor=Viewer(charlie))
     with pytest.raises(Conflict, match="is taken"):
         teams.create(name="cooks", actor=Viewer(bob))
