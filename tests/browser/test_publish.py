@@ -69,7 +69,7 @@ def test_a_file_finds_the_module_that_it_is_for_and_its_next_version(page, space
     expect(parts).to_be_hidden()
 
     page.locator("#file").set_input_files(archive("terraform-local-unheard-2.0.0.zip"))
-    expect(page.get_by_text("No module that you may publish is called unheard.")).to_be_visible()
+    expect(page.get_by_text("There is no module unheard that you can publish.")).to_be_visible()
     expect(module).to_have_value("")
     module.select_option("new")
     expect(parts).to_have_value("unheard")

@@ -75,7 +75,7 @@ def test_the_number_is_never_used_again(published, purge, tofu, alice, data):
     error = response.json()["error"]
     assert error["message"].startswith("acme/vpc/aws 1.2.0 was removed on 20")
     assert "It holds a key." in error["message"]
-    assert "never used again" in error["hint"]
+    assert "cannot be reused" in error["hint"]
 
 
 def test_the_browser_is_told_the_same_before_it_uploads(published, purge, browser_of, alice):
