@@ -159,7 +159,7 @@ def measure(inspection: Document, *, has_readme: bool, files: Iterable[Document]
 
 
 def licence_file(names: Iterable[str]) -> str:
-    """The name of the licence in the root of the archive; empty without one."""
+    """The file with the licence in the root of the archive; empty without one."""
     return next(filter(_LICENCE.fullmatch, names), "")
 
 

@@ -7,16 +7,17 @@ from typing import Any
 from apps.lib.addresses import ModuleAddress, canonical
 from apps.lib.archives.layouts import is_module_file
 from apps.lib.archives.sandboxed import Entry, Listing
+from apps.lib.formats.licences import spdx_of
 from apps.modules import inspection
 from apps.modules.contents import changelog, readme, readmes
 from apps.modules.dependents.sources import provider_of, target_of
-from apps.modules.health import measure
+from apps.modules.health import licence_file, measure
 from apps.modules.inspection import README_NAMES, inspecting, loading, units
 from apps.modules.inspection.loading import Fault
 from apps.modules.models import ModuleCall, ModuleVersion, ProviderRequirement
 
 # Files whose text `archives.inspect` returns; READMEs first, so that a flood of files leaves room for them.
-WANTED = (*README_NAMES, *inspection.WANTED, *changelog.NAMES)
+WANTED = (*README_NAMES, *inspection.WANTED, *changelog.NAMES, "license*", "licence*", "copying*", "unlicense*")
 # Files listed on the pages; the archive may contain more.
 MAX_FILES = 2_000
 # Users of the module do not install what these build on.
@@ -76,6 +77,8 @@ def read(listing: Listing, inspected: Inspected, *, address: ModuleAddress, vers
     html, summary = pages.get("", ("", ""))
     history = next((text for name, text in listing.texts.items() if name.lower() in changelog.NAMES), b"")
     document["changelog"] = changelog.render(history, version, prefix=prefix, files=shown) if history else ""
+    licence = licence_file(listing.texts)
+    document["licence"] = spdx_of(readme.text_of(listing.texts[licence])) if licence else ""
     health = measure(document, has_readme=bool(html), files=files)
     fields = {
         "readme_html": html,

@@ -36,7 +36,7 @@ Types and defaults are the author's own text without its indentation. `default` 
 document. `value` is the default as JSON; the key is absent unless the default is a literal that is shown.
 
 `apps.modules.contents.extraction` adds `file_count`: the number of files in the archive, of which it may store fewer;
-and `changelog`: the HTML of what CHANGELOG.md says of the version.
+`changelog`: the HTML of what CHANGELOG.md says of the version; and `licence`: its SPDX identifier, "" if it is unknown.
 
 The child process imports this package, so nothing in it imports Django.
 """

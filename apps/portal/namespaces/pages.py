@@ -134,7 +134,7 @@ def namespace_delete(request: HttpRequest, namespace: str) -> HttpResponse:
 @require_safe
 def usage(request: HttpRequest, namespace: str) -> HttpResponse:
     """Stored bytes and versions against the quotas, for all readers of the namespace."""
-    row = namespace_for(session_viewer(request), namespace)
+    row, role = gate.namespace_and_role(session_viewer(request), namespace)
     used = quotas.usage(row)
     # Each with the page of the module or provider; with none until its first version is published.
     largest = [
@@ -143,6 +143,7 @@ def usage(request: HttpRequest, namespace: str) -> HttpResponse:
     ]
     context = {
         "namespace": row,
+        "may_manage": role == Role.OWNER,
         "usage": used,
         # The meters' colours: nearly full from 90 % on, full at 100 %.
         "nearly": {"bytes": used.max_bytes * 9 // 10, "versions": used.max_versions * 9 // 10},

@@ -13,6 +13,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role, Visibility
@@ -26,12 +27,14 @@ from apps.portal.versions import urls
 from apps.portal.versions.downloads import downloads_card
 from apps.portal.versions.pages import Contents, DescriptionForm, Opened, Tab, VersionPages, refusing
 from apps.providers import catalogue, comparing, lifecycle, reading
+from apps.providers.docs import browsing
 from apps.providers.documents import sums_name
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.catalogue.describing import MAX_CHARACTERS
 from apps.releases.models import Kind
 
+DOCS_SHOWN = 30  # pages of a kind on the overview
 # The most common first; others follow by name.
 SYSTEMS = ("linux", "darwin", "windows")
 _PACKED = Package.objects.filter(version__release=OuterRef("pk")).values("version").annotate(number=Count("pk"))
@@ -102,7 +105,10 @@ PROVIDERS = ProviderPages()
 
 def _overview(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
     context |= {"refusing": refusing(opened), "card": downloads_card(opened.shown.provider)}
+    context["owners"] = gate.owners_of(opened.shown.provider.namespace) if opened.role else []
     context["usages"] = provider_snippets.usages(context["address"], opened.shown.release.version)
+    if opened.shown.release.quarantined_at is None:  # quarantined versions give out nothing
+        context |= {"docs": browsing.sections_of(opened.shown), "docs_shown": DOCS_SHOWN}
 
 
 def _platforms(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:

@@ -39,6 +39,11 @@ class Section:
     groups: list[Group]
 
     @property
+    def pages(self) -> list[DocsPage]:
+        """By name, whatever their subcategory."""
+        return sorted((row.page for group in self.groups for row in group.rows), key=lambda page: page.name.casefold())
+
+    @property
     def count(self) -> int:
         return sum(len(group.rows) for group in self.groups)
 

@@ -224,10 +224,14 @@ def test_required_inputs_are_filled_in_by_their_types():
 
 
 def test_the_page_names_the_licence_and_to_members_who_maintains_it(page, published, client, pantry, dora):
-    published("acme/vpc/aws", "1.0.0", data=module_zip({**MODULE, "LICENSE": "MIT"}))
+    published(
+        "acme/vpc/aws", "1.0.0", data=module_zip({**MODULE, "LICENSE": "Apache License\nVersion 2.0, January 2004"})
+    )
+    published("acme/vpc/aws", "1.1.0", data=module_zip({**MODULE, "LICENSE": "Ours."}))
     text = page("/modules/acme/vpc/aws/1.0.0")
-    assert 'href="/modules/acme/vpc/aws/1.0.0/files/LICENSE"' in text
-    assert "<dt>Maintained by</dt><dd>dora</dd>" in text
+    assert '<a href="/modules/acme/vpc/aws/1.0.0/files/LICENSE">Apache-2.0</a>' in text
+    assert "Maintained by dora" in text
+    assert '<a href="/modules/acme/vpc/aws/1.1.0/files/LICENSE">LICENSE</a>' in page("/modules/acme/vpc/aws/1.1.0")
 
 
 def test_ephemeral_resources_are_apart_from_data_sources(page, published):

@@ -243,3 +243,16 @@ def test_only_pages_of_this_site_may_send_one(publisher, bare):
     answer = send(publisher, docs.archive(), Origin="https://evil.example")
     assert answer.status_code == 403
     assert not bare.docs_archives.exists()
+
+
+def test_the_provider_s_overview_lists_its_documentation_by_kind(browser, dns, bare):
+    page = pages.markup_of(browser.get(V))
+    index = page.partition('id="docs-title"')[2].partition("</section>")[0]
+
+    assert re.findall(r"<h3>([\w ]+) <span", index)[:3] == ["Guides", "Resources", "Data sources"]
+    assert f'<a href="{D}">Overview</a>' in index
+    assert re.search(rf'href="{D}/resources/record"> ?dns_record</a>', index)
+    for link in re.findall(r'href="([^"]+)"', index):
+        assert browser.get(link).status_code == 200, link
+    Release.objects.update(quarantined_at=timezone.now())
+    assert 'id="docs-title"' not in pages.markup_of(browser.get(V))
