@@ -5,7 +5,7 @@ address exists: unknown and hidden ones are ignored alike.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,8 +18,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from apps.accounts.access.gate import Viewer, visible_namespaces
-from apps.accounts.models import Team, User
+from apps.accounts.access.gate import Viewer, visible_namespaces, visible_teams
+from apps.accounts.models import Membership, User
 from apps.lib import versions
 from apps.lib.addresses import canonical
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid
@@ -94,11 +94,12 @@ def prune() -> int:
     return Configuration.objects.filter(reported_at__lte=timezone.now() - LIFETIME).delete()[0]
 
 
-def reporter_name(reporter: User, teams: QuerySet[Team]) -> str:
-    """Service accounts belong to teams, which may be hidden; `teams` are those that the viewer sees."""
-    if not reporter.is_service or reporter.memberships.filter(team__in=teams).exists():
-        return reporter.username
-    return ""
+def reporter_names(viewer: Viewer, reporters: Collection[User]) -> dict[int, str]:
+    """The names that the viewer may read, by number: a service account's team may be hidden from them."""
+    machines = [one.pk for one in reporters if one.is_service]
+    seen = Membership.objects.filter(user__in=machines, team__in=visible_teams(viewer)).values_list("user", flat=True)
+    shown = set(seen) if machines else set()
+    return {one.pk: one.shown_name for one in reporters if not one.is_service or one.pk in shown}
 
 
 def _repository(text: str) -> str:
