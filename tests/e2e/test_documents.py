@@ -123,19 +123,6 @@ def test_using_a_token(registry: Registry, tmp_path: Path, client: str) -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_reporting_usage(registry: Registry, tmp_path: Path, client: str) -> None:
-    folder = configuration(USING, tmp_path / "work")
-    [fence] = commands("docs/who-uses-what.md", "test_reporting_usage")
-
-    said = registry.type(
-        folder, fence.text, client, LARDER_TOKEN=registry.read, TF_TOKEN_registry_example_com=registry.read
-    )
-
-    for kind, address in (("module", "acme/vpc/aws"), ("provider", "acme/dns")):
-        assert f'{{"kind":"{kind}","address":"{address}","version":"1.2.0"' in said
-
-
-@pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize(
     ("source", "token", "said"),
     [
