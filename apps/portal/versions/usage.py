@@ -46,7 +46,9 @@ def version_usage(request: HttpRequest, *, pages: VersionPages, **names: str) ->
     days = figures.last_days(timezone.now().date(), PERIODS[0])
     context: dict[str, Any] = {"address": address, "part": "users", "totals": figures.totals(counts, days[-1])}
     context["page"] = page = page_of(users.of(viewer, address), request, size=PAGE)
-    context["callers"] = _callers(page.object_list, users.offered(pages.kind, parent.namespace_id, address.path_name))
+    context["callers"] = _callers(
+        list(page.object_list), users.offered(pages.kind, parent.namespace_id, address.path_name)
+    )
     if viewer.is_identified and role.covers(Role.OWNER):
         teams = figures.by_team(team_counts, days, visible_teams(viewer))
         reported = configurations.uses_of(pages.kind, parent.namespace_id, address.path_name)
