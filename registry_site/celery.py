@@ -122,6 +122,7 @@ app.conf.update(
         "prune-audit": {"task": "audit.prune", "schedule": crontab(hour=2, minute=17)},
         "prune-jobs": {"task": "jobs.prune", "schedule": crontab(hour=2, minute=27)},
         "prune-sessions": {"task": "accounts.prune_sessions", "schedule": crontab(hour=2, minute=37)},
+        "prune-configurations": {"task": "modules.prune_configurations", "schedule": crontab(hour=2, minute=57)},
         "clean-up-versions": {"task": "releases.clean_up", "schedule": crontab(minute=47)},
         "index-search": {"task": "releases.index_search", "schedule": 60.0},
         "sweep-uploads": {"task": "releases.sweep", "schedule": settings.REAPER_INTERVAL},

@@ -6,7 +6,7 @@ from django.urls import path, re_path
 from rest_framework.request import Request
 
 from apps.api import audit, jobs, keys, namespaces, webhooks
-from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search
+from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search, usage
 from apps.api.frame.base import ApiView, Unknown, operation
 from apps.api.people import grants, invitations, leaks, service_accounts, teams, tokens, users
 from apps.api.versions import cleanup, lifecycle, modules, providers, releases, uploads
@@ -27,6 +27,7 @@ urlpatterns = [
     *lists.urlpatterns,
     *dependents.urlpatterns,
     *downloads.urlpatterns,
+    *usage.urlpatterns,
     *search.urlpatterns,
     *namespaces.urlpatterns,
     *cleanup.urlpatterns,

@@ -1,5 +1,6 @@
 from typing import Self
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -163,3 +164,37 @@ class ProviderRequirement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.version} -> {self.target_namespace}/{self.target_type}"
+
+
+class Configuration(models.Model):
+    """A root configuration, as its pipeline names it. Each account has its own, so that nobody replaces another's."""
+
+    reporter = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="configurations")
+    repository = models.CharField(max_length=300)
+    folder = models.CharField(max_length=300, blank=True, help_text="Empty: the root of the repository.")
+    reported_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["reporter", "repository", "folder"], name="modules_configuration_once")
+        ]
+        indexes = [models.Index(fields=["reported_at"], name="modules_configurations_by_age")]
+
+    def __str__(self) -> str:
+        return f"{self.repository}//{self.folder}" if self.folder else self.repository
+
+
+class ConfigurationUse(models.Model):
+    """A version of a module or provider that a configuration has installed."""
+
+    configuration = models.ForeignKey(Configuration, models.CASCADE, related_name="uses")
+    release = models.ForeignKey(Release, models.CASCADE, related_name="+")
+    constraint = models.CharField(max_length=200, blank=True, help_text="Of a provider: the lock file says it.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["configuration", "release"], name="modules_configuration_use_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.configuration} -> {self.release}"

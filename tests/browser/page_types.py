@@ -134,6 +134,8 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "provider-downloads": [(DNS, "")],
     "module-outdated": [(ROOT, ""), (JAILED, "?days=90"), (LABEL, "")],
     "provider-outdated": [(DNS, "")],
+    "module-users": [(ROOT, ""), (LABEL, ""), (POOR, "")],
+    "provider-users": [(DNS, "")],
     "module-graph": [(ROOT, ""), (LABEL, ""), (POOR, "")],
     "provider-graph": [(DNS, "")],
     "module-versions": [(ROOT, ""), (JAILED, "")],

@@ -22,8 +22,13 @@ def read_json(request: Request) -> dict[str, Any]:
     """Raises Unreadable, or TooLarge beyond JSON_MAX_BYTES."""
     limit = settings.JSON_MAX_BYTES
     pieces = counted(chunks(request.META), limit=limit, what="The JSON body", setting="LARDER_JSON_MAX_BYTES")
+    return parse_json(b"".join(pieces))
+
+
+def parse_json(body: bytes) -> dict[str, Any]:
+    """One object that a database can store. Raises Unreadable."""
     try:
-        data = json.loads(b"".join(pieces))
+        data = json.loads(body)
         text = json.dumps(data, ensure_ascii=False).encode()
     except RecursionError:
         raise Unreadable("The body is nested too deeply.", hint="Send one flat JSON object.") from None

@@ -19,12 +19,13 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access.gate import visible_teams
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
-from apps.modules.dependents import users
+from apps.modules.dependents import configurations, users
 from apps.modules.models import Module
 from apps.portal.frame.page_urls import page_of
 from apps.portal.versions import charts
 from apps.portal.versions.charts import Series
 from apps.portal.versions.pages import VersionPages
+from apps.portal.versions.reports import reports_of
 from apps.providers.models import Provider
 from apps.releases.catalogue import download_figures as figures
 from apps.releases.catalogue.reading import require_published
@@ -76,6 +77,7 @@ def version_downloads(request: HttpRequest, *, pages: VersionPages, **names: str
     counts, team_counts = counts_of(parent, release)
     context: dict[str, Any] = {"address": address, "namespace": parent.namespace, "release": release}
     context |= {"totals": figures.totals(counts, days[-1]), "periods": PERIODS, "period": len(days)}
+    context["part"] = "downloads"
     context["versions"] = [] if release else figures.by_version(counts, days)
     context["clients"] = figures.by_client(counts, days)
     if viewer.is_identified and role.covers(Role.OWNER):
@@ -111,8 +113,11 @@ def outdated_users(request: HttpRequest, *, pages: VersionPages, **names: str) -
     counts, team_counts = figures.discouraged(all_counts), figures.discouraged(all_teams)
     found = users.outdated_among(users.of(viewer, address), offered)
     context: dict[str, Any] = {"address": address, "periods": PERIODS, "period": len(days)}
+    context |= {"part": "outdated", "is_owner": True}
     context["discouraged"] = sum(one.lifecycle != Lifecycle.MAINTAINED for one in offered)
     context["page"] = page_of(found, request, size=OUTDATED_PAGE)
+    reported = configurations.uses_of(pages.kind, parent.namespace_id, address.path_name)
+    context["reports"] = reports_of(viewer, reported.exclude(release__lifecycle=Lifecycle.MAINTAINED))
     context["versions"] = figures.by_version(counts, days)
     context["clients"] = figures.by_client(counts, days)[:CLIENTS]
     context["teams"] = figures.by_team(team_counts, days, visible_teams(viewer))[:TEAMS]

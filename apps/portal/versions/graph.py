@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.models import Role
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 from apps.modules.dependents import graph
@@ -45,7 +46,7 @@ class Row:
 @require_safe
 def dependency_graph(request: HttpRequest, *, pages: VersionPages, **names: str) -> HttpResponse:
     viewer = session_viewer(request)
-    parent, _ = pages.parent_and_role(viewer, pages.address_type(**names))
+    parent, role = pages.parent_and_role(viewer, pages.address_type(**names))
     address: Address = parent.address
     require_published(parent)
     used_by = graph.dependents_of(viewer, address)
@@ -53,7 +54,8 @@ def dependency_graph(request: HttpRequest, *, pages: VersionPages, **names: str)
     if isinstance(address, ModuleAddress):  # a provider uses none
         uses, requirements = graph.dependencies_of(viewer, address)
         uses.require(requirements, visible_among(viewer, (one.provider for one in requirements)))
-    context: dict[str, Any] = {"address": address, "parent": parent, "steps": graph.MAX_STEPS}
+    context: dict[str, Any] = {"address": address, "parent": parent, "steps": graph.MAX_STEPS, "part": "graph"}
+    context["is_owner"] = viewer.is_identified and role.covers(Role.OWNER)
     context |= {"used_by": used_by, "page": page_of(_rows(used_by), request, size=PAGE)}
     use_rows = _rows(uses)
     context |= {"uses": uses, "use_rows": use_rows[:USED], "refuses": any(row.refused for row in use_rows[:USED])}

@@ -103,7 +103,7 @@ def test_a_provider_shows_the_modules_that_require_it_and_their_users(chain, cli
     ]  # fmt: skip
     assert uses == []
     assert ("acme/app/aws", 2) not in found(client.get(DNS))[0]
-    assert 'href="/providers/pantry/dns/graph">Used by</a>' in pages.shown(client.get("/providers/pantry/dns"))
+    assert 'href="/providers/pantry/dns/usage">Usage</a>' in pages.shown(client.get("/providers/pantry/dns"))
 
 
 def test_modules_that_call_each_other_end_and_name_themselves_once(pantry, client):
