@@ -25,7 +25,8 @@ SITE_SENT = {**SITE_HOOK, "site_delivery_id": lambda shelf: shelf.webhook[3]}
 MACHINE = {"team": "shelvers", "account_id": lambda shelf: shelf.machine[0]}
 MACHINES = {**MACHINE, "service_token_id": lambda shelf: shelf.machine[1]}
 
-Filled, Keywords = Callable[[Shelf], Any], dict[str, Any]
+Filled = Callable[[Shelf], Any]
+Keywords = dict[str, Any]
 
 
 def of(shelved: str) -> Filled:

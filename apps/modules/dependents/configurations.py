@@ -59,7 +59,7 @@ def report(*, actor: Viewer, repository: str, folder: str, modules: Any, lock: s
     if len(wanted) > MAX_INSTALLED:
         raise Invalid(
             f"found {len(wanted):,} modules and providers of this registry, expected at most {MAX_INSTALLED:,}",
-            hint="Report its parts as configurations of their own.",
+            hint="Report its parts as separate configurations.",
         )
     own = Configuration.objects.filter(reporter=actor.user)
     named = own.filter(repository=repository, folder=folder)
