@@ -66,7 +66,7 @@ def test_every_other_line_is_told_with_what_can_be_done(page, press, folder):
     problems = page.locator("[data-plan-problems]")
     expect(problems.locator("li")).to_have_count(len(missing) + 1)
     expect(problems).to_contain_text("_linux_386.zip, which is missing. Add it")
-    expect(problems).to_contain_text(re.compile(r"_linux_x86_64\.zip, which is not a file of this version\. Write"))
+    expect(problems).to_contain_text(re.compile(r"_linux_x86_64\.zip, which is not a file of this version\. Create"))
     expect(problems).to_contain_text(re.compile(r"_docs\.zip, which clients do not verify"))
     expect(page.locator("[data-plan-notes]")).to_be_hidden()
     assert row(page, "SHA256SUMS").count() == 2

@@ -137,7 +137,7 @@ def test_what_is_missing_or_wrong_is_told_before_anything_is_sent(page, larder_o
         "is linux_amd64 again",
         "terraform-provider-wrong_1.2.0.zip has no platform in its name",
         "belongs to wrong 1.1.0",
-        "is for lunix_amd64, which no client asks for",
+        "is for lunix_amd64, which no client requests",
     ):
         expect(problems).to_contain_text(text)
     assert serious_findings(page) == []
