@@ -135,7 +135,7 @@ def test_a_hundred_folders_are_filtered_and_ticked_together(page, space, archive
     page.get_by_label("This archive contains several modules").check()
     publish(page)
     wait_for(page, "held")
-    expect(own_folders(page).get_by_role("checkbox", name="All of it")).to_be_visible()
+    expect(own_folders(page).get_by_role("checkbox", name="The whole archive")).to_be_visible()
     own_folders(page).get_by_role("checkbox", name="modules/net-00").check()
     page.get_by_text("Publish other folders as further modules").click()
 
@@ -156,9 +156,9 @@ def test_chosen_folders_of_a_long_list_become_one_version(page, space, archive):
     publish(page)
     wait_for(page, "held")
     own, everything = own_folders(page), own_folders(page).get_by_label("Select all that are shown")
-    own.get_by_role("checkbox", name="All of it").check()
+    own.get_by_role("checkbox", name="The whole archive").check()
     expect(everything).to_be_hidden()
-    own.get_by_role("checkbox", name="All of it").uncheck()
+    own.get_by_role("checkbox", name="The whole archive").uncheck()
 
     for words, count in (("net-1", 10), ("dns-2", 20)):
         own.get_by_role("searchbox", name="Filter the folders").fill(words)
