@@ -40,7 +40,7 @@ def test_the_switcher_stays_on_the_page(shelf_page):
 def test_an_archive_is_sent_and_shown_without_a_reload(shelf_page, archive):
     shelf_page.goto("/providers/shelf/bare/1.0.0/docs/archive")
     shelf_page.get_by_label("Zip of the folder docs").set_input_files(archive("docs.zip", docs.archive()))
-    shelf_page.get_by_role("button", name="Send it").click()
+    shelf_page.get_by_role("button", name="Upload", exact=True).click()
     expect(shelf_page.locator("#docs-sent")).to_contain_text("7 pages")
     shelf_page.goto("/providers/shelf/bare/1.0.0/docs")
     expect(shelf_page.get_by_role("heading", name="DNS Provider")).to_be_visible()
