@@ -34,6 +34,9 @@ EVENTS = {
     "access.requested": Event(
         Kind.ACCESS_REQUESTED, "Someone requested publish access", "received a request for publish access"
     ),
+    "usage.notified": Event(
+        Kind.USAGE_NOTIFIED, "An owner sent a message to the users of a version", "has a message for its users"
+    ),
     "key.registered": Event(Kind.KEY_REGISTERED, "A signing key was added", "has a new signing key"),
     "key.retired": Event(Kind.KEY_RETIRED, "A signing key was retired", "retired a signing key"),
     "key.revoked": Event(Kind.KEY_REVOKED, "A signing key was revoked", "revoked a signing key"),

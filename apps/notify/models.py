@@ -112,6 +112,7 @@ class Topic(models.TextChoices):
     REFUSED = "refused", "Your releases that were rejected or need your answer"
     ROLES = "roles", "Roles that you get or lose"
     EXPIRING = "expiring", "Expiring tokens of yours and signing keys of your namespaces"
+    MESSAGES = "messages", "Messages from owners of what you use"
     REQUESTS = "requests", "Requests for publish access to your namespaces"
     WEBHOOKS = "webhooks", "Webhooks of your namespaces that were switched off"
 

@@ -16,7 +16,19 @@ from apps.notify.events import EVENTS, NAMES, TEST
 from apps.releases.models import Release
 
 # Details of events that owners may hear; all others stay in the audit.
-_TOLD = ("reason", "replacement", "digest", "reasons", "questions", "role", "before", "fingerprint", "changes", "team")
+_TOLD = (
+    "reason",
+    "replacement",
+    "digest",
+    "reasons",
+    "questions",
+    "role",
+    "before",
+    "fingerprint",
+    "changes",
+    "team",
+    "message",
+)
 _BREAKING_NAMED = 5
 
 
@@ -38,11 +50,14 @@ class Notice:
     event_id: int | None = None
     actor_id: int | None = None
     grantee: tuple[int, str] = (0, "")  # the number of a person, or the name of a team
+    people: tuple[int, ...] = ()  # to whom an owner writes
 
     @property
     def sentence(self) -> str:
         if self.event == "access.requested":
             return f"{self.by or 'Someone'} requests publish access to {self.subject}."
+        if self.event == "usage.notified":
+            return f"{self.by or 'An owner'} writes to the users of {self.subject}."
         by = f" by {self.by}" if self.by and self.event not in ("release.held", "release.failed") else ""
         done = "sends this test" if self.event == TEST else EVENTS[self.event].done
         return f"{self.subject} {done}{by}."
@@ -50,6 +65,10 @@ class Notice:
     @property
     def reason(self) -> str:
         return str(self.more.get("reason", ""))
+
+    @property
+    def message(self) -> str:
+        return str(self.more.get("message", ""))
 
     @property
     def breaking(self) -> str:
@@ -87,7 +106,7 @@ def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
         path = _path(name, namespace, address, version, release)
         if name == "access.requested" and namespace is not None and actor is not None:
             path = answer_path(namespace, actor)
-        is_release = name.startswith("release.")
+        is_release = name.startswith(("release.", "usage."))
         notices.append(
             Notice(
                 event=name,
@@ -104,6 +123,7 @@ def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
                 event_id=event.pk,
                 actor_id=event.actor_id,
                 grantee=(_number(event, "user"), str(event.detail.get("team") or "")),
+                people=tuple(event.detail.get("people", ())),
             )
         )
     return notices
@@ -117,10 +137,10 @@ def _number(event: AuditEvent, name: str) -> int:
 def _path(name: str, namespace: Namespace | None, address: str, version: str, release: Release | None) -> str:
     if name in ("release.held", "release.rejected", "release.failed") and release is not None:
         return reverse("portal:release", args=[release.public_id])
-    if name.startswith("release."):
+    if name.startswith(("release.", "usage.")):
         parts = address.split("/")
         kind = "module" if len(parts) > 2 else "provider"  # noqa: PLR2004  # namespace/type has two
-        return reverse(f"portal:{kind}-version", args=[*parts, version])
+        return reverse(f"portal:{kind}-version" if version else f"portal:{kind}", args=[*parts, *version.split()])
     if name == "webhook.disabled":
         number = address.rpartition("/")[2]
         one = "portal:webhook" if namespace else "portal:site-webhook"

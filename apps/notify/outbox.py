@@ -97,7 +97,7 @@ def _standard(notice: Notice) -> dict[str, Any]:
 
 def _slack(notice: Notice) -> dict[str, Any]:
     lines = [f"{_plain(notice.sentence)} <{notice.url}|Open in Larder>"]
-    lines += [f"> {_plain(text)}" for text in (notice.breaking, notice.reason) if text]
+    lines += [f"> {_plain(text)}" for text in (notice.breaking, notice.reason, notice.message) if text]
     return {"text": "\n".join(lines)}
 
 
@@ -111,7 +111,7 @@ def _plain(text: str) -> str:
 
 def _teams(notice: Notice) -> dict[str, Any]:
     """An adaptive card. Text runs are shown as they are; a TextBlock would read Markdown."""
-    lines = [text for text in (notice.sentence, notice.breaking, notice.reason) if text]
+    lines = [text for text in (notice.sentence, notice.breaking, notice.reason, notice.message) if text]
     card = {
         "type": "AdaptiveCard",
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",

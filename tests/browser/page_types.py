@@ -137,6 +137,8 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "provider-outdated": [(DNS, "")],
     "module-users": [(ROOT, ""), (LABEL, ""), (POOR, "")],
     "provider-users": [(DNS, "")],
+    "module-notify": [(ROOT, ""), (ROOT, "?version=2.0.0"), (LABEL, "")],
+    "provider-notify": [(DNS, "")],
     "module-graph": [(ROOT, ""), (LABEL, ""), (POOR, "")],
     "provider-graph": [(DNS, "")],
     "module-versions": [(ROOT, ""), (JAILED, "")],

@@ -29,6 +29,7 @@ _TOPICS = {
     "role.granted": Topic.ROLES,
     "role.withdrawn": Topic.ROLES,
     "access.requested": Topic.REQUESTS,
+    "usage.notified": Topic.MESSAGES,
     "webhook.disabled": Topic.WEBHOOKS,
 }
 
@@ -143,6 +144,8 @@ def _recipients(notice: Notice, topic: Topic) -> QuerySet[User]:
             since = timezone.now().date() - timedelta(days=DAYS)
             found |= Q(pk__in=Fetch.objects.filter(release=notice.release, last_on__gte=since).values("user"))
         return User.objects.filter(found)
+    if topic == Topic.MESSAGES:
+        return User.objects.filter(pk__in=notice.people)
     if topic == Topic.REFUSED:
         return User.objects.filter(pk=(notice.release.created_by_id if notice.release else None) or 0)
     if topic == Topic.ROLES:
@@ -172,6 +175,8 @@ def _lines(notice: Notice) -> Iterable[str]:
         yield notice.breaking
         if notice.release is not None and notice.release.breaking_reason:
             yield f"Its publisher says: {notice.release.breaking_reason}"
+    if notice.message:
+        yield notice.message
     if notice.reason:
         yield f"Reason: {notice.reason}"
     if replacement := notice.more.get("replacement"):

@@ -6,7 +6,7 @@ from typing import Any
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
-from apps.portal.versions import badges, downloads, feeds, graph, lifecycle, listing, usage
+from apps.portal.versions import badges, downloads, feeds, graph, lifecycle, listing, notifying, usage
 from apps.portal.versions.pages import Contents, VersionPages, default_version, version_settings, version_tab
 
 
@@ -22,6 +22,7 @@ def routes(pages: VersionPages, tabs: Mapping[str, Contents]) -> list[URLPattern
         page("/settings", version_settings, "-settings"),
         page("/versions", listing.version_list, "-versions"),
         page("/usage", usage.version_usage, "-users"),
+        page("/usage/notify", notifying.notify_users, "-notify"),
         page("/graph", graph.dependency_graph, "-graph"),
         page("/downloads", downloads.version_downloads, "-downloads"),
         page("/outdated", downloads.outdated_users, "-outdated"),
