@@ -87,7 +87,7 @@ def test_what_was_received_before_the_backup_ends_as_published(tmp_path):
 
     data_dir = tmp_path / "second" / "data"
     restored = manage(data_dir, second.url, "restore", str(tmp_path / "backup"), "--keys", str(tmp_path / "keys"))
-    assert ": 0 wrong." in restored
+    assert ": 0 damaged." in restored
     manage(data_dir, second.url, "restored", "--accept-tokens")
     with start_live(tmp_path / "second", LARDER_DATABASE_URL=second.url) as larder:
         with larder.client(token) as client:
@@ -97,4 +97,4 @@ def test_what_was_received_before_the_backup_ends_as_published(tmp_path):
             assert client.head(begun.headers["Location"]).headers["Upload-Offset"] == str(half)
             assert send(client, begun.headers["Location"], half, len(HALF)).status_code == 204
             assert larder.wait_for(client, "/api/v1/modules/saved/half/aws/1.0.0")["state"] == "published"
-        assert ": 0 wrong." in larder.manage("verify")
+        assert ": 0 damaged." in larder.manage("verify")
