@@ -195,7 +195,9 @@ def start_live(
     """
     port = int(variables.get("LARDER_LISTEN", "").rpartition(":")[2] or free_port())
     data_dir = folder / "data"
-    is_usual = not {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_STORAGE_URL"} & variables.keys()
+    # Another public address has another certificate authority.
+    unusual = {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_STORAGE_URL", "LARDER_PUBLIC_URL"}
+    is_usual = not unusual & variables.keys()
     if stack.IS_FULL:
         variables = stack.variables(data_dir) | variables
         is_usual = False
