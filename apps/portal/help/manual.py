@@ -39,6 +39,7 @@ TOPICS = {
     "operators": "operations/people",
     "pipelines": "publishing",
     "providers": "providers",
+    "reports": "who-uses-what#reported-configurations",
     "second-factor": "sign-on#second-factor",
     "service-accounts": "tokens#service-accounts",
     "sign-on": "sign-on",
