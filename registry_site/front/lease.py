@@ -57,7 +57,9 @@ class Lease:
         self,
         connect: Callable[[], BaseDatabaseWrapper] | None = None,
         join: Callable[[BaseDatabaseWrapper], Peers] = peers_at,
+        patience: float = PATIENCE,
     ) -> None:
+        self._patience = patience
         self._connect = connect or _connection
         self._join = join
         self.era = 0
@@ -80,7 +82,7 @@ class Lease:
             self._begin_renewal()
             for _ in range(2):  # a renewal that was on its way may have asked before the change
                 if self.has_ended():
-                    await asyncio.wait([self._begin_renewal()], timeout=PATIENCE)
+                    await asyncio.wait([self._begin_renewal()], timeout=self._patience)
         return not self.has_ended()
 
     def _begin_renewal(self) -> asyncio.Task[bool]:

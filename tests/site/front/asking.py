@@ -20,6 +20,8 @@ from registry_site.server.middleware import ORIGIN
 
 T = TypeVar("T")
 PRIVATE_TO_EACH = b"x-request-id"
+# Seconds to wait for a renewal: a machine that stalls must not send a test to Django for an answer that is ready.
+PATIENCE = 20
 
 
 @dataclass
@@ -39,7 +41,7 @@ class Process:
         self.connection.inc_thread_sharing()
         self.offers: dict[str, Any] = {}  # what the server adds to each scope
         self.loop = asyncio.new_event_loop()
-        lease = Lease(connect=lambda: self.connection, join=lambda _: Peers(file))
+        lease = Lease(connect=lambda: self.connection, join=lambda _: Peers(file), patience=PATIENCE)
         self.thread = ThreadPoolExecutor(1, initializer=connections.__setitem__, initargs=("default", self.connection))
         self.front = Front(lease, Archives(self.thread, rest=lambda: None))
         self.prepared: list[str] = []
