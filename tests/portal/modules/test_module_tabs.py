@@ -46,7 +46,10 @@ def test_each_tab_is_a_link_with_its_count(page, network):
 
     found = dict(re.findall(r'class="tabs__link" href="([^"]*)".*?(?:tabs__count">(\d+))?<', text))
     unit = ModuleVersion.objects.get(release__version="2.0.0").inspection["units"][0]
-    assert set(found) == {f"{AT}{tab}" for tab in TABS}
+    assert set(found) == {
+        *(f"{AT}{tab}" for tab in TABS),
+        f"{AT.rpartition('/')[0]}/usage",
+    }  # who uses it: all versions
     assert f'{AT}/inputs">Inputs <span class="tabs__count">{len(unit["variables"])}<' in text
     assert f'{AT}/outputs">Outputs <span class="tabs__count">{len(unit["outputs"])}<' in text
 
@@ -101,7 +104,7 @@ def test_an_example_shows_what_it_is_made_of(page, network):
     text = page(f"{AT}/examples/complete")
 
     assert "examples/complete" in text
-    assert "Usage" not in text  # nobody calls an example
+    assert "Exactly this version" not in text  # nobody calls an example
 
 
 @pytest.mark.parametrize("path", ["/submodules/nothing", "/examples/subnets", "/submodules/modules%2Fsubnets"])
