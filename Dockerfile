@@ -5,7 +5,7 @@ ARG PYTHON=3.13-slim-trixie
 # --- The packages, in a virtual environment ----------------------------------------------------------------------
 FROM python:${PYTHON} AS build
 RUN python -m venv /venv
-# requirements-extras.txt has the packages for Azure, Google Cloud, SAML and OpenTelemetry as well.
+# requirements-extras.txt has the packages for Azure, Google Cloud, SAML, OpenTelemetry and MCP as well.
 ARG REQUIREMENTS=requirements.txt
 COPY ${REQUIREMENTS} requirements.txt
 RUN /venv/bin/pip install --no-cache-dir --require-hashes -r requirements.txt

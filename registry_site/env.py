@@ -91,6 +91,17 @@ def traces() -> bool:
     return True
 
 
+def assistants(name: str) -> bool:
+    """Read a switch that needs the SDK of the Model Context Protocol."""
+    is_on = switch(name)
+    if is_on and find_spec("mcp") is None:
+        raise ImproperlyConfigured(
+            f"{name} is on, but the package mcp is not installed. "
+            "Install it with: pip install --require-hashes -r requirements-extras.txt"
+        )
+    return is_on
+
+
 def location(name: str) -> str:
     """Read a path such as `/stored`, without a slash at its end; empty by default."""
     value = text(name)

@@ -239,6 +239,7 @@ NAMESPACE_CREATION = env.choice("LARDER_NAMESPACE_CREATION", "members", "staff")
 RESERVED_NAMES = frozenset(env.words("LARDER_RESERVED_NAMES"))
 CONFIRMATION_LIFETIME = timedelta(minutes=env.number("LARDER_CONFIRMATION_MINUTES", 120, least=10, most=1440))
 DEMO = env.switch("LARDER_DEMO", default=True)
+MCP = env.assistants("LARDER_MCP")
 INVITATION_LIFETIME = timedelta(days=env.number("LARDER_INVITATION_DAYS", 7, least=1, most=90))
 TOKEN_LIFETIME, MANAGE_TOKEN_LIFETIME, MANAGE_TOKEN_MAX_LIFETIME = env.token_lifetimes()
 
@@ -324,7 +325,6 @@ SIGNING_KEK_FILE = env.folder("LARDER_SIGNING_KEK_FILE", DATA_DIR / "signing" / 
 SIGNING_KEKS = env.kek_addresses("LARDER_SIGNING_KEK_URL")
 
 # --- Protocol -------------------------------------------------------------------------------------
-
 # Per process: protocol answers that are repeated without asking Django (D16).
 READY_BYTES = env.number("LARDER_READY_BYTES", 32 * 1024 * 1024)
 # OpenTofu 1.12 and later; off by default, because such a download must arrive within ten seconds (D7).

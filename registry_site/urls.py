@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("apps.protocol.urls", namespace="protocol")),
     path("v2", include("apps.oci.urls", namespace="oci")),
     path("api/v1/", include("apps.api.urls", namespace="api")),
+    path("", include("apps.assistants.urls", namespace="assistants")),
     path("admin/", admin.site.urls),
     path("account/", include("apps.portal.people.sign_in")),
     path("", include("apps.portal.urls", namespace="portal")),

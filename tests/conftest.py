@@ -237,5 +237,5 @@ def nothing_remembered() -> None:
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A whole Larder of its own: `manage.py up` on a free port, with its data in a temporary folder."""
-    with start_live(tmp_path_factory.mktemp("live")) as larder:
+    with start_live(tmp_path_factory.mktemp("live"), LARDER_MCP="on") as larder:
         yield larder

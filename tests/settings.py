@@ -39,5 +39,6 @@ if "init_command" in DATABASES["default"].get("OPTIONS", {}):
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 RATES = dict.fromkeys(RATES)  # none
+MCP = True
 STORAGES = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 WHITENOISE_AUTOREFRESH = True

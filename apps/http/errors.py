@@ -200,6 +200,7 @@ _BY_PATH: dict[str, Dialect] = {
     "/v1/": registry_dialect,
     "/v2/": oci_dialect,
     "/api/": api_dialect,
+    "/mcp/": api_dialect,
     "/archives/": registry_dialect,
     "/.well-known/": registry_dialect,
     "/oauth/token/": oauth_dialect,

@@ -76,6 +76,7 @@ def how_to(request: HttpRequest) -> HttpResponse:
         "renovate": client_setup.renovate(),
         "proxy": client_setup.proxy(),
         "ask_discovery": client_setup.ask_discovery(),
+        "assistants": client_setup.assistants() if settings.MCP else None,
         "authority": own_authority(),
         "archive_limit": settings.MODULE_ARCHIVE_MAX_BYTES,
         **_for_reader(request, viewer),

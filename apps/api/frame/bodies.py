@@ -20,9 +20,13 @@ class Unreadable(RegistryError):
 
 def read_json(request: Request) -> dict[str, Any]:
     """Raises Unreadable, or TooLarge beyond JSON_MAX_BYTES."""
+    return parse_json(read_body(request))
+
+
+def read_body(request: Request) -> bytes:
+    """The bytes of a JSON body. Raises TooLarge beyond JSON_MAX_BYTES."""
     limit = settings.JSON_MAX_BYTES
-    pieces = counted(chunks(request.META), limit=limit, what="The JSON body", setting="LARDER_JSON_MAX_BYTES")
-    return parse_json(b"".join(pieces))
+    return b"".join(counted(chunks(request.META), limit=limit, what="The JSON body", setting="LARDER_JSON_MAX_BYTES"))
 
 
 def parse_json(body: bytes) -> dict[str, Any]:

@@ -24,6 +24,7 @@ INDEX = "README"
 TOPICS = {
     "address": "configuration/address",
     "archives": "modules",
+    "assistants": "assistants",
     "backup": "operations/backup",
     "breaking-changes": "version-guard#what-happens-then",
     "cleanup": "cleanup",

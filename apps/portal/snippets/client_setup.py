@@ -131,6 +131,13 @@ def ask_discovery() -> Snippet:
     return Snippet("Command that requests the discovery document", f"curl --include {url}")
 
 
+def assistants() -> Snippet:
+    """The file that most assistants read for servers of the Model Context Protocol."""
+    headers = {"Authorization": "Bearer ${LARDER_TOKEN}"}
+    server = {"type": "http", "url": settings.PUBLIC_URL + reverse("assistants:mcp"), "headers": headers}
+    return Snippet("Configuration of an assistant", json.dumps({"mcpServers": {"larder": server}}, indent=2))
+
+
 def proxy() -> Snippet:
     name = wire_host().rpartition(":")[0] or wire_host()
     return Snippet(
