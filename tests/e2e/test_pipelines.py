@@ -19,7 +19,7 @@ from tests.needs import needs
 pytestmark = pytest.mark.live
 HOST, NAMESPACE = "https://registry.example.com", "conveyor"
 DOCUMENT = (CHECKOUT / "docs/publishing.md").read_text().replace("acme/", f"{NAMESPACE}/")
-SCRIPT, PLAIN_SHELL, CHECK = re.findall(r"```sh\n(.*?)```", DOCUMENT, re.DOTALL)
+SCRIPT, *PLAIN_SHELL, CHECK = re.findall(r"```sh\n(.*?)```", DOCUMENT, re.DOTALL)
 BUILD = f"""set -eu
 {CHECKOUT}/bin/tiny-provider dns "$1" dist
 cp terraform-registry-manifest.json "dist/terraform-provider-dns_$1_manifest.json"
@@ -260,7 +260,7 @@ def test_a_refused_archive_ends_the_job_and_the_log_says_why(
 def test_the_lines_for_a_plain_shell_publish_both_and_can_be_repeated(
     live: Live, repository: Path, run: Run, token: str
 ) -> None:
-    lines = PLAIN_SHELL.replace(HOST, live.url).replace("lrd_s_…", "$SECRET")
+    lines = "".join(PLAIN_SHELL).replace(HOST, live.url).replace("lrd_s_…", "$SECRET")
     assert "$SECRET" in lines
     step = Step(["sh", "-eu", "-c"], lines * 2, {"SECRET": "<secret>"})
 

@@ -113,6 +113,19 @@ def test_examples_name_this_registry(client, settings):
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(("host", "says"), [("127.0.0.1:8443", True), ("registry.example.com", False)])
+def test_a_page_says_what_to_write_for_a_host_with_a_port(client, settings, host, says):
+    settings.PUBLIC_URL, settings.PUBLIC_HOST = f"https://{host}", host
+    manual.page_of.cache_clear()
+    try:
+        page = pages.markup_of(client.get("/help/using"))
+    finally:
+        manual.page_of.cache_clear()
+
+    assert (f"<code>registry.example.com</code>, write <code>{host}</code>." in page) == says
+
+
+@pytest.mark.django_db
 def test_pages_link_to_what_the_help_says_of_them(browser_of, alice):
     page = pages.markup_of(browser_of(alice).get("/tokens"))
 

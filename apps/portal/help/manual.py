@@ -32,6 +32,7 @@ TOPICS = {
     "documentation": "providers#documentation",
     "errors": "using#when-it-fails",
     "health": "module-health#what-counts",
+    "install-in-a-pipeline": "using#install-in-a-pipeline",
     "invitations": "operations/people",
     "keys-of-larder": "operations/keys",
     "mail": "notifications#mail",

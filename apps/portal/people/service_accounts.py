@@ -59,7 +59,13 @@ def service_account(request: HttpRequest, team: str, account_id: int) -> HttpRes
     if form.is_valid():
         with refusals_on(form):
             return issue(request, form, account, page_of)
-    context = {"team": row, "account": account, "most": tokens.SERVICE_TOKENS, **token_rows(account)}
+    context = {
+        "team": row,
+        "account": account,
+        "most": tokens.SERVICE_TOKENS,
+        "has_roles": row.grants.exists(),
+        **token_rows(account),
+    }
     return form_page(request, "portal/service_accounts/page.html", form, **context)
 
 

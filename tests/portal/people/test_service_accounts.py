@@ -59,6 +59,22 @@ def status_of(secret, url="/v1/modules/acme/vpc/aws/versions"):
     return Client(headers={"Authorization": f"Bearer {secret}"}).get(url).status_code
 
 
+def test_the_page_warns_while_the_team_has_no_role(browser, cooks, url):
+    warning = "The team has no role in a namespace"
+    assert warning not in browser.get(url).content.decode()
+    cooks.grants.all().delete()
+    assert warning in browser.get(url).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("scope", "link"), [("publish", "/help/publishing"), ("read", "/help/using#user-content-install-in-a-pipeline")]
+)
+def test_a_new_token_leads_to_what_a_pipeline_does_with_it(browser, url, scope, link):
+    answer = browser.post(url, NEW | {"scope": scope})
+    page = browser.get(answer.headers["Location"]).content.decode()
+    assert f'href="{link}"' in page.partition("For a pipeline")[2]
+
+
 def test_a_manager_makes_one_whose_token_has_the_roles_of_the_team(browser, url, machine, published):
     published()
     secret = created(browser, url)
