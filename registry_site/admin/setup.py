@@ -13,7 +13,7 @@ from django.utils.timesince import timesince
 
 from apps.accounts.access import staff_roles
 from apps.accounts.identity.sign_on import providers
-from apps.accounts.models import User
+from apps.accounts.models import GroupMapping, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.signing import fingerprints
@@ -25,12 +25,12 @@ BACKUP_AGE = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`look` returns whether it is done and what was found; `how` says what to do, and a topic of the help more."""
+    """`look` returns whether it is done and what was found; `how` says what to do if not; `topic` is of the help."""
 
     name: str
     title: str
     look: Callable[[], tuple[bool, str]]
-    how: str
+    how: str | Callable[[], str]
     topic: str
     page: Callable[[], tuple[str, str]] | None = None  # where it is done: name and address
 
@@ -39,7 +39,7 @@ class Step:
         page = self.page() if self.page else None
         shown = {"name": self.name, "title": self.title, "is_done": is_done, "found": found}
         return shown | {
-            "how": self.how,
+            "how": "" if is_done else self.how() if callable(self.how) else self.how,
             "topic": self.topic,
             "page": page,
             "url": f"{reverse('admin:setup')}#{self.name}",
@@ -68,10 +68,22 @@ def _tls() -> tuple[bool, str]:
 
 
 def _single_sign_on() -> tuple[bool, str]:
-    names = [provider.name for provider in providers.configured()]
-    if not names:
+    configured = providers.configured()
+    if not configured:
         return False, "Accounts are local: deactivate each account when its owner leaves."
-    return True, f"People sign in with {', '.join(names)}."
+    mapped = set(GroupMapping.objects.order_by("issuer").values_list("issuer", flat=True).distinct())
+    closed = [one.name for one in configured if one.new_accounts == "groups" and one.issuer not in mapped]
+    if closed:
+        return False, f"No group of {' or '.join(closed)} is mapped: new people cannot sign in with it."
+    found = f"People sign in with {', '.join(one.name for one in configured)}."
+    passwords = " Passwords still work: turn them off with LARDER_LOCAL_SIGN_IN."
+    return True, found + (passwords if settings.LOCAL_SIGN_IN == "on" else "")
+
+
+def _next_for_sign_on() -> str:
+    if providers.configured():
+        return "Add a sign-on group for each team or staff role that people of the provider get."
+    return "Set LARDER_OIDC_PROVIDERS or LARDER_SAML_PROVIDERS, and restart. Then map groups to teams."
 
 
 def _key_encryption_key() -> tuple[bool, str]:
@@ -120,7 +132,7 @@ STEPS = (
         "single-sign-on",
         "Single sign-on",
         _single_sign_on,
-        "Set LARDER_OIDC_PROVIDERS or LARDER_SAML_PROVIDERS, map groups to teams, then turn passwords off.",
+        _next_for_sign_on,
         "sign-on",
         lambda: ("Sign-on groups", reverse("admin:accounts_groupmapping_changelist")),
     ),

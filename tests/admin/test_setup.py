@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.accounts.access import staff_roles
 from apps.accounts.identity.sign_on import providers
-from apps.accounts.models import User
+from apps.accounts.models import GroupMapping, Team, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.audit.recorder import record
@@ -33,6 +33,7 @@ def test_each_step_leads_to_what_to_do(operator_client):
         assert f'href="{reverse("admin:setup")}#{step["name"]}"' in first.text
         assert f'id="{step["name"]}"' in page.text
         assert step["how"] in page.text
+        assert bool(step["how"]) is not step["is_done"]
 
 
 def test_who_may_not_see_accounts_sees_no_setup(bob, browser_of):
@@ -50,12 +51,28 @@ def test_mail_tls_and_sign_on_are_what_the_settings_say(db, settings, monkeypatc
     assert [state(name)[0] for name in ("mail", "tls", "single-sign-on")] == [False, False, False]
 
     settings.SMTP, settings.TLS = object(), "off"
-    monkeypatch.setattr(providers, "configured", lambda: [SimpleNamespace(name="Acme")])
+    acme = SimpleNamespace(name="Acme", issuer="https://id.acme.example", new_accounts="everyone")
+    monkeypatch.setattr(providers, "configured", lambda: [acme])
     assert [state(name)[0] for name in ("mail", "tls", "single-sign-on")] == [True, True, True]
     assert "Acme" in state("single-sign-on")[1]
 
     settings.PUBLIC_URL = "http://larder.example"
     assert state("tls") == (False, "Passwords and tokens are sent unencrypted: http://larder.example.")
+
+
+def test_sign_on_is_done_once_a_group_is_mapped(operator_client, monkeypatch):
+    acme = SimpleNamespace(id="acme", name="Acme", issuer="https://id.acme.example", new_accounts="groups")
+    monkeypatch.setattr(providers, "configured", lambda: [acme])
+    page = operator_client.get(reverse("admin:setup")).text
+    assert "Single sign-on: to do" in page
+    assert "No group of Acme is mapped" in page
+    assert "LARDER_OIDC_PROVIDERS" not in page, "it is set"
+
+    GroupMapping.objects.create(issuer=acme.issuer, group="ops", team=Team.objects.create(name="ops"))
+    page = operator_client.get(reverse("admin:setup")).text
+    assert "Single sign-on: done" in page
+    assert "People sign in with Acme." in page
+    assert "Add a sign-on group" not in page
 
 
 @pytest.mark.both
