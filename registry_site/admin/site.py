@@ -128,7 +128,8 @@ class LarderAdminSite(AdminSite):
     def storage_page(self, request: HttpRequest) -> HttpResponse:
         if not self._may_view(request, Release):
             raise PermissionDenied
-        context = {**self.each_context(request), "title": "Storage in use", "tables": storage.ranking()}
+        context = {**self.each_context(request), "title": "Storage in use"}
+        context |= {"total": storage.total(), "tables": storage.ranking()}
         return TemplateResponse(request, "admin/storage.html", context)
 
     def register(

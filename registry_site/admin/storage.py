@@ -1,17 +1,29 @@
-"""Who uses the storage: kinds, namespaces, and modules, providers and OCI repositories, ranked by their bytes."""
+"""What is stored and who uses it: kinds, namespaces, and modules, providers and OCI repositories, ranked by bytes."""
 
 from collections import Counter
 from typing import Any
 from urllib.parse import urlencode
 
+from django.db.models import Count, Sum
 from django.urls import reverse
 
 from apps.artifacts import repositories
+from apps.blobs import store
+from apps.blobs.models import Blob
 from apps.releases.publishing import quotas
 
 SHOWN = 50
 OCI = "oci"
 KINDS = {"module": "Modules", "provider": "Providers", OCI: "Pushed over OCI, beside releases"}
+
+
+def total() -> dict[str, Any]:
+    """Return `files` and `stored`, each file once, and `free`: None if storage does not tell, or is down."""
+    found = Blob.objects.aggregate(files=Count("pk"), stored=Sum("size", default=0))
+    try:
+        return found | {"free": store.free_bytes()}
+    except store.StorageUnavailable:
+        return found | {"free": None}
 
 
 def ranking() -> dict[str, list[dict[str, Any]]]:

@@ -124,7 +124,7 @@ TILES: tuple[tuple[str, tuple[Tile | State, ...]], ...] = (
             Tile("Jobs waiting", Job, lambda: _jobs(JobState.QUEUED), f"?state__exact={JobState.QUEUED}"),
             Tile("Jobs running", Job, lambda: _jobs(JobState.RUNNING), f"?state__exact={JobState.RUNNING}"),
             Tile("Jobs failed", Job, lambda: _jobs(JobState.FAILED), f"?state__exact={JobState.FAILED}", is_alarm=True),
-            State("Storage", Blob, _storage, lambda: _list_of(Blob)),
+            State("Storage", Release, _storage, lambda: reverse("admin:storage")),
         ),
     ),
     (

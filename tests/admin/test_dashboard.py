@@ -109,7 +109,9 @@ def test_workers_and_the_longest_wait_are_told_and_alarm(operator_client):
 
 
 def test_the_storage_tile_says_how_much_is_free_or_that_it_is_away(operator_client, monkeypatch):
-    assert tiles(operator_client)["Storage"]["count"].endswith(" free")
+    tile = tiles(operator_client)["Storage"]
+    assert tile["count"].endswith(" free")
+    assert "Storage in use" in operator_client.get(tile["url"]).text
 
     monkeypatch.setattr(health.checks, "states", lambda: {"storage": "StorageUnavailable"})
     assert (tiles(operator_client)["Storage"]["count"], tiles(operator_client)["Storage"]["is_alarm"]) == ("away", True)

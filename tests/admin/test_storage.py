@@ -6,6 +6,8 @@ from django.urls import reverse
 
 from apps.accounts.models import Namespace, User
 from apps.artifacts.models import RepositoryBlob
+from apps.blobs import backends
+from apps.blobs.backends import StorageUnavailable
 from apps.blobs.models import Blob
 from apps.releases.models import Release
 from apps.releases.publishing import quotas
@@ -65,6 +67,25 @@ def test_a_page_shows_them_with_links_in_few_queries(operator_client, stored):
     rows.make(3, 70)
     assert pages.queries_of(operator_client, url) == few
     assert len(operator_client.get(url).context["tables"]["Namespace"]) == storage.SHOWN
+
+
+def test_it_begins_with_the_total_and_the_free_space(operator_client, stored, monkeypatch):
+    monkeypatch.setattr(backends.current(), "free_bytes", lambda: 50_000_000)
+    Blob.objects.update(size=0)
+    Blob.objects.filter(repository_blobs__repository__namespace__name="depot1").update(size=800)
+    page = " ".join(operator_client.get(reverse("admin:storage")).text.split())
+
+    assert f"<strong>800 bytes</strong> in {Blob.objects.count()} files, 50 MB free." in page
+
+
+def test_storage_that_is_down_leaves_the_page(operator_client, stored, monkeypatch):
+    def down():
+        raise StorageUnavailable("It does not answer.")
+
+    monkeypatch.setattr(backends.current(), "free_bytes", down)
+    page = operator_client.get(reverse("admin:storage"))
+    assert page.status_code == 200
+    assert " free" not in page.text.partition("The 50 largest")[0].partition('id="content-main"')[2]
 
 
 def test_it_is_for_those_who_may_see_releases(bob, browser_of):
