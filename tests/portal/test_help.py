@@ -91,6 +91,21 @@ def test_the_search_finds_sections_by_their_heading(read):
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("query", "url"),
+    [
+        ("roll back", "/help/runbooks#user-content-a-release-is-broken-roll-back"),
+        ("disk usage", "/help/operations/storage#user-content-disk-usage"),
+    ],
+)
+def test_the_help_knows_the_words_that_people_search_for_and_is_counted(read, query, url):
+    page = " ".join(read(f"/search?q={query.replace(' ', '+')}").split())
+
+    assert f'href="{url}"' in page
+    assert re.search(r'id="result-count" role="status">Nothing in the registry; [1-9] in Help', page)
+
+
+@pytest.mark.django_db
 def test_the_palette_offers_help(client):
     page = pages.markup_of(client.get("/search?q=webhooks&palette=1", headers={"HX-Request": "true"}))
 

@@ -72,6 +72,8 @@ def _actions(viewer: Viewer) -> Iterator[Action]:
             yield to("Invitations", "portal:invitations", "mail", "invite people new user")
         if user.is_staff:
             yield to("Admin", "admin:index", "wrench", "operate jobs")
+            if user.has_perm("releases.view_release"):
+                yield to("Storage in use", "admin:storage", "hash", "disk usage free space bytes")
     yield to("Modules", "portal:modules", "package", "browse list all")
     yield to("Providers", "portal:providers", "layers", "browse list all")
     yield to("How to use this registry", "portal:how-to", "terminal", "help login setup credentials ci docs")

@@ -54,6 +54,7 @@ def test_nobody_is_offered_what_they_may_not_do(client, browser_of, alice, bob, 
         assert [url for url in found if not url.startswith(("/search", "/help/"))] == []
     assert [url for url in options(client, "token") if url == "/tokens"] == []
     assert options(browser_of(olga), "admin")[0] == "/admin/"
+    assert options(browser_of(olga), "disk usage")[0] == "/admin/storage/"
     Grant.objects.create(namespace=acme, user=charlie, role=Role.OWNER)
     assert "/namespaces/acme/members" in options(browser_of(charlie), "acme members")
 
