@@ -119,7 +119,9 @@ def test_it_confirms_who_one_is(bob, with_passkey, passkey, browser_of):
     client = browser_of(bob, confirmed=False)
     where = next_of(client.post("/tokens", NEW_TOKEN))
     page = "/account/reauthenticate/"
-    assert "Confirm with a passkey" in client.get(f"{page}?next={where}").text
+    asked = " ".join(client.get(f"{page}?next={where}").text.split())
+    assert "Confirm with a passkey" in asked
+    assert "Enter your password or choose another way to continue. Your input is kept." in asked
     assert show(client, Passkey(user=passkey.user), page, next=where).status_code == 200
     assert client.get(where).status_code == 302
     assert show(client, passkey, page, next=where).url == where

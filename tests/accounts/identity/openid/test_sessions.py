@@ -124,6 +124,7 @@ def test_who_has_no_password_confirms_at_the_provider(sign_on, acme_id):
     page = client.get("/account/reauthenticate/?next=/account/").content.decode()
     assert 'type="password"' not in page
     assert "Confirm with Acme ID" in " ".join(page.split())
+    assert "Choose a way to confirm that it is you to continue." in " ".join(page.split())
 
     url = begin(client, process="confirm", next="/teams")
     assert "prompt=login" in url
