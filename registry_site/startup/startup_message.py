@@ -39,9 +39,9 @@ def text(
         pasted = trial(as_written(address.netloc), client_environment(files, data_dir), container)
         lines += ["", COPY_FROM, *pasted, COPY_TO, ""]
     manage = f"docker exec -it {container} python manage.py" if container else f"{sys.executable} manage.py"
-    lines += ["Ctrl-C stops it.", f"A new password for {ADMIN}: {manage} set_password {ADMIN}"]
+    lines += ["Ctrl-C stops it.", f"If you lose the password of {ADMIN}: {manage} set_password {ADMIN}"]
     if password:
-        lines.append(f"Sign in as {ADMIN} with the password {password}")
+        lines += ["", f"Sign in as {ADMIN} with the password {password}"]
     return "\n".join([*lines, RULE, ""])
 
 
