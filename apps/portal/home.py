@@ -243,7 +243,7 @@ def _token_notices(user: User) -> Iterator[Notice]:
             picture="terminal",
             title=f"{whose} {'has expired' if is_over else 'expires'}",
             url=url,
-            text=f"{token.label}: clients that use it {'stops' if is_over else 'will stop'} working. Create another.",
+            text=f"Clients that use “{token.label}” {'' if is_over else 'will '}no longer work. Create another.",
             at=token.expires_at,
         )
 

@@ -74,6 +74,7 @@ def test_keys_and_tokens_wait_before_they_end(browser_of, dora, alice, acme, pan
     assert page.count("Signing key of") == 1
     assert page.index("Signing key of acme expires") < page.index("Token of cooks.ci[bot] has expired")
     assert page.index("nightly") < page.index("laptop")
+    assert "Clients that use “nightly” no longer work. Create another." in page
     assert not [label for label in ("later", "long-gone", "hers") if label in page]
     assert f"/teams/cooks/service-accounts/{robot.pk}" in page
     assert "Signing key" not in waiting(browser_of(alice)), "publishers cannot add one"
