@@ -51,6 +51,14 @@ def test_a_person_sees_what_staff_did_to_their_token(alice, olga, browser_of):
     ]
 
 
+def test_each_event_is_named_in_words(dora, browser_of):
+    record(Kind.RELEASE_RESIGNED, actor_id=dora.pk, subject="acme/dns 1.0.0")
+    page = browser_of(dora).get("/namespaces/acme/activity").text
+
+    assert ">Release signed again</option>" in page
+    assert "resign" not in re.sub(r'value="[^"]*"', "", page), "nobody resigned"
+
+
 def test_an_owner_sees_who_changed_the_namespace_and_from_where(dora, alice, browser_of, published):
     published("acme/vpc/aws", "1.0.0")
     AuditEvent.objects.create(
