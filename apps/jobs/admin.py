@@ -31,14 +31,26 @@ class JobAdmin(ReadOnlyAdmin[Job]):
     ordering = ("-created_at", "-pk")
     search_fields = ("kind", "target", "request_id")
     search_help_text = "An address (acme/vpc/aws) or its beginning, a kind, a number, or a whole request id."
-    fields = (
-        ("title", "works_on"),
-        ("kind", "target"),
-        ("state_badge", "attempts", "fence"),
-        ("worker", "lease_until", "not_before", "rung_at"),
-        "log",
-        ("request_id", "asked_by"),
-        ("created_at", "finished_at"),
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    ("title", "works_on"),
+                    ("state_badge", "attempts"),
+                    "shown_error",
+                    ("asked_by", "worker"),
+                    ("created_at", "finished_at"),
+                )
+            },
+        ),
+        (
+            "Technical details",
+            {
+                "fields": (("kind", "target"), ("lease_until", "fence"), ("not_before", "rung_at"), "request_id"),
+                "classes": ("collapse",),
+            },
+        ),
     )
     acts = {
         "retry": Act(
@@ -107,4 +119,4 @@ class JobAdmin(ReadOnlyAdmin[Job]):
         until = timezone.now() if job.state in WORKING else job.finished_at
         return timesince(job.created_at, until, depth=1)
 
-    log = Column("log", lambda job: format_html("<pre>{}</pre>", job.error or "no error"))
+    shown_error = Column("error", lambda job: format_html("<pre>{}</pre>", job.error) if job.error else "None")

@@ -29,6 +29,8 @@ from registry_site.server import health
 
 # A job that waits longer has no worker, or too few.
 LONG_WAIT = timedelta(minutes=5)
+# A worker ends a job after minutes: one that is still at work has no worker, or fails again and again.
+LONG_WORK = timedelta(hours=1)
 LOW_BYTES = 1_000_000_000
 
 
@@ -101,10 +103,17 @@ def _longest_wait() -> tuple[str, bool]:
     return timesince(since, depth=1), timezone.now() - since > LONG_WAIT
 
 
-def _oldest_waiting_first() -> str:
+def _oldest_running() -> tuple[str, bool]:
+    oldest = _jobs(JobState.RUNNING).order_by("created_at", "pk").first()
+    if oldest is None:
+        return "none", False
+    return timesince(oldest.created_at, depth=1), timezone.now() - oldest.created_at > LONG_WORK
+
+
+def _oldest_first(state: JobState) -> str:
     # The admin sorts by the position of a column; position 0 is the checkbox of the actions.
     age = 1 + list(admin.site.get_model_admin(Job).list_display).index("age")
-    return f"{_list_of(Job)}?state__exact={JobState.QUEUED}&o={age}"
+    return f"{_list_of(Job)}?state__exact={state}&o={age}"
 
 
 def _storage() -> tuple[str, bool]:
@@ -120,7 +129,8 @@ TILES: tuple[tuple[str, tuple[Tile | State, ...]], ...] = (
         "At work",
         (
             State("Workers", Job, _workers, lambda: reverse("status")),
-            State("Longest wait", Job, _longest_wait, _oldest_waiting_first),
+            State("Longest wait", Job, _longest_wait, lambda: _oldest_first(JobState.QUEUED)),
+            State("Oldest running job", Job, _oldest_running, lambda: _oldest_first(JobState.RUNNING)),
             Tile("Jobs waiting", Job, lambda: _jobs(JobState.QUEUED), f"?state__exact={JobState.QUEUED}"),
             Tile("Jobs running", Job, lambda: _jobs(JobState.RUNNING), f"?state__exact={JobState.RUNNING}"),
             Tile("Jobs failed", Job, lambda: _jobs(JobState.FAILED), f"?state__exact={JobState.FAILED}", is_alarm=True),

@@ -76,6 +76,17 @@ def test_a_job_is_retried_and_cancelled_on_its_page(operator_client):
     assert list(kinds) == ["operation:job:retried", "operation:job:cancelled"]
 
 
+def test_its_page_folds_what_only_its_authors_read(operator_client):
+    rows.make(0, 1)
+    page = operator_client.get(page_of(Job.objects.get())).text
+    plain, _, folded = page.partition("<details>")
+
+    assert "Technical details" in folded
+    for words in ("Celery task", "Primary key", "Fence", "Rung at"):
+        assert words not in plain
+        assert words in folded.partition("</details>")[0]
+
+
 def test_what_refuses_an_action_names_the_release(operator_client):
     rows.make(0, 1)
     page = run(operator_client, "cancel", Job.objects.get())
