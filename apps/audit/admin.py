@@ -11,7 +11,7 @@ from django.utils.html import format_html
 
 from apps.admin_base import Column, ReadOnlyAdmin, words
 from apps.audit.models import AuditEvent
-from apps.audit.reading import about, people, with_actors
+from apps.audit.reading import about, by_or_about, people, with_actors
 
 REQUEST_ID_SHOWN = 8
 _USER = re.compile(r"user/([0-9]{1,18})")
@@ -27,6 +27,13 @@ def name_subjects(events: Iterable[AuditEvent]) -> list[Any]:
     return found
 
 
+def _of_person(name: str) -> Q:
+    found = list(people().filter(username=name).order_by("api_tokens__pk").values_list("pk", "api_tokens__pk"))
+    if not found:
+        return Q(pk__in=())
+    return by_or_about(found[0][0], tokens=[token for _, token in found if token is not None])
+
+
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
     list_display = ("at", "kind", "actor", "about", "from_address", "token_id", "request")
@@ -34,7 +41,7 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
         words(
             "person",
             "person",
-            lambda name: about(people().filter(username=name)),
+            _of_person,
             lambda: people().order_by("username").values_list("username", flat=True),
         ),
         "kind",

@@ -46,9 +46,13 @@ def of_namespace(name: str, *, since: datetime) -> AuditEventQuerySet:
 
 
 def of_person(user_id: int, *, tokens: list[int]) -> AuditEventQuerySet:
-    """Whatever the person did, and what others did to their account and these tokens of theirs."""
+    return AuditEvent.objects.filter(by_or_about(user_id, tokens=tokens))
+
+
+def by_or_about(user_id: int, *, tokens: list[int]) -> Q:
+    """Match whatever the person did, and what others did to their account and these tokens of theirs."""
     theirs = [f"user/{user_id}", *(f"token/{token}" for token in tokens)]
-    return AuditEvent.objects.filter(Q(actor_id=user_id) | Q(subject__in=theirs))
+    return Q(actor_id=user_id) | Q(subject__in=theirs)
 
 
 def page(events: AuditEventQuerySet, *, cursor: str, size: int) -> tuple[list[Any], str]:

@@ -79,6 +79,9 @@ class PermissionsField(forms.ModelMultipleChoiceField[Permission]):
 
 
 class UserForm(forms.ModelForm[User]):
+    class Meta:
+        help_texts = {"username": ""}  # Django's says what to type, and no one types it here
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("groups") and not cleaned.get("is_staff"):

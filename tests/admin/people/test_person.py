@@ -7,7 +7,9 @@ from django.urls import reverse
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import ApiToken, Grant, Membership, Team, User
 from apps.accounts.people import service_accounts
+from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.audit.recorder import record
 from apps.releases.models import Release
 from tests.admin import rows
 from tests.admin.lists import list_of, page_of
@@ -27,6 +29,24 @@ def test_a_person_leads_to_the_rows_that_are_theirs(operator_client, person, mod
 
     assert url in [one for _, one in page.context["related"]]
     assert operator_client.get(url).context["cl"].result_count == count
+
+
+@pytest.mark.both
+def test_the_audit_of_a_person_has_their_tokens_as_well(operator_client, person):
+    token = ApiToken.objects.get(user=person)
+    other = ApiToken.objects.exclude(user=person).first()
+    for one in (token, other):
+        record(Kind.TOKEN_ISSUED, actor_id=None, subject=f"token/{one.pk}", label=one.label)
+    shown = operator_client.get(list_of(AuditEvent, person=person.username)).context["cl"].result_list
+
+    assert [event.subject for event in shown if event.subject.startswith("token/")] == [f"token/{token.pk}"]
+
+
+def test_its_page_offers_no_empty_history_and_no_rule_for_a_name_that_stays(operator_client, person):
+    page = operator_client.get(page_of(person)).text
+
+    assert reverse("admin:accounts_user_history", args=[person.pk]) not in page
+    assert "150 characters" not in page
 
 
 def test_a_team_is_found_once_by_each_of_its_members(operator_client, person):
