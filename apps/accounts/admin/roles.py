@@ -163,7 +163,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     grantees = Column("people and teams", "grantee_count", order="grantee_count")
     usage = Column(
         "usage",
-        lambda namespace: link(reverse("portal:namespace-usage", args=[namespace.name]), "See the usage of its quota"),
+        lambda namespace: link(reverse("portal:namespace-usage", args=[namespace.name]), "See its storage and quota"),
     )
 
 
