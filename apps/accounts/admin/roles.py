@@ -162,7 +162,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     visible_to = Column("visibility", "visibility", order="visibility")
     grantees = Column("people and teams", "grantee_count", order="grantee_count")
     usage = Column(
-        "usage",
+        "storage",
         lambda namespace: link(reverse("portal:namespace-usage", args=[namespace.name]), "See its storage and quota"),
     )
 
