@@ -22,12 +22,14 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, Polymorphic
 PREFIX = "/api/v1"
 EXAMPLES = Path(__file__).with_name("examples.json")
 DESCRIPTION = (
-    "Publish and manage what this registry serves. Send an API token as `Authorization: Bearer <token>`; reads of "
-    "public namespaces need none. Every error has one shape: a `code` for programs, a `message` and a `hint` for "
-    "people; the header `X-Request-Id` names the request in the log. Lists are answered in pages: follow `next`. "
-    "Each call states the least scope that its token needs (`security`); roles, and permissions of staff, are checked "
-    "as well. It also states whether it is idempotent (`x-idempotent`): then it can be sent again after a lost answer, "
-    "with the same outcome and answer, or 200 in place of 201 or 202, or 404 for what a DELETE has removed."
+    "Publish and manage what this registry serves.\n\n"
+    "**Sign in.** Send an API token as `Authorization: Bearer <token>`. Reads of public namespaces need none.\n\n"
+    "**Scopes.** Each call names the smallest scope that its token needs (`security`). Larder checks your role too.\n\n"
+    "**Errors.** Each has a `code` for programs, and a `message` and a `hint` for people. The header `X-Request-Id` is "
+    "the id of the request in the log.\n\n"
+    "**Lists.** They come in pages: follow `next`.\n\n"
+    "**Lost answers.** Send an idempotent call (`x-idempotent`) again: the outcome is the same. The answer is the same "
+    "too, or 200 instead of 201 or 202, or 404 for what a DELETE has removed."
 )
 ERRORS = {
     400: "The body or an address cannot be read.",

@@ -56,7 +56,9 @@ class Endpoint:
 @require_safe
 def api_docs(request: HttpRequest) -> HttpResponse:
     document, groups, shapes = _read()
-    context = {"description": document["info"]["description"].replace("`", ""), "groups": groups, "shapes": shapes}
+    lead, *basics = document["info"]["description"].replace("`", "").split("\n\n")
+    context = {"lead": lead, "basics": [one.removeprefix("**").split(".** ", 1) for one in basics]}
+    context |= {"groups": groups, "shapes": shapes}
     return render(request, "portal/api_docs/page.html", context)
 
 

@@ -162,8 +162,8 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     visible_to = Column("visibility", "visibility", order="visibility")
     grantees = Column("people and teams", "grantee_count", order="grantee_count")
     usage = Column(
-        "usage",
-        lambda namespace: link(reverse("portal:namespace-usage", args=[namespace.name]), "See the usage of its quota"),
+        "storage",
+        lambda namespace: link(reverse("portal:namespace-usage", args=[namespace.name]), "See its storage and quota"),
     )
 
 

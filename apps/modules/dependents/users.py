@@ -10,7 +10,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Concat, Lower, Replace
 
 from apps.accounts.access.gate import Viewer, visible_namespaces
@@ -21,7 +21,7 @@ from apps.lib.errors import Invalid
 from apps.lib.versions import Version
 from apps.modules.catalogue.reading import visible_modules
 from apps.modules.dependents import sources
-from apps.modules.models import OCI, Module, ModuleCall, ModuleQuerySet, ModuleVersion, ProviderRequirement
+from apps.modules.models import OCI, ModuleCall, ModuleVersion, ProviderRequirement
 from apps.releases.models import Kind, Lifecycle, Release, SearchDoc
 
 # Module blocks, or requirements, that are read for one module or provider.
@@ -250,14 +250,6 @@ def hosted_targets(viewer: Viewer, version: ModuleVersion, unit: str) -> dict[st
         if "/".join(parts) == (address.repository if source.startswith(OCI) else str(address)):
             targets[name] = address
     return targets
-
-
-def used_by(viewer: Viewer, module: Module) -> ModuleQuerySet:
-    """Modules whose default version calls this one, by address."""
-    defaults = SearchDoc.objects.filter(kind=Kind.MODULE).values("release")
-    calls = ModuleCall.objects.to(module.address)
-    calls = calls.filter(version__module=OuterRef("pk"), version__release__in=defaults)
-    return visible_modules(viewer).filter(Exists(calls)).exclude(pk=module.pk).alphabetical()
 
 
 def _folded(text: Any) -> Replace:

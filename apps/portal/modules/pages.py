@@ -20,7 +20,7 @@ from apps.lib.errors import NotFound
 from apps.modules.catalogue.documents import archive_name
 from apps.modules.catalogue.reading import published_release
 from apps.modules.contents import changelog
-from apps.modules.dependents.users import hosted_targets, offered_of, selected, used_by
+from apps.modules.dependents.users import hosted_targets, offered_of, selected
 from apps.modules.health import health_of, licence_file
 from apps.modules.models import ModuleVersion
 from apps.portal.frame.page_urls import page_of, url_of
@@ -34,7 +34,6 @@ from apps.portal.versions.pages import Contents, Opened, refusing
 from apps.providers.reading import hosted_providers
 from apps.releases.models import Kind
 
-USERS = 50
 UNITS = 100
 SUBMODULES_SHOWN = 12
 BELOW_SHOWN = 50
@@ -70,9 +69,7 @@ def _usage(shown: ModuleVersion, unit: Unit) -> dict[str, Any]:
     return found
 
 
-def _dependencies(request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
-    users = used_by(opened.viewer, opened.shown.module).select_related("namespace")
-    context["page"] = page_of(users, request, size=USERS)
+def _dependencies(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
     context |= _calls(opened.viewer, opened.shown, context, context["root"])
 
 

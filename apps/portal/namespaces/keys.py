@@ -47,7 +47,7 @@ DONE = {
 @dataclass(frozen=True, slots=True)
 class Expiry:
     key: SigningKey
-    days: int  # whole days; negative after expiry
+    days: int  # rounded, as relative times are; negative after expiry
     tone: str
 
     @property
@@ -76,7 +76,7 @@ def expiry_of(key: SigningKey, now: datetime) -> Expiry | None:
         return None
     left = key.expires_at - now
     tone = next((tone for days, tone in STEPS if left <= timedelta(days=days)), "")
-    return Expiry(key, left.days, tone) if tone else None
+    return Expiry(key, round(left / timedelta(days=1)), tone) if tone else None
 
 
 class KeyForm(forms.Form):

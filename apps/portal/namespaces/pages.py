@@ -33,7 +33,7 @@ PAGE = 30
 # Providers and open drafts on a namespace's page.
 PROVIDERS = 30
 DRAFTS = 5
-# Modules on the usage page.
+# Modules and providers on the page of the storage.
 LARGEST = 10
 
 
@@ -136,11 +136,11 @@ def usage(request: HttpRequest, namespace: str) -> HttpResponse:
     """Stored bytes and versions against the quotas, for all readers of the namespace."""
     row, role = gate.namespace_and_role(session_viewer(request), namespace)
     used = quotas.usage(row)
-    # Each with the page of the module or provider; with none until its first version is published.
-    largest = [
-        (one, reverse(f"portal:{one.kind}", args=[row.name, *one.name.split("/")]) if one.is_published else "")
-        for one in quotas.largest(row, count=LARGEST)
-    ]
+    # Each with its page and its usage; with none until the first version is published.
+    largest = []
+    for one in quotas.largest(row, count=LARGEST):
+        at, routes = [row.name, *one.name.split("/")], (one.kind, f"{one.kind}-users")
+        largest.append((one, *(reverse(f"portal:{route}", args=at) if one.is_published else "" for route in routes)))
     context = {
         "namespace": row,
         "may_manage": role == Role.OWNER,

@@ -35,7 +35,7 @@ class InvitationForm(forms.Form):
 
     note = forms.CharField(max_length=120, label="For whom", help_text="Shown only in your list, not to them.")
     email = forms.EmailField(
-        required=False, label="Email", help_text="Optional: Larder sends the link there and also shows it to you."
+        required=False, label="Email", help_text="Larder sends the link there and also shows it to you."
     )
     namespace = forms.ModelChoiceField(
         queryset=Namespace.objects.none(), to_field_name="name", empty_label="No namespace: only an account"

@@ -31,7 +31,7 @@ _NAMESPACE_PAGES = (
     ("Members of {}", "namespace-members", "users", "roles people access grant settings"),
     ("Signing keys of {}", "keys", "key-round", "gpg settings"),
     ("Settings of {}", "namespace-change", "settings", "visibility description change"),
-    ("Usage of {}", "namespace-usage", "hash", "quota storage settings"),
+    ("Storage of {}", "namespace-usage", "hash", "quota usage settings"),
     ("Activity in {}", "namespace-activity", "history", "audit log"),
 )
 

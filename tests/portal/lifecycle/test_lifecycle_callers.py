@@ -61,12 +61,12 @@ def test_each_caller_is_named_with_what_becomes_of_it(published_calls, browser_o
 
 
 def test_each_is_among_those_that_use_it(published_calls, browser_of, dora):
-    page = pages.shown(browser_of(dora).get(f"{AT}/1.2.0/dependencies"))
+    page = pages.shown(browser_of(dora).get(f"{AT}/usage"))
 
     for name in CALLS:
-        assert f'href="/modules/acme/{name}/aws"' in page, name
+        assert f'href="/modules/acme/{name}/aws/1.0.0"' in page, name
     for name in ELSEWHERE:
-        assert f'href="/modules/acme/{name}/aws"' not in page, name
+        assert f'href="/modules/acme/{name}/aws/1.0.0"' not in page, name
 
 
 def test_the_caller_says_that_it_builds_on_a_module_of_this_registry(published_calls, browser_of, dora):

@@ -17,7 +17,7 @@ from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
 AT = "/modules/acme/vpc/aws/1.0.0/dependencies"
-LABEL = "/modules/acme/label/null/1.0.0/dependencies"
+USERS = "/modules/acme/label/null/usage"
 CALLS = """
 terraform {{
   required_providers {{
@@ -164,17 +164,17 @@ def test_a_call_of_a_submodule_leads_to_its_page(browser_of, bob, vpc):
 
 
 @pytest.mark.both
-def test_used_by_names_modules_that_the_reader_may_see(client, browser_of, olga, charlie, pantry, acme, vault):
+def test_the_usage_names_modules_that_the_reader_may_see(client, browser_of, olga, charlie, pantry, acme, vault):
     target = add_module(pantry, "label/null", "1.0.0")
     calls(add_module(pantry, "open/aws", "1.0.0"), "pantry/label/null")
     calls(add_module(acme, "closed/aws", "1.0.0"), "pantry/label/null", "pantry/label/null")
     calls(target, "pantry/label/null", unit="modules/inner")  # itself: no news
-    url = "/modules/pantry/label/null/1.0.0/dependencies"
+    url = "/modules/pantry/label/null/usage"
 
     for reader, count in ((client, 1), (browser_of(charlie), 1), (browser_of(olga), 2)):
         text = pages.shown(reader.get(url))
-        assert f'Used by <span class="count">{count}<' in text
-        assert 'href="/modules/pantry/open/aws"' in text
+        assert f'Modules <span class="count">{count}<' in text
+        assert 'href="/modules/pantry/open/aws/1.0.0"' in text
         assert ("closed" in text) is (count == 2)
 
 
@@ -186,7 +186,7 @@ def test_only_the_default_version_of_a_module_uses_others(browser_of, bob, acme)
     place = {"target_namespace": "acme", "target_name": "label", "target_system": "null"}
     ModuleCall.objects.create(version=old, name="x", source="x", **place)
 
-    assert 'Used by <span class="count">0<' in pages.shown(browser_of(bob).get(LABEL))
+    assert 'Modules <span class="count">0<' in pages.shown(browser_of(bob).get(USERS))
 
 
 def test_a_module_with_neither_says_so(browser_of, bob, published):
@@ -195,7 +195,7 @@ def test_a_module_with_neither_says_so(browser_of, bob, published):
     text = pages.shown(browser_of(bob).get(AT))
 
     assert "needs no provider and calls no other module" in text
-    assert "No module that you can see in this registry calls this one." in text
+    assert 'on its <a href="/modules/acme/vpc/aws/usage">Usage</a> tab.' in " ".join(text.split())
 
 
 @pytest.mark.slow
@@ -206,14 +206,14 @@ def test_many_users_have_pages_and_cost_no_more(browser_of, bob, acme, published
         for module in add_modules(acme, [f"user{number:03}/aws" for number in range(first, last)]):
             calls(module, "acme/vpc/aws")
         with CaptureQueriesContext(connection) as queries:
-            text = pages.shown(browser.get(AT))
+            text = pages.shown(browser.get("/modules/acme/vpc/aws/usage"))
         costs.append(len(queries))
 
     assert costs[0] == costs[1] <= 12
-    assert 'Used by <span class="count">120<' in text
+    assert 'Modules <span class="count">120<' in text
     assert "user049" in text
     assert "user050" not in text
-    assert "user119" in pages.shown(browser.get(f"{AT}?page=3"))
+    assert "user119" in pages.shown(browser.get("/modules/acme/vpc/aws/usage?page=3"))
 
 
 @pytest.mark.both
@@ -226,4 +226,4 @@ def test_quarantined_callers_are_not_counted(browser_of, bob, acme, published, o
     with transaction.atomic():
         entries.refresh(Module.objects.select_related("namespace").get(pk=user.pk))
 
-    assert 'Used by <span class="count">0<' in pages.shown(browser_of(bob).get(LABEL))
+    assert 'Modules <span class="count">0<' in pages.shown(browser_of(bob).get(USERS))

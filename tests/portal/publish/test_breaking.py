@@ -42,7 +42,7 @@ def test_the_page_says_what_breaks_and_whether_the_number_says_so(published, pag
 def test_a_number_that_says_so_is_told_without_alarm(published, page):
     published(version="1.2.0", data=BEFORE)
 
-    assert "Something breaks, and the number says so" in words(page(published(version="2.0.0", data=AFTER)))
+    assert "Contains breaking changes, as its number says" in words(page(published(version="2.0.0", data=AFTER)))
 
 
 def test_a_held_release_asks_for_its_reason_which_readers_find(published, page, browser_of, alice, bob, work):

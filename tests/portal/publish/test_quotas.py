@@ -28,11 +28,16 @@ def test_it_shows_what_is_used_and_by_what(bob, browser_of, published, settings)
 
     page = browser_of(bob).get(USAGE)
 
-    assert [(share.name, share.bytes, share.versions) for share, _ in page.context["largest"]] == [
+    assert [(share.name, share.bytes, share.versions) for share, *_ in page.context["largest"]] == [
         ("dns/aws", 1_800_000, 2),
         ("vpc/aws", small.size, 1),
     ]
-    for text in ("1.8 MB</strong> of 2.0 MB used", "3</strong> of 4 used", 'href="/modules/acme/dns/aws"'):
+    for text in (
+        "1.8 MB</strong> of 2.0 MB used",
+        "3</strong> of 4 used",
+        'href="/modules/acme/dns/aws"',
+        'href="/modules/acme/dns/aws/usage"',
+    ):
         assert text in page.text
     assert 'max="2000000"' in page.text
     assert "Full" not in page.text
