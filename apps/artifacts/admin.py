@@ -133,7 +133,8 @@ class ManifestAdmin(ReadOnlyAdmin[Manifest]):
     @admin.display(description="document")
     def document(self, manifest: Manifest) -> str:
         shown = bytes(manifest.raw)[:MAX_SHOWN_BYTES].decode("utf-8", "replace")
-        return format_html("<pre>{}{}</pre>", shown, " …" if manifest.size > MAX_SHOWN_BYTES else "")
+        more = " …" if manifest.size > MAX_SHOWN_BYTES else ""
+        return format_html('<pre tabindex="0" role="region" aria-label="Document">{}{}</pre>', shown, more)
 
 
 @admin.register(Tag)
