@@ -1,7 +1,7 @@
-"""Which Larder this is: `git describe`, so that old and new are told apart in a rollout. `python registry_site/version.py` prints it.
+"""Which Larder this is: `git describe`, so that old and new are told apart during a rollout.
 
-A checkout asks git. A copy without `.git` reads version.txt, which `git archive` fills in and the image's build overwrites
-(`--write`). A copy with neither is named by its own files.
+A checkout asks git. A copy without `.git` reads version.txt, which `git archive` fills in and the image's build
+overwrites (`--write`). A copy with neither is named by its own files. `python registry_site/version.py` prints it.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ def write(given: str, root: Path = ROOT) -> None:
 
 
 def _written(root: Path) -> str:
-    """`git archive` leaves `v0.1.0 1a2b3c4`, or ` 1a2b3c4` before the first tag; in a checkout the marks are still there."""
+    """`git archive` leaves `v0.1.0 1a2b3c4`, or ` 1a2b3c4` before the first tag; a checkout has the marks."""
     text = (root / FILE).read_text()
     if "$" in text or "%" in text:
         return ""
