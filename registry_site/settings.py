@@ -14,9 +14,7 @@ generic_classes.allow_arguments()
 
 # --- Where things are -----------------------------------------------------------------------------
 
-BASE_DIR = env.CHECKOUT
-# As it was when this process started: a checkout may have another one by now.
-VERSION = version.current(BASE_DIR)
+BASE_DIR, VERSION = env.CHECKOUT, version.current(env.CHECKOUT)  # as it is now: a checkout may have another one later
 DATA_DIR = env.folder("LARDER_DATA_DIR", BASE_DIR / "var")
 LISTEN_HOST, LISTEN_PORT = env.address("LARDER_LISTEN", env.LISTEN)
 TLS = env.text("LARDER_TLS", env.TLS)
