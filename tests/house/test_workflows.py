@@ -25,7 +25,7 @@ def load(path):
 
 
 def complaints(schema: str, path: Path) -> "subprocess.CompletedProcess[str]":
-    words = [Path(sys.executable).with_name("check-jsonschema"), "--builtin-schema", schema, path]
+    words = [str(Path(sys.executable).with_name("check-jsonschema")), "--builtin-schema", schema, str(path)]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 

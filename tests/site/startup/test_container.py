@@ -95,11 +95,20 @@ def test_the_image_holds_what_its_commands_need(tmp_path: Path) -> None:
         else:
             shutil.copy2(CHECKOUT / name, app / name)
     assert not [name for name in ("var", ".venv", ".git", "tests") if any(fnmatch(name, rule) for rule in kept)]
+    [write] = re.findall(
+        r"^RUN /venv/bin/python (registry_site/version.py --write) \"\$\{VERSION\}\"", DOCKERFILE, re.MULTILINE
+    )
+    subprocess.run([sys.executable, *write.split(), "1.2.0-3-g1a2b3c4"], cwd=app, check=True)
     (app / "registry_site").chmod(0o555)
     app.chmod(0o555)
 
     environment = {"PATH": os.environ["PATH"], "LARDER_DATA_DIR": str(tmp_path / "data")}
     subprocess.run([sys.executable, "-B", "manage.py", "collect"], cwd=app, env=environment, check=True, timeout=60)
+    program = "from django.conf import settings; print(settings.VERSION)"
+    environment |= {"DJANGO_SETTINGS_MODULE": "registry_site.settings"}
+    words = [sys.executable, "-B", "-c", program]
+    done = subprocess.run(words, cwd=app, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1.2.0-3-g1a2b3c4"
 
     assert (tmp_path / "data" / "static" / ".collected").is_file()
     assert (app / "docs" / "README.md").is_file()

@@ -45,7 +45,7 @@ def checkout(tmp_path: Path) -> Path:
 
 def printed(folder: Path, *words: str) -> str:
     """As bin/image and the Dockerfile call it, in a copy."""
-    command = [sys.executable, folder / "registry_site" / "version.py", *words]
+    command = [sys.executable, str(folder / "registry_site" / "version.py"), *words]
     return subprocess.run(command, cwd="/", capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -123,7 +123,7 @@ def test_a_repository_around_a_copy_is_not_asked(checkout: Path) -> None:
 
 
 def test_a_checkout_without_the_program_git_has_a_version(checkout: Path) -> None:
-    command = [sys.executable, checkout / "registry_site" / "version.py"]
+    command = [sys.executable, str(checkout / "registry_site" / "version.py")]
     done = subprocess.run(command, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=True)
 
     assert done.stdout.startswith("0.0.0-files-")
