@@ -1,6 +1,6 @@
 # Larder. `make run`, `make test` and `make bench` do all their own set-up; the other targets use what `make test` installed.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all nightly test-full test-python pictures lint types schema contracts migrations-check advisories lock trust bench chaos clean
+.PHONY: help run test test-all nightly test-full test-python pictures lint types schema contracts migrations-check advisories lock trust bench chaos image push publish release clean
 BIN := .venv/bin
 # One more than there are cores: some tests wait for others' programs, and for clocks.
 PARALLEL := -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist loadgroup --no-loadscope-reorder
@@ -13,6 +13,9 @@ PYTHONS := python3.11 python3.12 python3.13 python3.14
 FULL_TESTS := tests/browser tests/e2e tests/flows tests/oci tests/signing
 # What `make test` has, and `make test-all` leaves out with what is for the night.
 QUICK := smoke or not (live or matrix or slow or nightly)
+
+# For bin/image, which says what they are.
+export REGISTRY REQUIREMENTS SOURCE COSIGN_KEY
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile
@@ -90,6 +93,19 @@ trust: ## Let this machine trust the certificate authority of `make run`
 bench: ## Measure speed and memory; prints ratios
 	@bin/prepare requirements-dev.txt
 	@$(BIN)/python -m bench.run
+
+image: ## Build the image of this commit for this machine (REGISTRY=registry.acme.example:5000/team)
+	@bin/image build
+
+push: ## Push what `make image` built, and print the digest to deploy
+	@bin/image push
+
+publish: ## Build for amd64 and arm64, push, and sign, with the chart; what the pipelines call for a tag
+	@bin/image publish
+
+release: ## Check that this commit may become a release, write its number and date, and tag it (VERSION=0.2.0)
+	@bin/prepare requirements-dev.txt
+	@$(BIN)/python bin/release.py "$(VERSION)"
 
 clean: ## Remove the virtual environment and caches; your data in var/ stays
 	@rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
-from registry_site import env, generic_classes, logs
+from registry_site import env, generic_classes, logs, version
 
 generic_classes.allow_arguments()
 
 # --- Where things are -----------------------------------------------------------------------------
 
-BASE_DIR = env.CHECKOUT
+BASE_DIR, VERSION = env.CHECKOUT, version.current(env.CHECKOUT)  # as it is now: a checkout may have another one later
 DATA_DIR = env.folder("LARDER_DATA_DIR", BASE_DIR / "var")
 LISTEN_HOST, LISTEN_PORT = env.address("LARDER_LISTEN", env.LISTEN)
 TLS = env.text("LARDER_TLS", env.TLS)

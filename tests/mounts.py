@@ -2,8 +2,9 @@
 
 import errno
 import os
+import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +27,15 @@ def with_small_memory(megabytes: int) -> list[str]:
     """Words before a command, whose processes have another /dev/shm: `memory_of` shows it to others."""
     script = f'{" ".join(MOUNT)} size={megabytes}m tmpfs /dev/shm && exec "$@"'
     return ["unshare", "--mount", "sh", "-c", script, "sh"]
+
+
+def as_in_a_container(writable: Path, checkout: Path, hidden: Iterable[Path]) -> list[str]:
+    """Words before a command: it writes into this folder alone, and can neither run nor read the hidden files."""
+    disk = next(folder for folder in (checkout, *checkout.parents) if folder.is_mount())
+    mounts = [("--bind", writable, writable), *(("--bind", "/dev/null", file) for file in hidden)]
+    lines = [shlex.join(["mount", *map(str, words)]) for words in mounts]
+    lines += [shlex.join(["mount", "-o", "remount,bind,ro", str(one)]) for one in {Path("/"), disk}]
+    return ["unshare", "--mount", "sh", "-euc", "\n".join([*lines, 'exec "$@"']), "sh"]
 
 
 def memory_of(process: int) -> Path:

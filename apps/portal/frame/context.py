@@ -3,9 +3,8 @@
 It stores system, light or dark in a cookie. static/js/theme.js does the same without a round trip.
 """
 
-import tomllib
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -66,11 +65,8 @@ def frame(request: HttpRequest) -> dict[str, Frame]:
     return {"frame": Frame(request)}
 
 
-@cache
 def larder_version() -> str:
-    """From pyproject.toml, its only source."""
-    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
-    return str(project["version"])
+    return settings.VERSION
 
 
 THEMES = ("system", "light", "dark")

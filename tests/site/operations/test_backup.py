@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from django.db.migrations.loader import MigrationLoader
 
+from apps.portal.frame.context import larder_version
 from registry_site.startup import schema
 from tests import postgres
 from tests.builders.archives import module_zip
@@ -138,6 +139,7 @@ def test_a_backup_under_load_is_whole_and_its_restore_verifies_completely(saved,
     versions = {row[releases[0].index("version")] for row in releases[1:]}
     assert {version for version, state in before if state == "published"} <= versions
     assert len(manifest["blobs"]) >= 2
+    assert manifest["larder"] == larder_version()
     assert "0 damaged" in restored.manage("verify")
     assert "rows are unchanged" in restored.manage("audit", "verify")
 

@@ -240,8 +240,10 @@ HELM_INSTALL = """#!/bin/sh
 """
 
 
-def blocks() -> list[str]:
-    return re.findall(r"```sh\n(.*?)```", (CHECKOUT / "docs/deployment.md").read_text(), re.DOTALL)
+def block_of(test: str) -> str:
+    """The block of the page that this test executes."""
+    [block] = documents.run_by(f"tests/site/startup/test_deploy.py::{test}", "docs/deployment.md")
+    return block.text
 
 
 def typed(block: str, folder: Path, **programs: str) -> str:
@@ -257,7 +259,7 @@ def typed(block: str, folder: Path, **programs: str) -> str:
 
 
 def test_the_page_prepares_what_compose_asks_for(tmp_path: Path):
-    typed(blocks()[0], tmp_path)
+    typed(block_of("test_the_page_prepares_what_compose_asks_for"), tmp_path)
 
     text = (CHECKOUT / "compose.production.yaml").read_text()
     given = dict(line.split("=", 1) for line in (tmp_path / ".env").read_text().split())
@@ -268,7 +270,7 @@ def test_the_page_prepares_what_compose_asks_for(tmp_path: Path):
 
 
 def test_the_page_creates_the_secrets_that_the_chart_mounts(tmp_path: Path):
-    typed(blocks()[1], tmp_path, kubectl=KUBECTL)
+    typed(block_of("test_the_page_creates_the_secrets_that_the_chart_mounts"), tmp_path, kubectl=KUBECTL)
 
     made = re.findall(
         r"create secret generic (\S+) --from-(?:literal=(\w+)|env-file)", (tmp_path / "asked").read_text()
@@ -279,8 +281,8 @@ def test_the_page_creates_the_secrets_that_the_chart_mounts(tmp_path: Path):
 
 
 def test_the_page_installs_the_chart(tmp_path: Path):
-    kinds = [one["kind"] for one in yaml.safe_load_all(typed(blocks()[2], tmp_path, helm=HELM_INSTALL % HELM)) if one]
+    manifests = typed(block_of("test_the_page_installs_the_chart"), tmp_path, helm=HELM_INSTALL % HELM)
+    kinds = [one["kind"] for one in yaml.safe_load_all(manifests) if one]
 
     assert kinds.count("Deployment") == 5
     assert "Ingress" in kinds
-    assert len(blocks()) == 3

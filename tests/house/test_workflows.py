@@ -1,0 +1,155 @@
+"""The workflows of GitHub and GitLab: valid by their schemas, pinned, and made of commands that are executed here."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.house import sources
+from tests.site.startup.test_image import DIGEST, Checkout
+
+GITHUB = sorted((sources.CHECKOUT / ".github" / "workflows").glob("*.yml"))
+GITLAB = sources.CHECKOUT / ".gitlab-ci.yml"
+SCHEMAS = [*((path, "vendor.github-workflows") for path in GITHUB), (GITLAB, "vendor.gitlab-ci")]
+IDS = [path.name for path, _ in SCHEMAS]
+ALL = [*GITHUB, GITLAB]
+
+
+def load(path):
+    # YAML 1.1 reads the key `on` as true.
+    document = yaml.safe_load(path.read_text())
+    return {"on" if key is True else key: value for key, value in document.items()}
+
+
+def complaints(schema: str, path: Path) -> "subprocess.CompletedProcess[str]":
+    words = [str(Path(sys.executable).with_name("check-jsonschema")), "--builtin-schema", schema, str(path)]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("path", "schema"), SCHEMAS, ids=IDS)
+def test_the_schema_of_its_service_takes_each(path, schema):
+    done = complaints(schema, path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("path", "schema"), SCHEMAS, ids=IDS)
+def test_a_mistyped_key_is_found(path, schema, tmp_path):
+    """So the schemas really look at these files."""
+    (tmp_path / "file.yml").write_text(
+        re.sub(r"^( +)(runs-on|uses|stage):", r"\1mistyped:", path.read_text(), flags=re.MULTILINE)
+    )
+    assert complaints(schema, tmp_path / "file.yml").returncode == 1
+
+
+def test_every_action_is_pinned_to_a_commit_and_says_its_version():
+    lines = [line for path in GITHUB for line in path.read_text().splitlines() if "uses:" in line]
+    foreign = [line for line in lines if "uses: ./" not in line]
+
+    assert len(foreign) >= 5
+    assert [line for line in foreign if not re.search(r"uses: [\w./-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+$", line)] == []
+    for line in set(lines) - set(foreign):
+        assert (sources.CHECKOUT / line.split("uses: ./")[1]).is_file()
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
+def test_every_image_is_pinned_to_a_digest(path):
+    text = path.read_text()
+    images = re.findall(r"(?:image:|- name:|--rm) +(\S+:\S+)", text)
+
+    assert [image for image in images if not re.search(r":[\w.-]+@sha256:[0-9a-f]{64}$", image)] == []
+    assert len(images) == {"check.yml": 1, "release.yml": 1, ".gitlab-ci.yml": 4}[path.name]
+
+
+def test_both_pipelines_run_all_checks_before_they_publish():
+    check, release, gitlab = load(GITHUB[0]), load(GITHUB[1]), load(GITLAB)
+
+    assert ".ci/run" in [step.get("run") for step in check["jobs"]["check"]["steps"]]
+    assert "workflow_call" in check["on"]
+    assert release["jobs"]["check"] == {"uses": "./.github/workflows/check.yml"}
+    assert release["jobs"]["publish"]["needs"] == "check"
+    assert gitlab["check"]["script"] == [".ci/run"]
+    assert gitlab["publish"]["needs"] == ["check"]
+    assert (sources.CHECKOUT / ".ci" / "run").stat().st_mode & 0o111
+
+
+def test_both_publish_tags_of_releases_alone():
+    """`make release` makes them: v, then a number."""
+    release, gitlab = load(GITHUB[1]), load(GITLAB)
+
+    assert release["on"] == {"push": {"tags": ["v[0-9]*"]}}
+    assert [rule["if"] for rule in gitlab["publish"]["rules"]] == ["$CI_COMMIT_TAG =~ /^v[0-9]/"]
+
+
+def test_every_job_has_the_history_that_has_the_version():
+    steps = [step for path in GITHUB for job in load(path)["jobs"].values() for step in job.get("steps", ())]
+    checkouts = [step["with"] for step in steps if step.get("uses", "").startswith("actions/checkout@")]
+
+    assert [one["fetch-depth"] for one in checkouts] == [0, 0]
+    assert not any(one["persist-credentials"] for one in checkouts)
+    assert load(GITLAB)["variables"]["GIT_DEPTH"] == "0"
+
+
+def test_only_the_job_that_publishes_may_write_packages_and_sign():
+    for path in GITHUB:
+        document = load(path)
+        assert document["permissions"] == {"contents": "read"}
+        for name, job in document["jobs"].items():
+            more = {key for key, value in job.get("permissions", {}).items() if value == "write"}
+            assert more == ({"packages", "id-token"} if name == "publish" else set())
+    assert load(GITLAB)["publish"]["id_tokens"] == {"SIGSTORE_ID_TOKEN": {"aud": "sigstore"}}
+
+
+def steps_of(service):
+    """What the publishing job types, and the variables that it sets."""
+    if service == "GitHub":
+        job = load(GITHUB[1])["jobs"]["publish"]
+        commands = [step for step in job["steps"] if "run" in step]
+        names = set(job["env"]).union(*(step.get("env", ()) for step in commands))
+        return [step["run"] for step in commands], names
+    job = load(GITLAB)["publish"]
+    return [*job["before_script"], *job["script"]], {*load(GITLAB)["variables"], *job["variables"]}
+
+
+@pytest.mark.needs("git", "helm")
+@pytest.mark.parametrize("service", ["GitHub", "GitLab"])
+def test_the_job_that_publishes_builds_signs_and_pushes(service, tmp_path):
+    """Its lines, executed against the scripts of test_image.py, with the variables that it declares and no others."""
+    checkout = Checkout(tmp_path)
+    (checkout.programs / "apk").write_text('#!/bin/sh\necho "apk $*" >> "$ASKED"\n')
+    (checkout.programs / "apk").chmod(0o755)
+    commands, names = steps_of(service)
+    values = {
+        "REGISTRY": "registry.acme.example:5000/team",
+        "REGISTRY_USER": "alice",
+        "REGISTRY_PASSWORD": "secret",
+        "PASSWORD": "secret",
+        "SOURCE": "https://git.acme.example/larder",
+        "REQUIREMENTS": "",
+    }
+
+    done = checkout.run("bash", "-euc", "\n".join(commands), **{name: values[name] for name in names & values.keys()})
+
+    assert done.returncode == 0, done.stderr
+    asked = "\n".join(checkout.asked)
+    assert "docker login registry.acme.example:5000 --username alice --password-stdin" in asked
+    assert "--platform linux/amd64,linux/arm64" in asked
+    assert "SOURCE=https://git.acme.example/larder" in asked
+    assert f"cosign sign --recursive registry.acme.example:5000/team/larder@{DIGEST}" in asked
+    assert "helm push" in asked
+    assert "secret" not in asked
+
+
+@pytest.mark.needs("git", "helm")
+@pytest.mark.parametrize("service", ["GitHub", "GitLab"])
+def test_the_job_that_publishes_refuses_a_dirty_tree(service, tmp_path):
+    checkout = Checkout(tmp_path)
+    (checkout.folder / "unknown.py").touch()
+    commands, _ = steps_of(service)
+
+    done = checkout.run("bash", "-euc", commands[-1])
+
+    assert (done.returncode, checkout.asked) == (1, [])
+    assert "unknown.py" in done.stderr

@@ -1,0 +1,230 @@
+"""bin/image: what it asks of Docker, cosign and Helm.
+
+They are scripts here that write down what they were asked; Helm packs and renders, and does not push.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests import documents
+from tests.live import CHECKOUT
+from tests.needs import HELM
+
+pytestmark = pytest.mark.needs("git", "helm")
+DIGEST = f"sha256:{'a1' * 32}"
+CHART_DIGEST = f"sha256:{'c2' * 32}"
+REGISTRY = "registry.acme.example:5000/team"
+RECORD = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$ASKED"
+"""
+PROGRAMS = {
+    # buildx says in a file what it pushed, and writes the bill of materials into a folder.
+    "docker": RECORD
+    + f"""
+while [ $# -gt 0 ]; do case $1 in
+    --metadata-file) echo '{{"containerimage.digest": "{DIGEST}", "image.name": "larder"}}' > "$2" ;;
+    type=local,dest=*) echo '{{}}' > "${{1#type=local,dest=}}/sbom.json" ;;
+    --format) printf '%s\\n' elsewhere.example/larder@{DIGEST} {REGISTRY}/larder@{DIGEST} ;;
+esac; shift; done
+""",
+    "cosign": RECORD,
+    "helm": RECORD
+    + f"""
+[ "$1" = push ] || exec {HELM} "$@"
+cp "$2" "$(dirname "$ASKED")"
+echo "Pushed: ${{3#oci://}}/larder:1" >&2
+echo "Digest: {CHART_DIGEST}" >&2
+""",
+}
+FILES = (
+    "Makefile",
+    "bin/image",
+    "registry_site/version.py",
+    "registry_site/version.txt",
+    ".gitattributes",
+    "deploy/helm/larder",
+)
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ["-c", "user.name=Alice", "-c", "user.email=alice@acme.example"]
+    words = ("git", "-C", str(folder), *who, *words)
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
+class Checkout:
+    """A tagged commit with what bin/image reads, as it is here."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.asked_file = folder / "checkout", folder / "asked"
+        for name in FILES:
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            copy = shutil.copytree if (CHECKOUT / name).is_dir() else shutil.copy2
+            copy(CHECKOUT / name, self.folder / name)
+        git(self.folder, "init", "--quiet", "--initial-branch", "main")
+        git(self.folder, "add", "--all")
+        git(self.folder, "commit", "--quiet", "--message", "first")
+        git(self.folder, "tag", "v1.2.0")
+        self.programs = folder / "programs"
+        self.programs.mkdir()
+        for name, script in PROGRAMS.items():
+            (self.programs / name).write_text(script)
+            (self.programs / name).chmod(0o755)
+
+    def run(self, *command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+        environment = {
+            "PATH": f"{self.programs}:{os.environ['PATH']}",
+            "ASKED": str(self.asked_file),
+            "HOME": "/nowhere",
+        }
+        variables = {"REGISTRY": REGISTRY} | variables
+        words = command or ("bin/image", "publish")
+        return subprocess.run(
+            words, cwd=self.folder, env=environment | variables, capture_output=True, text=True, check=False
+        )
+
+    @property
+    def asked(self) -> list[str]:
+        return self.asked_file.read_text().splitlines() if self.asked_file.exists() else []
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path)
+
+
+def test_build_says_which_commit_the_image_is(checkout: Checkout) -> None:
+    done = checkout.run("make", "image", SOURCE="https://git.acme.example/larder")
+
+    assert done.returncode == 0, done.stderr
+    [asked] = checkout.asked
+    assert asked.startswith("docker build ")
+    assert f"--tag {REGISTRY}/larder:1.2.0 " in asked
+    given = dict(re.findall(r"--build-arg (\w+)=(\S*)", asked))
+    assert given.pop("CREATED") == git(checkout.folder, "log", "-1", "--format=%cI")
+    assert given == {
+        "VERSION": "1.2.0",
+        "REVISION": git(checkout.folder, "rev-parse", "HEAD"),
+        "SOURCE": "https://git.acme.example/larder",
+        "REQUIREMENTS": "requirements.txt",
+    }
+    # Docker warns of an argument that the file lacks, and builds without it.
+    declared = re.findall(r"^ARG (\w+)", (CHECKOUT / "Dockerfile").read_text(), re.MULTILINE)
+    assert {"CREATED", *given} <= set(declared)
+
+
+def test_push_prints_the_digest_in_this_registry(checkout: Checkout) -> None:
+    done = checkout.run("make", "push")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [f"{REGISTRY}/larder@{DIGEST}"]
+    assert checkout.asked[0] == f"docker push {REGISTRY}/larder:1.2.0"
+
+
+def test_publish_builds_for_both_platforms_and_signs_all_of_it(checkout: Checkout) -> None:
+    done = checkout.run(REQUIREMENTS="requirements-extras.txt")
+
+    assert done.returncode == 0, done.stderr
+    build, materials, *rest = checkout.asked
+    assert "--platform linux/amd64,linux/arm64" in build
+    assert "--provenance mode=max --sbom true --push" in build
+    assert "--target sbom" in materials
+    assert all("--build-arg REQUIREMENTS=requirements-extras.txt" in one for one in (build, materials))
+    signed = [line for line in rest if line.startswith("cosign")]
+    image = f"{REGISTRY}/larder@{DIGEST}"
+    assert signed[0] == f"cosign sign --recursive {image} --yes"
+    assert re.fullmatch(rf"cosign attest --type cyclonedx --predicate \S+/sbom.json {image} --yes", signed[1])
+    assert signed[2] == f"cosign sign {REGISTRY}/charts/larder@{CHART_DIGEST} --yes"
+    assert done.stdout.splitlines()[-1].startswith(f"Published {image} ")
+
+
+def test_publish_packs_a_chart_that_installs_the_image(checkout: Checkout) -> None:
+    """By its digest, and without a word from who installs it."""
+    assert checkout.run().returncode == 0
+
+    [chart] = checkout.folder.parent.glob("*.tgz")
+    assert chart.name == "larder-1.2.0.tgz"
+    set_ = "publicUrl=https://registry.acme.example"
+    rendered = subprocess.run(
+        [HELM, "template", chart, "--set", set_], capture_output=True, text=True, check=True
+    ).stdout
+    deployed = [one for one in yaml.safe_load_all(rendered) if one and one["kind"] == "Deployment"]
+    containers = [one["spec"]["template"]["spec"]["containers"][0] for one in deployed]
+    assert {one["image"] for one in containers} == {f"{REGISTRY}/larder@{DIGEST}"}
+    shown = subprocess.run([HELM, "show", "chart", chart], capture_output=True, text=True, check=True).stdout
+    assert (yaml.safe_load(shown)["version"], yaml.safe_load(shown)["appVersion"]) == ("1.2.0", "1.2.0")
+    # The checkout keeps the chart that names no image.
+    assert git(checkout.folder, "status", "--porcelain") == ""
+
+
+def test_a_key_signs_where_there_is_no_identity(checkout: Checkout) -> None:
+    assert checkout.run(COSIGN_KEY="hashivault://larder").returncode == 0
+
+    signed = [line for line in checkout.asked if line.startswith("cosign")]
+    assert len(signed) == 3
+    assert all(line.endswith("--yes --key hashivault://larder") for line in signed)
+
+
+@pytest.mark.parametrize("command", ["push", "publish"])
+@pytest.mark.parametrize("name", ["Makefile", "unknown.py"], ids=["changed", "not committed"])
+def test_a_dirty_tree_is_not_pushed(checkout: Checkout, command: str, name: str) -> None:
+    with (checkout.folder / name).open("a") as file:
+        file.write("# changed\n")
+
+    done = checkout.run("bin/image", command)
+
+    assert done.returncode == 1
+    assert name in done.stderr
+    assert checkout.asked == []
+
+
+def test_a_dirty_tree_can_be_built_and_says_so(checkout: Checkout) -> None:
+    with (checkout.folder / "Makefile").open("a") as file:
+        file.write("# changed\n")
+
+    assert checkout.run("bin/image", "build").returncode == 0
+    assert f"--tag {REGISTRY}/larder:1.2.0-dirty " in checkout.asked[0]
+
+
+@pytest.mark.parametrize("failing", ["docker", "cosign", "helm"])
+def test_a_step_that_fails_ends_it(checkout: Checkout, failing: str) -> None:
+    (checkout.programs / failing).write_text("#!/bin/sh\necho refused >&2\nexit 1\n")
+
+    done = checkout.run()
+
+    assert done.returncode != 0
+    assert "refused" in done.stderr
+    assert "Published" not in done.stdout
+
+
+def test_without_a_registry_nothing_is_built(checkout: Checkout) -> None:
+    done = checkout.run("bin/image", "build", REGISTRY="")
+
+    assert (done.returncode, checkout.asked) == (1, [])
+    assert "REGISTRY is missing" in done.stderr
+
+
+def test_the_page_builds_and_pushes_in_three_commands(checkout: Checkout) -> None:
+    """docs/deployment.md, typed. The page begins with them."""
+    first = next(documents.fences("docs/deployment.md"))
+    [block] = documents.run_by("tests/site/startup/test_image.py::test_the_page_builds_and_pushes_in_three_commands")
+    commands = block.text.splitlines()
+    assert first == block
+    assert len(commands) == 3
+
+    done = checkout.run("bash", "-eu", "-c", block.text)
+
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[:2] for line in checkout.asked] == [
+        ["docker", "login"],
+        ["docker", "build"],
+        ["docker", "push"],
+        ["docker", "image"],
+    ]
+    assert f"/larder@{DIGEST}" in done.stdout
