@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from apps.lib.settings_values.kek_urls import VaultAddress
+from apps.signing import kms_vault
 from registry_site import env, healthcheck
 from tests import charts
 from tests.charts import Document, containers, example, of_kind, pods, rendered, values_of, variables
@@ -194,7 +195,9 @@ def test_only_the_signing_worker_reaches_vault(process: Any) -> None:
     process(variables(documents)["signing-worker"], {})
     [address] = env.kek_addresses("LARDER_SIGNING_KEK_URL")
     assert isinstance(address, VaultAddress)
-    assert (address.token_file, address.ca) == ("/vault/token", "/vault/ca.crt")
+    assert address.kubernetes_role == "larder-signing"
+    [mount] = [one for one in containers(documents)["signing-worker"]["volumeMounts"] if one["name"] == "vault-token"]
+    assert f"{mount['mountPath']}/token" == str(kms_vault.POD_TOKEN)
     kms = {
         name
         for name, one in of_kind("NetworkPolicy", documents).items()
@@ -202,9 +205,7 @@ def test_only_the_signing_worker_reaches_vault(process: Any) -> None:
     }
 
     assert (
-        kms
-        == {name for name, pod in pods(documents).items() if "larder-vault" in json.dumps(pod)}
-        == {"signing-worker"}
+        kms == {name for name, pod in pods(documents).items() if "vault-token" in json.dumps(pod)} == {"signing-worker"}
     )
     assert "LARDER_SIGNING_KEK_FILE" not in variables(documents)["signing-worker"]
     assert {name for name, one in variables(documents).items() if "LARDER_SIGNING_KEK_URL" in one} == {"signing-worker"}
@@ -220,7 +221,11 @@ def test_a_backup_runs_by_night_as_the_owner_of_the_tables() -> None:
 
     assert (job["spec"]["schedule"], job["spec"]["concurrencyPolicy"]) == ("17 1 * * *", "Forbid")
     assert container["args"] == ["python", "manage.py", "backup"]
-    assert variables(documents)["backup"]["LARDER_BACKUP_URL"] == "s3://acme-larder-backup?region=eu-central-1"
+    found = variables(documents)["backup"]
+    assert found["LARDER_BACKUP_URL"] == "s3://acme-larder-backup?region=eu-central-1"
+    assert found["LARDER_BACKUP_KEEP"] == "30"
+    assert found["LARDER_BACKUP_RECIPIENT_FILE"] == "/config/backup/recipient"
+    assert mounted(documents, "larder-backup-recipient") == {"backup"}
     assert [one["secretRef"]["name"] for one in container["envFrom"]] == ["larder", "larder-owner", "larder-backup"]
     assert {name for name, one in containers(documents).items() if "larder-backup" in json.dumps(one)} == {"backup"}
 

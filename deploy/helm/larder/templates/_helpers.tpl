@@ -84,6 +84,9 @@ app.kubernetes.io/component: {{ .component }}
 {{- with and (eq .component "backup") .root.Values.backup.existingClaim }}
 - {name: backup, claim: {{ . | quote }}, folder: /backup, variables: {}}
 {{- end }}
+{{- with and (eq .component "backup") .root.Values.backup.recipient }}
+- {name: recipient, configMap: {{ . | quote }}, folder: /config/backup, variables: {LARDER_BACKUP_RECIPIENT_FILE: recipient}}
+{{- end }}
 {{- with $secrets.azureKey }}
 - {name: azure, secret: {{ . | quote }}, folder: /secrets/azure, variables: {LARDER_AZURE_KEY_FILE: key}}
 {{- end }}
