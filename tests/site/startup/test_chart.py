@@ -1,6 +1,7 @@
 """The chart's values: Kubernetes takes every example, a typo is refused, and each pod gets what its values say."""
 
 import json
+import re
 import tarfile
 from functools import cache
 from pathlib import Path
@@ -54,6 +55,16 @@ def test_the_examples_have_what_the_chart_can_make() -> None:
 
     assert len(EXAMPLES) >= 8
     assert kinds >= {"CronJob", "HorizontalPodAutoscaler", "Ingress", "Job", "PodDisruptionBudget", *CUSTOM}
+
+
+def test_the_readme_lists_each_example_and_each_value_for_all_pods() -> None:
+    text = (CHART / "README.md").read_text()
+
+    assert sorted(re.findall(r"^\| \[([\w-]+)\]\(examples/\1\.yaml\)", text, re.MULTILINE)) == EXAMPLES
+    assert {name for name in SCHEMA["properties"]["worker"]["properties"] if f"`{name}`" not in text} == {
+        "replicas",
+        "resources",
+    }
 
 
 def test_a_custom_resource_with_a_typo_is_refused() -> None:
