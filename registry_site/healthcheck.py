@@ -1,5 +1,7 @@
-"""Health check of the container: `python -m registry_site.healthcheck` exits with 0 if the web server answers, else 1.
+"""Health check of a container: `python -m registry_site.healthcheck` exits with 0 if its process is well, else 1.
 
+`web`, the default: the server answers. `worker`, `beat`: the process went round its loop within the last minute.
+`ready`: the server at LARDER_LISTEN can answer and warns of nothing; what is wrong is printed.
 Without Django's settings, which would take seconds.
 """
 
@@ -7,11 +9,15 @@ import http.client
 import json
 import ssl
 import sys
+from argparse import ArgumentParser
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
 from registry_site import env
+from registry_site.server import pulse
 from registry_site.startup.certificates import Served
 
 
@@ -43,13 +49,33 @@ def ask(path: str, *, listen: tuple[str, int], public_host: str, files: Served |
         return Answer()
 
 
-def answers() -> bool:
+def ask_this_server(path: str) -> Answer:
     is_plain = env.text("LARDER_TLS", env.TLS) == "off"
     # Without a CA no certificate is checked, which is enough on the loopback.
     files = None if is_plain else Served(Path(), Path())
     listen = env.address("LARDER_LISTEN", env.LISTEN)
-    return ask("/healthz", listen=listen, public_host="localhost", files=files).status == HTTPStatus.OK
+    return ask(path, listen=listen, public_host="localhost", files=files)
 
+
+def answers() -> bool:
+    return ask_this_server("/healthz").status == HTTPStatus.OK
+
+
+def is_ready() -> bool:
+    answer = ask_this_server("/readyz")
+    for part, state in answer.parts.items():
+        sys.stdout.write(f"{part}: {state}\n")
+    return answer.status == HTTPStatus.OK and set(answer.parts.values()) == {"ok"}
+
+
+MODES: dict[str, Callable[[], bool]] = {
+    "web": answers,
+    "worker": partial(pulse.is_recent, "worker"),
+    "beat": partial(pulse.is_recent, "beat"),
+    "ready": is_ready,
+}
 
 if __name__ == "__main__":
-    sys.exit(not answers())
+    parser = ArgumentParser(prog="python -m registry_site.healthcheck")
+    parser.add_argument("mode", nargs="?", choices=MODES, default="web")
+    sys.exit(not MODES[parser.parse_args().mode]())

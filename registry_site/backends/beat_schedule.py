@@ -7,6 +7,8 @@ from typing import Any
 import structlog
 from celery.beat import PersistentScheduler
 
+from registry_site.server.pulse import Pulse
+
 log = structlog.get_logger("larder.jobs")
 
 
@@ -28,6 +30,21 @@ class Scheduler(PersistentScheduler):
 
     persistence: Any = _Files
     _store: Any  # a shelve; the stubs do not know it
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._pulse = Pulse("beat")
+        super().__init__(*args, **kwargs)
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        self._pulse.note()
+        return float(super().tick(*args, **kwargs))
+
+    def _ensure_connected(self) -> Any:
+        """Wait for the broker, as Celery's own, which says nothing meanwhile."""
+        return self.connection.ensure_connection(self._broker_is_away, callback=self._pulse.note)
+
+    def _broker_is_away(self, error: Exception, seconds: float) -> None:
+        log.warning("beat_waits_for_broker", error=type(error).__name__, seconds=seconds)
 
     def sync(self) -> None:
         try:

@@ -50,16 +50,18 @@ class ReadyAnswers:
             yield GaugeMetricFamily(f"larder_ready_stored_{name}", f"{words}, all processes.", figures[name])
 
 
+def build(**more: str) -> Metric:
+    versions = {"version": larder_version(), "python": platform.python_version(), "django": django.get_version()}
+    return InfoMetricFamily("larder_build", "Versions.", versions | more)
+
+
 def families() -> Iterator[Metric]:
     parts = health.checks.states()
     up = GaugeMetricFamily("larder_part_up", "1 if the part answers.", labels=["part"])
     for name, state in parts.items():
         up.add_metric([name], float(state == "ok"))
     yield up
-    build = {"version": larder_version(), "python": platform.python_version(), "django": django.get_version()}
-    if parts["database"] == "ok":
-        build["database"] = connection.vendor
-    yield InfoMetricFamily("larder_build", "Versions.", build)
+    yield build(**({"database": connection.vendor} if parts["database"] == "ok" else {}))
     yield from _certificate()
     if parts["storage"] == "ok":
         yield from _free()

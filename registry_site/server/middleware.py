@@ -31,7 +31,8 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # In the environ: what the front says of a ready answer that Django gave first.
 ORIGIN = "larder.origin"
 log = structlog.get_logger("larder.access")
-PROBES = ("/healthz", "/readyz")
+# What clusters, load balancers and Prometheus ask each web server for, by its own address.
+PROBES = ("/healthz", "/readyz", "/metrics")
 _USABLE_ID = re.compile(r"[\w.-]{1,64}")
 
 
@@ -208,7 +209,7 @@ class ReadableRequests:
 class AllowedHosts:
     """Refuses requests for another host with a page that explains how to fix it.
 
-    Health checks of clusters and load balancers may use any name, and so may static files, which that page needs.
+    Health checks and Prometheus may use any name, and so may static files, which that page needs.
     """
 
     def __init__(self, get_response: Respond) -> None:

@@ -16,6 +16,7 @@ import structlog
 from celery import signals
 from celery.beat import Service
 from celery.worker import state as celery_state
+from celery.worker.consumer import consumer as celery_consumer
 from django.conf import settings
 from granian.constants import Interfaces, SSLProtocols
 from granian.http import HTTP1Settings, HTTP2Settings
@@ -30,6 +31,7 @@ from registry_site.backends.database import give_up_connections
 from registry_site.celery import app
 from registry_site.monitoring import page, sharing
 from registry_site.server import first_step, health
+from registry_site.server.pulse import Pulse
 from registry_site.startup import certificates, die_with_parent
 from registry_site.startup.supervisor import FORKS
 
@@ -136,6 +138,7 @@ def worker(*, with_beat: bool) -> None:
         import_module("registry_site.monitoring.tracing").start()
     if settings.METRICS_LISTEN:
         page.serve(*settings.METRICS_LISTEN)
+    _note_each_round(Pulse("worker"))
     clock = Clock()
     if with_beat:
         signals.worker_ready.connect(lambda **_: clock.start(), weak=False)
@@ -182,6 +185,17 @@ def _report(**_: Any) -> None:
     """Report this worker at once: the first heartbeat would come ten seconds later."""
     heartbeats.beat(worker_name())
     give_up_connections()
+
+
+def _note_each_round(pulse: Pulse) -> None:
+    """Celery asks whether to stop in each round of its loop, and each second while it waits for a broker."""
+    stop_if_asked = celery_state.maybe_shutdown
+
+    def note_and_stop_if_asked() -> None:
+        pulse.note()
+        stop_if_asked()
+
+    celery_consumer.maybe_shutdown = celery_state.maybe_shutdown = note_and_stop_if_asked  # type: ignore[attr-defined]  # the stubs lack the first
 
 
 def _celery(*arguments: str) -> None:

@@ -86,6 +86,14 @@ def test_the_token_opens_it_from_elsewhere_and_both_lines_of_the_file_do(db, set
         assert answer.status_code == 200
 
 
+def test_prometheus_asks_each_web_server_by_its_own_address(db, settings):
+    settings.METRICS_TOKENS = [TOKEN]
+    settings.PUBLIC_HOST, settings.ALLOWED_HOSTS = "larder.example", ["larder.example"]
+    headers = {"Authorization": f"Bearer {TOKEN}", "Host": "10.1.2.3:8080"}
+
+    assert from_address("10.9.9.9").get("/metrics", headers=headers).status_code == 200
+
+
 @pytest.mark.parametrize("name", ["X_FORWARDED_FOR", "X_FORWARDED_PROTO", "FORWARDED", "X_REAL_IP", "VIA"])
 def test_what_a_proxy_on_this_machine_forwards_is_not_of_this_machine(settings, name):
     assert peer_of(settings, "127.0.0.1") == "127.0.0.1"

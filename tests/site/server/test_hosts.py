@@ -63,7 +63,9 @@ def test_people_read_a_page_that_does_not_name_it(asked, url):
     assert "wrong" not in page
 
 
-@pytest.mark.parametrize(("url", "status"), [("/healthz", 200), ("/readyz", 200), ("/static/none.css", 404)])
+@pytest.mark.parametrize(
+    ("url", "status"), [("/healthz", 200), ("/readyz", 200), ("/metrics", 404), ("/static/none.css", 404)]
+)
 def test_a_probe_may_ask_by_any_address(asked, url, status):
     """A cluster asks a process by its address; no worker has reported to this one. The page above has a style."""
     assert asked(url, "10.0.0.7:8443").status_code == status

@@ -1,26 +1,24 @@
 """deploy/: Kubernetes takes the chart, which runs the commands of Compose; in both, parts meet only whom they need.
 
-test_production.py runs those commands.
+test_production.py runs those commands, test_chart.py has the chart's values.
 """
 
 import json
 import re
 import subprocess
-from functools import cache
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
-import kubernetes_validate
 import pytest
 import yaml
 
-from tests import documents
+from tests import charts, documents
+from tests.charts import rendered
 from tests.live import CHECKOUT
 from tests.needs import HELM
 from tests.production import COMPOSE, OURS
 
-CHART = CHECKOUT / "deploy" / "helm" / "larder"
 COMPOSE_NETWORKS = {
     "nginx": {"entrance", "edge"},
     "web": {"edge", "database", "broker", "cache", "storage", "outside"},
@@ -36,12 +34,15 @@ COMPOSE_NETWORKS = {
     "cache": {"cache"},
 }
 # Parts of a NetworkPolicy, as in values.yaml, by their labels in tests.
-PARTS = ("database", "broker", "cache", "storage", "kms", "outside")
+PARTS = ("database", "broker", "cache", "storage", "kms", "outside", "backup")
 COMMANDS = {tuple(one["command"]) for one in OURS.values()}
+# Of the chart alone.
+BACKUP, TEST = ("python", "manage.py", "backup"), ("python", "-m", "registry_site.healthcheck", "ready")
 EVERYTHING = [
     *("--set", "publicUrl=https://registry.acme.example", "--set", "web.autoscaling.enabled=true"),
-    *("--set", "ingress.enabled=true,ingress.host=registry.acme.example,ingress.tlsSecret=tls"),
+    *("--set", "ingress.enabled=true,ingress.tlsSecret=tls,trustedProxies=10.0.3.7"),
     *("--set", "image.digest=sha256:abc,env.LARDER_LOG_LEVEL=DEBUG"),
+    *("--set", "backup.enabled=true,backup.existingClaim=backups"),
     *("--set", "networkPolicy.kms.ports={443}"),
     *(word for part in PARTS for word in ("--set", f"networkPolicy.{part}.to[0].podSelector.matchLabels.part={part}")),
 ]
@@ -55,64 +56,16 @@ HARDENED = {
 }
 
 
-def helm(*arguments: str) -> str:
-    return subprocess.run([HELM, *arguments], capture_output=True, text=True, check=True).stdout
-
-
-@cache
-def rendered(*values: str) -> list[dict[str, Any]]:
-    return [one for one in yaml.safe_load_all(helm("template", "here", str(CHART), *values)) if one]
-
-
 def pods() -> dict[str, dict[str, Any]]:
-    found = {
-        one["metadata"]["name"]: one["spec"]["template"]["spec"]
-        for one in rendered(*EVERYTHING)
-        if "template" in one.get("spec", ())
-    }
-    assert len(found) == 7
+    found = charts.pods(rendered(*EVERYTHING))
+    assert found.keys() == COMPOSE_NETWORKS.keys() & OURS.keys() | {"backup", "test"}
     return found
-
-
-def test_helm_finds_no_fault():
-    assert "0 chart(s) failed" in helm(
-        *("lint", str(CHART), "--strict", "--set", "publicUrl=https://registry.acme.example,image.digest=sha256:abc")
-    )
-
-
-def test_the_public_address_is_asked_for():
-    with pytest.raises(subprocess.CalledProcessError) as failed:
-        helm("template", "here", str(CHART), "--set", "image.digest=sha256:abc")
-    assert "publicUrl is needed" in failed.value.stderr
-
-
-def test_an_image_is_named_by_its_digest_and_by_a_tag_only_if_asked() -> None:
-    with pytest.raises(subprocess.CalledProcessError) as failed:
-        helm("template", "here", str(CHART), "--set", "publicUrl=https://registry.acme.example")
-    assert "image.digest is needed" in failed.value.stderr
-
-    tagged = helm("template", "here", str(CHART), "--set", "publicUrl=https://registry.acme.example,image.tag=1.2")
-    assert 'image: "larder:1.2"' in tagged
-
-
-def test_kubernetes_takes_every_document():
-    documents = rendered(*EVERYTHING)
-    assert {one["kind"] for one in documents} >= {
-        "Deployment",
-        "Job",
-        "NetworkPolicy",
-        "PodDisruptionBudget",
-        "Ingress",
-    }
-
-    for document in documents:
-        kubernetes_validate.validate(document, "1.33", strict=True)
 
 
 def test_each_pod_runs_a_command_of_compose_without_any_privilege():
     for pod in pods().values():
         [container] = pod["containers"]
-        assert tuple(container["args"]) in COMMANDS
+        assert tuple(container["args"]) in {*COMMANDS, (*BACKUP, "/backup/$(POD_NAME)"), TEST}
         assert container["image"] == "larder@sha256:abc"
         assert container["securityContext"] == HARDENED
         assert pod["securityContext"]["runAsNonRoot"]
@@ -128,11 +81,14 @@ def test_each_component_asks_and_is_asked_only_as_it_needs() -> None:
             assert sorted(spec["policyTypes"]) == ["Egress", "Ingress"]
             asked, *rules = spec["egress"]
             assert {port["port"] for port in asked["ports"]} == {53}
-            parts = [rule["to"][0]["podSelector"]["matchLabels"]["part"] for rule in rules]
+            to = [rule["to"][0]["podSelector"]["matchLabels"] for rule in rules]
+            parts = [one.get("part") or one["app.kubernetes.io/component"] for one in to]
             found[spec["podSelector"]["matchLabels"]["app.kubernetes.io/component"]] = set(parts)
             assert bool(spec["ingress"]) == (one["metadata"]["name"] == "here-larder-web")
 
-    assert found.keys() == {name.removeprefix("here-larder-") for name in pods()}
+    assert found.keys() == pods().keys()
+    assert found.pop("backup") == {"database", "storage", "backup"}
+    assert found.pop("test") == {"web"}
     assert found == {name: COMPOSE_NETWORKS[name] - {"edge"} for name in found}
     assert found["signing-worker"] == {"database", "broker", "storage", "kms"}
 
@@ -150,39 +106,34 @@ def test_a_policy_asks_nowhere_for_what_has_no_port() -> None:
 def test_each_role_of_the_database_has_its_own_secret() -> None:
     found: dict[str, set[str]] = {}
     for name, pod in pods().items():
-        [_, role] = [one["secretRef"]["name"] for one in pod["containers"][0]["envFrom"]]
-        found.setdefault(role, set()).add(name.removeprefix("here-larder-"))
+        role = [one["secretRef"]["name"] for one in pod["containers"][0]["envFrom"]][-1]
+        found.setdefault(role, set()).add(name)
 
     assert found == {
-        "larder-owner": {"migrate", "roles"},
+        "larder": {"test"},  # the secret of all
+        "larder-owner": {"migrate", "roles", "backup"},
         "larder-web": {"web", "worker", "notify-worker", "beat"},
         "larder-signing": {"signing-worker"},
     }
-    assert pods()[SIGNING]["serviceAccountName"] == "here-larder-signing"
+    assert pods()["signing-worker"]["serviceAccountName"] == "here-larder-signing"
 
 
 def test_one_role_for_all_needs_no_secret_of_its_own() -> None:
     alone = [f"existingSecrets.{role}=" for role in ("owner", "web", "signing")]
     documents = rendered(*EVERYTHING, "--set", ",".join(alone))
 
-    assert "here-larder-roles" not in {one["metadata"]["name"] for one in documents if one["kind"] == "Job"}
-    templates = [one["spec"]["template"] for one in documents if "template" in one.get("spec", ())]
-    assert {len(one["spec"]["containers"][0]["envFrom"]) for one in templates} == {1}
+    assert charts.pods(documents).keys() == pods().keys() - {"roles"}
+    assert {len(one["envFrom"]) for one in charts.containers(documents).values()} == {1}
 
 
 def test_only_the_signing_worker_has_the_key_encryption_key():
     mounting = {name for name, pod in pods().items() if "signing-kek" in json.dumps(pod)}
-    queues = {
-        name: variable["value"]
-        for name, pod in pods().items()
-        for variable in pod["containers"][0]["env"]
-        if variable["name"] == "LARDER_WORKER_QUEUES"
-    }
+    queues = {name: one["LARDER_WORKER_QUEUES"] for name, one in charts.variables(rendered(*EVERYTHING)).items()}
 
-    assert mounting == {SIGNING}
+    assert mounting == {"signing-worker"}
     assert {name for name, value in queues.items() if value == "sign"} == mounting
-    assert queues["here-larder-worker"] == "check"
-    assert queues["here-larder-notify-worker"] == "notify"
+    assert queues["worker"] == "check"
+    assert queues["notify-worker"] == "notify"
 
 
 def test_no_container_is_on_a_network_that_it_does_not_need() -> None:
@@ -223,7 +174,7 @@ def test_the_variables_of_the_chart_and_of_compose_are_documented():
 
 
 def test_a_pod_outlives_its_requests():
-    web = pods()["here-larder-web"]
+    web = pods()["web"]
     seconds = {one["name"]: one.get("value") for one in web["containers"][0]["env"]}
 
     stops_after = int(seconds["LARDER_DRAIN_SECONDS"]) + int(seconds["LARDER_STOP_NOTICE_SECONDS"])

@@ -1,6 +1,8 @@
 """compose.production.yaml: its commands and variables run, its nginx in front, and only one of them signs."""
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ import redis
 from registry_site.startup.bootstrap import TIME_OUTS
 from tests.builders.archives import module_zip
 from tests.flows.crashing import check_signature, hand_in, make_key
+from tests.live import CHECKOUT
 from tests.needs import PRODUCTION
 from tests.production import OURS, REDIS_ADMIN, Stack, running
 
@@ -56,6 +59,17 @@ def test_both_web_servers_answer_pages_and_probes(production: Stack) -> None:
     for port in production.webs.values():
         # As a probe asks: by an address that is not the public one.
         assert httpx.get(f"http://127.0.0.1:{port}/readyz", headers={"Host": "10.1.2.3:8080"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [("web", "web"), ("worker", "worker"), ("notify-worker", "worker"), ("signing-worker", "worker"), ("beat", "beat")],
+)
+def test_each_process_is_healthy_by_its_own_check(production: Stack, name: str, mode: str) -> None:
+    words = [sys.executable, "-m", "registry_site.healthcheck", mode]
+    done = subprocess.run(words, cwd=CHECKOUT, env=production.environment(f"{name}-0"), check=False)
+
+    assert done.returncode == 0
 
 
 def test_no_other_process_can_open_private_keys(production: Stack) -> None:

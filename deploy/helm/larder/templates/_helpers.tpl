@@ -17,21 +17,127 @@ app.kubernetes.io/component: {{ .component }}
 {{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ .Values.image.tag }}{{ end }}
 {{- end }}
 
-{{/* One pod: `root` (the chart's scope), `component`, `command`, `resources`, `more` (a map for the container), `role` (owner,
-web or signing: its secret), `queues`, `grace` (seconds), `once` (a job). */}}
+{{- define "larder.publicUrl" -}}
+{{ required "publicUrl is needed, for example https://registry.acme.example" .Values.publicUrl }}
+{{- end }}
+
+{{/* The host of an ingress or a route: its own, or that of publicUrl. */}}
+{{- define "larder.host" -}}
+{{ .host | default (urlParse (include "larder.publicUrl" .root)).hostname }}
+{{- end }}
+
+{{/* The name of a component's values. */}}
+{{- define "larder.key" -}}
+{{- get (dict "notify-worker" "notifyWorker" "signing-worker" "signingWorker" "migrate" "jobs" "roles" "jobs" "test" "jobs") . | default . }}
+{{- end }}
+
+{{/* A map of providers as Larder's variables: `corp=…` of each, joined by commas. `fields`: a field and its variable. */}}
+{{- define "larder.providers" -}}
+{{- $found := dict }}
+{{- range $field, $variable := .fields }}
+{{- $words := list }}
+{{- range $id, $provider := $.providers }}
+{{- with get $provider $field }}{{ $words = append $words (printf "%s=%s" $id .) }}{{ end }}
+{{- end }}
+{{- with $words }}{{ $_ := set $found $variable (join "," .) }}{{ end }}
+{{- end }}
+{{- with $found }}{{ toYaml . }}{{ end }}
+{{- end }}
+
+{{/* What web servers alone know of identity providers. */}}
+{{- define "larder.signOn" -}}
+{{- $names := dict "name" "NAMES" "newAccounts" "NEW_ACCOUNTS" "secondFactors" "SECOND_FACTORS" }}
+{{- $oidc := dict }}
+{{- range $field, $name := merge (dict "issuer" "PROVIDERS" "clientId" "CLIENT_IDS" "scopes" "SCOPES" "groupsClaim" "GROUPS_CLAIMS") $names }}
+{{- $_ := set $oidc $field (printf "LARDER_OIDC_%s" $name) }}
+{{- end }}
+{{- $saml := dict }}
+{{- range $field, $name := merge (dict "metadata" "PROVIDERS" "entityId" "ENTITY_IDS" "groupsAttribute" "GROUPS_ATTRIBUTES") $names }}
+{{- $_ := set $saml $field (printf "LARDER_SAML_%s" $name) }}
+{{- end }}
+{{- $providers := deepCopy .saml }}
+{{- range $providers }}
+{{- if not (contains "://" .metadata) }}{{ $_ := set . "metadata" (printf "/config/saml/%s" .metadata) }}{{ end }}
+{{- end }}
+{{ include "larder.providers" (dict "providers" .oidc "fields" $oidc) }}
+{{ include "larder.providers" (dict "providers" $providers "fields" $saml) }}
+{{- end }}
+
+{{/* The files of a pod: volume, source (a secret, ConfigMap or claim), folder, and the variables that name a file in it. */}}
+{{- define "larder.files" -}}
+{{- $secrets := .root.Values.existingSecrets }}
+- {name: secret-key, secret: {{ $secrets.secretKey | quote }}, folder: /secrets/larder, variables: {LARDER_SECRET_KEY_FILE: secret_key}}
+{{- if and (eq .role "signing") $secrets.signingKek }}
+- {name: signing-kek, secret: {{ $secrets.signingKek | quote }}, folder: /secrets/signing, variables: {LARDER_SIGNING_KEK_FILE: kek}}
+{{- end }}
+{{- if and .root.Values.metrics.enabled (has .component (list "web" "worker" "notify-worker" "signing-worker")) }}
+- {name: metrics, secret: {{ required "existingSecrets.metrics is needed with metrics.enabled" $secrets.metrics | quote }}, folder: /secrets/metrics, variables: {LARDER_METRICS_TOKEN_FILE: token}}
+{{- end }}
+{{- if eq .component "web" }}
+{{- with $secrets.signOn }}
+- {name: sign-on, secret: {{ . | quote }}, folder: /secrets/sign-on, variables: {LARDER_OIDC_SECRETS_FILE: oidc}}
+{{- end }}
+{{- with .root.Values.signOn.samlMetadata }}
+- {name: saml, configMap: {{ . | quote }}, folder: /config/saml, variables: {}}
+{{- end }}
+{{- end }}
+{{- with and (eq .component "backup") .root.Values.backup.existingClaim }}
+- {name: backup, claim: {{ . | quote }}, folder: /backup, variables: {}}
+{{- end }}
+{{- with and (eq .component "backup") .root.Values.backup.recipient }}
+- {name: recipient, configMap: {{ . | quote }}, folder: /config/backup, variables: {LARDER_BACKUP_RECIPIENT_FILE: recipient}}
+{{- end }}
+{{- with $secrets.azureKey }}
+- {name: azure, secret: {{ . | quote }}, folder: /secrets/azure, variables: {LARDER_AZURE_KEY_FILE: key}}
+{{- end }}
+{{- with $secrets.googleCredentials }}
+- {name: google, secret: {{ . | quote }}, folder: /secrets/google, variables: {GOOGLE_APPLICATION_CREDENTIALS: credentials.json}}
+{{- end }}
+{{- with .root.Values.caBundle }}
+- {name: ca, configMap: {{ . | quote }}, folder: /config/ca, variables: {SSL_CERT_FILE: ca.crt, AWS_CA_BUNDLE: ca.crt, REQUESTS_CA_BUNDLE: ca.crt}}
+{{- end }}
+{{- end }}
+
+{{/* One pod: `root` (the chart's scope), `component`, `command`, `role` (owner, web, signing or none: its secret), `env` (more
+variables), `more` (a map for the container), `grace` (seconds), `once` (a job: its restartPolicy). */}}
 {{- define "larder.pod" -}}
-{{- $kek := eq .role "signing" | ternary .root.Values.existingSecrets.signingKek "" }}
+{{- $values := .root.Values }}
+{{- $own := get $values (include "larder.key" .component) | default dict }}
+{{- $all := pick $values "env" "extraEnv" "extraEnvFrom" "extraVolumes" "extraVolumeMounts" "podLabels" "podAnnotations" "nodeSelector" "tolerations" "affinity" "topologySpreadConstraints" "priorityClassName" "emptyDir" }}
+{{- $pod := mergeOverwrite (deepCopy $all) (deepCopy $own) }}
+{{- range list "extraEnv" "extraEnvFrom" "extraVolumes" "extraVolumeMounts" }}
+{{- $_ := set $pod . (concat (get $all .) (get $own . | default list)) }}
+{{- end }}
+{{- $selector := include "larder.selector" . | fromYaml }}
+{{- $files := include "larder.files" . | fromYamlArray }}
+{{- $env := dict
+  "LARDER_PUBLIC_URL" (include "larder.publicUrl" .root)
+  "LARDER_TLS" "off"
+  "LARDER_LISTEN" "0.0.0.0:8080"
+  "LARDER_TRUSTED_PROXIES" $values.trustedProxies
+  "LARDER_INSTANCES" (max 2 (int $values.web.replicas))
+  "LARDER_STOP_NOTICE_SECONDS" "10"
+  "LARDER_DRAIN_SECONDS" $values.web.drainSeconds
+  "LARDER_WORKER_QUEUES" "check notify"
+}}
+{{- range $file := $files }}{{ range $name, $key := $file.variables }}{{ $_ := set $env $name (printf "%s/%s" $file.folder $key) }}{{ end }}{{ end }}
+{{- if eq .component "web" }}{{ $env = merge $env (include "larder.signOn" $values.signOn | fromYaml) }}{{ end }}
+{{- $env = mergeOverwrite $env (.env | default dict) $pod.env }}
 metadata:
   labels:
-    {{- include "larder.selector" . | nindent 4 }}
+    {{- merge (dict) $selector $pod.podLabels | toYaml | nindent 4 }}
+  {{- with $pod.podAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
 spec:
   serviceAccountName: {{ .root.Release.Name }}-larder{{ if eq .role "signing" }}-signing{{ end }}
   automountServiceAccountToken: false
   terminationGracePeriodSeconds: {{ .grace }}
-  {{- if .once }}
-  restartPolicy: OnFailure
+  {{- with .once }}
+  restartPolicy: {{ . }}
   {{- end }}
-  {{- with .root.Values.imagePullSecrets }}
+  {{- with $values.imagePullSecrets }}
   imagePullSecrets:
     {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -44,62 +150,88 @@ spec:
   containers:
     - name: {{ .component }}
       image: {{ include "larder.image" .root | quote }}
-      imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+      imagePullPolicy: {{ $values.image.pullPolicy }}
       args: {{ .command | toJson }}
       securityContext:
         allowPrivilegeEscalation: false
         readOnlyRootFilesystem: true
         capabilities: {drop: [ALL]}
       envFrom:
-        - secretRef: {name: {{ .root.Values.existingSecrets.environment | quote }}}
-        {{- with get .root.Values.existingSecrets .role }}
+        {{- range list $values.existingSecrets.environment (get $values.existingSecrets .role) }}
+        {{- with . }}
         - secretRef: {name: {{ . | quote }}}
         {{- end }}
-      env:
-        - {name: LARDER_PUBLIC_URL, value: {{ required "publicUrl is needed, for example https://registry.acme.example" .root.Values.publicUrl | quote }}}
-        - {name: LARDER_TLS, value: "off"}
-        - {name: LARDER_LISTEN, value: "0.0.0.0:8080"}
-        - {name: LARDER_TRUSTED_PROXIES, value: {{ .root.Values.trustedProxies | quote }}}
-        - {name: LARDER_SECRET_KEY_FILE, value: /secrets/larder/secret_key}
-        - {name: LARDER_INSTANCES, value: {{ max 2 (int .root.Values.web.replicas) | quote }}}
-        - {name: LARDER_STOP_NOTICE_SECONDS, value: "10"}
-        - {name: LARDER_DRAIN_SECONDS, value: {{ .root.Values.web.drainSeconds | quote }}}
-        - {name: LARDER_WORKER_QUEUES, value: {{ .queues | default "check notify" }}}
-        {{- if $kek }}
-        - {name: LARDER_SIGNING_KEK_FILE, value: /secrets/signing/kek}
         {{- end }}
-        {{- range $name, $value := merge (dict) (eq .role "signing" | ternary .root.Values.signingWorker.env (dict)) .root.Values.env }}
-        - {name: {{ $name }}, value: {{ $value | quote }}}
+        {{- with $pod.extraEnvFrom }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      env:
+        {{- range $name, $value := $env }}
+        {{- /* toJson, because a large number would be written as 3.1e+07 */}}
+        - {name: {{ $name }}, {{ if kindIs "map" $value }}valueFrom: {{ toJson $value }}{{ else }}value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}{{ end }}}
+        {{- end }}
+        {{- with $pod.extraEnv }}
+        {{- toYaml . | nindent 8 }}
         {{- end }}
       resources:
-        {{- toYaml .resources | nindent 8 }}
+        {{- toYaml $own.resources | nindent 8 }}
       volumeMounts:
         - {name: data, mountPath: /data}
         - {name: tmp, mountPath: /tmp}
-        - {name: secret-key, mountPath: /secrets/larder, readOnly: true}
-        {{- if $kek }}
-        - {name: signing-kek, mountPath: /secrets/signing, readOnly: true}
+        {{- range $files }}
+        - {name: {{ .name }}, mountPath: {{ .folder }}{{ if not .claim }}, readOnly: true{{ end }}}
+        {{- end }}
+        {{- with $pod.extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
         {{- end }}
       {{- with .more }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
   volumes:
-    - {name: data, emptyDir: {}}
-    - {name: tmp, emptyDir: {}}
-    - {name: secret-key, secret: {secretName: {{ .root.Values.existingSecrets.secretKey | quote }}, defaultMode: 0440}}
-    {{- if $kek }}
-    - {name: signing-kek, secret: {secretName: {{ $kek | quote }}, defaultMode: 0440}}
+    - {name: data, emptyDir: {sizeLimit: {{ $pod.emptyDir.data }}}}
+    - {name: tmp, emptyDir: {sizeLimit: {{ $pod.emptyDir.tmp }}}}
+    {{- range $files }}
+    {{- if .secret }}
+    - {name: {{ .name }}, secret: {secretName: {{ .secret | quote }}, defaultMode: 0440}}
+    {{- else if .configMap }}
+    - {name: {{ .name }}, configMap: {name: {{ .configMap | quote }}}}
+    {{- else }}
+    - {name: {{ .name }}, persistentVolumeClaim: {claimName: {{ .claim | quote }}}}
     {{- end }}
-  {{- with .root.Values.nodeSelector }}
-  nodeSelector:
+    {{- end }}
+    {{- with $pod.extraVolumes }}
     {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with $pod.topologySpreadConstraints }}
+  topologySpreadConstraints:
+    {{- range . }}
+    - {{ merge (dict) . (dict "labelSelector" (dict "matchLabels" $selector)) | toYaml | nindent 6 | trim }}
+    {{- end }}
   {{- end }}
-  {{- with .root.Values.tolerations }}
-  tolerations:
-    {{- toYaml . | nindent 4 }}
+  {{- range $key := list "priorityClassName" "nodeSelector" "tolerations" "affinity" }}
+  {{- with get $pod $key }}
+  {{- dict $key . | toYaml | nindent 2 }}
   {{- end }}
-  {{- with .root.Values.affinity }}
-  affinity:
-    {{- toYaml . | nindent 4 }}
   {{- end }}
+{{- end }}
+
+{{/* A budget for the pods of one component: the next one is evicted when all are there again. */}}
+{{- define "larder.budget" -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ .root.Release.Name }}-larder-{{ .component }}
+  labels:
+    {{- include "larder.labels" .root | nindent 4 }}
+spec:
+  maxUnavailable: 1
+  selector:
+    matchLabels:
+      {{- include "larder.selector" . | nindent 6 }}
+{{- end }}
+
+{{/* Of a process without a port: has it gone round its loop within the last minute? */}}
+{{- define "larder.probes" -}}
+startupProbe: {exec: {command: &check [python, -m, registry_site.healthcheck, {{ . }}]}, periodSeconds: 5, timeoutSeconds: 10, failureThreshold: 60}
+livenessProbe: {exec: {command: *check}, periodSeconds: 30, timeoutSeconds: 10, failureThreshold: 3}
 {{- end }}
