@@ -35,9 +35,11 @@ GIVEN |= {
     "S3_SECRET_KEY": "secret",
     "LARDER_ADMIN_PASSWORD": ADMIN_PASSWORD,
 }
+METRICS_TOKEN = "a token of thirty-two characters or more"
 # nginx goes on to the web servers from an address that is its alone, as in its container.
 NGINX = "127.0.0.10"
-UNITS = {"worker": "larder-worker", "roles": "larder-database-roles"}
+ONCE = ("migrate", "roles", "bucket")
+UNITS = {"worker": "larder-worker", "roles": "larder-database-roles", "bucket": "larder-migrate"}
 # Of the tests alone: Larder's users may not look at Redis as a whole.
 REDIS_ADMIN: Any = {"username": "admin", "password": "admin"}
 
@@ -88,6 +90,7 @@ class Stack:
     live: Live = field(init=False)
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     webs: dict[str, int] = field(default_factory=dict)
+    pages: dict[str, int] = field(default_factory=dict)  # where workers answer /metrics
     ended: set[int] = field(default_factory=set)  # processes that another has followed
 
     def start_all(self, *, but: set[str]) -> None:
@@ -122,6 +125,7 @@ class Stack:
             for container, here in self.replaced.items():
                 text = text.replace(container, here)
             own[key] = text
+        own["LARDER_METRICS_LISTEN"] = f"127.0.0.1:{self.pages.setdefault(copy, free_port())}"
         if copy in self.webs:
             own["LARDER_LISTEN"] = f"127.0.0.1:{self.webs[copy]}"
         (self.folder / copy).mkdir(mode=0o700, exist_ok=True)
@@ -150,13 +154,13 @@ def running(folder: Path, *, storage: Callable[[int], int] | None = None, **vari
     port = free_port()
     (folder / "larder_secret_key").write_text("correct horse battery staple and more\n")
     (folder / "larder_signing_kek").write_text("5a" * 32 + "\n")
+    (folder / "larder_metrics_token").write_text(METRICS_TOKEN + "\n")
     with ExitStack() as parts:
         database = postgres.Server(keeps_commits=True, password=GIVEN["POSTGRES_PASSWORD"])
         parts.callback(database.stop_at_once)
         make_roles(database)
         broker, cache = (_redis(parts, service, folder) for service in ("broker", "cache"))
         storage_port = parts.enter_context(s3.server())
-        s3.make_bucket(f"http://127.0.0.1:{storage_port}", "larder")
         replaced = {
             "https://registry.acme.example": f"https://127.0.0.1:{port}",
             "@postgres:5432": f"@127.0.0.1:{database.port}",
@@ -168,10 +172,10 @@ def running(folder: Path, *, storage: Callable[[int], int] | None = None, **vari
         }
         usual = {"LARDER_STOP_NOTICE_SECONDS": "0"}
         stack = Stack(folder, replaced, usual | variables, database, broker, cache)
-        for once in ("migrate", "roles"):
+        for once in ONCE:
             stack.start(f"{once}-0")
             assert stack.processes.pop(f"{once}-0").wait(timeout=300) == 0, stack.logs()
-        stack.start_all(but={"migrate", "roles"})
+        stack.start_all(but=set(ONCE))
         parts.callback(_nginx(folder / "nginx", port, list(stack.webs.values())).stop)
         commands = stack.environment("worker-commands")
         url, log = f"https://127.0.0.1:{port}", folder / "web-0.log"
@@ -230,11 +234,14 @@ def _nginx(own: Path, port: int, webs: list[int]) -> Part:
     )
     (own / "tls" / "bundle.pem").write_bytes((own / "tls.crt").read_bytes())
     text = (CHECKOUT / "deploy/nginx/larder.conf").read_text()
+    first, *others = (f"server 127.0.0.1:{web}" for web in webs)
     for container, here in {
-        "server web:8080": "\n".join(f"server 127.0.0.1:{web};" for web in webs[1:]) + f"server 127.0.0.1:{webs[0]}",
+        # Debian's nginx is older than these: it knows no name that changes its address, and no http2 apart from listen.
+        "resolver 127.0.0.11 valid=5s ipv6=off;": "",
+        "server web:8080 resolve": "".join(f"{other}; " for other in others) + first,
         "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
         "proxy_http_version 1.1;": f"proxy_http_version 1.1; proxy_bind {NGINX};",
-        "http2 on;": "",  # Debian's nginx is older than the directive
+        "http2 on;": "",
         "/tls/": f"{own}/",
     }.items():
         assert container in text

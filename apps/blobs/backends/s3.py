@@ -125,6 +125,20 @@ class S3Backend(ObjectBackend):
         except Missing:
             raise StorageUnavailable("The storage bucket does not exist.") from None
 
+    def create_bucket(self) -> bool:
+        """Return False if it is there already."""
+        try:
+            self.probe()
+        except StorageUnavailable:
+            region = self._client.meta.region_name
+            # The oldest region is the one that may not be named.
+            place = {} if region in (None, "us-east-1") else {"LocationConstraint": region}
+            with _answers():
+                more = {"CreateBucketConfiguration": place} if place else {}
+                self._client.create_bucket(Bucket=self._bucket, **more)
+            return True
+        return False
+
     def link(self, key: str, *, seconds: int, headers: Mapping[str, str]) -> str:
         overrides = {f"Response{name.replace('-', '')}": value for name, value in headers.items()}
         with _answers():

@@ -52,8 +52,11 @@ def settings() -> dict[str, str]:
 
 
 def servers(larder: Live, tls: certificates.Served, secure: int, plain: int) -> str:
-    """The file of the page with the location of the last part, for these ports, files and folders."""
-    whole, location = [fence.text for fence in documents.fences(PAGE) if fence.language == "nginx"]
+    """The file that the page copies, with the location of its last part, for these ports, files and folders."""
+    [copy] = documents.run_by("tests/site/server/test_behind_nginx.py::site", PAGE)
+    words = copy.text.replace("> /etc/nginx/conf.d/larder.conf", "")
+    whole = subprocess.run(["sh", "-c", words], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
+    [location] = [fence.text for fence in documents.fences(PAGE) if fence.language == "nginx"]
     end = whole.rindex("}")
     text = f"{whole[:end]}\n{location}}}\n"
     for there, here in {

@@ -21,17 +21,21 @@ from tests.production import COMPOSE, OURS
 
 COMPOSE_NETWORKS = {
     "nginx": {"entrance", "edge"},
-    "web": {"edge", "database", "broker", "cache", "storage", "outside"},
-    "worker": {"database", "broker", "storage"},
-    "notify-worker": {"database", "broker", "outside"},
-    "signing-worker": {"database", "broker", "storage", "kms"},
+    "web": {"edge", "database", "broker", "cache", "storage", "metrics", "outside"},
+    "worker": {"database", "broker", "storage", "metrics"},
+    "notify-worker": {"database", "broker", "metrics", "outside"},
+    "signing-worker": {"database", "broker", "storage", "metrics", "kms"},
     "beat": {"database", "broker"},
     "migrate": {"database"},
     "roles": {"database"},
+    "bucket": {"storage"},
     "postgres": {"database"},
     "s3": {"storage"},
     "broker": {"broker"},
     "cache": {"cache"},
+    "prometheus": {"metrics"},
+    "alertmanager": {"metrics", "outside"},
+    "grafana": {"metrics", "entrance"},
 }
 # Parts of a NetworkPolicy, as in values.yaml, by their labels in tests.
 PARTS = ("database", "broker", "cache", "storage", "kms", "outside", "backup")
@@ -58,7 +62,7 @@ HARDENED = {
 
 def pods() -> dict[str, dict[str, Any]]:
     found = charts.pods(rendered(*EVERYTHING))
-    assert found.keys() == COMPOSE_NETWORKS.keys() & OURS.keys() | {"backup", "test"}
+    assert found.keys() == COMPOSE_NETWORKS.keys() & OURS.keys() - {"bucket"} | {"backup", "test"}
     return found
 
 
@@ -89,7 +93,7 @@ def test_each_component_asks_and_is_asked_only_as_it_needs() -> None:
     assert found.keys() == pods().keys()
     assert found.pop("backup") == {"database", "storage", "backup"}
     assert found.pop("test") == {"web"}
-    assert found == {name: COMPOSE_NETWORKS[name] - {"edge"} for name in found}
+    assert found == {name: COMPOSE_NETWORKS[name] - {"edge", "metrics"} for name in found}
     assert found["signing-worker"] == {"database", "broker", "storage", "kms"}
 
 

@@ -18,7 +18,7 @@ from tests.builders.archives import module_zip
 from tests.flows.crashing import check_signature, hand_in, make_key
 from tests.live import CHECKOUT
 from tests.needs import PRODUCTION
-from tests.production import OURS, REDIS_ADMIN, Stack, running
+from tests.production import METRICS_TOKEN, OURS, REDIS_ADMIN, Stack, running
 
 pytestmark = [pytest.mark.live, pytest.mark.needs(*PRODUCTION)]
 
@@ -135,11 +135,16 @@ def test_web_servers_believe_nginx_and_no_other_neighbour(production: Stack) -> 
     assert seen == {("/through-nginx", "127.0.0.1"), ("/past-nginx", "127.0.0.1")}
 
 
-def test_metrics_are_not_for_people_nor_for_loopback_without_the_token(production: Stack) -> None:
+def test_metrics_are_for_prometheus_alone(production: Stack) -> None:
     with production.live.client() as client:
         assert client.get("/metrics").status_code == 404
-    for port in production.webs.values():
-        assert httpx.get(f"http://127.0.0.1:{port}/metrics").status_code == 404
+    workers = {name: production.pages[name] for name in production.processes if "worker" in name}
+    assert len(workers) == 4
+    for port in (*production.webs.values(), *workers.values()):
+        url = f"http://127.0.0.1:{port}/metrics"
+        assert httpx.get(url).status_code == 404
+        answer = httpx.get(url, headers={"Authorization": f"Bearer {METRICS_TOKEN}"})
+        assert "larder_build_info" in answer.text
 
 
 def test_each_role_of_the_database_has_its_own_password(production: Stack) -> None:
