@@ -2,9 +2,12 @@
 
 Clients list the versions, pick the highest that their constraints allow (whatever its platforms), ask for its package,
 and fetch that, SHA256SUMS and its signature without their token.
+
+Beyond it, details as the public registries answer them below the same base: update bots read `source` there.
 """
 
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.urls import path
@@ -13,12 +16,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Visibility
-from apps.http.views import SameForReaders
+from apps.http.views import ReadyInNamespace, SameForReaders
 from apps.lib.addresses import ProviderAddress
 from apps.protocol.base import ProtocolView, Unknown
 from apps.protocol.locations import url_of
 from apps.providers import reading
-from apps.providers.documents import download_document, versions_document
+from apps.providers.documents import details_document, download_document, versions_document
+from apps.providers.models import ProviderVersion
+from apps.releases.catalogue.download_figures import downloads_of_name
+from apps.releases.models import Kind
 
 
 class Versions(SameForReaders, ProtocolView):
@@ -58,6 +64,24 @@ class Download(SameForReaders, ProtocolView):
         return Response(document, headers=headers)
 
 
+class Latest(ReadyInNamespace, ProtocolView):
+    def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
+        return Response(_details(reading.latest_version(self.viewer, ProviderAddress(namespace, type))))
+
+
+class Exact(ReadyInNamespace, ProtocolView):
+    """One version; a yanked one is still readable by its exact number (D9)."""
+
+    def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
+        return Response(_details(reading.version_for(self.viewer, ProviderAddress(namespace, type), version)))
+
+
+def _details(version: ProviderVersion) -> dict[str, Any]:
+    provider = version.provider
+    downloads = downloads_of_name(kind=Kind.PROVIDER, namespace=provider.namespace, name=provider.type)
+    return details_document(version, versions=reading.listed_numbers(provider), downloads=downloads)
+
+
 _PROVIDER = "v1/providers/<segment:namespace>/<segment:type>"
 urlpatterns = [
     path("v1/providers/", Unknown.as_view(), name="providers"),  # the base that discovery names
@@ -67,4 +91,6 @@ urlpatterns = [
         Download.as_view(),
         name="provider-download",
     ),
+    path(_PROVIDER, Latest.as_view(), name="provider-latest"),
+    path(f"{_PROVIDER}/<segment:version>", Exact.as_view(), name="provider-details"),
 ]

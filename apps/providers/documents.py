@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from apps.providers.models import Package
+from apps.providers.models import Package, ProviderVersion
 from apps.providers.reading import Key, ListedVersion, PublicKey, is_ending
 from apps.releases.catalogue.reading import moment_text
 from apps.releases.models import Lifecycle
@@ -27,7 +27,11 @@ def sums_name(type: str, version: str) -> str:  # noqa: A002 - the field's word
 
 
 def versions_document(versions: Sequence[ListedVersion], now: datetime) -> Document:
-    """Complete, no paging. Clients choose by `version` alone; `protocols` serves their hint if no version fits."""
+    """Complete, no paging. Clients choose by `version` alone; `protocols` serves their hint if no version fits.
+
+    Update bots wait until a version has an age, and look for a changelog at `source`, which is empty if no repository
+    is known; tofu and terraform ignore both.
+    """
     notice = versions[0].notice.strip() if versions else ""
     signed: dict[Key, list[str]] = defaultdict(list)
     for version in versions:
@@ -41,6 +45,7 @@ def versions_document(versions: Sequence[ListedVersion], now: datetime) -> Docum
             ends = "expires" if key.expires_at > now else "expired"
             warnings.append(f"The {by} {ends} on {key.expires_at:%Y-%m-%d}: ask the provider's owners for a new key.")
     return {
+        "source": versions[0].source_url if versions else "",
         "versions": [
             {
                 "version": version.version,
@@ -52,6 +57,25 @@ def versions_document(versions: Sequence[ListedVersion], now: datetime) -> Docum
         ],
         # Clients print them after every init.
         "warnings": [*([notice] if notice else []), *warnings, *_deprecations(versions)],
+    }
+
+
+def details_document(version: ProviderVersion, *, versions: list[str], downloads: int) -> Document:
+    """One version as the public registries describe it to browsers and update bots. `versions` are all listed ones."""
+    provider, release = version.provider, version.release
+    assert release.published_at is not None  # noqa: S101  # a constraint says so
+    return {
+        "id": f"{provider.address}/{release.version}",
+        "owner": "",  # elsewhere a person's name; Larder does not publish who works on what
+        "namespace": provider.namespace.name,
+        "name": provider.type,
+        "version": release.version,
+        "tag": "",
+        "description": provider.description,
+        "source": provider.source_url,
+        "published_at": moment_text(release.published_at),
+        "downloads": downloads,
+        "versions": versions,
     }
 
 

@@ -72,6 +72,7 @@ class ListedVersion(NamedTuple):
     lifecycle_reason: str
     lifecycle_replacement: str
     notice: str  # the provider's
+    source_url: str  # the provider's
     key: Key
     platforms: list[tuple[str, str]]
 
@@ -94,6 +95,7 @@ _OF_VERSION = (
     "protocols",
     *(f"release__lifecycle{column}" for column in ("", "_reason", "_replacement")),
     "provider__notice",
+    "provider__source_url",
 )
 # Columns that a download needs: naming all columns of four tables takes Django longer than the query.
 _SERVED = (
@@ -188,6 +190,22 @@ def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ListedVers
         if not rows.exists():
             raise _no_provider(address)
     return versions
+
+
+def latest_version(viewer: Viewer, address: ProviderAddress) -> ProviderVersion:
+    """The default version. Raises NotFound if none is listed."""
+    provider = provider_for(viewer, address)
+    rows = ProviderVersion.objects.listed().filter(provider=provider).default_first()
+    version = rows.select_related("provider__namespace", "release__namespace").first()
+    if version is None:
+        raise NotFound(f"There is no provider {address.type} with a listed version in {address.namespace}.")
+    return version
+
+
+def listed_numbers(provider: Provider) -> list[str]:
+    """The provider's listed versions, lowest first, as the public registries order them."""
+    rows = ProviderVersion.objects.listed().filter(provider=provider)
+    return list(rows.newest_first().reverse().values_list("release__version", flat=True))
 
 
 def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str, arch: str) -> Package:
