@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.conf import settings
 from django.urls import reverse
 from django.utils.http import content_disposition_header
 
@@ -57,6 +58,15 @@ def url_of(namespace: Namespace, digest: str, file_name: str, *, now: datetime) 
     if namespace.visibility == Visibility.PUBLIC:
         return reverse("protocol:archive", args=[digest, file_name])
     return link_to(digest, file_name, now=now)
+
+
+def base_for(host: str) -> str:
+    """What makes an absolute URL of a relative one, for a request that names the public host; empty for other names.
+
+    tofu and terraform resolve both. Renovate does not resolve the links of a provider, and who comes by another name may
+    not reach the public one.
+    """
+    return str(settings.PUBLIC_URL) if host == settings.PUBLIC_HOST else ""
 
 
 def link_to(digest: str, file_name: str, *, now: datetime) -> str:

@@ -19,7 +19,7 @@ from apps.accounts.models import Visibility
 from apps.http.views import ReadyInNamespace, SameForReaders
 from apps.lib.addresses import ProviderAddress
 from apps.protocol.base import ProtocolView, Unknown
-from apps.protocol.locations import url_of
+from apps.protocol.locations import base_for, url_of
 from apps.providers import reading
 from apps.providers.documents import details_document, download_document, versions_document
 from apps.providers.models import ProviderVersion
@@ -40,7 +40,7 @@ class Download(SameForReaders, ProtocolView):
 
     def get(
         self,
-        request: Request,  # noqa: ARG002
+        request: Request,
         *,
         namespace: str,
         type: str,  # noqa: A002 - the field's word
@@ -52,10 +52,11 @@ class Download(SameForReaders, ProtocolView):
         address, platform = ProviderAddress(namespace, type), (os, arch)
         found = reading.download_for(viewer, address, version, platform, with_all=settings.PROVIDER_PACKAGES, now=now)
         release = found.package.version.release
+        base, relative = base_for(request.get_host()), partial(url_of, release.namespace, now=now)
         document = download_document(
             found.package,
             keys=found.keys,
-            url_of=partial(url_of, release.namespace, now=now),
+            url_of=lambda digest, file_name: base + relative(digest, file_name),
             all_packages=found.all_packages,
         )
         # Its links grant access.

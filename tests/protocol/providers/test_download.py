@@ -58,6 +58,16 @@ def test_a_private_download_answer_is_frozen(tofu, bob, dns, golden):
     assert response.headers["Cache-Control"] == "no-store"
 
 
+def test_links_are_absolute_for_the_public_host_as_renovate_does_not_resolve_them(tofu, bob, dns, settings):
+    settings.PUBLIC_URL, settings.PUBLIC_HOST = "https://registry.example.com", "registry.example.com"
+    settings.ALLOWED_HOSTS = ["registry.example.com", "tofu.example.com"]
+    client = tofu(bob)
+
+    for host, base in (("registry.example.com", "https://registry.example.com/archives/"), ("tofu.example.com", "/arch")):
+        found = document_of(client.get(URL, HTTP_HOST=host))
+        assert [found[name][: len(base)] for name in LINKS] == [base] * len(LINKS), host
+
+
 def test_m10_os_and_arch_are_echoed_and_protocols_equal_those_of_the_list(tofu, bob, dns):
     client = tofu(bob)
     listed = json.loads(client.get("/v1/providers/acme/dns/versions").content)["versions"][0]
