@@ -31,6 +31,7 @@ PACKAGES = {
     "chromium-headless-shell": "chromium-headless-shell",
     "curl": "curl",
     "git": "git",
+    "jq": "jq",
     "make": "make",
     "nginx": "nginx-light",
     "openssl": "openssl",
@@ -46,7 +47,15 @@ PACKAGES = {
 }
 PRODUCTION = ("nginx", "openssl", "postgres", "psql", "redis-server")  # tests/production.py
 HELM = Path(sys.executable).with_name("helm")  # a package for x86_64 alone
-COMMANDS = {"azurite-blob": "npm install --global azurite@3.37.0", "go": "apt-get install golang-go"}
+COMMANDS = {
+    "azurite-blob": "npm install --global azurite@3.37.0",
+    "cosign": "go install github.com/sigstore/cosign/v3/cmd/cosign@latest",
+    "go": "apt-get install golang-go",
+    "goreleaser": "go install github.com/goreleaser/goreleaser/v2@latest",
+    "renovate": "npm install --global renovate@44.121.2",  # needs Node 24
+    "terraform-docs": "go install github.com/terraform-docs/terraform-docs@latest",
+    "tflint": "go install github.com/terraform-linters/tflint@latest",
+}
 CLIENTS = [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("terraform", "tofu")]
 SAY_VERSION = (
     "terraform",
@@ -56,6 +65,7 @@ SAY_VERSION = (
     "regctl",
     "go",
     "openssl",
+    "cosign",
 )  # a command there, `--version` elsewhere
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -50,7 +50,7 @@ def test_each_page_opens_and_its_links_lead_to_a_heading_that_is_there(client):
 
 
 def test_each_page_of_the_docs_for_users_and_operators_is_in_the_index():
-    folders = ("", "configuration/", "operations/")
+    folders = ("", "configuration/", "operations/", "recipes/")
     files = {f"{folder}{path.stem}" for folder in folders for path in (CHECKOUT / "docs" / folder).glob("*.md")}
     assert set(manual.names()) == files - {"README", "ARCHITECTURE"}
 

@@ -118,11 +118,8 @@ def publish(address: ModuleAddress, version: str) -> Snippet:
 
 
 def renovate() -> Snippet:
-    rule = {
-        "hostType": "terraform-module",
-        "matchHost": f"{settings.PUBLIC_URL}/",
-        "token": "{{ secrets.LARDER_TOKEN }}",
-    }
+    """For every data source: with a `hostType` the others would send no token."""
+    rule = {"matchHost": f"{settings.PUBLIC_URL}/", "token": "{{ secrets.LARDER_TOKEN }}"}
     return Snippet("Host rule of Renovate", json.dumps({"hostRules": [rule]}, indent=2))
 
 

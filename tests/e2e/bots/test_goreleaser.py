@@ -1,0 +1,96 @@
+"""docs/recipes/tools.md: the build folder of GoReleaser, made by it and by a stand-in that names files as its file says."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests import documents
+from tests.builders import providers
+from tests.e2e.bots.test_tools import PAGE, blocks, commit
+from tests.e2e.test_documents import HOST, Registry, versions
+
+pytestmark = [pytest.mark.live, pytest.mark.needs("curl", "git")]
+PROGRAM = 'package main\n\nimport "fmt"\n\nfunc main() { fmt.Println("a plugin") }\n'
+MANIFEST = '{"version": 1, "metadata": {"protocol_versions": ["6.0"]}}\n'
+RUN_BY = "tests/e2e/bots/test_goreleaser.py::test_goreleaser_builds_what_larder_publishes"
+
+
+def named(template: str, **fields: str) -> str:
+    return re.sub(r"\{\{ \.(\w+) \}\}", lambda found: fields[found[1]], template)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A provider in Go with the file of the page, and the script of docs/publishing.md."""
+    work = tmp_path / "work"
+    (work / "ci").mkdir(parents=True)
+    (work / "ci/publish.sh").write_text(next(documents.fences("docs/publishing.md")).text)
+    (work / ".goreleaser.yml").write_text(blocks("GoReleaser", "yaml")[0])
+    (work / "terraform-registry-manifest.json").write_text(MANIFEST)
+    (work / "main.go").write_text(PROGRAM)
+    (work / "go.mod").write_text("module example.com/terraform-provider-dns\n\ngo 1.21\n")
+    (work / ".gitignore").write_text("dist/\n")
+    return work
+
+
+def publish(registry: Registry, work: Path, text: str) -> str:
+    given = {"LARDER_URL": f"https://{HOST}", "LARDER_TOKEN": registry.manage}
+    go = {name: value for name, value in os.environ.items() if name.startswith("GO")}
+    return registry.type(work, text, **given, **go)
+
+
+def test_what_goreleaser_names_as_the_file_says_is_published(registry: Registry, repository: Path) -> None:
+    file = yaml.safe_load((repository / ".goreleaser.yml").read_text())
+    fields = {"ProjectName": file["project_name"], "Version": "1.2.9"}
+    dist = providers.dist("dns", "1.2.9", ("linux_amd64", "windows_arm64"), protocols=("6.0",))
+    [archive] = file["archives"]
+    expected = {named(archive["name_template"], **fields, Os="linux", Arch="amd64") + ".zip"}
+    expected |= {named(archive["name_template"], **fields, Os="windows", Arch="arm64") + ".zip"}
+    expected |= {named(file["checksum"]["name_template"], **fields)}
+    expected |= {named(file["checksum"]["extra_files"][0]["name_template"], **fields)}
+    assert expected == dist.keys()
+    assert file["release"] == {"disable": True}
+    built = repository.parent / "built"
+    built.mkdir()
+    for name, data in dist.items():
+        (built / name).write_bytes(data)
+    (built / "artifacts.json").write_text("[]")  # a byproduct
+    (built / next(name for name in dist if name.endswith("manifest.json"))).unlink()  # it does not copy that
+    stand_in = repository.parent / "programs/goreleaser"
+    stand_in.parent.mkdir()
+    stand_in.write_text(f'#!/bin/sh\ntest "$*" = "release --clean" && cp -r {built} dist\n')
+    stand_in.chmod(0o755)
+    [fence] = documents.run_by(RUN_BY, PAGE)
+
+    said = publish(registry, repository, fence.text.replace("1.3.0", "1.2.9"))
+
+    assert said.endswith("Published acme/dns 1.2.9.\n")
+    assert "1.2.9" in versions(registry, "providers", "acme/dns")
+
+
+@pytest.mark.nightly
+@pytest.mark.needs("goreleaser", "go")
+def test_goreleaser_builds_what_larder_publishes(registry: Registry, repository: Path) -> None:
+    [fence] = documents.run_by(RUN_BY, PAGE)
+    commit(repository)
+    subprocess.run(["git", "tag", "v1.3.0"], cwd=repository, check=True)
+
+    said = publish(registry, repository, fence.text)
+
+    assert said.endswith("Published acme/dns 1.3.0.\n")
+    with registry.larder.client(registry.read) as client:
+        release = client.get("/api/v1/providers/acme/dns/1.3.0/details").raise_for_status().json()
+    assert release["protocols"] == ["6.0"]
+    assert len(release["packages"]) == 6
+
+
+def test_the_signature_of_the_page_is_detached_and_binary() -> None:
+    [sign] = yaml.safe_load(blocks("GoReleaser", "yaml")[1])["signs"]
+
+    assert sign["artifacts"] == "checksum"
+    assert "--detach-sign" in sign["args"]
+    assert "--armor" not in sign["args"]
