@@ -63,8 +63,7 @@ def url_of(namespace: Namespace, digest: str, file_name: str, *, now: datetime) 
 def base_for(host: str) -> str:
     """What makes an absolute URL of a relative one, for a request that names the public host; empty for other names.
 
-    tofu and terraform resolve both. Renovate does not resolve the links of a provider, and who comes by another name may
-    not reach the public one.
+    Clients resolve relative ones, Renovate does not. Through another name the public one may be out of reach.
     """
     return str(settings.PUBLIC_URL) if host == settings.PUBLIC_HOST else ""
 

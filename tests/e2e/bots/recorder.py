@@ -1,7 +1,7 @@
 """What a program asks a Larder: recorded by a server between the two, and asked again without the program.
 
-A recording is a list of requests. Links and tokens that an answer issued differ in each run, so each is named for the answer
-and the field that it came from: `</v1/providers/acme/dns/1.2.0/download/linux/amd64#shasums_url>`.
+A recording is a list of requests. Links and tokens that an answer issued differ in each run, so each is named for the
+answer and the field that it came from: `</v1/providers/acme/dns/1.2.0/download/linux/amd64#shasums_url>`.
 """
 
 import json
@@ -26,7 +26,7 @@ OF_THE_CONNECTION = frozenset({"connection", "keep-alive", "transfer-encoding", 
 
 
 class Issued:
-    """What was issued so far, and its names: the token of the program, and what answers had. They are not compressed."""
+    """What was issued so far, and its names: the program's token, and what answers had. These are not compressed."""
 
     def __init__(self, token: str) -> None:
         self._names = {token: "<token>"}

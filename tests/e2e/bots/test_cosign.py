@@ -1,4 +1,4 @@
-"""docs/recipes/tools.md: signatures of cosign beside a published version, pushed as cosign pushes them, and by cosign."""
+"""docs/recipes/tools.md: signatures beside a published version, pushed as cosign pushes them, and by cosign."""
 
 import json
 import os

@@ -1,7 +1,7 @@
 """docs/recipes/update-bots.md: what Dependabot asks, and how it reads the answers.
 
-`dependabot.json` has the requests of the registry clients of dependabot-core 0.392.0 (ecosystems terraform and opentofu), which
-were executed for it; the functions below read as those clients do.
+`dependabot.json` has the requests of the registry clients of dependabot-core 0.392.0 (ecosystems terraform and
+opentofu), which were executed for it; the tests read the answers as those clients do.
 """
 
 import re

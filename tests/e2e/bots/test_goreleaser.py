@@ -1,4 +1,4 @@
-"""docs/recipes/tools.md: the build folder of GoReleaser, made by it and by a stand-in that names files as its file says."""
+"""docs/recipes/tools.md: the build folder of GoReleaser, made by it and by a stand-in with the names of the file."""
 
 import os
 import re

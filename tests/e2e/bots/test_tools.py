@@ -18,7 +18,7 @@ from tests.needs import CLIENTS, needs
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
 PAGE = "docs/recipes/tools.md"
-TOKEN = "TF_TOKEN_registry_example_com"  # noqa: S105  # a variable's name
+TOKEN = "TF_TOKEN_registry_example_com"  # a variable's name
 REPORTED = '{{"kind":"{}","address":"{}","version":"1.2.0"'
 
 
@@ -70,9 +70,7 @@ def test_spacelift_installs_with_the_variable_of_the_context_and_reports(
     given = {"TF_VAR_spacelift_repository": "acme/live", "TF_VAR_spacelift_project_root": "spaces"}
     given[variable["name"].strip('"')] = registry.read
 
-    said = registry.type(
-        folder, "tofu init -input=false\n" + " ".join(hook).replace('\\"', '"'), client, **given
-    )
+    said = registry.type(folder, "tofu init -input=false\n" + " ".join(hook).replace('\\"', '"'), client, **given)
 
     assert is_reported(said)
 
@@ -206,7 +204,7 @@ def test_an_editor_finds_the_module_that_init_has_installed(registry: Registry, 
 
     said = registry.type(tmp_path / "work", fence.text, client, **{TOKEN: registry.read})
 
-    assert json.loads(said[said.index('{\n') :])["valid"] is True
+    assert json.loads(said[said.index("{\n") :])["valid"] is True
     manifest = json.loads((tmp_path / "work/.terraform/modules/modules.json").read_text())
     [vpc] = [one for one in manifest["Modules"] if one["Key"] == "vpc"]
     assert vpc["Source"] == f"{HOST}/acme/vpc/aws"

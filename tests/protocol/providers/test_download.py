@@ -63,7 +63,8 @@ def test_links_are_absolute_for_the_public_host_as_renovate_does_not_resolve_the
     settings.ALLOWED_HOSTS = ["registry.example.com", "tofu.example.com"]
     client = tofu(bob)
 
-    for host, base in (("registry.example.com", "https://registry.example.com/archives/"), ("tofu.example.com", "/arch")):
+    bases = {"registry.example.com": "https://registry.example.com/archives/", "tofu.example.com": "/archives/"}
+    for host, base in bases.items():
         found = document_of(client.get(URL, HTTP_HOST=host))
         assert [found[name][: len(base)] for name in LINKS] == [base] * len(LINKS), host
 
