@@ -277,9 +277,10 @@ def _publish_provider(depot: Depot, address: str, package: bytes) -> None:
 
 
 def _copy(live: Live, token: str, project: Project, copy: Copy) -> None:
+    # By another name than the public one, so that the links are relative and lead to the copy.
     with live.client(token) as client:
         for path in project.documents():
-            answer = client.get(path).raise_for_status()
+            answer = client.get(path, headers={"Host": "localhost"}).raise_for_status()
             copy.files[path] = answer.content
             if location := answer.headers.get("X-Terraform-Get"):
                 copy.headers[path] = ("X-Terraform-Get", location)
