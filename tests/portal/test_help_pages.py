@@ -1,6 +1,7 @@
 """/how-to-use: right for this host and for this reader. Its check is in test_live_check.py."""
 
 import html
+import json
 import re
 
 import pytest
@@ -9,7 +10,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
 from registry_site.startup import certificates
-from tests import pages
+from tests import documents, pages
 from tests.portal.rows import add_module
 
 URL = "/how-to-use"
@@ -139,6 +140,17 @@ def test_it_costs_the_same_for_much_and_for_little(browser_of, alice, acme, many
 
     with django_assert_max_num_queries(6):  # session, user, module, namespace, tokens
         assert browser.get(URL).status_code == 200
+
+
+def test_the_host_rule_of_renovate_is_that_of_the_recipe(client, db, settings):
+    settings.PUBLIC_HOST, settings.PUBLIC_URL = "registry.example.com", "https://registry.example.com"
+    [recipe] = [one.text for one in documents.fences("docs/recipes/update-bots.md") if one.language == "json"]
+
+    response = client.get(URL)
+
+    shown = json.loads(re.findall(r'\{\s*"hostRules".*?\}\s*\]\s*\}', snippets_of(response), re.DOTALL)[0])
+    assert shown == {"hostRules": json.loads(recipe)["hostRules"]}
+    assert 'href="/help/recipes/update-bots"' in response.content.decode()
 
 
 def test_it_says_how_oci_clients_sign_in_pull_push_and_mirror(client, db, settings, acme):
