@@ -49,9 +49,7 @@ PRODUCTION = ("nginx", "openssl", "postgres", "psql", "redis-server")  # tests/p
 HELM = Path(sys.executable).with_name("helm")  # a package for x86_64 alone
 COMMANDS = {
     "azurite-blob": "npm install --global azurite@3.37.0",
-    "cosign": "go install github.com/sigstore/cosign/v3/cmd/cosign@latest",
     "go": "apt-get install golang-go",
-    "goreleaser": "go install github.com/goreleaser/goreleaser/v2@latest",
     "renovate": "npm install --global renovate@44.121.2",  # needs Node 24
     "terraform-docs": "go install github.com/terraform-docs/terraform-docs@latest",
     "tflint": "go install github.com/terraform-linters/tflint@latest",
@@ -65,7 +63,6 @@ SAY_VERSION = (
     "regctl",
     "go",
     "openssl",
-    "cosign",
 )  # a command there, `--version` elsewhere
 
 F = TypeVar("F", bound=Callable[..., Any])

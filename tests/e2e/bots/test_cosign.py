@@ -1,15 +1,11 @@
-"""docs/recipes/tools.md: signatures beside a published version, pushed as cosign pushes them, and by cosign."""
+"""docs/recipes/tools.md: signatures beside a published version, pushed as cosign 2 and 3 push them."""
 
 import json
-import os
-import subprocess
-from pathlib import Path
 
 import pytest
 
-from tests import documents
 from tests.e2e.oci.clients import EMPTY, IMAGE, Pusher, digest_of
-from tests.e2e.test_documents import HOST, Registry
+from tests.e2e.test_documents import Registry
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
 NAME = "acme/vpc/aws"
@@ -62,20 +58,3 @@ def test_a_signature_by_tag_and_a_bundle_by_subject_belong_to_the_version(regist
     assert [one["digest"] for one in referrers if one["artifactType"] == BUNDLE] == [digest_of(by_subject)]
     assert [one["version"] for one in versions] == ["1.2.0", "1.0.0"], "no signature is a release"
     assert manifest_of(registry, "1.0.0") == (digest, version)
-
-
-@pytest.mark.needs("cosign")
-def test_cosign_signs_a_version_and_verifies_it(registry: Registry, tmp_path: Path) -> None:
-    test = "tests/e2e/bots/test_cosign.py::test_cosign_signs_a_version_and_verifies_it"
-    [fence] = documents.run_by(test, "docs/recipes/tools.md")
-    work = tmp_path / "work"
-    work.mkdir()
-    given = {"COSIGN_PASSWORD": "", "DOCKER_CONFIG": str(tmp_path / "docker"), "LARDER_TOKEN": registry.manage}
-    subprocess.run(["cosign", "generate-key-pair"], cwd=work, env=os.environ | given, check=True)
-    digest, _ = manifest_of(registry, "1.2.0")
-
-    said = registry.type(work, fence.text, **given)
-
-    assert digest in said
-    assert f"{HOST}/{NAME}" in said
-    assert manifest_of(registry, "1.2.0")[0] == digest

@@ -1,8 +1,6 @@
-"""docs/recipes/tools.md: the build folder of GoReleaser, made by it and by a stand-in with the names of the file."""
+"""docs/recipes/tools.md: the build folder of GoReleaser, made by a stand-in with the names of the file."""
 
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,13 +8,12 @@ import yaml
 
 from tests import documents
 from tests.builders import providers
-from tests.e2e.bots.test_tools import PAGE, blocks, commit
+from tests.e2e.bots.test_tools import PAGE, blocks
 from tests.e2e.test_documents import HOST, Registry, versions
 
-pytestmark = [pytest.mark.live, pytest.mark.needs("curl", "git")]
-PROGRAM = 'package main\n\nimport "fmt"\n\nfunc main() { fmt.Println("a plugin") }\n'
+pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
 MANIFEST = '{"version": 1, "metadata": {"protocol_versions": ["6.0"]}}\n'
-RUN_BY = "tests/e2e/bots/test_goreleaser.py::test_goreleaser_builds_what_larder_publishes"
+RUN_BY = "tests/e2e/bots/test_goreleaser.py::test_what_goreleaser_names_as_the_file_says_is_published"
 
 
 def named(template: str, **fields: str) -> str:
@@ -25,22 +22,18 @@ def named(template: str, **fields: str) -> str:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A provider in Go with the file of the page, and the script of docs/publishing.md."""
+    """With the file of the page, and the script of docs/publishing.md."""
     work = tmp_path / "work"
     (work / "ci").mkdir(parents=True)
     (work / "ci/publish.sh").write_text(next(documents.fences("docs/publishing.md")).text)
     (work / ".goreleaser.yml").write_text(blocks("GoReleaser", "yaml")[0])
     (work / "terraform-registry-manifest.json").write_text(MANIFEST)
-    (work / "main.go").write_text(PROGRAM)
-    (work / "go.mod").write_text("module example.com/terraform-provider-dns\n\ngo 1.21\n")
-    (work / ".gitignore").write_text("dist/\n")
     return work
 
 
 def publish(registry: Registry, work: Path, text: str) -> str:
     given = {"LARDER_URL": f"https://{HOST}", "LARDER_TOKEN": registry.manage}
-    go = {name: value for name, value in os.environ.items() if name.startswith("GO")}
-    return registry.type(work, text, **given, **go)
+    return registry.type(work, text, **given)
 
 
 def test_what_goreleaser_names_as_the_file_says_is_published(registry: Registry, repository: Path) -> None:
@@ -70,22 +63,6 @@ def test_what_goreleaser_names_as_the_file_says_is_published(registry: Registry,
 
     assert said.endswith("Published acme/dns 1.2.9.\n")
     assert "1.2.9" in versions(registry, "providers", "acme/dns")
-
-
-@pytest.mark.nightly
-@pytest.mark.needs("goreleaser", "go")
-def test_goreleaser_builds_what_larder_publishes(registry: Registry, repository: Path) -> None:
-    [fence] = documents.run_by(RUN_BY, PAGE)
-    commit(repository)
-    subprocess.run(["git", "tag", "v1.3.0"], cwd=repository, check=True)
-
-    said = publish(registry, repository, fence.text)
-
-    assert said.endswith("Published acme/dns 1.3.0.\n")
-    with registry.larder.client(registry.read) as client:
-        release = client.get("/api/v1/providers/acme/dns/1.3.0/details").raise_for_status().json()
-    assert release["protocols"] == ["6.0"]
-    assert len(release["packages"]) == 6
 
 
 def test_the_signature_of_the_page_is_detached_and_binary() -> None:
