@@ -34,7 +34,7 @@ def test_a_person_leads_to_the_rows_that_are_theirs(operator_client, person, mod
 @pytest.mark.both
 def test_the_audit_of_a_person_has_their_tokens_as_well(operator_client, person):
     token = ApiToken.objects.get(user=person)
-    other = ApiToken.objects.exclude(user=person).first()
+    other = ApiToken.objects.exclude(user=person)[0]
     for one in (token, other):
         record(Kind.TOKEN_ISSUED, actor_id=None, subject=f"token/{one.pk}", label=one.label)
     shown = operator_client.get(list_of(AuditEvent, person=person.username)).context["cl"].result_list
