@@ -207,6 +207,9 @@ def test_a_quarantined_version_is_a_page_for_staff_alone(published, browser_of, 
             assert browser_of(user).get(url).status_code == 404
     page = pages.markup_of(browser_of(olga).get(PAGE))
     assert "This version is quarantined" in page
+    assert f'<a href="{URL}#restore">Lift the quarantine</a>' in page
+    versions = page[page.index('id="versions-title"') :]
+    assert f'<a class="mono" href="{PAGE}" aria-current="page">1.2.0</a>' in versions
     assert "Malware." in page
     assert browser_of(olga).get(f"{PAGE}/archive").status_code == 404, "no bytes, not even for staff"
     assert send(browser_of(olga), "restore").url == PAGE
