@@ -192,6 +192,7 @@ def _page(
         context["affected"] = impact.affected_by(release)
         context["days"] = impact.DAYS
         context["callers"] = actions.callers_of(viewer, release)
+        context["falls_back_to"] = impact.fallback_of(release) if context["latest"] == release.version else ""
     if release.kind == Kind.PROVIDER:
         row = ProviderVersion.objects.select_related("key", "release__namespace").get(release=release)
         context["signing"] = {

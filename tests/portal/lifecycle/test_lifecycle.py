@@ -96,6 +96,17 @@ def test_a_publisher_is_offered_the_deprecation_and_told_who_yanks(published, br
     assert Release.objects.get().lifecycle == "maintained"
 
 
+def test_the_card_says_to_which_version_a_yank_rolls_back(published, browser_of, dora):
+    for version in ("1.1.0", "1.2.0", "1.3.0-rc.1"):
+        published(version=version)
+    browser = browser_of(dora)
+
+    assert "To roll back to 1.1.0, yank 1.2.0: clients whose range allows 1.1.0 then get it" in pages.markup_of(
+        browser.get(URL)
+    )
+    assert "To roll back" not in pages.markup_of(browser.get(URL.replace("1.2.0", "1.1.0")))
+
+
 def test_a_missing_reason_is_said_beside_its_field(published, browser_of, dora):
     published()
     response = send(browser_of(dora), "yank", reason=" ")
