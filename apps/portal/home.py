@@ -256,7 +256,7 @@ def _use_notices(places: NamespaceQuerySet) -> Iterator[Notice]:
             tone="info",
             picture="users",
             title=f"{address} {one.version} is {one.lifecycle} and still used",
-            url=url_of(address, "lifecycle", one.version),
+            url=url_of(address, "users"),
             text=f"{one.downloads} download{'' if one.downloads == 1 else 's'} in the last 30 days{people}.",
         )
 

@@ -102,6 +102,7 @@ def test_users_of_deprecated_versions_are_counted(browser_of, alice, bob, acme, 
     assert "acme/vpc/aws 1.0.0 is deprecated and still used" in page
     assert "40 downloads in the last 30 days, 1 person signed in." in page
     assert page.count("still used") == 1
+    assert 'href="/modules/acme/vpc/aws/usage"' in page, "it leads to who uses it"
 
 
 def test_nothing_waits_and_the_page_says_so(browser_of, alice, acme):

@@ -107,6 +107,16 @@ def test_the_card_says_to_which_version_a_yank_rolls_back(published, browser_of,
     assert "To roll back" not in pages.markup_of(browser.get(URL.replace("1.2.0", "1.1.0")))
 
 
+def test_an_owner_is_offered_to_notify_the_users_of_a_yanked_version(published, browser_of, dora, alice):
+    published()
+    yank(dora)
+    link = '<a href="/modules/acme/vpc/aws/usage/notify?version=1.2.0">Notify users of 1.2.0</a>'
+
+    for url in (PAGE, URL):
+        assert link in pages.markup_of(browser_of(dora).get(url))
+        assert "Notify users" not in pages.markup_of(browser_of(alice).get(url))
+
+
 def test_a_missing_reason_is_said_beside_its_field(published, browser_of, dora):
     published()
     response = send(browser_of(dora), "yank", reason=" ")
