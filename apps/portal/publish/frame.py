@@ -68,16 +68,23 @@ class StartForm(forms.Form):
             self.fields[name].help_text = text
             self.fields[name].widget.attrs |= PLAIN
 
-    def offer_addresses(self, kind: str) -> None:
-        """Nothing is chosen beforehand: an address is permanent, and a new one by mistake is the usual accident."""
+    def offer_addresses(self, kind: str, namespace: str) -> None:
+        """Nothing is chosen beforehand: an address is permanent, and a new one by mistake is the usual accident.
+
+        Those of the namespace that a link to this form names are first.
+        """
+        self.addresses.sort(key=lambda address: address.partition("/")[0] != namespace)
         first = [("", f"Choose a {kind}"), (NEW, f"A new {kind}")] if self.addresses else [(NEW, f"A new {kind}")]
         self.offer(self.chosen, [*first, *((one, one) for one in self.addresses)])
         self.fields[self.chosen].error_messages["required"] = f"Choose the {kind}, or “A new {kind}”."
 
     def initial_choice(self, sent: Mapping[str, str], *, is_known: bool) -> str:
-        """The address of a link to this form, or a new one if the link gives all of its parts."""
-        parts = [sent[name] for name in self.NEW_PARTS]
-        return "/".join(parts) if is_known else NEW if all(parts) and not self.is_searched else ""
+        """The address of a link to this form; a new one if the link gives all its parts, or an empty namespace."""
+        parts, here = [sent[name] for name in self.NEW_PARTS], f"{sent['namespace']}/"
+        if is_known:
+            return "/".join(parts)
+        is_first = here != "/" and not any(address.startswith(here) for address in self.addresses)
+        return NEW if (all(parts) or is_first) and not self.is_searched else ""
 
     def offer(self, name: str, choices: list[tuple[str, str]]) -> None:
         cast("forms.ChoiceField", self.fields[name]).choices = choices
@@ -103,6 +110,11 @@ class StartForm(forms.Form):
         """Of the chosen or new address; of a valid form only."""
         cleaned = self.cleaned_data
         return [cleaned[name] for name in self.NEW_PARTS] if self.is_new else cleaned[self.chosen].split("/")
+
+
+def owned_by(viewer: Viewer) -> set[str]:
+    """The namespaces whose keys the viewer may change, for portal/publish/provider_plan.html."""
+    return set(gate.namespaces_with_role(viewer, Role.OWNER).values_list("name", flat=True))
 
 
 class Refused(Exception):
