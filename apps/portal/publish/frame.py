@@ -19,6 +19,7 @@ from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid, RegistryError, TooLarge, TooManyAttempts
 from apps.lib.packages import sandboxed
 from apps.modules import checking
+from apps.portal.frame.asking import Asking, asking_of, readable_by
 from apps.portal.frame.forms import PLAIN, sentence
 from apps.portal.frame.negotiation import wants_json
 from apps.portal.frame.page_urls import see_other
@@ -53,6 +54,12 @@ class StartForm(forms.Form):
         self.viewer = viewer
         self.offered = gate.namespaces_with_role(viewer, Role.PUBLISHER)
         self.may_create = not creation_refused(viewer)
+
+    @property
+    def asking(self) -> list[Asking]:
+        """For people who cannot publish anywhere."""
+        user = self.viewer.user
+        return asking_of(user, readable_by(user)) if user else []
 
     def arrange(self, *, namespaces: list[str], initial: dict[str, str]) -> None:
         self.namespaces, self.initial = namespaces, initial
