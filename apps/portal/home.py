@@ -154,6 +154,7 @@ def reader_context(viewer: gate.Viewer, user: User, places: Sequence[Place]) -> 
         "popular": rows_of([doc for doc in by_use if doc.downloads]),
         "example": example,
         "login": None if client_setup.is_plain_http() else client_setup.login(),
+        "has_own_authority": client_setup.own_authority() is not None,
         "asking": asking_of(user, [place.namespace for place in places]),
     }
 

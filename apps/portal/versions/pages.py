@@ -29,7 +29,7 @@ from apps.modules.dependents import users
 from apps.modules.dependents.users import Use
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import Address, url_of
-from apps.portal.snippets import module_snippets
+from apps.portal.snippets import client_setup, module_snippets
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
 from apps.releases.lifecycle.actions import VersionActions
@@ -123,6 +123,7 @@ class VersionPages(ABC):
         context["is_folded"] = release.lifecycle == Lifecycle.YANKED or release.quarantined_at is not None
         context["needs_credentials"] = parent.namespace.visibility != Visibility.PUBLIC
         context["credentials"] = module_snippets.credentials_block()
+        context["login"] = None if client_setup.is_plain_http() else client_setup.login()
         context["badges"] = "" if context["needs_credentials"] else badges_markdown(address)
         if role is not None and role.covers(Role.PUBLISHER):
             context["publish_url"] = f"{reverse(self.publish_route)}?{urlencode(asdict(address))}"
