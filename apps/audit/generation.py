@@ -62,6 +62,7 @@ _QUIET = frozenset(
         Kind.RELEASE_SIGNING_REFUSED,
         Kind.RELEASE_RESIGN_REQUESTED,
         Kind.ACCESS_REQUESTED,
+        Kind.ACCESS_DECLINED,
         Kind.USAGE_NOTIFIED,
         Kind.CLEANUP_RULE_CHANGED,
         Kind.CLEANUP_APPLIED,

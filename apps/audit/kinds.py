@@ -38,6 +38,7 @@ class Kind(models.TextChoices):
     GRANT_GIVEN = "namespace:grant:given"
     GRANT_WITHDRAWN = "namespace:grant:withdrawn"
     ACCESS_REQUESTED = "namespace:access:requested"
+    ACCESS_DECLINED = "namespace:access:declined"
     USAGE_NOTIFIED = "namespace:usage:notified"
     NAMESPACE_TRANSFERRED = "namespace:namespace:transferred"
     CLEANUP_RULE_CHANGED = "namespace:cleanup:rule-changed"

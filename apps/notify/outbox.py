@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 
+from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent
 from apps.jobs import database_availability
 from apps.notify.events import NAMES
@@ -58,13 +59,18 @@ def _dispatch(number: int) -> int:
     if row is None or not OutboxEvent.objects.filter(pk=number).delete()[0]:
         return 0
     for notice in notices_of(AuditEvent.objects.filter(pk=row.event_id)):
-        hooks = Webhook.objects.filter(Q(namespace=notice.namespace) | Q(namespace=None), disabled_at=None)
         Delivery.objects.bulk_create(
-            [delivery_of(hook, notice) for hook in hooks.order_by("pk") if notice.event in hook.events],
+            [delivery_of(hook, notice) for hook in listening(notice.namespace, notice.event)],
             ignore_conflicts=True,
         )
         letters.write(notice)
     return 1
+
+
+def listening(namespace: Namespace | None, event: str) -> list[Webhook]:
+    """The webhooks that are called for an event of the namespace, site-wide ones among them."""
+    hooks = Webhook.objects.filter(Q(namespace=namespace) | Q(namespace=None), disabled_at=None)
+    return [hook for hook in hooks.order_by("pk") if event in hook.events]
 
 
 def delivery_of(hook: Webhook, notice: Notice) -> Delivery:

@@ -2,7 +2,6 @@
 client gets it, and a pasted token.
 """
 
-import hashlib
 import http.client
 import json
 import shlex
@@ -10,7 +9,6 @@ import ssl
 import threading
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -77,7 +75,7 @@ def how_to(request: HttpRequest) -> HttpResponse:
         "proxy": client_setup.proxy(),
         "ask_discovery": client_setup.ask_discovery(),
         "assistants": client_setup.assistants() if settings.MCP else None,
-        "authority": own_authority(),
+        "authority": client_setup.own_authority(),
         "archive_limit": settings.MODULE_ARCHIVE_MAX_BYTES,
         **_for_reader(request, viewer),
     }
@@ -194,22 +192,12 @@ class DiscoveryCheck:
         return _judged(url, status, kind, body)
 
 
-def own_authority() -> dict[str, str] | None:
-    """This Larder's own certificate authority as PEM, with its fingerprint; None if it serves another's."""
-    path = Path(settings.DATA_DIR) / "tls" / "ca.pem"
-    if settings.TLS != "auto" or not settings.PUBLIC_URL.startswith("https:") or not path.is_file():
-        return None
-    pem = path.read_text()
-    digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest().upper()
-    return {"pem": pem.strip(), "fingerprint": ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))}
-
-
 def _get(url: str) -> tuple[int, str, bytes]:
     parts = urlsplit(url)
     assert parts.hostname  # noqa: S101  # settings read it as a URL
     if parts.scheme == "https":
         trust = ssl.create_default_context()
-        authority = own_authority()
+        authority = client_setup.own_authority()
         if authority:
             trust.load_verify_locations(cadata=authority["pem"])
         connection = http.client.HTTPSConnection(parts.hostname, parts.port, timeout=TIMEOUT, context=trust)

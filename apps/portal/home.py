@@ -22,6 +22,7 @@ from apps.accounts.models import ApiToken, Membership, Namespace, NamespaceQuery
 from apps.accounts.people import access_requests
 from apps.modules.health import Health, health_of
 from apps.modules.models import ModuleVersion
+from apps.portal.frame.asking import asking_of
 from apps.portal.frame.page_urls import Address, page_of, url_of
 from apps.portal.frame.rows import address_named, address_of, rows_of
 from apps.portal.namespaces.keys import expiring_in
@@ -39,7 +40,6 @@ PAGE_SIZE = 30
 # On the home page.
 SHOWN = 6
 WAITING = 6
-ASKED = 3
 STILL_USED = 5
 TOKEN_DAYS = 14
 # An expired token is of interest for so long.
@@ -75,7 +75,7 @@ def home(request: HttpRequest) -> HttpResponse:
     if context["publishes"]:
         context |= home_context(viewer, viewer.user)
     elif not is_empty:
-        context |= reader_context(viewer, places)
+        context |= reader_context(viewer, viewer.user, places)
     if is_empty:
         context["has_token"] = viewer.user.api_tokens.exists()
     return render(request, "portal/home/member.html", context)
@@ -140,15 +140,7 @@ def home_context(viewer: gate.Viewer, user: User) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """A namespace to whose owners the person can write."""
-
-    namespace: Namespace
-    owners: list[str]
-
-
-def reader_context(viewer: gate.Viewer, places: Sequence[Place]) -> dict[str, Any]:
+def reader_context(viewer: gate.Viewer, user: User, places: Sequence[Place]) -> dict[str, Any]:
     """For people who publish nothing: a module to begin with, and whom to ask for more."""
     by_use = list(listed(viewer, sort=search.DOWNLOADS)[:POPULAR])
     example: dict[str, str] = {}
@@ -158,13 +150,12 @@ def reader_context(viewer: gate.Viewer, places: Sequence[Place]) -> dict[str, An
         address = shown.module.address
         block = block_of_unit(address, shown.release.version, unit_to_call(shown))
         example = {"url": url_of(address), "block": block}
-    asking = [place.namespace for place in places[:ASKED]]
-    owners = gate.owners_by_namespace(asking)
     return {
         "popular": rows_of([doc for doc in by_use if doc.downloads]),
         "example": example,
         "login": None if client_setup.is_plain_http() else client_setup.login(),
-        "asking": [Asking(one, owners.get(one.pk, [])) for one in asking],
+        "has_own_authority": client_setup.own_authority() is not None,
+        "asking": asking_of(user, [place.namespace for place in places]),
     }
 
 
@@ -256,7 +247,7 @@ def _use_notices(places: NamespaceQuerySet) -> Iterator[Notice]:
             tone="info",
             picture="users",
             title=f"{address} {one.version} is {one.lifecycle} and still used",
-            url=url_of(address, "lifecycle", one.version),
+            url=url_of(address, "users"),
             text=f"{one.downloads} download{'' if one.downloads == 1 else 's'} in the last 30 days{people}.",
         )
 

@@ -1,6 +1,7 @@
 // Publishing with a progress bar. Without this file both forms work in two steps.
 
 import { clearErrors, showErrors, WHOLE_FORM } from "./upload/errors.js";
+import { refreshOnReturn } from "./upload/return.js";
 import { matching, suggestModules } from "./upload/suggestions.js";
 import { Uploader } from "./upload/uploader.js";
 
@@ -25,7 +26,11 @@ function attachPublish(form) {
     showParts();
     if (isNew()) for (const part of ["name", "system"]) propose(part, found[part]);
   };
-  module?.addEventListener("input", proposeParts);
+  module?.addEventListener("input", () => {
+    form.querySelector("[data-match]").hidden = true; // what it asked for is done
+    proposeParts();
+  });
+  refreshOnReturn(form);
   if (module?.list) suggestModules(module);
   showParts();
 

@@ -72,8 +72,25 @@ def test_a_file_finds_the_module_that_it_is_for_and_its_next_version(page, space
     expect(page.get_by_text("There is no module unheard that you can publish.")).to_be_visible()
     expect(module).to_have_value("")
     module.select_option("new")
+    expect(page.get_by_text("There is no module unheard that you can publish.")).to_be_hidden()
     expect(parts).to_have_value("unheard")
     expect(version).to_have_value("2.0.0")
+
+
+def test_a_namespace_created_in_another_tab_is_offered_and_the_file_stays(page, space, archive):
+    page.goto("/publish")
+    page.locator("#file").set_input_files(archive("fresh-1.2.0.zip"))
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="Create a namespace").click()
+    created = f"{space}-next"
+    opened.value.get_by_label("Name", exact=True).fill(created)
+    opened.value.get_by_role("button", name="Create").click()
+    opened.value.wait_for_url(f"**/namespaces/{created}")
+    opened.value.close()
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # a browser without windows fires none
+
+    expect(page.get_by_label("Namespace", exact=True)).to_have_value(created)
+    expect(page.get_by_label("Version", exact=True)).to_have_value("1.2.0")
 
 
 def test_a_file_can_be_dropped(page, space, archive):

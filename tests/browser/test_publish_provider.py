@@ -169,7 +169,10 @@ def test_sums_and_signature_are_told_of_when_one_of_them_is_alone(page, larder_o
 def test_a_namespace_without_a_key_cannot_sign(page, space, folder):
     choose(page, folder(zips("unsigned")), space)
     expect(page.locator("[data-plan-signing=none]")).to_contain_text("no active key")
-    expect(page.locator("[data-plan-problems]")).to_contain_text("It cannot be signed")
+    expect(page.locator("[data-plan-problems]")).to_contain_text("SHA256SUMS with its .sig, or generate a signing key.")
+    with page.context.expect_page() as opened:  # where the files stay
+        page.get_by_role("link", name="Signing keys of the namespace").click()
+    expect(opened.value.get_by_role("heading", name="Signing keys of")).to_be_visible()
 
 
 def test_a_general_manifest_tells_the_protocols_and_stays(page, larder_of_keys, folder):

@@ -13,6 +13,7 @@ from apps.lib import versions
 from apps.modules.models import ModuleVersion
 from apps.providers import catalogue as provider_catalogue
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
+from registry_site.startup import certificates
 from tests import pages
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
@@ -102,6 +103,7 @@ def test_users_of_deprecated_versions_are_counted(browser_of, alice, bob, acme, 
     assert "acme/vpc/aws 1.0.0 is deprecated and still used" in page
     assert "40 downloads in the last 30 days, 1 person signed in." in page
     assert page.count("still used") == 1
+    assert 'href="/modules/acme/vpc/aws/usage"' in page, "it leads to who uses it"
 
 
 def test_nothing_waits_and_the_page_says_so(browser_of, alice, acme):
@@ -142,6 +144,15 @@ def test_who_publishes_nothing_sees_what_to_do_first(request, browser_of, acme, 
     assert "Sign in on the command line" in page
     assert 'id="waiting-title"' not in page
     assert "/modules/pantry/label/null" in page
+
+
+def test_a_reader_first_trusts_the_certificate_of_larders_own_authority(browser_of, bob, pantry, settings, tmp_path):
+    add_module(pantry, "label/null")
+    settings.DATA_DIR, settings.TLS, settings.PUBLIC_URL = tmp_path, "auto", "https://127.0.0.1:8443"
+    line = '<a href="/how-to-use#certificates">trust the certificate</a>'
+    assert line not in pages.shown(browser_of(bob).get("/"))
+    certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url=settings.PUBLIC_URL)
+    assert line in pages.shown(browser_of(bob).get("/"))
 
 
 @pytest.mark.parametrize("count", [2, 40])

@@ -103,6 +103,16 @@ def namespaces_with_role(viewer: Viewer, need: Role) -> NamespaceQuerySet:
     return Namespace.objects.filter(_granted(viewer, need) & _covers(viewer))
 
 
+def readers_among(people: QuerySet[User], namespace: Namespace) -> QuerySet[User]:
+    """Return those whose `role_on` the namespace is at least reader, as one query."""
+    if namespace.visibility != Visibility.PRIVATE:
+        return people
+    grants = Grant.objects.filter(namespace=namespace)
+    members = Membership.objects.filter(team__in=grants.filter(team__isnull=False).values("team"))
+    granted = Q(pk__in=grants.filter(user__isnull=False).values("user")) | Q(pk__in=members.values("user"))
+    return people.filter(Q(is_staff=True) | granted)
+
+
 def grants_of(user: User | None) -> QuerySet[Grant]:
     """Return the grants of a person and their teams. (`user=None` would match grants of teams.)"""
     if user is None:

@@ -1,6 +1,7 @@
 """Requests for publish access to a namespace: its owners hear of them by mail and webhook, and on their home page.
 
-A request is an event of the audit and nothing else. It is open until the person may publish, or for OPEN.
+A request is an event of the audit and nothing else. It is open until the person may publish or an owner declines it, at
+most for OPEN.
 """
 
 from collections.abc import Sequence
@@ -25,6 +26,8 @@ DAY = timedelta(days=1)
 # By one person in a day, to different namespaces.
 MOST_IN_A_DAY = 10
 LONGEST_REASON = 300
+# Shown of one namespace.
+MOST_OPEN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,28 @@ def request(*, namespace: Namespace, actor: Viewer, reason: str = "") -> None:
     actor.record(Kind.ACCESS_REQUESTED, subject=namespace.name, reason=reason[:LONGEST_REASON])
 
 
+@people_only("decline a request")
+@transaction.atomic
+def decline(*, namespace: Namespace, username: str, actor: Viewer) -> None:
+    """Close the person's request. The caller asks the gate for an owner. Raises Conflict if none is open."""
+    found = open_requests(Namespace.objects.filter(pk=namespace.pk), MOST_OPEN)
+    one = next((one for one in found if one.user.username == username), None)
+    if one is None:
+        raise Conflict(f"{username[:150]} has no open request for {namespace}.", hint="It was answered already.")
+    actor.record(Kind.ACCESS_DECLINED, subject=namespace.name, person=username, person_id=one.user.pk)
+
+
+def recent_of(user: User) -> dict[str, str]:
+    """By name the namespaces for which the person asked within a day: `requested`, or `declined`."""
+    today = AuditEvent.objects.filter(at__gt=timezone.now() - DAY)
+    asked = today.filter(kind=Kind.ACCESS_REQUESTED, actor_id=user.pk)
+    found = dict.fromkeys(asked.values_list("subject", flat=True), "requested")
+    if found:
+        declined = today.filter(kind=Kind.ACCESS_DECLINED, subject__in=found, detail__person_id=user.pk)
+        found |= dict.fromkeys(declined.values_list("subject", flat=True), "declined")
+    return found
+
+
 def answer_path(namespace: Namespace, user: User) -> str:
     """The page with the form that gives the person the role."""
     return f"{reverse('portal:namespace-members', args=[namespace.name])}?{urlencode({'person': user.username})}"
@@ -64,11 +89,15 @@ def answer_path(namespace: Namespace, user: User) -> str:
 def open_requests(namespaces: NamespaceQuerySet, most: int) -> list[Request]:
     """The newest open request of each person for each of these namespaces: one query without any, five with some."""
     events = AuditEvent.objects.filter(
-        kind=Kind.ACCESS_REQUESTED, namespace__in=namespaces.values("canonical"), at__gt=timezone.now() - OPEN
+        kind__in=[Kind.ACCESS_REQUESTED, Kind.ACCESS_DECLINED],
+        namespace__in=namespaces.values("canonical"),
+        at__gt=timezone.now() - OPEN,
     ).newest_first()
     newest: dict[tuple[str, int | None], AuditEvent] = {}
     for event in events[: most * 4]:
-        newest.setdefault((event.namespace, event.actor_id), event)
+        person = event.actor_id if event.kind == Kind.ACCESS_REQUESTED else event.detail.get("person_id")
+        newest.setdefault((event.namespace, person), event)
+    newest = {key: event for key, event in newest.items() if event.kind == Kind.ACCESS_REQUESTED}
     if not newest:
         return []
     rows = {row.canonical: row for row in namespaces.filter(canonical__in={name for name, _ in newest})}

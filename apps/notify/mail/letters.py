@@ -12,8 +12,8 @@ from django.utils import timezone
 from apps.accounts.identity import sealing
 from apps.accounts.models import Invitation, Namespace, Role, User
 from apps.lib.errors import Reason
-from apps.notify.mail import invited
-from apps.notify.models import Letter, LetterState, Preference, Topic, Watch
+from apps.notify.mail import invited, reach
+from apps.notify.models import Letter, LetterState, Topic, Watch
 from apps.notify.notices import Notice
 from apps.releases.lifecycle.impact import DAYS
 from apps.releases.models import Fetch
@@ -66,7 +66,7 @@ def to(
 ) -> None:
     """Write one letter for each active person who has an address and wants the topic; a key once."""
     wanted = people.filter(is_active=True, is_service=False).exclude(email="").distinct()
-    off = {row.user_id for row in Preference.objects.filter(user__in=wanted.values("pk")) if topic in row.topics_off}
+    off = reach.turned_off(wanted, topic)
     sealed = sealing.seal(url, PURPOSE)
     Letter.objects.bulk_create(
         [

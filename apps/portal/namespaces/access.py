@@ -1,6 +1,7 @@
 """/namespaces/<ns>/access: a reader requests publish access, and sees whom they ask."""
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
@@ -36,7 +37,8 @@ def namespace_access(request: HttpRequest, namespace: str) -> HttpResponse:
             access_requests.request(namespace=row, actor=viewer, reason=form.cleaned_data["reason"])
             messages.success(request, f"Your request was sent to the owners of {row}.")
             return see_other("namespace", row.name)
-    return form_page(request, "portal/namespaces/access.html", form, namespace=row, owners=gate.owners_of(row))
+    context = {"namespace": row, "owners": gate.owners_of(row), "sends_mail": settings.SMTP is not None}
+    return form_page(request, "portal/namespaces/access.html", form, **context)
 
 
 urlpatterns = [path("namespaces/<str:namespace>/access", namespace_access, name="namespace-access")]

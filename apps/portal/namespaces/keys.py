@@ -30,7 +30,7 @@ from apps.portal.frame.page_urls import page_of, see_other
 from apps.providers.signatures.keys import key_of, keys_of, signed_by
 from apps.signing import keys
 from apps.signing.armor import ParsedKey, parse
-from apps.signing.keys import WARN_DAYS
+from apps.signing.keys import WARN_DAYS, signing_key_of
 from apps.signing.models import SigningKey, State
 
 PAGE = 50
@@ -179,6 +179,7 @@ def _listed(namespace: Namespace, role: Role) -> dict[str, Any]:
     return {
         "namespace": namespace,
         "keys": keys,
+        "signer": signing_key_of(namespace),
         # A worker records here why it gave up.
         "is_waiting": any(key.state == State.PENDING and not key.reason for key in keys),
         "mark": hashlib.sha256(seen.encode()).hexdigest()[:16],

@@ -15,7 +15,7 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer, namespace_for
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Grant, Namespace, Role, Team, User
-from apps.accounts.people import accounts, teams
+from apps.accounts.people import access_requests, accounts, teams
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PERSON, PLAIN, form_page, posted, refusals_on, sentence
@@ -108,6 +108,10 @@ def members(request: HttpRequest, namespace: str) -> HttpResponse:
     """The list; a POST gives or changes a role."""
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
+    if asking := request.POST.get("decline", ""):
+        access_requests.decline(namespace=row, username=asking, actor=viewer)
+        messages.success(request, f"The request of {asking} is declined.")
+        return _after(viewer, row)
     is_team = "team" in request.POST
     person, team = MemberForm(None if is_team else posted(request)), TeamForm(request.POST if is_team else None)
     if asking := request.GET.get("person", "")[:150]:  # the link in a request for access
@@ -122,6 +126,8 @@ def members(request: HttpRequest, namespace: str) -> HttpResponse:
             return _after(viewer, row)
     context = {"namespace": row, "grants": namespaces.grants_in(row), "roles": Role.choices, "viewer": viewer}
     context["people"] = accounts.known_to(viewer)
+    found = access_requests.open_requests(Namespace.objects.filter(pk=row.pk), access_requests.MOST_OPEN)
+    context |= {"requests": found, "publisher": Role.PUBLISHER.value}
     return form_page(request, "portal/namespaces/members.html", form, person_form=person, team_form=team, **context)
 
 

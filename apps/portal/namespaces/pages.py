@@ -18,6 +18,7 @@ from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import BreakingChanges, Namespace, Role, Visibility
 from apps.accounts.namespaces import people_count
+from apps.accounts.people import access_requests
 from apps.lib.errors import Conflict, RoleRequired
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
@@ -77,6 +78,8 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     if context["may_publish"]:
         context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=row)[:DRAFTS]
     context["may_ask"] = role is not None and not context["may_publish"]
+    if viewer.user is not None and context["may_ask"]:
+        context["requested"] = access_requests.recent_of(viewer.user).get(row.name)
     context["may_manage"] = role == Role.OWNER
     if context["may_manage"]:
         context["expiring"] = expiring(row)

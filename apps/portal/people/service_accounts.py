@@ -13,16 +13,18 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.access import gate
-from apps.accounts.access.gate import Viewer
+from apps.accounts.access.gate import Viewer, namespaces_with_role
 from apps.accounts.identity import tokens
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import ApiToken, Scope, Team, User
+from apps.accounts.models import ApiToken, Role, Scope, Team, User
 from apps.accounts.people import service_accounts
 from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.portal.people.tokens import TokenForm, issue, revocation, revoke, token_rows
 from apps.portal.snippets.client_setup import ways_to_use
+
+OWNED = 5
 
 
 class NewAccountForm(forms.Form):
@@ -50,7 +52,7 @@ def service_account_new(request: HttpRequest, team: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def service_account(request: HttpRequest, team: str, account_id: int) -> HttpResponse:
     """Its tokens; a POST creates one."""
-    _, row, account = _asked(request, team, account_id)
+    viewer, row, account = _asked(request, team, account_id)
     form = TokenForm(Viewer(account), posted(request))  # what it may be limited to is what it sees
 
     def page_of(token: ApiToken) -> str:
@@ -66,6 +68,8 @@ def service_account(request: HttpRequest, team: str, account_id: int) -> HttpRes
         "has_roles": row.grants.exists(),
         **token_rows(account),
     }
+    if not context["has_roles"]:  # where its manager can give the team one
+        context["owned"] = namespaces_with_role(viewer, Role.OWNER).alphabetical()[:OWNED]
     return form_page(request, "portal/service_accounts/page.html", form, **context)
 
 

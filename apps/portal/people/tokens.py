@@ -16,7 +16,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts import creations
-from apps.accounts.access.gate import Viewer, visible_namespaces
+from apps.accounts.access.gate import Viewer, grants_of, visible_namespaces
 from apps.accounts.identity import tokens
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, Team, User
@@ -31,7 +31,7 @@ MOST_BOXES = 20  # of more namespaces a list is easier to read
 
 
 class TokenForm(forms.Form):
-    label = forms.CharField(max_length=80, help_text="What it is for, such as: CI of the network team.")
+    label = forms.CharField(max_length=80, help_text="What it is for, such as: my laptop.")
     scope = forms.ChoiceField(choices=Scope.choices, initial=Scope.READ, widget=forms.RadioSelect)
     namespaces = forms.ModelMultipleChoiceField(
         queryset=Namespace.objects.none(),
@@ -51,6 +51,11 @@ class TokenForm(forms.Form):
         super().__init__(*args)  # type: ignore[arg-type]  # only ever the POST data
         namespaces = cast("forms.ModelMultipleChoiceField[Namespace]", self.fields["namespaces"])
         namespaces.queryset = visible_namespaces(viewer).alphabetical()
+        if viewer.user is not None and viewer.user.is_service:
+            held = grants_of(viewer.user).values("namespace")
+            namespaces.queryset = Namespace.objects.filter(pk__in=held).alphabetical()
+            namespaces.help_text = "Limit the token to these namespaces. Choose none to include all of the team's."
+            self.fields["label"].help_text = "What it is for, such as: nightly build."
         offered = [(str(one), str(one)) for one in namespaces.queryset[: MOST_BOXES + 1]]
         if len(offered) <= MOST_BOXES:
             namespaces.widget = forms.CheckboxSelectMultiple(choices=offered)

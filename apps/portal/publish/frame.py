@@ -19,6 +19,7 @@ from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid, RegistryError, TooLarge, TooManyAttempts
 from apps.lib.packages import sandboxed
 from apps.modules import checking
+from apps.portal.frame.asking import Asking, asking_of, readable_by
 from apps.portal.frame.forms import PLAIN, sentence
 from apps.portal.frame.negotiation import wants_json
 from apps.portal.frame.page_urls import see_other
@@ -54,6 +55,12 @@ class StartForm(forms.Form):
         self.offered = gate.namespaces_with_role(viewer, Role.PUBLISHER)
         self.may_create = not creation_refused(viewer)
 
+    @property
+    def asking(self) -> list[Asking]:
+        """For people who cannot publish anywhere."""
+        user = self.viewer.user
+        return asking_of(user, readable_by(user)) if user else []
+
     def arrange(self, *, namespaces: list[str], initial: dict[str, str]) -> None:
         self.namespaces, self.initial = namespaces, initial
         chosen = (self.data or initial).get(self.chosen, "")
@@ -68,16 +75,23 @@ class StartForm(forms.Form):
             self.fields[name].help_text = text
             self.fields[name].widget.attrs |= PLAIN
 
-    def offer_addresses(self, kind: str) -> None:
-        """Nothing is chosen beforehand: an address is permanent, and a new one by mistake is the usual accident."""
+    def offer_addresses(self, kind: str, namespace: str) -> None:
+        """Nothing is chosen beforehand: an address is permanent, and a new one by mistake is the usual accident.
+
+        Those of the namespace that a link to this form names are first.
+        """
+        self.addresses.sort(key=lambda address: address.partition("/")[0] != namespace)
         first = [("", f"Choose a {kind}"), (NEW, f"A new {kind}")] if self.addresses else [(NEW, f"A new {kind}")]
         self.offer(self.chosen, [*first, *((one, one) for one in self.addresses)])
         self.fields[self.chosen].error_messages["required"] = f"Choose the {kind}, or “A new {kind}”."
 
     def initial_choice(self, sent: Mapping[str, str], *, is_known: bool) -> str:
-        """The address of a link to this form, or a new one if the link gives all of its parts."""
-        parts = [sent[name] for name in self.NEW_PARTS]
-        return "/".join(parts) if is_known else NEW if all(parts) and not self.is_searched else ""
+        """The address of a link to this form; a new one if the link gives all its parts, or an empty namespace."""
+        parts, here = [sent[name] for name in self.NEW_PARTS], f"{sent['namespace']}/"
+        if is_known:
+            return "/".join(parts)
+        is_first = here != "/" and not any(address.startswith(here) for address in self.addresses)
+        return NEW if (all(parts) or is_first) and not self.is_searched else ""
 
     def offer(self, name: str, choices: list[tuple[str, str]]) -> None:
         cast("forms.ChoiceField", self.fields[name]).choices = choices
@@ -103,6 +117,11 @@ class StartForm(forms.Form):
         """Of the chosen or new address; of a valid form only."""
         cleaned = self.cleaned_data
         return [cleaned[name] for name in self.NEW_PARTS] if self.is_new else cleaned[self.chosen].split("/")
+
+
+def owned_by(viewer: Viewer) -> set[str]:
+    """The namespaces whose keys the viewer may change, for portal/publish/provider_plan.html."""
+    return set(gate.namespaces_with_role(viewer, Role.OWNER).values_list("name", flat=True))
 
 
 class Refused(Exception):

@@ -75,7 +75,7 @@ class PublishForm(StartForm):
             self.fields["module"] = field
             self.suggested = suggestions(viewer, "")
         else:
-            self.offer_addresses("module")
+            self.offer_addresses("module", sent["namespace"])
         self.fields["folder"].widget.attrs["list"] = "module-folders"
 
     def _is_known(self, address: str) -> bool:

@@ -12,7 +12,7 @@ from apps.lib.addresses import ProviderAddress, check_provider_type
 from apps.lib.errors import Conflict, Invalid
 from apps.portal.frame.forms import sentence
 from apps.portal.publish import frame
-from apps.portal.publish.frame import PageFrame, StartForm
+from apps.portal.publish.frame import PageFrame, StartForm, owned_by
 from apps.providers import publishing, reading
 from apps.providers.drafting import drafts, protocols
 from apps.providers.drafting.drafts import file_document
@@ -73,12 +73,12 @@ class ProviderForm(StartForm):
         super().__init__(viewer, data)
         rows = reading.visible_providers(viewer).filter(namespace__in=self.offered).select_related("namespace")
         self.addresses = [str(row.address) for row in rows.order_by("namespace__name", "type", "pk")]
-        self.signers = drafts.signers(self.offered)
+        self.signers, self.owned = drafts.signers(self.offered), owned_by(viewer)
         # Initial values from a link such as /publish/provider?namespace=acme&type=dns.
         query = query or QueryDict()
         sent = {name: query.get(name, "")[:128] for name in (*self.NEW_PARTS, "version")}
         address = "/".join(sent[name] for name in self.NEW_PARTS)
-        self.offer_addresses("provider")
+        self.offer_addresses("provider", sent["namespace"])
         initial = sent | {"provider": self.initial_choice(sent, is_known=address in self.addresses)}
         self.arrange(namespaces=list(self.signers), initial=initial)
 

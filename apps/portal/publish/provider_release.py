@@ -11,7 +11,7 @@ from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import Reason
 from apps.lib.packages.sandboxed import ARCHITECTURES, SYSTEMS, Role
-from apps.portal.publish.frame import limits_of_providers
+from apps.portal.publish.frame import limits_of_providers, owned_by
 from apps.portal.publish.provider import ProtocolsForm
 from apps.portal.snippets import provider_snippets
 from apps.providers.drafting import drafts
@@ -63,6 +63,7 @@ def context_of(viewer: Viewer, release: Release) -> dict[str, Any]:
     context["missing"] = [reason for reason in missing if reason.code != "protocols_unknown"]
     context["is_publisher_signed"] = files.signing == Signing.PUBLISHER
     context["signers"] = drafts.signers(type(release.namespace).objects.filter(pk=release.namespace_id))
+    context["owned"] = owned_by(viewer)
     context["limits"] = limits_of_providers()
     return context
 

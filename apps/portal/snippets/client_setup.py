@@ -1,7 +1,10 @@
 """Files and commands for clients, pipelines and bots to use this Larder, with its host names."""
 
+import hashlib
 import json
+import ssl
 from dataclasses import dataclass
+from pathlib import Path
 
 from django.conf import settings
 from django.urls import reverse
@@ -37,6 +40,16 @@ def serves_modules() -> bool:
 
 def is_plain_http() -> bool:
     return bool(settings.PUBLIC_URL.startswith("http:"))
+
+
+def own_authority() -> dict[str, str] | None:
+    """This Larder's own certificate authority as PEM, with its fingerprint; None if it serves another's."""
+    path = Path(settings.DATA_DIR) / "tls" / "ca.pem"
+    if settings.TLS != "auto" or not settings.PUBLIC_URL.startswith("https:") or not path.is_file():
+        return None
+    pem = path.read_text()
+    digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest().upper()
+    return {"pem": pem.strip(), "fingerprint": ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))}
 
 
 def ways_to_use(secret: str, host: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from datetime import date
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -82,6 +83,8 @@ def version_downloads(request: HttpRequest, *, pages: VersionPages, **names: str
     context["clients"] = figures.by_client(counts, days)
     if viewer.is_identified and role.covers(Role.OWNER):
         context |= {"is_owner": True, "teams": figures.by_team(team_counts, days, visible_teams(viewer))}
+        of_page = releases_of(parent) if release is None else Release.objects.filter(pk=release.pk)
+        context["teamless"] = figures.teamless(of_page, days)
     by = request.GET.get("by", "")
     # How the bars may be split: where there is more than one piece, or a team, which is never all.
     found = [("version", "By version")] if len(context["versions"]) > 1 else []
@@ -121,7 +124,13 @@ def outdated_users(request: HttpRequest, *, pages: VersionPages, **names: str) -
     context["versions"] = figures.by_version(counts, days)
     context["clients"] = figures.by_client(counts, days)[:CLIENTS]
     context["teams"] = figures.by_team(team_counts, days, visible_teams(viewer))[:TEAMS]
+    context["teamless"] = figures.teamless(releases_of(parent).exclude(lifecycle=Lifecycle.MAINTAINED), days)
     return render(request, "portal/version/outdated.html", context)
+
+
+def releases_of(parent: Module | Provider) -> QuerySet[Release]:
+    kind = Kind.MODULE if isinstance(parent, Module) else Kind.PROVIDER
+    return Release.objects.filter(kind=kind, namespace=parent.namespace_id, name=parent.address.path_name)
 
 
 def counts_of(parent: Module | Provider, release: Release | None) -> tuple[figures.Counts, figures.TeamCounts]:

@@ -20,7 +20,7 @@ from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import local_path, url_of
-from apps.portal.versions.pages import VersionPages
+from apps.portal.versions.pages import VersionPages, owner_links
 from apps.providers.models import ProviderVersion, Signing
 from apps.providers.signatures import resigning
 from apps.releases.lifecycle import impact
@@ -181,6 +181,8 @@ def _page(
 ) -> HttpResponse:
     context: dict[str, Any] = {"address": address, "release": release, "refusal": refusal, "role": role}
     context["is_owner"] = role == Role.OWNER
+    if context["is_owner"]:
+        context |= owner_links(release, address)
     context["may_yank"] = role.covers(role_to_yank(viewer, release))
     context |= {"own_yank_hours": OWN_YANK_HOURS, "yankable_until": own_yank_until(release)}
     context["is_operator"] = operators.is_operator(viewer)
@@ -192,6 +194,7 @@ def _page(
         context["affected"] = impact.affected_by(release)
         context["days"] = impact.DAYS
         context["callers"] = actions.callers_of(viewer, release)
+        context["falls_back_to"] = impact.fallback_of(release) if context["latest"] == release.version else ""
     if release.kind == Kind.PROVIDER:
         row = ProviderVersion.objects.select_related("key", "release__namespace").get(release=release)
         context["signing"] = {

@@ -1,5 +1,6 @@
 """/modules/<address>/usage/notify and of providers: an owner writes to the people who use some of its versions."""
 
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -15,7 +16,9 @@ from apps.accounts.models import Grant, Membership, Namespace, Role, User
 from apps.accounts.people import accounts
 from apps.lib.errors import Invalid, NotFound, TooManyAttempts
 from apps.modules.dependents import configurations, users
-from apps.notify.models import Watch
+from apps.notify import outbox
+from apps.notify.mail.reach import Reach, reach_of
+from apps.notify.models import Topic, Watch
 from apps.portal.frame.forms import form_page, posted, sentence
 from apps.portal.frame.page_urls import url_of
 from apps.portal.versions.pages import VersionPages
@@ -34,39 +37,107 @@ class MessageForm(forms.Form):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """People as an owner may read of them: some by name, the others as a number."""
+
+    count: int
+    names: list[str]
+
+    @property
+    def others(self) -> int:
+        return self.count - len(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipients:
+    reach: Reach
+    hooks: int
+
+    @property
+    def any(self) -> bool:
+        return bool(self.reach.reached or self.hooks)
+
+    @property
+    def text(self) -> str:
+        """1 person and 2 webhooks."""
+        people = len(self.reach.reached)
+        parts = [f"{people:,} {'person' if people == 1 else 'people'}"] if people else []
+        parts += [f"{self.hooks} webhook{'' if self.hooks == 1 else 's'}"] if self.hooks else []
+        return " and ".join(parts)
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 def notify_users(request: HttpRequest, *, pages: VersionPages, **names: str) -> HttpResponse:
-    """A GET shows who would get a message about ?version=, or about all deprecated and yanked versions."""
+    """A page about the users of ?version=, or of all deprecated and yanked versions.
+
+    A POST sends only to the users of the versions that the page listed beside the button (`shown`): a person who chose
+    others meanwhile sees the page of those first.
+    """
     viewer = session_viewer(request)
     parent, _ = pages.parent_and_role(viewer, pages.address_type(**names), need=Role.OWNER)
-    address, chosen = parent.address, request.GET.get("version", "") or OLD
-    offered = users.offered(pages.kind, parent.namespace_id, address.path_name)
+    address, asked = parent.address, request.POST if request.method == "POST" else request.GET
+    chosen, offered = asked.get("version", "") or OLD, users.offered(pages.kind, parent.namespace_id, address.path_name)
     versions = [one.version for one in offered if chosen in (OLD, one.version)]
     if chosen == OLD:
         versions = [one.version for one in offered if one.lifecycle != Lifecycle.MAINTAINED]
     elif not versions:
         raise NotFound(f"{address} has no version {chosen[:80]}.", hint="Choose one of the list.")
-    named = Release.objects.published().filter(kind=pages.kind, namespace=parent.namespace, name=address.path_name)
-    people = _people(viewer, parent, named.filter(version__in=versions), versions, offered)
+    found = _recipients(viewer, pages.kind, parent, versions, offered)
     form = MessageForm(posted(request))
-    if form.is_valid():
-        subject, found = (str(address) if chosen == OLD else f"{address} {chosen}"), [one.pk for one in people]
-        text = form.cleaned_data["message"]
+    if "show" in request.POST:
+        form = MessageForm(initial={"message": request.POST.get("message", "")})
+    elif form.is_bound and request.POST.get("shown", "") != " ".join(versions):
+        form.add_error(None, "You chose other versions. Check who gets the message, then send it.")
+    elif form.is_valid():
         try:
             message_verbs.notify_users(
-                actor=viewer, namespace=parent.namespace, subject=subject, people=found, message=text
+                actor=viewer,
+                namespace=parent.namespace,
+                subject=str(address) if chosen == OLD else f"{address} {chosen}",
+                people=[one.pk for one in found.reach.reached],
+                webhooks=found.hooks,
+                message=form.cleaned_data["message"],
             )
         except (Invalid, TooManyAttempts) as refusal:  # the page keeps the text
             form.add_error(None, sentence(refusal))
         else:
-            whom = "1 person" if len(found) == 1 else f"{len(found):,} people"
-            messages.success(request, f"The message to {whom} is on its way.")
+            messages.success(request, f"The message to {found.text} is on its way.")
             return HttpResponseRedirect(url_of(address, "users"), status=HTTPStatus.SEE_OTHER)
     context: dict[str, Any] = {"address": address, "versions": versions, "offered": offered, "chosen": chosen}
+    context |= {"namespace": parent.namespace, "recipients": found}
+    return form_page(request, "portal/version/notify.html", form, **context, **_named(viewer, found.reach))
+
+
+def _recipients(
+    viewer: Viewer, kind: str, parent: Any, versions: list[str], offered: list[users.Offered]
+) -> Recipients:
+    if not versions:
+        return Recipients(Reach(), hooks=0)
+    named = Release.objects.published().filter(kind=kind, namespace=parent.namespace, name=parent.address.path_name)
+    people = _people(viewer, parent, named.filter(version__in=versions), versions, offered)
+    hooks = outbox.listening(parent.namespace, "usage.notified")
+    return Recipients(reach_of(people, topic=Topic.MESSAGES, namespace=parent.namespace), len(hooks))
+
+
+def _named(viewer: Viewer, reach: Reach) -> dict[str, Any]:
     known = set(accounts.known_to(viewer))
-    shown = list(people) if viewer.user and viewer.user.is_staff else [one for one in people if one.username in known]
-    context |= {"count": len(people), "shown": shown[:MAX_NAMED]}
-    return form_page(request, "portal/version/notify.html", form, **context)
+    sees_all = viewer.user is not None and viewer.user.is_staff
+
+    def named(people: list[User]) -> Named:
+        shown = [one.shown_name for one in people if sees_all or one.username in known]
+        return Named(len(people), shown[:MAX_NAMED])
+
+    reasons = [
+        ("This registry sends no mail", reach.without_server),
+        ("No mail address", reach.without_address),
+        ("Turned such mails off", reach.unwilling),
+        ("Cannot see the namespace", reach.outside),
+    ]
+    return {
+        "reached": named(reach.reached),
+        "missed": [(reason, named(people)) for reason, people in reasons if people],
+    }
 
 
 def _people(
@@ -76,9 +147,8 @@ def _people(
     kind = releases.values_list("kind", flat=True).first() or ""
     reported = configurations.uses_of(kind, parent.namespace_id, parent.address.path_name).filter(release__in=releases)
     found = message_verbs.downloaders(releases) | set(reported.values_list("configuration__reporter", flat=True))
-    if versions:
-        watching = Watch.objects.filter(namespace=parent.namespace, name__in=["", parent.address.path_name])
-        found |= set(watching.values_list("user", flat=True))
+    watching = Watch.objects.filter(namespace=parent.namespace, name__in=["", parent.address.path_name])
+    found |= set(watching.values_list("user", flat=True))
     calling = {
         use.address.namespace
         for use in users.of(viewer, parent.address)

@@ -29,11 +29,11 @@ from apps.modules.dependents import users
 from apps.modules.dependents.users import Use
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import Address, url_of
-from apps.portal.snippets import module_snippets
+from apps.portal.snippets import client_setup, module_snippets
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
 from apps.releases.lifecycle.actions import VersionActions
-from apps.releases.models import Kind, Lifecycle
+from apps.releases.models import Kind, Lifecycle, Release
 
 SWITCHER = 20
 
@@ -123,11 +123,12 @@ class VersionPages(ABC):
         context["is_folded"] = release.lifecycle == Lifecycle.YANKED or release.quarantined_at is not None
         context["needs_credentials"] = parent.namespace.visibility != Visibility.PUBLIC
         context["credentials"] = module_snippets.credentials_block()
+        context["login"] = None if client_setup.is_plain_http() else client_setup.login()
         context["badges"] = "" if context["needs_credentials"] else badges_markdown(address)
         if role is not None and role.covers(Role.PUBLISHER):
             context["publish_url"] = f"{reverse(self.publish_route)}?{urlencode(asdict(address))}"
         if role is not None and role.covers(Role.OWNER):
-            context["outdated_url"] = url_of(address, "outdated")
+            context |= owner_links(release, address)
         return context | self.details_of(shown)
 
     def _others(self, shown: Any, parent: Any, url_in: UrlOf) -> dict[str, Any]:
@@ -156,6 +157,12 @@ class VersionPages(ABC):
             "versions": [(one, url_in(one.release.version)) for one in others],
             **{f"{step}_url": url_in(found[step]) for step in ("newer", "older") if found[step]},
         }
+
+
+def owner_links(release: Release, address: Address) -> dict[str, str]:
+    """For the banner of templates/portal/lifecycle: who uses such versions, and a message to them."""
+    notify = f"{url_of(address, 'notify')}?{urlencode({'version': release.version})}"
+    return {"outdated_url": url_of(address, "outdated"), "notify_url": notify}
 
 
 def badges_markdown(address: Address) -> str:

@@ -16,7 +16,7 @@ from apps.accounts.models import Role
 from apps.modules.dependents import configurations, users
 from apps.modules.dependents.users import Offered, Use
 from apps.portal.frame.page_urls import page_of
-from apps.portal.versions.downloads import PERIODS, TEAMS, counts_of
+from apps.portal.versions.downloads import PERIODS, TEAMS, counts_of, releases_of
 from apps.portal.versions.pages import VersionPages
 from apps.portal.versions.reports import reports_of
 from apps.releases.catalogue import download_figures as figures
@@ -54,6 +54,7 @@ def version_usage(request: HttpRequest, *, pages: VersionPages, **names: str) ->
         reported = configurations.uses_of(pages.kind, parent.namespace_id, address.path_name)
         context |= {"is_owner": True, "teams": teams[:TEAMS], "more_teams": sum(one.count for one in teams[TEAMS:])}
         context["reports"] = reports_of(viewer, reported)
+        context["teamless"] = figures.teamless(releases_of(parent), days)
     return render(request, "portal/version/users.html", context)
 
 

@@ -132,6 +132,12 @@ def by_team(counts: TeamCounts, days: list[date], teams: QuerySet[Team]) -> list
     return [TeamTotal(team, account, name, username or "", n) for team, account, name, username, n in rows]
 
 
+def teamless(releases: QuerySet[Release], days: list[date]) -> int:
+    """Count people in no team who fetched one of the releases: `by_team` has none of them."""
+    fetches = Fetch.objects.filter(release__in=releases, last_on__gte=days[0], user__is_service=False)
+    return fetches.filter(user__memberships=None).values("user").distinct().count()
+
+
 def days_of(counts: AnyCounts, what: Sequence[str], keys: Iterable[Any], days: list[date]) -> dict[Any, list[int]]:
     """Return the sums of each day by the columns `what`, one or several; of several, keys are tuples."""
     chosen = list(keys)

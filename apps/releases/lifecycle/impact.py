@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.db.models import Q, Sum
 from django.utils import timezone
 
+from apps.lib import versions
 from apps.releases.models import DownloadCount, Fetch, Release, ReleaseBlob
 
 DAYS = 30
@@ -44,6 +45,13 @@ def affected_by(release: Release) -> Affected:
         people_count=len(shown) if len(shown) <= MAX_PEOPLE else people.count(),
         nameless=max(0, ever - named),
     )
+
+
+def fallback_of(release: Release) -> str:
+    """The version that clients with an open range select once this one is yanked; empty without any."""
+    others = Release.objects.listed().filter(kind=release.kind, namespace=release.namespace_id, name=release.name)
+    numbers = others.exclude(pk=release.pk).newest_first().values_list("version", flat=True)
+    return next((number for number in numbers if not versions.parse(number).is_prerelease), "")
 
 
 def same_bytes_elsewhere(release: Release) -> list[Release]:

@@ -37,13 +37,15 @@ def readers_of_mail(accounts: Collection[int], *, but: int | None) -> QuerySet[U
 
 @people_only("notify users")
 @transaction.atomic
-def notify_users(*, actor: Viewer, namespace: Namespace, subject: str, people: Collection[int], message: str) -> None:
+def notify_users(
+    *, actor: Viewer, namespace: Namespace, subject: str, people: Collection[int], webhooks: int, message: str
+) -> None:
     """Record the message. `subject` is an address, or an address with a version. Raises Invalid and TooManyAttempts.
 
-    The caller asks the gate for an owner.
+    The caller asks the gate for an owner. `people` are those whom mail reaches, and `webhooks` counts those called.
     """
-    if not people:
-        raise Invalid("No one is known to use it.", hint="Choose other versions.")
+    if not people and not webhooks:
+        raise Invalid("Neither mail nor a webhook reaches the users of these versions.", hint="Choose other versions.")
     address = subject.partition(" ")[0]
     today = AuditEvent.objects.filter(
         Q(subject=address) | Q(subject__startswith=f"{address} "),

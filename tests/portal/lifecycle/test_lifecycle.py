@@ -96,6 +96,27 @@ def test_a_publisher_is_offered_the_deprecation_and_told_who_yanks(published, br
     assert Release.objects.get().lifecycle == "maintained"
 
 
+def test_the_card_says_to_which_version_a_yank_rolls_back(published, browser_of, dora):
+    for version in ("1.1.0", "1.2.0", "1.3.0-rc.1"):
+        published(version=version)
+    browser = browser_of(dora)
+
+    assert "To roll back to 1.1.0, yank 1.2.0: clients whose range allows 1.1.0 then get it" in pages.markup_of(
+        browser.get(URL)
+    )
+    assert "To roll back" not in pages.markup_of(browser.get(URL.replace("1.2.0", "1.1.0")))
+
+
+def test_an_owner_is_offered_to_notify_the_users_of_a_yanked_version(published, browser_of, dora, alice):
+    published()
+    yank(dora)
+    link = '<a href="/modules/acme/vpc/aws/usage/notify?version=1.2.0">Notify users of 1.2.0</a>'
+
+    for url in (PAGE, URL):
+        assert link in pages.markup_of(browser_of(dora).get(url))
+        assert "Notify users" not in pages.markup_of(browser_of(alice).get(url))
+
+
 def test_a_missing_reason_is_said_beside_its_field(published, browser_of, dora):
     published()
     response = send(browser_of(dora), "yank", reason=" ")
@@ -207,6 +228,9 @@ def test_a_quarantined_version_is_a_page_for_staff_alone(published, browser_of, 
             assert browser_of(user).get(url).status_code == 404
     page = pages.markup_of(browser_of(olga).get(PAGE))
     assert "This version is quarantined" in page
+    assert f'<a href="{URL}#restore">Lift the quarantine</a>' in page
+    versions = page[page.index('id="versions-title"') :]
+    assert f'<a class="mono" href="{PAGE}" aria-current="page">1.2.0</a>' in versions
     assert "Malware." in page
     assert browser_of(olga).get(f"{PAGE}/archive").status_code == 404, "no bytes, not even for staff"
     assert send(browser_of(olga), "restore").url == PAGE

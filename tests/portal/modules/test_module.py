@@ -43,6 +43,13 @@ def test_a_public_module_asks_for_no_credentials(client, pantry):
     assert "credentials" not in text_of(client.get("/modules/pantry/label/null"))
 
 
+def test_a_private_module_leads_to_the_login_and_without_a_browser_to_a_token(browser_of, bob, vpc, settings):
+    page = text_of(browser_of(bob).get("/modules/acme/vpc/aws"))
+    assert f"tofu login {settings.PUBLIC_HOST}" in page
+    assert "Without a browser, put a token of scope read into the CLI configuration file" in page
+    assert '<a href="/tokens">create a token</a>' in page
+
+
 def test_an_older_version_names_the_latest(browser_of, bob, vpc):
     assert "A newer version is available" in text_of(browser_of(bob).get("/modules/acme/vpc/aws/1.0.0"))
 

@@ -47,6 +47,47 @@ def test_a_request_is_on_the_owners_home_page_until_it_is_granted(reader, acme, 
     assert "requests publish access" not in pages.markup_of(browser_of(dora).get("/"))
 
 
+def test_an_owner_grants_or_declines_a_request_on_the_members_page(reader, acme, bob, dora, browser_of):
+    reader.post(ACCESS, {"reason": "A module for our DNS zones"})
+    members, owner = "/namespaces/acme/members", browser_of(dora)
+    page = pages.markup_of(owner.get(members))
+    assert "bob requests publish access" in page
+    assert "A module for our DNS zones" in page
+    assert "Make publisher" in page
+
+    assert owner.post(members, {"decline": "bob"}).status_code == 303
+
+    assert "requests publish access" not in pages.markup_of(owner.get(members))
+    assert "requests publish access" not in pages.markup_of(owner.get("/"))
+    assert "Publish access declined" in pages.markup_of(reader.get("/namespaces/acme"))
+    assert owner.post(members, {"decline": "bob"}).status_code == 409
+    [event] = AuditEvent.objects.filter(kind=Kind.ACCESS_DECLINED)
+    assert (event.subject, event.detail["person"]) == ("acme", "bob")
+
+    assert owner.post(members, {"username": "bob", "role": Role.PUBLISHER.value}).status_code == 303
+    assert "Publish a module here" in pages.markup_of(reader.get("/namespaces/acme"))
+
+
+def test_only_owners_decline(reader, acme, bob, alice, browser_of):
+    reader.post(ACCESS, {})
+    assert browser_of(alice).post("/namespaces/acme/members", {"decline": "bob"}).status_code == 403
+    assert not AuditEvent.objects.filter(kind=Kind.ACCESS_DECLINED).exists()
+
+
+def test_after_a_request_the_page_offers_no_second_one(reader, acme, dora):
+    reader.post(ACCESS, {})
+    page = pages.markup_of(reader.get("/namespaces/acme"))
+    assert "Publish access requested" in page
+    assert ACCESS not in page
+
+
+def test_the_page_promises_a_mail_only_where_there_is_one(reader, acme, dora, settings):
+    settings.SMTP = None
+    assert "get a mail" not in pages.markup_of(reader.get(ACCESS))
+    settings.SMTP = {"host": "127.0.0.1", "port": 1}
+    assert "those with an address get a mail" in pages.markup_of(reader.get(ACCESS))
+
+
 def test_the_owners_get_a_mail_that_leads_to_the_form(reader, acme, dora):
     type(dora).objects.filter(pk=dora.pk).update(email="dora@example.com")
     reader.post(ACCESS, {"reason": "DNS zones"})

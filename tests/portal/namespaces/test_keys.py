@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.audit.models import AuditEvent
-from apps.signing.models import SigningKey
+from apps.signing.models import PrivateKey, SigningKey
 from tests import pages
 from tests.builders.keys import extended, signing_key
 from tests.portal.providers.rows import provider_version, row_of_key
@@ -171,13 +171,27 @@ def test_a_key_says_what_it_has_signed(browser, registered, acme):
     assert "3 releases" in browser.get(KEYS).text
 
 
+def test_the_key_that_signs_new_versions_is_marked(browser, acme):
+    """Of two active keys in Larder the newer one; a publisher's key signs nothing here."""
+    older, newer = (row_of_key(acme, number, custody="registry") for number in (1, 2))
+    row_of_key(acme, 3)
+    for key in (older, newer):
+        PrivateKey.objects.create(key=key, nonce=b"0", ciphertext=b"0")
+
+    page = pages.markup_of(browser.get(KEYS))
+
+    assert page.count("Signs new versions") == 1
+    [row] = [row for row in page.split("<tr>") if "Signs new versions" in row]
+    assert newer.fingerprint in row
+
+
 def test_the_list_takes_as_many_queries_for_many_keys(browser, acme, django_assert_num_queries, registered):
     browser.get(KEYS)
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         browser.get(KEYS)
     for number in range(30):
         provider_version(acme, f"cloud{number}", "1.0.0", key=row_of_key(acme, number))
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         browser.get(KEYS)
 
 

@@ -13,6 +13,7 @@ from apps.accounts.people import accounts, service_accounts, teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, NotFound
+from tests import pages
 
 pytestmark = pytest.mark.both
 
@@ -63,7 +64,9 @@ def test_the_page_warns_while_the_team_has_no_role(browser, cooks, url):
     warning = "The team has no role in a namespace"
     assert warning not in browser.get(url).content.decode()
     cooks.grants.all().delete()
-    assert warning in browser.get(url).content.decode()
+    page = browser.get(url).content.decode()
+    assert warning in page
+    assert '<a href="/namespaces/acme/members">acme</a>' in page, "Dora owns it"
 
 
 @pytest.mark.parametrize(
@@ -88,6 +91,14 @@ def test_a_manager_makes_one_whose_token_has_the_roles_of_the_team(browser, url,
     assert status_of(secret) == 404
     kinds = set(AuditEvent.objects.values_list("kind", flat=True))
     assert {Kind.SERVICE_ACCOUNT_CREATED, Kind.TOKEN_ISSUED} <= kinds
+
+
+def test_its_token_is_limited_to_namespaces_of_the_team(browser, url, pantry):
+    page = pages.markup_of(browser.get(url))
+    assert 'value="acme"' in page
+    assert 'value="pantry"' not in page, "the team has no role there"
+    assert "Choose none to include all of the team" in page
+    assert "The team has no role" not in page
 
 
 def test_it_is_rotated_with_two_valid_tokens_and_never_three(browser, url, published):

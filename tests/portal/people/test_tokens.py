@@ -15,6 +15,7 @@ from apps.accounts.people import teams
 from apps.audit.models import AuditEvent
 from apps.portal.frame.one_time_secret import COOKIE_NAME
 from apps.portal.snippets.client_setup import ways_to_use
+from tests import pages
 
 NEW = {"label": "CI of vpc", "scope": "publish", "days": "90"}
 
@@ -172,6 +173,12 @@ def test_namespaces_are_boxes_until_there_are_many(browser, alice, acme, monkeyp
     assert re.search(r'<input type="checkbox" name="namespaces" value="acme"', browser.get("/tokens").content.decode())
     monkeypatch.setattr("apps.portal.people.tokens.MOST_BOXES", 0)
     assert '<select name="namespaces"' in browser.get("/tokens").content.decode()
+
+
+def test_without_a_team_the_advice_leads_to_teams(browser):
+    page = pages.markup_of(browser.get("/tokens"))
+    assert 'see <a href="/teams">your teams</a>' in page
+    assert "such as: my laptop." in page
 
 
 def test_a_pipeline_is_led_to_the_service_accounts_of_teams_that_one_manages(browser, alice, bob, browser_of):

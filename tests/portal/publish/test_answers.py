@@ -65,7 +65,13 @@ def test_a_held_release_stands_on_its_check_and_asks(upload, browser):
     assert re.findall(r'data-step-state="(\w+)"', page) == ["done", "waiting", "waiting"]
     assert "waiting for your answer" in page
     assert re.findall(r'data-question="([\w-]+)"', page) == ["state_file", "private_key"]
-    for words in ("terraform.tfstate", "tests/id_rsa", "rotate them", "Cancel this release", "is reserved for you"):
+    for words in (
+        "terraform.tfstate",
+        "tests/id_rsa",
+        "rotate them",
+        "Cancel this release",
+        "the release is then rejected",
+    ):
         assert words in page
     document = browser.get(f"/releases/{release.public_id}/status").content.decode()
     assert 'hx-trigger="every 5s"' in document

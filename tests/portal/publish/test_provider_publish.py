@@ -88,13 +88,21 @@ def test_a_published_version_is_refused(browser, draft_client, held):
 @pytest.mark.parametrize("who", ["bob", "charlie"])
 def test_only_publishers_are_offered_the_namespace(request, browser_of, acme, who):
     browser = browser_of(request.getfixturevalue(who))
-    assert "No namespace to publish in" in browser.get(WHERE).text
+    page = browser.get(WHERE).text
+    assert "No namespace to publish in" in page
+    assert ("Request access to acme" in page) == (who == "bob")
     assert browser.post(WHERE, FORM).status_code == 422
     assert not Release.objects.exists()
 
 
 def test_the_page_says_who_could_sign(browser, registered):
-    assert 'data-custodies="publisher"' in browser.get(WHERE).text
+    page = browser.get(WHERE).text
+    assert 'data-custodies="publisher"' in page
+    assert "data-owned" not in page
+
+
+def test_the_page_knows_whose_keys_the_person_can_change(browser_of, dora, registered):
+    assert 'data-custodies="publisher" data-owned>' in browser_of(dora).get(WHERE).text
 
 
 def test_the_page_says_that_the_registry_could_sign(browser, held):

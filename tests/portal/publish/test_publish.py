@@ -3,8 +3,9 @@
 import pytest
 from django.test import Client
 
-from apps.accounts.models import Grant
+from apps.accounts.models import Grant, Role
 from apps.releases.models import Release, State
+from tests import pages
 
 pytestmark = pytest.mark.django_db
 JSON = {"Accept": "application/json"}
@@ -114,9 +115,33 @@ def test_beginning_again_takes_the_place_of_an_unused_reservation(browser):
 
 def test_it_offers_nothing_where_one_may_only_read(bob, browser_of, published):
     published("acme/vpc/aws", "1.2.0")
-    page = browser_of(bob).get("/publish").content.decode()
+    page = pages.markup_of(browser_of(bob).get("/publish"))
     assert "No namespace to publish in" in page
-    assert "acme" not in page
+    assert '<option value="acme"' not in page
+    assert '<a href="/namespaces/acme/access">Request access to acme</a>' in page
+
+
+def test_a_link_from_an_empty_namespace_offers_a_new_module(browser, published, acme, pantry, alice):
+    """Of a namespace with modules these are first, and none is chosen."""
+    Grant.objects.get_or_create(namespace=pantry, user=alice, defaults={"role": Role.PUBLISHER})
+    published("acme/vpc/aws", "1.2.0")
+
+    page = pages.markup_of(browser.get("/publish?namespace=pantry"))
+    assert '<option value="new" selected>' in page
+    assert '<option value="pantry" selected>' in page
+
+    published("pantry/zebra/aws", "1.0.0")
+    page = pages.markup_of(browser.get("/publish?namespace=pantry"))
+    assert '<option value="new" selected>' not in page
+    assert page.index('<option value="pantry/zebra/aws"') < page.index('<option value="acme/vpc/aws"')
+
+
+def test_a_namespace_is_created_in_another_tab_whatever_is_chosen(browser, published):
+    published("acme/vpc/aws", "1.2.0")
+    page = pages.markup_of(browser.get("/publish"))
+    fields = page[page.index("data-new-module") :]
+    link = '<a href="/namespaces/new" target="_blank" rel="noopener">Create a namespace</a>'
+    assert link in fields[fields.index("</fieldset>") :]
 
 
 def test_staff_are_offered_every_namespace(olga, acme, hall, browser_of):

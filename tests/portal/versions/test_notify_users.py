@@ -6,12 +6,12 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Grant, Role, User
+from apps.accounts.models import Grant, Namespace, Role, User, Visibility
 from apps.accounts.people import service_accounts, teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.notify import outbox
-from apps.notify.models import Delivery, Letter, Watch, Webhook
+from apps.notify.models import Delivery, Letter, Preference, Topic, Watch, Webhook
 from apps.releases.models import Fetch, Lifecycle, Release
 from tests import pages
 from tests.modules.dependents.rows import calls
@@ -26,12 +26,25 @@ TEXT = "Move to 2.0.0 before March."
 @pytest.fixture
 def vpc(acme):
     add_module(acme, "vpc/aws", "1.0.0", "2.0.0")
+    Namespace.objects.filter(pk=acme.pk).update(visibility=Visibility.INTERNAL)
     Release.objects.filter(version="1.0.0").update(lifecycle=Lifecycle.DEPRECATED, lifecycle_at=timezone.now())
+
+
+@pytest.fixture(autouse=True)
+def _mail(settings, alice, bob, charlie, dora):
+    """A mail server, and people who have addresses."""
+    settings.SMTP = {"host": "127.0.0.1", "port": 1}
+    User.objects.update(email="somebody@example.com")
 
 
 @pytest.fixture
 def owner(dora, browser_of):
     return browser_of(dora)
+
+
+def send(browser, version: str = "", shown: str = "1.0.0"):
+    """What the button of the page sends that lists these versions."""
+    return browser.post(URL, {"version": version, "shown": shown, "message": TEXT})
 
 
 def downloaded(user: User, version: str, days: int = 1) -> None:
@@ -40,7 +53,6 @@ def downloaded(user: User, version: str, days: int = 1) -> None:
 
 
 def written_to() -> list[str]:
-    User.objects.update(email="somebody@example.com")
     outbox.dispatch()
     return sorted(Letter.objects.values_list("user__username", flat=True))
 
@@ -53,8 +65,10 @@ def test_it_writes_to_those_who_use_the_deprecated_versions(owner, vpc, acme, al
     page = pages.markup_of(owner.get(URL))
     assert 'Recipients <span class="count">1</span>' in page
     assert "<p>bob</p>" in page
+    assert "Send to 1 person" in page
+    assert '<input type="hidden" name="shown" value="1.0.0">' in page
 
-    answer = owner.post(URL, {"message": TEXT})
+    answer = send(owner)
 
     assert (answer.status_code, answer["Location"]) == (303, "/modules/acme/vpc/aws/usage")
     assert "The message to 1 person is on its way." in pages.markup_of(owner.get(answer["Location"]))
@@ -71,7 +85,7 @@ def test_one_version_has_its_own_recipients_and_a_webhook_is_told(owner, vpc, ac
     downloaded(charlie, "2.0.0")
     Webhook.objects.create(namespace=acme, url="https://hooks.example.com/", events=["usage.notified"], created_by=dora)
 
-    assert owner.post(f"{URL}?version=2.0.0", {"message": TEXT}).status_code == 303
+    assert send(owner, "2.0.0", "2.0.0").status_code == 303
 
     assert written_to() == ["charlie"]
     [delivery] = Delivery.objects.all()
@@ -93,7 +107,7 @@ def test_managers_stand_for_service_accounts_and_owners_for_modules_that_call_it
     Grant.objects.create(namespace=acme, user=charlie, role=Role.READER)
     Watch.objects.create(user=charlie, namespace=acme, name="vpc/aws")
 
-    assert owner.post(URL, {"message": TEXT}).status_code == 303
+    assert send(owner).status_code == 303
     assert written_to() == ["alice", "bob", "charlie"]
 
 
@@ -107,9 +121,9 @@ def test_names_of_strangers_are_not_shown(owner, vpc, charlie):
 
 def test_three_messages_a_day_are_the_maximum_and_the_text_is_kept(owner, vpc, bob):
     downloaded(bob, "1.0.0")
-    assert [owner.post(URL, {"message": TEXT}).status_code for _ in range(3)] == [303] * 3
+    assert [send(owner).status_code for _ in range(3)] == [303] * 3
 
-    answer = owner.post(f"{URL}?version=1.0.0", {"message": TEXT})
+    answer = send(owner, "1.0.0")
 
     assert answer.status_code == 422
     assert "already got 3 messages within a day" in pages.markup_of(answer)
@@ -119,10 +133,98 @@ def test_three_messages_a_day_are_the_maximum_and_the_text_is_kept(owner, vpc, b
 
 def test_without_users_there_is_nothing_to_send(owner, vpc):
     assert "No one is known to use these versions." in pages.markup_of(owner.get(URL))
-    assert owner.post(URL, {"message": TEXT}).status_code == 422
+    assert send(owner).status_code == 422
 
 
 def test_only_owners_may(vpc, alice, bob, browser_of):
     for user in (alice, bob):
         assert browser_of(user).get(URL).status_code == 403
         assert browser_of(user).post(URL, {"message": TEXT}).status_code == 403
+
+
+def test_a_choice_that_was_not_shown_yet_is_shown_and_nothing_is_sent(owner, vpc, acme, bob, charlie):
+    """Without a press of "Show recipients" the page still lists the users of the deprecated versions."""
+    Grant.objects.create(namespace=acme, user=charlie, role=Role.READER)
+    downloaded(bob, "1.0.0")
+    downloaded(charlie, "2.0.0")
+
+    answer = send(owner, "2.0.0", shown="1.0.0")
+
+    page = pages.markup_of(answer)
+    assert answer.status_code == 422
+    assert "You chose other versions. Check who gets the message, then send it." in page
+    assert "<p>charlie</p>" in page
+    assert TEXT in page
+    assert '<input type="hidden" name="shown" value="2.0.0">' in page
+    assert written_to() == []
+    assert owner.post(URL, {"version": "2.0.0", "message": TEXT}).status_code == 422
+    assert send(owner, "2.0.0", shown="2.0.0").status_code == 303
+    assert written_to() == ["charlie"]
+
+
+def test_a_version_that_is_yanked_meanwhile_sends_the_message_to_no_one_else(owner, vpc, bob, charlie):
+    downloaded(bob, "1.0.0")
+    downloaded(charlie, "2.0.0")
+    Release.objects.filter(version="2.0.0").update(lifecycle=Lifecycle.YANKED, lifecycle_at=timezone.now())
+    assert send(owner, shown="1.0.0").status_code == 422
+    assert written_to() == []
+
+
+def test_showing_other_recipients_keeps_the_text(owner, vpc, charlie):
+    downloaded(charlie, "2.0.0")
+    answer = owner.post(URL, {"version": "2.0.0", "shown": "1.0.0", "message": TEXT, "show": "1"})
+    page = pages.markup_of(answer)
+    assert answer.status_code == 200
+    assert TEXT in page
+    assert "Send to 1 person" in page
+    assert written_to() == []
+
+
+def test_without_a_mail_server_nothing_is_sent_and_the_page_says_so(owner, vpc, bob, settings):
+    settings.SMTP = None
+    downloaded(bob, "1.0.0")
+    page = pages.markup_of(owner.get(URL))
+    assert 'Recipients <span class="count">0</span>' in page
+    assert "<dt>This registry sends no mail</dt><dd>bob" in page
+    assert "Send to" not in page
+    assert send(owner).status_code == 422
+    assert not AuditEvent.objects.filter(kind=Kind.USAGE_NOTIFIED).exists()
+
+
+def test_people_without_an_address_and_those_who_want_none_are_not_counted(owner, vpc, acme, alice, bob, charlie):
+    for user in (alice, bob, charlie):
+        downloaded(user, "1.0.0")
+    User.objects.filter(pk=bob.pk).update(email="")
+    Preference.objects.create(user=charlie, topics_off=[Topic.MESSAGES])
+    page = pages.markup_of(owner.get(URL))
+    assert "<p>alice</p>" in page
+    assert "<dt>No mail address</dt><dd>bob" in page
+    assert "<dt>Turned such mails off</dt><dd>1 person" in page
+    assert "charlie" not in page
+
+    answer = send(owner)
+
+    assert "The message to 1 person is on its way." in pages.markup_of(owner.get(answer["Location"]))
+    assert written_to() == ["alice"]
+    assert AuditEvent.objects.get(kind=Kind.USAGE_NOTIFIED).detail["people"] == [alice.pk]
+
+
+def test_people_who_lost_their_access_are_not_counted(owner, vpc, acme, charlie):
+    downloaded(charlie, "1.0.0")
+    Namespace.objects.filter(pk=acme.pk).update(visibility=Visibility.PRIVATE)
+    page = pages.markup_of(owner.get(URL))
+    assert "<dt>Cannot see the namespace</dt><dd>1 person" in page
+    assert send(owner).status_code == 422
+
+
+def test_a_webhook_alone_can_get_the_message(owner, vpc, acme, bob, dora, settings):
+    settings.SMTP = None
+    downloaded(bob, "1.0.0")
+    Webhook.objects.create(namespace=acme, url="https://hooks.example.com/", events=["usage.notified"], created_by=dora)
+    assert "Send to 1 webhook" in pages.markup_of(owner.get(URL))
+
+    answer = send(owner)
+
+    assert "The message to 1 webhook is on its way." in pages.markup_of(owner.get(answer["Location"]))
+    assert written_to() == []
+    assert Delivery.objects.count() == 1

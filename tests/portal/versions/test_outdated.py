@@ -65,6 +65,7 @@ def test_it_names_modules_by_what_they_get_today(called, browser_of, dora):
     assert found(response) == {name: gets for name, (_, gets) in CALLERS.items() if gets}
     assert text.index("pantry/yanked/aws") < text.index("pantry/deprecated/aws"), "what fails comes first"
     assert "2 versions of this module are deprecated or yanked" in text
+    assert 'href="/modules/acme/vpc/aws/usage/notify"' in text
 
 
 def test_modules_that_the_owner_does_not_see_are_not_counted(vpc, browser_of, dora):

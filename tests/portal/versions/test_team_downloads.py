@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Grant, Namespace, Role, Team, User
+from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts, teams
-from apps.releases.models import DownloadCount, Release, TeamDownload
+from apps.releases.models import DownloadCount, Fetch, Release, TeamDownload
 from tests import pages
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module
@@ -64,6 +64,22 @@ def test_an_owner_reads_which_teams_and_accounts_fetched_it(used, browser_of, do
     assert shown(browser_of(dora).get(f"{URL}?days=90")) == [("cooks.ci[bot]", 70), ("cooks", 8)]
     assert shown(browser_of(dora).get(f"{URL}?version=1.0.0")) == [("cooks", 3)]
     assert ("strangers", 11) in shown(browser_of(olga).get(URL))
+
+
+def test_people_without_a_team_are_counted(used, cooks, browser_of, bob, charlie, dora):
+    old, new = Release.objects.order_by("sort_key")
+    Membership.objects.create(team=cooks, user=charlie, added_by=dora)
+    today = timezone.now().date()
+    for release, user, day in ((old, bob, today), (new, bob, today), (new, charlie, today), (old, used, today)):
+        Fetch.objects.create(release=release, user=user, last_on=day, count=1)
+    Release.objects.filter(pk=old.pk).update(lifecycle="yanked")
+    owner, line = browser_of(dora), "<p>1 person without a team fetched it.</p>"
+
+    for url in (URL, f"{URL}?version=1.1.0", "/modules/acme/vpc/aws/usage", "/modules/acme/vpc/aws/outdated"):
+        assert line in pages.markup_of(owner.get(url)), url
+    Fetch.objects.filter(user=bob).update(last_on=today - timedelta(days=60))
+    assert line not in pages.markup_of(owner.get(URL))
+    assert line in pages.markup_of(owner.get(f"{URL}?days=90"))
 
 
 @pytest.mark.parametrize("who", ["alice", "bob"])

@@ -10,7 +10,7 @@ const MOST_NAMED = 3;
  * @typedef {{faults: string[], problems: string[], notes: string[], items: object[], ignored: string[], signing: object}} Plan `faults` are problems of
  * files as they are; other problems may solve themselves with further files
  * @param {Item[]} items @param {{address: {namespace: string, type: string, version: string}, custodies: string[],
- *   limits: DOMStringMap, sums: object | null, manifest: object | null, protocols: string[]}} known
+ *   isOwner: boolean, offersProviders: boolean, limits: DOMStringMap, sums: object | null, manifest: object | null, protocols: string[]}} known
  * @returns {Plan}
  */
 export function planOf(items, known) {
@@ -93,15 +93,17 @@ function andMore(names) {
 function signingOf({ has, problems, known }) {
   const { namespace: where } = known.address;
   if (!where) {
-    problems.push("No address is chosen. Choose the provider, or “A new provider” and its namespace.");
-    return { how: "none", title: "Who signs it is open", text: "The keys of the namespace decide." };
+    // No fault of a person who is just beginning; the server says it if they send the form like this.
+    const next = known.offersProviders ? "Choose the provider, or “A new provider” and its namespace." : "Choose a namespace.";
+    return { how: "open", title: "Who signs it depends on the namespace", text: next };
   }
   if (has("sums") && has("signature")) {
     if (known.custodies.includes("publisher")) return { how: "publisher", title: "Publisher-signed", text: `SHA256SUMS and its signature are here: they are verified with the keys that ${where} registered, and served unchanged.` };
-    problems.push(`${where} has no registered public key to verify the signature. Ask an owner to register it on the signing keys page; or remove checksums and signature to let the registry sign.`);
+    problems.push(`${where} has no registered public key to verify the signature. ${known.isOwner ? "Register it" : "Ask an owner to register it"} on the signing keys page; or remove checksums and signature to let the registry sign.`);
     return { how: "none", title: "It cannot be signed", text: `There is a signature, but ${where} has no active public key to verify it with.` };
   }
   if (known.custodies.includes("registry")) return { how: "registry", title: "Registry-signed", text: `The publisher sent no signature: Larder writes SHA256SUMS and signs it with its own key for ${where}.` };
-  problems.push(`It cannot be signed: add ${stem(known.address.type, known.address.version)}SHA256SUMS with its .sig, or have an owner of ${where} generate a key in the registry.`);
-  return { how: "none", title: "It cannot be signed", text: `There is no signature, and ${where} has no active key for the registry to sign with.` };
+  const key = known.isOwner ? "generate a signing key" : `ask an owner of ${where} to generate a signing key`;
+  problems.push(`There is no signature. Add ${stem(known.address.type, known.address.version)}SHA256SUMS with its .sig, or ${key}.`);
+  return { how: "none", title: "It cannot be signed", text: `${where} has no active key for the registry to sign with.` };
 }

@@ -4,6 +4,7 @@ import { size } from "../amounts.js";
 import { element } from "../errors.js";
 
 const ROLES = { sums: "Checksums", signature: "Signature", manifest: "Manifest", docs: "Documentation", odd: "Cannot be read" };
+const TONES = { none: "callout--bad", open: "" };
 const MOST_NAMED = 100;
 
 export class PlanView {
@@ -33,7 +34,7 @@ export class PlanView {
     this.find("keys").hidden = plan.signing.how !== "none" || !page;
     if (page) this.find("keys").href = page;
     this.find("signing").dataset.planSigning = plan.signing.how;
-    this.find("signing").className = `callout ${plan.signing.how === "none" ? "callout--bad" : "callout--ok"}`;
+    this.find("signing").className = `callout ${TONES[plan.signing.how] ?? "callout--ok"}`;
     title.textContent = plan.signing.title;
     text.textContent = plan.signing.text;
     this.showMatrix(plan);

@@ -6,6 +6,7 @@ import { attachDropzone } from "../dropzone.js";
 import { clearErrors, showErrors, WHOLE_FORM } from "../errors.js";
 import { listed, loose, TooMany, walk } from "../folder.js";
 import { Progress } from "../progress.js";
+import { refreshOnReturn } from "../return.js";
 import { Broken, Cancelled, Changed } from "../transfer.js";
 import { Unreadable } from "../zip/pack.js";
 import { Address } from "./address.js";
@@ -35,6 +36,7 @@ export class ProviderUpload {
     if (folder.files.length) this.choose(() => listed(folder.files), folder);
     attachDropzone(form.querySelector("[data-dropzone]"), (files, entries) => this.choose(() => (entries.length ? walk(entries, MOST_ENTRIES) : loose(files))));
     form.addEventListener("submit", (event) => this.onSubmit(event));
+    refreshOnReturn(form, () => this.replan());
   }
 
   get isBusy() {
@@ -83,15 +85,15 @@ export class ProviderUpload {
     }
     const address = this.address.value;
     const told = this.manifest?.protocols ?? [];
-    this.plan = planOf(this.items, { address, custodies: this.custodiesOf(address.namespace), limits: this.form.dataset, sums: this.sums ?? null, manifest: this.manifest ?? null, protocols: told });
+    this.plan = planOf(this.items, { address, ...this.signersOf(address.namespace), offersProviders: Boolean(this.form.elements.provider), limits: this.form.dataset, sums: this.sums ?? null, manifest: this.manifest ?? null, protocols: told });
     if (this.manifest && !this.plan.hasManifest) this.address.tell(told);
     this.address.ask(!this.plan.hasManifest);
     this.view.show(this.plan, address);
   }
 
-  custodiesOf(namespace) {
+  signersOf(namespace) {
     const found = [...this.form.querySelectorAll("[data-signers] > li")].find((one) => one.dataset.namespace === namespace);
-    return found?.dataset.custodies.split(" ") ?? [];
+    return { custodies: found?.dataset.custodies.split(" ") ?? [], isOwner: Boolean(found && "owned" in found.dataset) };
   }
 
   async remove(item) {
