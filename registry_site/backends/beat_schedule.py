@@ -2,10 +2,14 @@
 
 import shelve
 from dbm import dumb
+from functools import partial
 from typing import Any
 
 import structlog
-from celery.beat import PersistentScheduler
+from celery.beat import PersistentScheduler, ScheduleEntry
+
+from apps.jobs import database_availability, heartbeats
+from apps.jobs.claims import worker_name
 
 log = structlog.get_logger("larder.jobs")
 
@@ -28,6 +32,11 @@ class Scheduler(PersistentScheduler):
 
     persistence: Any = _Files
     _store: Any  # a shelve; the stubs do not know it
+
+    def apply_entry(self, entry: ScheduleEntry, producer: Any = None) -> None:
+        super().apply_entry(entry, producer)
+        if entry.name == "heartbeat":
+            database_availability.try_once(partial(heartbeats.ring, worker_name()))
 
     def sync(self) -> None:
         try:
