@@ -56,6 +56,7 @@ class Task(celery.Task):  # type: ignore[type-arg]  # its parameters are of the 
 
     def on_failure(self, exc: BaseException, *_: Any) -> None:
         if isinstance(exc, database_availability.AWAY):
+            database_availability.count(exc)
             log.warning("database_away", task=self.name, error=type(exc).__name__)
 
 

@@ -47,3 +47,15 @@ class Blob(models.Model):
 
     def __str__(self) -> str:
         return f"sha256:{self.digest}"
+
+
+class Run(models.Model):
+    """How a backup, or a check of what is stored, last ended, for /metrics and the check-up."""
+
+    what = models.CharField(max_length=20, unique=True)
+    ended_at = models.DateTimeField()
+    is_good = models.BooleanField()
+    good_at = models.DateTimeField(null=True, help_text="When it last succeeded.")
+
+    def __str__(self) -> str:
+        return self.what

@@ -118,6 +118,8 @@ def defect(request: HttpRequest) -> Failure:
 def log_exception(error: BaseException | None, request: HttpRequest) -> None:
     """Logs only the path: a query string has search words, and secrets."""
     where = {"request_id": request_id_of(request), "method": request.method, "path": request.path}
+    if database_availability.is_away(error) or database_availability.is_full(error):
+        database_availability.count(error)
     if database_availability.is_full(error):
         log.error("database_full", **where)
     elif database_availability.is_away(error):

@@ -8,6 +8,8 @@ from threading import Thread
 import structlog
 from django.db import InterfaceError, OperationalError, connection
 
+from apps.lib.process import metrics
+
 # Django raises these while the database does not answer.
 AWAY = (OperationalError, InterfaceError)
 POSTGRES_DISK_FULL = "53100"  # its SQLSTATE
@@ -27,6 +29,11 @@ def is_full(error: BaseException | None) -> bool:
         or getattr(one, "sqlstate", None) == POSTGRES_DISK_FULL
         for one in _causes(error)
     )
+
+
+def count(error: BaseException | None) -> None:
+    """For /metrics."""
+    metrics.database_errors.labels("full" if is_full(error) else "no_answer").inc()
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

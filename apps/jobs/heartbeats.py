@@ -1,4 +1,4 @@
-"""The workers that reported recently, for /readyz."""
+"""The workers and beat that reported recently, for /readyz."""
 
 from datetime import datetime, timedelta
 
@@ -10,12 +10,23 @@ from apps.jobs.models import Heartbeat
 
 # Names contain process ids, so every restart leaves a row behind.
 LIFETIME = timedelta(days=1)
+# In place of the queues that a worker names.
+_BEAT = "beat"
 
 
 def beat(worker_name: str) -> None:
     """Record that this worker is alive and what it works on, by the database's clock."""
+    _record(worker_name, " ".join(settings.WORKER_QUEUES))
+
+
+def ring(process_name: str) -> None:
+    """Record that the process of beat has just asked the workers to report."""
+    _record(f"{_BEAT} {process_name}"[:120], _BEAT)
+
+
+def _record(name: str, queues: str) -> None:
     Heartbeat.objects.bulk_create(
-        [Heartbeat(worker=worker_name, queues=" ".join(settings.WORKER_QUEUES), at=Now())],
+        [Heartbeat(worker=name, queues=queues, at=Now())],
         update_conflicts=True,
         unique_fields=["worker"],
         update_fields=["queues", "at"],
@@ -23,13 +34,25 @@ def beat(worker_name: str) -> None:
     Heartbeat.objects.filter(at__lt=Now() - LIFETIME).delete()
 
 
+def workers() -> QuerySet[Heartbeat]:
+    return Heartbeat.objects.exclude(queues=_BEAT)
+
+
 def since(age: timedelta) -> QuerySet[Heartbeat]:
     """Return the workers that reported within the last `age`."""
-    return Heartbeat.objects.filter(at__gte=Now() - age)
+    return workers().filter(at__gte=Now() - age)
 
 
 def newest(queue: str = "") -> datetime | None:
     """Return when a worker last reported, one of that queue if it is given."""
-    rows = Heartbeat.objects.filter(queues__contains=queue)
+    return _newest(workers().filter(queues__contains=queue))
+
+
+def beat_rang() -> datetime | None:
+    """Return when beat last asked the workers to report; None if it has not within a day."""
+    return _newest(Heartbeat.objects.filter(queues=_BEAT))
+
+
+def _newest(rows: QuerySet[Heartbeat]) -> datetime | None:
     found: datetime | None = rows.aggregate(newest=Max("at"))["newest"]
     return found

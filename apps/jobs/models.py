@@ -83,7 +83,7 @@ class Job(models.Model):
 
 
 class Heartbeat(models.Model):
-    """When a worker last reported, for /readyz."""
+    """When a worker last reported, or beat, for /readyz."""
 
     worker = models.CharField(max_length=120, unique=True)
     queues = models.CharField(max_length=60, db_default="check sign", help_text="What it works on.")

@@ -2,11 +2,14 @@
 
 import shelve
 from dbm import dumb
+from functools import partial
 from typing import Any
 
 import structlog
-from celery.beat import PersistentScheduler
+from celery.beat import PersistentScheduler, ScheduleEntry
 
+from apps.jobs import database_availability, heartbeats
+from apps.jobs.claims import worker_name
 from registry_site.server.pulse import Pulse
 
 log = structlog.get_logger("larder.jobs")
@@ -45,6 +48,11 @@ class Scheduler(PersistentScheduler):
 
     def _broker_is_away(self, error: Exception, seconds: float) -> None:
         log.warning("beat_waits_for_broker", error=type(error).__name__, seconds=seconds)
+
+    def apply_entry(self, entry: ScheduleEntry, producer: Any = None) -> None:
+        super().apply_entry(entry, producer)
+        if entry.name == "heartbeat":
+            database_availability.try_once(partial(heartbeats.ring, worker_name()))
 
     def sync(self) -> None:
         try:

@@ -36,6 +36,7 @@ from registry_site.front.table import (
     question_of,
     scope_of,
 )
+from registry_site.monitoring.clients import clients
 from registry_site.server.access_lines import access_lines
 from registry_site.server.connections import PATHSEND, can_send_files, client_of, connections
 from registry_site.server.middleware import request_id_for
@@ -385,6 +386,7 @@ async def _send(known: Known, entry: Entry, send: Send, request_id: str, arrived
     else:
         await send({"type": "http.response.body", "body": whole.body, "more_body": False})
     access_lines.add(request_id, time.monotonic() - arrived, known.line)
+    clients.note(known.address)
 
 
 front = Front(

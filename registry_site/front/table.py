@@ -187,6 +187,7 @@ class Known:
     status: int
     client: str
     line: Line
+    address: str = ""
 
 
 def known_of(question: Question, entry: Entry) -> Known:
@@ -204,7 +205,7 @@ def known_of(question: Question, entry: Entry) -> Known:
         person=entry.origin.person,
         release=entry.origin.release,
     )
-    return Known(question.key, status, downloads.client_of(user_agent), line)
+    return Known(question.key, status, downloads.client_of(user_agent), line, question.client)
 
 
 class Recognition:

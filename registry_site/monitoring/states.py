@@ -4,10 +4,12 @@ Every host tells the same, so a query takes the maximum over instances and not t
 """
 
 import platform
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from itertools import chain
+from math import inf
 
 import django
 from cryptography import x509
@@ -20,7 +22,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoM
 
 from apps.accounts.models import ApiToken
 from apps.blobs import store
-from apps.blobs.models import Blob
+from apps.blobs.care import runs
+from apps.blobs.models import Blob, Run
 from apps.jobs import heartbeats
 from apps.jobs.models import WORKING, Job, State
 from apps.lib.process.metrics import registry
@@ -28,6 +31,7 @@ from apps.notify import outbox as notify
 from apps.portal.frame.context import larder_version
 from apps.signing.models import SigningKey
 from registry_site.front.front import front
+from registry_site.monitoring import process  # noqa: F401  # registers what it tells
 from registry_site.server import health
 from registry_site.startup import certificates
 
@@ -62,12 +66,14 @@ def families() -> Iterator[Metric]:
         up.add_metric([name], float(state == "ok"))
     yield up
     yield build(**({"database": connection.vendor} if parts["database"] == "ok" else {}))
+    yield InfoMetricFamily("larder_site", "The public address, for links of alerts.", {"url": settings.PUBLIC_URL})
     yield from _certificate()
+    yield from _data_folder()
     if parts["storage"] == "ok":
         yield from _free()
     if parts["database"] == "ok":
         try:
-            yield from list(chain(_queue(), _notifications(), _blobs(), _expiries()))
+            yield from list(chain(_database(), _queue(), _runs(), _notifications(), _blobs(), _expiries()))
         except (DatabaseError, InterfaceError):
             return  # it has gone since: the next look says so
 
@@ -88,6 +94,35 @@ def _free() -> Iterator[Metric]:
             yield GaugeMetricFamily("larder_storage_free_bytes", "Free bytes in storage.", free)
 
 
+def _data_folder() -> Iterator[Metric]:
+    with suppress(OSError):
+        free = shutil.disk_usage(settings.DATA_DIR).free
+        yield GaugeMetricFamily("larder_data_folder_free_bytes", "Free bytes on the disk of LARDER_DATA_DIR.", free)
+
+
+def _database() -> Iterator[Metric]:
+    sql = {
+        "sqlite": "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
+        "postgresql": "SELECT pg_database_size(current_database())",
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(sql[connection.vendor])
+        yield GaugeMetricFamily("larder_database_bytes", "Size of the database.", cursor.fetchone()[0])
+
+
+def _runs() -> Iterator[Metric]:
+    ok = GaugeMetricFamily("larder_run_ok", "1 if the last one succeeded, 0 if it failed.", labels=["what"])
+    age = GaugeMetricFamily("larder_run_age_seconds", "Since the last that succeeded; +Inf: none.", labels=["what"])
+    found = {run.what: run for run in Run.objects.all()}
+    for what in runs.What:
+        run = found.get(what)
+        if run is not None:
+            ok.add_metric([what], float(run.is_good))
+        good_at = run.good_at if run else None
+        age.add_metric([what], inf if good_at is None else max(0.0, (timezone.now() - good_at).total_seconds()))
+    yield from (ok, age)
+
+
 def _queue() -> Iterator[Metric]:
     jobs = GaugeMetricFamily("larder_jobs", "Jobs that are waiting, running or failed.", labels=["state"])
     counts = dict.fromkeys((*WORKING, State.FAILED), 0)
@@ -98,8 +133,19 @@ def _queue() -> Iterator[Metric]:
     since = Job.objects.waiting_since()
     age = 0.0 if since is None else max(0.0, (timezone.now() - since).total_seconds())
     yield GaugeMetricFamily("larder_oldest_waiting_job_seconds", "Age of the oldest waiting job.", age)
-    workers = heartbeats.since(health.HEARTBEAT_MAX_AGE).count()
-    yield GaugeMetricFamily("larder_workers", "Workers that reported recently.", workers)
+    yield from _workers()
+
+
+def _workers() -> Iterator[Metric]:
+    found = list(heartbeats.since(health.HEARTBEAT_MAX_AGE).values_list("queues", flat=True))
+    yield GaugeMetricFamily("larder_workers", "Workers that reported recently.", len(found))
+    each = GaugeMetricFamily("larder_queue_workers", "Workers that reported recently, by queue.", labels=["queue"])
+    for queue in ("check", "sign", "notify"):
+        each.add_metric([queue], sum(queue in queues.split() for queues in found))
+    yield each
+    if (rang := heartbeats.beat_rang()) is not None:
+        age = max(0.0, (timezone.now() - rang).total_seconds())
+        yield GaugeMetricFamily("larder_beat_age_seconds", "Since beat last reported.", age)
 
 
 def _notifications() -> Iterator[Metric]:

@@ -8,7 +8,7 @@ their own, and only if it is asked for.
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from apps.artifacts import uploads
 from apps.blobs import store
-from apps.blobs.care import copies
+from apps.blobs.care import copies, runs
 from apps.blobs.models import Blob, State
 from apps.lib.errors import RegistryError
 from apps.portal.frame.context import larder_version
@@ -61,6 +61,11 @@ class Manifest:
     staged: dict[str, str] = field(default_factory=dict)  # sha256 by key
     has_blobs: bool = True
     format: int = FORMAT
+
+
+def recorded(purpose: str) -> AbstractContextManager[None]:
+    """Use it around a whole backup: /metrics tell its age and result. An export is of a Larder that is about to go."""
+    return runs.recorded(runs.What.BACKUP) if purpose == "backup" else nullcontext()
 
 
 def write(folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say: Say) -> Manifest:

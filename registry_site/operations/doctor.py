@@ -5,8 +5,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
@@ -14,16 +13,15 @@ import django
 from cryptography import x509
 from django.conf import settings
 from django.core import checks
-from django.core.exceptions import ImproperlyConfigured
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import connection
 from django.utils import timezone
-from kombu.exceptions import KombuError
 
 from apps.accounts.identity import tokens
 from apps.accounts.models import Namespace
 from apps.audit import heads
 from apps.blobs import store
-from apps.blobs.care import round_trip
+from apps.blobs.care import round_trip, runs
+from apps.blobs.models import Run
 from apps.jobs.models import Job
 from apps.lib.errors import RegistryError
 from apps.lib.net.forwarding import parse_address
@@ -32,11 +30,12 @@ from apps.releases.publishing import quotas
 from apps.signing import gpg, vault
 from apps.signing.models import PrivateKey
 from registry_site.backends import other_hosts, redis_cache
+from registry_site.operations import examining
+from registry_site.operations.examining import FAIL, LIMIT_SECONDS, OK, WARN, Finding, Look
 from registry_site.server import health
 from registry_site.startup import certificates, schema
 from registry_site.startup.bootstrap import CannotStartError
 
-OK, WARN, FAIL = "ok", "warn", "fail"
 SLOW_SECONDS = 0.25
 CLOCK_LIMIT = timedelta(seconds=60)
 CERTIFICATE_SOON, CERTIFICATE_LATE = timedelta(days=30), timedelta(days=7)
@@ -46,27 +45,11 @@ NEARLY_FULL = 0.9
 HEAD_LATE = timedelta(hours=3)  # recorded every hour
 MAX_NAMESPACES = 1000
 MAX_TOKENS = 10
-AWAY = (RegistryError, ImproperlyConfigured, DatabaseError, InterfaceError, KombuError, OSError)
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    part: str
-    state: str
-    found: str
-    hint: str = ""
-
-
-Look = Callable[[], Iterator[Finding]]
+BACKUP_LATE = timedelta(days=2)
 
 
 def examine() -> Iterator[Finding]:
-    for part, look in LOOKS.items():
-        try:
-            yield from look()
-        except AWAY as error:
-            what = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            yield Finding(part, FAIL, what, getattr(error, "hint", "") or HINTS.get(part, ""))
+    return examining.examine(LOOKS)
 
 
 def configuration() -> Iterator[Finding]:
@@ -115,13 +98,19 @@ def storage() -> Iterator[Finding]:
     yield Finding("storage", OK, found)
 
 
-def disk() -> Iterator[Finding]:
-    places = {"data folder": shutil.disk_usage(settings.DATA_DIR).free, "storage": store.free_bytes()}
-    for place, free in places.items():
-        if free is not None:
-            state = FAIL if free < NO_BYTES else WARN if free < LOW_BYTES else OK
-            hint = "" if state == OK else "Free space: docs/runbooks.md, The disk is full."
-            yield Finding("disk", state, f"{place}: {free / 1e9:.1f} GB free", hint)
+def data_folder() -> Iterator[Finding]:
+    yield _room("data folder", shutil.disk_usage(settings.DATA_DIR).free)
+
+
+def storage_room() -> Iterator[Finding]:
+    if (free := store.free_bytes()) is not None:
+        yield _room("storage", free)
+
+
+def _room(place: str, free: int) -> Finding:
+    state = FAIL if free < NO_BYTES else WARN if free < LOW_BYTES else OK
+    hint = "" if state == OK else "Free space: docs/runbooks.md, The disk is full."
+    return Finding("disk", state, f"{place}: {free / 1e9:.1f} GB free", hint)
 
 
 def broker() -> Iterator[Finding]:
@@ -158,11 +147,16 @@ def clocks() -> Iterator[Finding]:
         which = "ahead of" if late > timedelta() else "behind"
         found = f"this host is {abs(late).total_seconds():.0f} s {which} the database"
         yield Finding("clock", FAIL, found, "Synchronise the clocks (NTP): signatures and tokens contain times.")
-    elif offset := round_trip.clock_offset(CLOCK_LIMIT):
+    else:
+        yield Finding("clock", OK, f"agrees with the database within {CLOCK_LIMIT.total_seconds():.0f} s")
+
+
+def storage_clock() -> Iterator[Finding]:
+    if offset := round_trip.clock_offset(CLOCK_LIMIT):
         found = f"storage is {offset} this host by more than {CLOCK_LIMIT.total_seconds():.0f} s"
         yield Finding("clock", FAIL, found, "Synchronise the clocks (NTP): storage rejects signed requests.")
     else:
-        yield Finding("clock", OK, f"agrees with database and storage within {CLOCK_LIMIT.total_seconds():.0f} s")
+        yield Finding("clock", OK, f"agrees with storage within {CLOCK_LIMIT.total_seconds():.0f} s")
 
 
 def key_services() -> Iterator[Finding]:
@@ -174,11 +168,14 @@ def key_services() -> Iterator[Finding]:
             yield Finding("key service", OK, f"{service.title}: wraps and unwraps in {milliseconds:.0f} ms")
 
 
-def signing() -> Iterator[Finding]:
+def gpg_programs() -> Iterator[Finding]:
     program = gpg.program("gpg")
     gpg.program("gpgv")
     done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
     yield Finding("gpg", OK, done.stdout.splitlines()[0])
+
+
+def signing_keys() -> Iterator[Finding]:
     if not PrivateKey.objects.exists():
         yield Finding("signing keys", OK, "none are stored")
         return
@@ -289,30 +286,53 @@ def api_tokens() -> Iterator[Finding]:
     yield Finding("API tokens", WARN, f"created under earlier rules: {', '.join(named)}{more}", hint)
 
 
+def last_runs() -> Iterator[Finding]:
+    """What the schedule of a backup, and the nightly scrub, have left behind."""
+    found = {run.what: run for run in Run.objects.all()}
+    for what, run in found.items():
+        if not run.is_good:
+            hint = "docs/runbooks.md, The backup is late or failed."
+            yield Finding(what, FAIL, f"the last one failed on {run.ended_at:%Y-%m-%d at %H:%M} UTC", hint)
+    backup = found.get(runs.What.BACKUP)
+    if backup is None or backup.good_at is None or timezone.now() - backup.good_at > BACKUP_LATE:
+        when = f"{backup.good_at:%Y-%m-%d}" if backup and backup.good_at else "never"
+        yield Finding("backup", WARN, f"the last good one: {when}", "Make one every day: docs/operations/backup.md.")
+    else:
+        yield Finding("backup", OK, f"the last good one was on {backup.good_at:%Y-%m-%d at %H:%M} UTC")
+
+
+DATABASE, STORAGE = ("database",), ("storage",)
+# In this order; what a look needs comes before it.
 LOOKS: dict[str, Look] = {
-    "configuration": configuration,
-    "versions": versions,
-    "database": database,
-    "storage": storage,
-    "disk": disk,
-    "broker": broker,
-    "cache": shared_cache,
-    "worker and beat": workers,
-    "clock": clocks,
-    "key service": key_services,
-    "gpg": signing,
-    "certificate": certificate,
-    "name": name,
-    "quotas": namespace_quotas,
-    "audit": audit_heads,
-    "API tokens": api_tokens,
-}
-HINTS = {
-    "database": "Is it running, and is LARDER_DATABASE_URL right?",
-    "storage": "Is it running, and may Larder write to LARDER_STORAGE_URL?",
-    "disk": "Is the disk of LARDER_DATA_DIR and LARDER_STORAGE_URL mounted?",
-    "broker": "Is it running, and is LARDER_BROKER_URL right? Until then, uploads wait.",
-    "cache": "Is it running, and is LARDER_CACHE_URL right? Until then, each process counts rate limits separately.",
-    "worker and beat": "Start `manage.py worker` and `manage.py beat`, and see their logs. Until then, uploads wait.",
-    "gpg": "Install gnupg where workers run.",
+    "configuration": Look(configuration),
+    "versions": Look(versions),
+    "database": Look(database, hint="Is it running, and is LARDER_DATABASE_URL right?"),
+    "storage": Look(
+        storage, hint="Is it running, and may Larder write to LARDER_STORAGE_URL?", seconds=2 * LIMIT_SECONDS
+    ),
+    "disk": Look(data_folder, hint="Is the disk of LARDER_DATA_DIR mounted?"),
+    "disk of storage": Look(storage_room, STORAGE, hint="Is the disk of LARDER_STORAGE_URL mounted?"),
+    "broker": Look(broker, hint="Is it running, and is LARDER_BROKER_URL right? Until then, uploads wait."),
+    "cache": Look(
+        shared_cache,
+        hint="Is it running, and is LARDER_CACHE_URL right? Until then, each process counts rate limits separately.",
+    ),
+    # Beat asks the workers to report, by the broker.
+    "worker and beat": Look(
+        workers,
+        ("database", "broker"),
+        hint="Start `manage.py worker` and `manage.py beat`, and see their logs. Until then, uploads wait.",
+    ),
+    "clock": Look(clocks, DATABASE),
+    "clock of storage": Look(storage_clock, STORAGE),
+    "key service": Look(key_services, seconds=3 * LIMIT_SECONDS),
+    "gpg": Look(gpg_programs, hint="Install gnupg where workers run."),
+    # Each is decrypted, which a key service does in its own time.
+    "signing keys": Look(signing_keys, DATABASE, seconds=6 * LIMIT_SECONDS),
+    "certificate": Look(certificate),
+    "name": Look(name, hint="See the DNS of this host."),
+    "quotas": Look(namespace_quotas, DATABASE),
+    "audit": Look(audit_heads, DATABASE),
+    "API tokens": Look(api_tokens, DATABASE),
+    "backup": Look(last_runs, DATABASE),
 }

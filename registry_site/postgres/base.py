@@ -126,6 +126,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
                     raise OperationalError(f"all {limit} connections of this process are in use") from None
 
 
+def pool_figures() -> dict[str, int]:
+    """Return how many connections this process uses, keeps ready and may have, and how many threads wait for one."""
+    found = {"in_use": 0, "idle": 0, "limit": 0, "waiting": 0}
+    for pool in list(_pools.values()):
+        stats = pool.get_stats()
+        found["in_use"] += stats["pool_size"] - stats["pool_available"]
+        found["idle"] += stats["pool_available"]
+        found["limit"] += pool.max_size
+        found["waiting"] += stats["requests_waiting"]
+    return found
+
+
 def close_pools() -> None:
     """Close all pools before a fork or the end of the process. Connections in use stay open: give them back first."""
     while _pools:

@@ -51,6 +51,7 @@ from registry_site.server.connections import PATHSEND, can_send_files, client_of
 from registry_site.server.first_step import on_the_loop
 from registry_site.server.middleware import ORIGIN
 from registry_site.server.request_body import Gathering, RequestBody, Sender
+from registry_site.server.threads import CountedThreads
 from registry_site.server.waiting import WaitingRoom
 
 log = structlog.get_logger("larder.asgi")
@@ -149,8 +150,8 @@ class Application:
     """
 
     def __init__(self) -> None:
-        self.threads = ThreadPoolExecutor(settings.WEB_THREADS, thread_name_prefix="web")
-        self.upload_threads = ThreadPoolExecutor(settings.UPLOAD_THREADS, thread_name_prefix="upload")
+        self.threads = CountedThreads(settings.WEB_THREADS, "web")
+        self.upload_threads = CountedThreads(settings.UPLOAD_THREADS, "upload")
         self.refusal_thread = ThreadPoolExecutor(1, thread_name_prefix="refusal")
         self.readiness_thread = ThreadPoolExecutor(1, thread_name_prefix="readyz")
         self.gathering = Gathering()

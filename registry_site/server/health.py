@@ -1,5 +1,7 @@
-"""/healthz: the process answers. /readyz: 200 if everything it needs answers, else 503, with a list of parts (D24).
+"""/healthz: the process answers. /readyz: 200 if it can take requests, else 503, with a list of parts (D24).
 
+A part that all processes share is a warning there: if each process were unready, a load balancer would have nowhere to
+send what still works, and would replace Larder's own errors by its own.
 Under granian server/asgi.py answers both without a request's thread; the views are for other servers.
 """
 
@@ -23,6 +25,8 @@ from apps.blobs import store
 from apps.jobs import heartbeats
 from apps.lib.errors import RegistryError
 from registry_site.celery import app
+from registry_site.startup import schema
+from registry_site.startup.bootstrap import CannotStartError
 
 ALIVE = {"status": "ok"}
 # Three lost beats are tolerated.
@@ -56,7 +60,21 @@ def check_worker() -> None:
             raise RegistryError(f"no {worker} has reported yet")
         age = timezone.now() - newest
         if age > HEARTBEAT_MAX_AGE:
+            check_beat()
             raise RegistryError(f"the last {worker} reported {age.total_seconds():.0f} s ago")
+
+
+def check_beat() -> None:
+    """Workers report when beat asks them to, so its silence explains theirs."""
+    rang = heartbeats.beat_rang()
+    if rang is not None and timezone.now() - rang > HEARTBEAT_MAX_AGE:
+        raise RegistryError(f"beat last reported {(timezone.now() - rang).total_seconds():.0f} s ago")
+
+
+def check_schema() -> None:
+    """Once it is known, only a migration could change it, and that leaves room for the version before."""
+    if not schema.known.is_set():
+        schema.check()
 
 
 PARTS: dict[str, Callable[[], None]] = {
@@ -64,22 +82,23 @@ PARTS: dict[str, Callable[[], None]] = {
     "storage": store.ready,
     "broker": check_broker,
     "worker": check_worker,
+    "schema": check_schema,
 }
 if settings.CACHE_URL:
     # Not above: the client's modules take 10 MB of each Larder that has no Redis.
     from registry_site.backends import redis_cache
 
     PARTS["cache"] = partial(redis_cache.require, settings.CACHE_URL)
-# Without these this process cannot answer. Without the others uploads wait, or limits are counted alone; reads work.
-NEEDED = ("database", "storage")
+# A process that started while the database was down does not know yet whether it fits the tables.
+OWN = ("schema",)
 
 
 def state_of(check: Callable[[], None]) -> str:
     try:
         check()
-    except (RegistryError, DatabaseError, KombuError, OSError) as error:
+    except (RegistryError, CannotStartError, DatabaseError, KombuError, OSError) as error:
         # Only the type of foreign errors: their texts may name hosts or paths.
-        return str(error) if isinstance(error, RegistryError) else type(error).__name__
+        return str(error) if isinstance(error, RegistryError | CannotStartError) else type(error).__name__
     return "ok"
 
 
@@ -132,12 +151,12 @@ def readiness() -> tuple[int, dict[str, Any]]:
     document = {
         "status": "ok",
         "parts": states,
-        "warnings": [f"{name}: {state}" for name, state in states.items() if name not in NEEDED and state != "ok"],
+        "warnings": [f"{name}: {state}" for name, state in states.items() if name not in OWN and state != "ok"],
     }
     if is_stopping():
         return HTTPStatus.SERVICE_UNAVAILABLE, document | {"status": "stopping"}
-    if any(states[name] != "ok" for name in NEEDED):
-        return HTTPStatus.SERVICE_UNAVAILABLE, document | {"status": "unavailable"}
+    if any(states[name] != "ok" for name in OWN):
+        return HTTPStatus.SERVICE_UNAVAILABLE, document | {"status": "schema_unknown"}
     return HTTPStatus.OK, document
 
 

@@ -25,6 +25,7 @@ from apps.lib.process import metrics
 from apps.lib.text.redaction import redact
 from apps.portal.frame import errors, security_policy
 from apps.releases.publishing.waiting import ASKED
+from registry_site.monitoring.clients import clients
 
 Respond = Callable[[HttpRequest], HttpResponseBase]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -62,6 +63,7 @@ class RequestIdMiddleware:
                 request.META[ORIGIN] = {"route": route, "person": person, "release": release}
             if ASKED not in request.META and PREPARED_FOR not in request.META:
                 _count(request.method or "", route, response.status_code, seconds)
+                clients.note(client)
                 fields = access_fields(
                     method=request.method or "",
                     path=request.path,

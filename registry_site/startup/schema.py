@@ -5,6 +5,7 @@ the database, pages would fail one by one with `no such column`.
 """
 
 import re
+import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,6 +32,9 @@ NO_TABLES = "The database has no tables yet: run `manage.py migrate` first."
 # The last commit that has, one by one, the migrations that 0.1.0 squashed.
 UNSQUASHED = "0969f85"
 START_EMPTY = "set them aside and start with an empty database (another LARDER_DATA_DIR or LARDER_DATABASE_URL)"
+
+# Set once this process, or the one that forked it, has found the tables to be this version's.
+known = threading.Event()
 
 log = structlog.get_logger("larder.start")
 
@@ -105,6 +109,7 @@ def check() -> None:
     if migrations := lacking():
         raise CannotStartError(sentence(migrations))
     _refuse(list(mismatches(apps)))
+    known.set()
 
 
 def check_recorded() -> None:

@@ -70,7 +70,7 @@ class Push:
     def return_database(self) -> None:
         """Wait with nobody's session: what a test asks next may still meet a connection that is broken."""
         self.database.start_again()
-        eventually(lambda: self.client.get("/readyz").status_code == 200, what="the return of Larder")
+        eventually(lambda: self.client.get("/readyz").json()["parts"]["database"] == "ok", what="the return of Larder")
 
     def size_of(self, url: str) -> int:
         """The upload's own status. Nothing and one byte look alike."""

@@ -12,9 +12,14 @@ from django.utils import timezone
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 
+from apps.blobs.care import runs
+from apps.jobs import heartbeats
+from apps.lib.markdown import rendering
 from apps.lib.process import metrics
+from apps.portal.help import manual
 from registry_site.front.front import front
-from registry_site.server import health
+from registry_site.monitoring.clients import clients
+from registry_site.server import health, threads
 from registry_site.server.forwarded import DIRECT_PEER
 from registry_site.startup import certificates
 from tests.conftest import BLOBS
@@ -27,6 +32,15 @@ PAGE = sources.CHECKOUT / "docs" / "operations" / "monitoring.md"
 NAME = re.compile(r"\blarder_[a-z_]+")
 LABELS = re.compile(r"\b(?:by|without)\s*\(([^)]*)\)")
 MATCHED = re.compile(r"[{,]\s*(\w+)\s*[=!]")
+# The address of this Larder, as Prometheus fills it in.
+SITE = '{{ with query "last_over_time(larder_site_info[7d])" }}{{ . | first | label "url" }}{{ end }}'
+# Backups and checks, database, threads, clients, notifications, sign-ins.
+ON_CALL = {
+    "larder_run_age_seconds", "larder_run_ok", "larder_database_bytes", "larder_database_connections", "larder_threads",
+    "larder_rate_limit_refusals_total", "larder_top_client_requests", "larder_notifications_total",
+    "larder_notify_waiting", "larder_notify_oldest_seconds", "larder_sign_ins_total", "larder_beat_age_seconds",
+    "larder_queue_workers", "larder_data_folder_free_bytes",
+}  # fmt: skip
 # What Prometheus adds.
 ADDED = {"instance", "job"}
 
@@ -43,6 +57,10 @@ def document(settings, tmp_path, monkeypatch, acme, alice, bearer):
     certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="https://127.0.0.1")
     frozen_key(acme, expires_at=timezone.now() + timedelta(days=40))
     bearer(alice)
+    heartbeats.ring("here:1")
+    runs.record(runs.What.BACKUP, is_good=True)
+    monkeypatch.setitem(threads.pools, "web", threads.CountedThreads(1, "web"))
+    clients.note("192.0.2.7")
     BLOBS.mkdir(parents=True, exist_ok=True)
     client = Client()
     client.defaults[DIRECT_PEER] = "127.0.0.1"
@@ -88,14 +106,32 @@ def test_the_documentation_lists_every_metric_and_no_other(exported):
     assert {family(name) for name in NAME.findall(section)} == {family(name) for name in exported}
 
 
-def test_each_rule_names_a_severity_and_a_part_of_the_documentation():
+def test_each_rule_names_a_severity_and_a_part_of_the_documentation_and_links_to_it():
     for rule in rules():
         assert rule["labels"]["severity"] in ("page", "ticket"), rule["alert"]
         page, _, heading = rule["annotations"]["runbook"].partition(", ")
         text = (sources.CHECKOUT / page).read_text()
-        assert re.search(rf"^#+ {re.escape(heading.partition(':')[0])}$", text, re.MULTILINE) or not heading, rule[
-            "alert"
-        ]
+        assert re.search(rf"^#+ {re.escape(heading)}$", text, re.MULTILINE) or not heading, rule["alert"]
+        name = page.removeprefix("docs/").removesuffix(".md")
+        at = manual.url_of(name, rendering.slug_of(heading) if heading else "")
+        assert rule["annotations"]["runbook_url"] == SITE + at, rule["alert"]
+
+
+def test_each_link_of_a_rule_leads_to_a_heading_of_the_help(client, db):
+    for link in sorted({rule["annotations"]["runbook_url"].removeprefix(SITE) for rule in rules()}):
+        path, _, anchor = link.partition("#")
+        answer = client.get(path)
+        assert answer.status_code == 200, link
+        assert f'id="{anchor}"' in answer.text or not anchor, link
+
+
+def test_the_dashboard_shows_what_an_operator_on_call_asks_for():
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    shown = {name for panel in panels for target in panel["targets"] for name in NAME.findall(target["expr"])}
+
+    assert shown >= ON_CALL
+    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels]
+    assert len(set(places)) == len({panel["id"] for panel in panels}) == len(panels)
 
 
 def promtool(*words, **options):

@@ -16,6 +16,7 @@ from django.db import DatabaseError, InterfaceError
 
 from apps.lib.errors import TooManyAttempts
 from apps.lib.net.forwarding import network_of
+from apps.lib.process import metrics
 from apps.lib.settings_values.rates import span
 
 # What the limits of each group count, in words for people.
@@ -61,6 +62,7 @@ class Attempt:
         if unless():
             return
         self.give_back()
+        metrics.rate_limit_refusals.labels(limit.group).inc()
         wait = (window + 1) * rate.seconds - now
         raise TooManyAttempts(
             f"More than {most} {COUNTED[limit.group]} within {span(rate.seconds)}.",

@@ -18,6 +18,7 @@ from apps.audit.models import AuditEvent
 from apps.audit.recorder import record
 from apps.lib.errors import TooManyAttempts
 from apps.lib.net.forwarding import network_of
+from apps.lib.process import metrics
 
 # An office shares an address, and a botnet a name.
 TIMES_BY_ADDRESS = 20
@@ -78,6 +79,7 @@ def _has_signed_in_from(address: str, name: str) -> bool:
 def record_sign_in(*, request: HttpRequest | None, user: User, **_: Any) -> None:
     if request is not None:
         sessions.describe(request)
+    metrics.sign_ins.labels("signed_in").inc()
     record(Kind.USER_SIGNED_IN, actor_id=user.pk, subject=f"user/{user.pk}")
 
 
@@ -90,17 +92,20 @@ def record_failed_sign_in(*, credentials: dict[str, Any], **_: Any) -> None:
     """Record the account only if the name exists: people type passwords into the wrong field."""
     tried = User.objects.filter(username__iexact=str(credentials.get("username", ""))).first()
     subject = f"user/{tried.pk}" if tried else "user/unknown"
+    metrics.sign_ins.labels("wrong_password").inc()
     record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject)
 
 
 def record_failed_second_factor(*, request: HttpRequest, user: User, **_: Any) -> None:
     """Record a wrong code: whoever sent it knew the password."""
     subject, client = f"user/{user.pk}", address_of(request)
+    metrics.sign_ins.labels("wrong_code").inc()
     record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject, client=client, reason="second_factor")
 
 
 def record_failed_sign_on(*, issuer: str, reason: str) -> None:
     """Record what an identity provider did not confirm. Who it was, nobody knows."""
+    metrics.sign_ins.labels("sign_on_refused").inc()
     record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject="user/unknown", issuer=issuer, reason=reason)
 
 

@@ -19,6 +19,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from apps.blobs import backends, store
+from apps.blobs.care import runs
 from apps.blobs.models import Blob, Problem, State
 from apps.lib.digests import Tally
 
@@ -81,8 +82,8 @@ def scrub(*, now: datetime, most: timedelta | None = MAX_DURATION, remove_orphan
     Orphans stay unless asked: after an older database was restored they may be the only copy of a release.
     """
     run = _Run(most, now)
+    report = run.report
     try:
-        report = run.report
         try:
             for listed, found in batches_without_row(now=run.now):
                 report.listed += listed
@@ -100,6 +101,7 @@ def scrub(*, now: datetime, most: timedelta | None = MAX_DURATION, remove_orphan
         run.report.is_complete, run.report.outage = False, str(outage)
     run.report.seconds = round(time.monotonic() - run.begun, 3)
     log.info("storage_scrubbed", **asdict(run.report))
+    runs.record(runs.What.SCRUB, is_good=not (report.missing or report.damaged or report.unread or report.outage))
     return run.report
 
 

@@ -41,6 +41,11 @@ lease_losses = _counter(
     ["how"],
 )
 storage_errors = _counter("larder_storage_errors", "Storage operations that failed or timed out.", ["reason"])
+database_errors = _counter(
+    "larder_database_errors", "Requests and tasks that the database failed: `no_answer`, `full`.", ["reason"]
+)
+sign_ins = _counter("larder_sign_ins", "Attempts to sign in.", ["outcome"])
+rate_limit_refusals = _counter("larder_rate_limit_refusals", "Attempts beyond a rate limit.", ["limit"])
 notifications = _counter("larder_notifications", "Attempts to send a webhook or a mail.", ["channel", "outcome"])
 audit_heads = _counter("larder_audit_heads", "Heads of the audit chain sent to LARDER_AUDIT_HEAD_URL.", ["outcome"])
 signatures = _counter("larder_signatures", "Signatures by the registry.", ["algorithm"])

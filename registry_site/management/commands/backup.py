@@ -35,7 +35,8 @@ class Command(BaseCommand):
                 self.stdout.write(f"{options['keys']}: {', '.join(names) or 'no readable key on this host'}")
                 for service in vault.services():
                     self.stdout.write(f"not the key of {service.title}: the service has its own backup")
-            self.write(options)
+            with backup.recorded(self.purpose):
+                self.write(options)
         except FileExistsError as there:
             raise CommandError(f"{there.filename} already exists: name a new file.") from None
         except RegistryError as refused:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from registry_site.operations import doctor
+from registry_site.operations import doctor, examining
 
 WRONG, WARNED = 1, 2
 
@@ -29,9 +29,9 @@ class Command(BaseCommand):
                     self.stdout.write(f"      {finding.hint}")
         states = {finding.state for finding in findings}
         if options["json"]:
-            worst = next(state for state in (doctor.FAIL, doctor.WARN, doctor.OK) if state in states)
+            worst = next(state for state in (examining.FAIL, examining.WARN, examining.OK) if state in states)
             self.stdout.write(json.dumps({"status": worst, "findings": [asdict(one) for one in findings]}, indent=2))
-        if doctor.FAIL in states:
+        if examining.FAIL in states:
             raise SystemExit(WRONG)
-        if doctor.WARN in states:
+        if examining.WARN in states:
             raise SystemExit(WARNED)

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from apps.blobs.care import runs
 from apps.blobs.store import StorageUnavailable
 from registry_site.operations import verifying
 
@@ -16,6 +17,10 @@ class Command(BaseCommand):
         parser.add_argument("--sample", type=int, default=0, metavar="N", help="Only N versions, chosen at random.")
 
     def handle(self, *_: Any, sample: int, **__: Any) -> None:
+        with runs.recorded(runs.What.VERIFY):
+            self.verify(sample)
+
+    def verify(self, sample: int) -> None:
         checked = wrong = 0
         try:
             for verdict in verifying.verify(sample=sample):

@@ -1,16 +1,22 @@
 """/healthz and /readyz: what scripts may rely on (D24)."""
 
+import re
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import wait
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, OperationalError
+from django.utils import timezone
 
 from apps.blobs import store
 from apps.jobs import heartbeats
+from apps.jobs.models import Heartbeat
 from registry_site.server import health
+from registry_site.startup import schema
 
 pytestmark = pytest.mark.both
 
@@ -19,6 +25,8 @@ pytestmark = pytest.mark.both
 def nothing_found_yet() -> Iterator[None]:
     health.checks.clear()
     yield
+    wait(health.checks._running.values())  # of a check that hung
+    health.checks._running.clear()
     health.checks.clear()
 
 
@@ -61,15 +69,60 @@ def test_a_part_that_fails_is_named_without_what_may_be_secret(monkeypatch):
     assert health.state_of(broken) == "DatabaseError"
 
 
-def test_storage_that_is_away_makes_it_unready(client, db, monkeypatch):
-    def away() -> None:
-        raise store.StorageUnavailable("The storage folder cannot be written.")
+@pytest.mark.parametrize("part", ["database", "storage", "broker", "worker"])
+def test_a_part_that_all_processes_share_is_a_warning(client, transactional_db, monkeypatch, part):
+    """Else a load balancer that follows readiness would take away what still works, on all hosts at once."""
 
-    monkeypatch.setitem(health.PARTS, "storage", away)
+    def away() -> None:
+        raise store.StorageUnavailable("It does not answer.")
+
+    assert health.check_schema() is None
+    heartbeats.beat("here:1")
+    monkeypatch.setitem(health.PARTS, part, away)
 
     answer = client.get("/readyz")
-    assert answer.status_code == 503
-    assert answer.json()["parts"]["storage"] == "The storage folder cannot be written."
+    assert (answer.status_code, answer.json()["status"]) == (200, "ok")
+    assert answer.json()["parts"][part] == "It does not answer."
+    assert answer.json()["warnings"] == [f"{part}: It does not answer."]
+
+
+def test_a_process_that_does_not_know_the_tables_is_not_ready_until_it_does(client, transactional_db, monkeypatch):
+    """It started while the database was down: the tables may be of another version."""
+
+    def refuse(*_: object) -> None:
+        raise OperationalError("connection refused")
+
+    heartbeats.beat("here:1")
+    monkeypatch.setattr(schema, "known", threading.Event())
+    monkeypatch.setattr(schema, "lacking", refuse)
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["status"]) == (503, "schema_unknown")
+    assert answer.json()["parts"]["schema"] == "OperationalError"
+
+    health.checks.clear()
+    monkeypatch.setattr(schema, "lacking", lambda: ["jobs.0999_unheard_of"])
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["status"]) == (503, "schema_unknown")
+    assert "lacks jobs.0999_unheard_of" in answer.json()["parts"]["schema"]
+
+    health.checks.clear()
+    monkeypatch.setattr(schema, "lacking", list)
+    assert client.get("/readyz").status_code == 200
+
+    health.checks.clear()
+    monkeypatch.setattr(schema, "lacking", refuse)  # what it knows, an outage does not change
+    assert client.get("/readyz").json()["parts"]["schema"] == "ok"
+
+
+def test_beat_that_is_silent_is_named_and_not_the_workers(client, transactional_db):
+    heartbeats.beat("here:1")
+    heartbeats.ring("here:2")
+    Heartbeat.objects.update(at=timezone.now() - timedelta(minutes=20))
+    assert re.fullmatch(r"beat last reported 1\d{3} s ago", client.get("/readyz").json()["parts"]["worker"])
+
+    health.checks.clear()
+    heartbeats.ring("here:2")
+    assert re.fullmatch(r"the last worker reported 1\d{3} s ago", client.get("/readyz").json()["parts"]["worker"])
 
 
 def test_a_check_that_hangs_costs_two_seconds_and_is_not_asked_again_meanwhile(client, db, monkeypatch):
@@ -79,6 +132,7 @@ def test_a_check_that_hangs_costs_two_seconds_and_is_not_asked_again_meanwhile(c
         asked.append(1)
         goes_on.wait(30)
 
+    health.check_schema()
     monkeypatch.setitem(health.PARTS, "storage", hangs)
     monkeypatch.setattr(health, "CHECK_SECONDS", 0.2)
     try:
@@ -89,9 +143,9 @@ def test_a_check_that_hangs_costs_two_seconds_and_is_not_asked_again_meanwhile(c
         goes_on.set()
 
     for answer in (first, second):
-        assert answer.status_code == 503
+        assert answer.status_code == 200
         assert answer.json()["parts"] | {"worker": ""} == {
-            "database": "ok", "storage": "no answer within 0 s", "broker": "ok", "worker": "",
+            "database": "ok", "storage": "no answer within 0 s", "broker": "ok", "worker": "", "schema": "ok",
         }  # fmt: skip
     assert asked == [1]
 

@@ -1,0 +1,3 @@
+from tests.builders.outages import database_away
+
+__all__ = ["database_away"]
