@@ -211,7 +211,7 @@ class Exchange:
     ) -> None:
         self.application = application
         self.question = question
-        self.threads = application.threads
+        self.threads: ThreadPoolExecutor = application.threads
         self.sender = sender
         self.send = send
         self.environ = environ_of(scope)
