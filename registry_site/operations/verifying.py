@@ -1,4 +1,4 @@
-"""Compare every published version with what is stored: the row, the bytes, the signature, the ledger."""
+"""Compare every published version with what is stored: the row, the bytes, the signature, the ledger. And back."""
 
 import json
 import random
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from apps.blobs import store
+from apps.blobs.care import copies
 from apps.blobs.models import Blob, State
 from apps.providers import lifecycle
 from apps.releases.lifecycle import release_blobs, verification
@@ -55,3 +56,35 @@ def _problems_of(release: Release) -> Iterator[str]:
         yield "the ledger has no entry"
     elif json.loads(entry).get("digest") != release.digest:
         yield f"the ledger has sha256:{json.loads(entry).get('digest')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A version in the ledger that the database does not know. `digest` may have been repacked from the upload."""
+
+    release: str
+    digest: str
+    uploaded_digest: str
+    is_stored: bool  # whether storage has its bytes
+
+    def __str__(self) -> str:
+        bytes_ = "its bytes are in storage" if self.is_stored else "its bytes are not in storage"
+        upload = "" if self.uploaded_digest == self.digest else f", uploaded as sha256:{self.uploaded_digest}"
+        return f"{self.release}: sha256:{self.digest}{upload}; {bytes_}"
+
+
+def lost() -> Iterator[Lost]:
+    """Yield what storage has and the database lost. Raises StorageUnavailable.
+
+    A purged version is not lost: its row stays.
+    """
+    rows = Release.objects.select_related("namespace").only("kind", "name", "version", "namespace__name")
+    known = {ledger.key_of(release) for release in rows.iterator(chunk_size=BATCH_SIZE)}
+    for key in copies.ledger_keys():
+        if key in known or (text := store.get(key)) is None:
+            continue
+        entry = json.loads(text)
+        _, kind, *address, _ = key.split("/")
+        digest = entry["digest"]
+        version = f"{kind} {'/'.join(address)} {entry['version']}"
+        yield Lost(version, digest, entry["uploaded_digest"], is_stored=store.size_of(digest) is not None)

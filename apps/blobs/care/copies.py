@@ -12,7 +12,8 @@ from apps.blobs import backends, store
 from apps.lib.errors import RegistryError
 
 # Below these a ledger entry and an epoch are found.
-OWN = ("ledger/module", "ledger/provider", "epoch/0")
+LEDGER = ("ledger/module", "ledger/provider")
+OWN = (*LEDGER, "epoch/0")
 STEP = 1024 * 1024
 
 
@@ -26,11 +27,19 @@ def path_of(digest: str) -> str:
 
 def own_objects() -> Iterator[tuple[str, bytes]]:
     """Yield key and bytes of each; one that goes meanwhile (an older epoch) is left out."""
+    for key in _keys(OWN):
+        if (data := store.get(key)) is not None:
+            yield key, data
+
+
+def ledger_keys() -> Iterator[str]:
+    yield from _keys(LEDGER)
+
+
+def _keys(prefixes: tuple[str, ...]) -> Iterator[str]:
     later = timezone.now() + timedelta(days=1)
-    for prefix in OWN:
-        for key in sorted(backends.current().older(prefix, later)):
-            if (data := store.get(key)) is not None:
-                yield key, data
+    for prefix in prefixes:
+        yield from sorted(backends.current().older(prefix, later))
 
 
 def save_blob(digest: str, target: Path, *, is_linked: bool) -> int:
@@ -115,5 +124,5 @@ def load_object(key: str, data: bytes) -> None:
 def is_empty() -> bool:
     """Tell whether storage has no blob and no ledger entry."""
     later = timezone.now() + timedelta(days=1)
-    prefixes = [f"sha256/{digit}" for digit in "0123456789abcdef"] + list(OWN[:2])
+    prefixes = [f"sha256/{digit}" for digit in "0123456789abcdef"] + list(LEDGER)
     return not any(True for prefix in prefixes for _ in backends.current().older(prefix, later))

@@ -1,4 +1,4 @@
-"""`manage.py verify`: every published version, compared with its bytes, signature and ledger entry."""
+"""`manage.py verify`: every published version, compared with its bytes, signature and ledger entry; or the reverse."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -14,9 +14,15 @@ class Command(BaseCommand):
     help = "Verify the stored bytes of every published version; exit with 1 if one was changed."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--sample", type=int, default=0, metavar="N", help="Only N versions, chosen at random.")
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument("--sample", type=int, default=0, metavar="N", help="Only N versions, chosen at random.")
+        lost = "List the versions of the ledger in storage that the database lost, instead."
+        which.add_argument("--ledger", action="store_true", help=lost)
 
-    def handle(self, *_: Any, sample: int, **__: Any) -> None:
+    def handle(self, *_: Any, sample: int, ledger: bool, **__: Any) -> None:
+        if ledger:
+            self.compare_ledger()
+            return
         with runs.recorded(runs.What.VERIFY):
             self.verify(sample)
 
@@ -33,3 +39,15 @@ class Command(BaseCommand):
         self.stdout.write(f"{checked} published versions checked: {wrong} damaged.")
         if wrong:
             raise CommandError("See docs/operations/storage.md, Check the stored bytes.")
+
+    def compare_ledger(self) -> None:
+        count = 0
+        try:
+            for one in verifying.lost():
+                count += 1
+                self.stdout.write(str(one))
+        except StorageUnavailable as away:
+            raise CommandError(f"Stopped: {away}") from away
+        self.stdout.write(f"{count} versions of the ledger are not in the database.")
+        if count:
+            raise CommandError("See docs/operations/backup.md, Versions that the database lost.")
