@@ -35,7 +35,7 @@ WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 # Where an answer cannot show the difference. What the database is called is compared apart from its URL.
 OF_ONE_HOST = re.compile(
     r"LARDER_(?:DATA_DIR|LISTEN|INSTANCES|READY_BYTES|ADMIN_PASSWORD|.*_FILE|(?:DATABASE|BROKER|CACHE)_URL|"
-    r"DATABASE_CONNECTIONS|(?:WEB|UPLOAD|WORKER|LOG|METRICS|TEST)_.*)"
+    r"DATABASE_CONNECTIONS|(?:WEB|UPLOAD|WORKER|LOG|METRICS|BACKUP|TEST)_.*)"
 )
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -301,6 +301,13 @@ def storage_url(name: str, default: str) -> str:
     return found
 
 
+def backups(storage: str) -> tuple[str, str, int]:
+    """Read where `manage.py backup` writes without a folder, the file with its recipients' keys, how many stay."""
+    if (found := storage_url("LARDER_BACKUP_URL", "")) == storage:
+        raise ImproperlyConfigured("LARDER_BACKUP_URL is LARDER_STORAGE_URL: expected another bucket, prefix or folder")
+    return found, text("LARDER_BACKUP_RECIPIENT_FILE"), number("LARDER_BACKUP_KEEP", 14, least=1, most=10_000)
+
+
 def kek_addresses(name: str) -> tuple[kek_urls.KekAddress, ...]:
     """Read where the key-encryption keys are; the file alone by default."""
     try:
@@ -309,10 +316,10 @@ def kek_addresses(name: str) -> tuple[kek_urls.KekAddress, ...]:
         raise ImproperlyConfigured(f"{name}: {error} {error.hint}".strip()) from None
 
 
-def azure_key(name: str, address: str) -> str:
-    """Read the key of the storage account from the file that the variable names, if the address needs one."""
+def azure_key(name: str, *addresses: str) -> str:
+    """Read the key of the storage account from the file that the variable names, if an address needs one."""
     keys = secrets_in(name)
-    if address.startswith("azure:") and not keys:
+    if any(address.startswith("azure:") for address in addresses) and not keys:
         raise ImproperlyConfigured(f"{name} is not set: expected a file with the key of the Azure storage account")
     return keys[0] if keys else ""
 

@@ -27,8 +27,7 @@ HOSTNAMES = env.hostnames("LARDER_HOSTNAMES", urlsplit(PUBLIC_URL).hostname or "
 # Whether the lines that a start prints are pasted outside of a container, where its files are not.
 IN_CONTAINER = env.switch("LARDER_IN_CONTAINER")
 WEB_PROCESSES = env.number("LARDER_WEB_PROCESSES", 1, least=1, most=256)
-# On how many hosts; dangerous combinations are system checks.
-INSTANCES = env.number("LARDER_INSTANCES", 1, least=1)
+INSTANCES = env.number("LARDER_INSTANCES", 1, least=1)  # hosts; dangerous combinations are system checks
 WEB_THREADS = env.number("LARDER_WEB_THREADS", 16, least=1, most=512)
 UPLOAD_THREADS = env.number("LARDER_UPLOAD_THREADS", 16, least=1, most=512)
 # A client that is silent for so long, or slower than this for so long, is cut off; see request_body.py and serving.py.
@@ -292,7 +291,8 @@ SECURE_CSP = {  # in the shape of Django 6, read by our own middleware until the
 # --- Bytes ----------------------------------------------------------------------------------------
 
 STORAGE_URL = env.storage_url("LARDER_STORAGE_URL", f"file://{DATA_DIR / 'blobs'}")
-STORAGE_AZURE_KEY = env.azure_key("LARDER_AZURE_KEY_FILE", STORAGE_URL)
+BACKUP_URL, BACKUP_RECIPIENT_FILE, BACKUP_KEEP = env.backups(STORAGE_URL)
+STORAGE_AZURE_KEY = env.azure_key("LARDER_AZURE_KEY_FILE", STORAGE_URL, BACKUP_URL)
 # Object storage sends archives and blobs itself, by links that last for so long; 0: Larder sends them.
 STORAGE_REDIRECT_SECONDS = env.number("LARDER_STORAGE_REDIRECT_SECONDS", 0, most=900)
 STORAGE_DIRECT_UPLOADS = env.switch("LARDER_STORAGE_DIRECT_UPLOADS")

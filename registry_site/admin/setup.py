@@ -116,7 +116,7 @@ STEPS = (
         "backup",
         "Backup",
         _backup,
-        "Run manage.py backup FOLDER every night, and copy the folder to another machine. Back up the keys once, apart "
+        "Run manage.py backup every night, with LARDER_BACKUP_URL on another machine. Back up the keys once, apart "
         "from it, with --keys FILE. If you back up by other means, test a restore.",
         "backup",
     ),

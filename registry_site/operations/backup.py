@@ -37,6 +37,9 @@ TRIES = 3
 SNAPSHOTS = 20
 KEYS = {"secret_key": "LARDER_SECRET_KEY_FILE", "kek": "LARDER_SIGNING_KEK_FILE"}
 Say = Callable[[str], None]
+# By its digest: keeps a blob, or raises store.Missing; and gives its bytes as a file.
+Keep = Callable[[str], None]
+Opened = Callable[[str], AbstractContextManager[Path]]
 
 
 class Unusable(RegistryError):
@@ -68,8 +71,13 @@ def recorded(purpose: str) -> AbstractContextManager[None]:
     return runs.recorded(runs.What.BACKUP) if purpose == "backup" else nullcontext()
 
 
-def write(folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say: Say) -> Manifest:
-    """Write a backup into an empty or new folder. Raises Unusable, and StorageUnavailable."""
+def write(
+    folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say: Say, keep: Keep | None = None
+) -> Manifest:
+    """Write a backup into an empty or new folder, its blobs elsewhere if `keep` takes them.
+
+    Raises Unusable, and StorageUnavailable.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise Unusable(f"{folder} is not empty.", hint="Name a new folder: each backup has its own.")
@@ -77,7 +85,7 @@ def write(folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say:
         manifest = _rows(folder, purpose=purpose, with_blobs=with_blobs, is_linked=is_linked, say=say)
         say(f"{sum(manifest.rows.values()):,} rows of {len(manifest.rows)} tables")
         try:
-            _blobs(folder, manifest, with_blobs=with_blobs, is_linked=is_linked)
+            _blobs(manifest, with_blobs=with_blobs, keep=keep or _into(folder, is_linked=is_linked))
         except _Purged as purged:
             if not left:
                 raise Unusable(f"{purged} was purged during each attempt to copy it.") from None
@@ -118,19 +126,27 @@ def _rows(folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say:
     return manifest
 
 
-def _blobs(folder: Path, manifest: Manifest, *, with_blobs: bool, is_linked: bool) -> None:
-    manifest.has_blobs = with_blobs
-    if not with_blobs:
-        return
-    for digest in manifest.blobs:
+def _into(folder: Path, *, is_linked: bool) -> Keep:
+    def keep(digest: str) -> None:
         target = folder / "blobs" / copies.path_of(digest)
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if target.exists():
-            continue
+            return
         try:
             copies.save_blob(digest, target, is_linked=is_linked)
         except store.Missing:
             target.unlink(missing_ok=True)
+            raise
+
+    return keep
+
+
+def _blobs(manifest: Manifest, *, with_blobs: bool, keep: Keep) -> None:
+    manifest.has_blobs = with_blobs
+    for digest in manifest.blobs if with_blobs else ():
+        try:
+            keep(digest)
+        except store.Missing:
             if Blob.objects.filter(digest=digest, state=State.READY).exists():
                 raise Unusable(
                     f"sha256:{digest} is not in storage.", hint="Run `manage.py check_storage --whole` first."
@@ -157,18 +173,22 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def check_blobs(folder: Path, manifest: Manifest) -> None:
+def blobs_in(folder: Path) -> Opened:
+    return lambda digest: nullcontext(folder / "blobs" / copies.path_of(digest))
+
+
+def check_blobs(folder: Path, manifest: Manifest, opened: Opened) -> None:
     """Raises Unusable unless every blob of the backup has the bytes of its digest."""
     for digest in manifest.blobs if manifest.has_blobs else ():
-        file = folder / "blobs" / copies.path_of(digest)
-        if not file.is_file() or copies.digest_of(file) != digest:
-            raise Unusable(f"{folder} is {'damaged' if file.is_file() else 'not whole'}: sha256:{digest}.")
+        with opened(digest) as file:
+            if not file.is_file() or copies.digest_of(file) != digest:
+                raise Unusable(f"{folder} is {'damaged' if file.is_file() else 'not whole'}: sha256:{digest}.")
     staged = {key: folder / STAGING / key for key in manifest.staged}
     if not all(file.is_file() and copies.digest_of(file) == manifest.staged[key] for key, file in staged.items()):
         raise Unusable(f"{folder} is damaged or incomplete: {STAGING}.")
 
 
-def load(folder: Path, manifest: Manifest, *, storage_survived: bool, say: Say) -> None:
+def load(folder: Path, manifest: Manifest, opened: Opened, *, storage_survived: bool, say: Say) -> None:
     """Fill this Larder, which must be empty and stopped. Raises Unusable, CannotStartError, Unequal."""
     if not dump.is_empty():
         raise Unusable("The database of LARDER_DATABASE_URL is in use.", hint="Restore into an empty one.")
@@ -177,9 +197,10 @@ def load(folder: Path, manifest: Manifest, *, storage_survived: bool, say: Say) 
             "The storage of LARDER_STORAGE_URL is in use.",
             hint="Restore into an empty one; or add --storage-survived if it is the storage of this Larder.",
         )
-    check_blobs(folder, manifest)
+    check_blobs(folder, manifest, opened)
     for digest in manifest.blobs if manifest.has_blobs else ():
-        copies.load_blob(digest, folder / "blobs" / copies.path_of(digest))
+        with opened(digest) as file:
+            copies.load_blob(digest, file)
     for key in manifest.staged:
         copies.load_staged(key, folder / STAGING / key)
     say(f"{len(manifest.blobs):,} blobs, {len(manifest.staged):,} uploads that are not published yet")
@@ -212,6 +233,15 @@ def save_keys(file: Path) -> list[str]:
 
 def load_keys(file: Path) -> list[str]:
     """Put the keys where this host reads them. Raises Unusable if another key is there."""
+    found, places = check_keys(file), key_files()
+    for name, text in found.items():
+        places[name].parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace(places[name], text.encode(), mode=0o600)
+    return list(found)
+
+
+def check_keys(file: Path) -> dict[str, str]:
+    """Return the keys that `load_keys` would put in place. Raises what it raises."""
     try:
         found: dict[str, str] = json.loads(file.read_text())
     except (OSError, ValueError) as error:
@@ -220,10 +250,7 @@ def load_keys(file: Path) -> list[str]:
     for name, text in found.items():
         if places[name].is_file() and places[name].read_text() != text:
             raise Unusable(f"{places[name]} has another key than {file}.", hint=f"Move it away, or set {KEYS[name]}.")
-    for name, text in found.items():
-        places[name].parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace(places[name], text.encode(), mode=0o600)
-    return list(found)
+    return found
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from django.core.management.color import no_style
 from django.core.management.commands.migrate import Command as Migrate
 from django.db import connection, connections, models, transaction
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from django.db.models.expressions import Value
 
 from registry_site.startup import schema
@@ -106,7 +107,9 @@ def last_numbers(using: str) -> dict[str, int]:
 
 
 def is_empty() -> bool:
-    """Tell whether nobody has used the database yet: it may have tables, not people."""
+    """Tell whether nobody has used the database yet: it may have tables, not people. Creates no file."""
+    if connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists():
+        return True
     with connection.cursor() as cursor:
         if "accounts_user" not in connection.introspection.table_names(cursor):
             return True
@@ -114,9 +117,8 @@ def is_empty() -> bool:
         return not cursor.fetchone()[0]
 
 
-def load(folder: Path, state: dict[str, str], last: dict[str, int]) -> None:
-    """Fill an empty database with the files of a folder, and migrate it to this version. Raises CannotStartError."""
-    loader = MigrationExecutor(connection).loader
+def nodes_of(state: dict[str, str], loader: MigrationLoader) -> list[tuple[str, str]]:
+    """Return the migrations of a copy that are brought up to date. Raises CannotStartError if this version cannot."""
     for app, name, replaced in schema.squashed():
         node = (app, state.get(app, ""))
         if node == replaced[-1]:
@@ -133,6 +135,13 @@ def load(folder: Path, state: dict[str, str], last: dict[str, int]) -> None:
             f"The copy is of a newer Larder: this one does not know the migration {'.'.join(unknown[0])}. Use the "
             "version that made the copy, or a later one."
         )
+    return nodes
+
+
+def load(folder: Path, state: dict[str, str], last: dict[str, int]) -> None:
+    """Fill an empty database with the files of a folder, and migrate it to this version. Raises CannotStartError."""
+    loader = MigrationExecutor(connection).loader
+    nodes = nodes_of(state, loader)
     for app, migration in nodes:
         call_command(Migrate(), app, migration, interactive=False, verbosity=0)
     found = tables_of(loader.project_state(nodes).apps)

@@ -27,6 +27,7 @@ from registry_site.server.files import replace
 
 # Any number that all hosts share: "Larder" in ASCII.
 ADVISORY_LOCK = 0x4C6172646572
+BACKUP_LOCK = ADVISORY_LOCK + 1
 # Metadata is read and written in milliseconds: a longer statement only blocks others.
 TIME_OUTS = {"statement_timeout": "10s", "idle_in_transaction_session_timeout": "30s", "lock_timeout": "5s"}
 NO_TIME_OUTS = "; ".join(f"SET LOCAL {name} = 0" for name in TIME_OUTS)
@@ -130,22 +131,49 @@ def one_host_at_a_time() -> Iterator[None]:
     if connection.vendor != "postgresql":
         yield
         return
-    # A transaction on another connection has the lock: behind PgBouncer a session ends with each transaction.
+    try:
+        with _locking() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])
+            _limit_time()
+            with connection.execute_wrapper(_with_time_outs_of_migrations):
+                yield
+    finally:
+        connection.close()
+
+
+@contextmanager
+def one_backup_at_a_time(data_dir: Path) -> Iterator[None]:
+    """Raise CannotStartError if another one runs, on this or another host. The lock ends with the process."""
+    running = CannotStartError("Another backup is running. Wait until it has ended.")
+    if connection.vendor == "postgresql":
+        with _locking() as cursor:
+            cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [BACKUP_LOCK])
+            if not cursor.fetchone()[0]:
+                raise running
+            yield
+        return
+    with (data_dir / "backup.lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise running from None
+        yield
+
+
+@contextmanager
+def _locking() -> Iterator[Any]:
+    """Yield a cursor whose transaction has locks: behind PgBouncer a session ends with each transaction."""
     locking = connections.create_connection(connection.alias)
     try:
         locking.set_autocommit(False)
         with locking.cursor() as cursor:
             cursor.execute(NO_TIME_OUTS)
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])
-        _limit_time()
-        with connection.execute_wrapper(_with_time_outs_of_migrations):
-            yield
+            yield cursor
     finally:
         with suppress(DatabaseError):
             locking.rollback()
             locking.set_autocommit(True)
             locking.close()
-        connection.close()
 
 
 def _with_time_outs_of_migrations(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:  # noqa: FBT001  # Django calls it so

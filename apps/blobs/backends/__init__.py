@@ -147,12 +147,12 @@ def _backend_of(storage_url: str, _process: int) -> Backend:
     scheme = urlsplit(storage_url).scheme
     if scheme not in _OPENERS:
         expected = ", ".join(f"{known}:" for known in _OPENERS)
-        raise ImproperlyConfigured(f"LARDER_STORAGE_URL begins with {scheme!r}: expected one of {expected}")
+        raise ImproperlyConfigured(f"The URL of a storage begins with {scheme!r}: expected one of {expected}")
     try:
         opener: Callable[[str], Backend] = import_string(_OPENERS[scheme])
     except ModuleNotFoundError as missing:
         raise ImproperlyConfigured(
-            f"LARDER_STORAGE_URL begins with {scheme}:, but the package {missing.name} is not installed. Install the "
+            f"The URL of a storage begins with {scheme}:, but the package {missing.name} is not installed. Install the "
             "packages of requirements-extras.txt."
         ) from None
     return opener(storage_url)
@@ -177,8 +177,13 @@ class Traced:
             yield commit
 
 
+def at(storage_url: str) -> Backend:
+    """Return a storage beside Larder's own, such as that of its backups."""
+    return _backend_of(storage_url, os.getpid())
+
+
 def current() -> Backend:
-    backend = _backend_of(settings.STORAGE_URL, os.getpid())
+    backend = at(settings.STORAGE_URL)
     return backend if traces.tracer is None else cast("Backend", Traced(backend))
 
 

@@ -114,7 +114,7 @@ class LocalBackend:
     def older(self, prefix: str, before: datetime) -> Iterator[str]:
         folder, _, name = checked(prefix).rpartition("/")
         with disk_errors():
-            for top in sorted(self.path(folder).glob(f"{name}*")):
+            for top in sorted((self.path(folder) if folder else self.root).glob(f"{name}*")):
                 # One folder at a time, each with a small part of the objects.
                 for path in sorted([top, *top.rglob("*")]):
                     if _is_older(path, before):

@@ -97,7 +97,10 @@ ADDRESSES: dict[str, type[S3Address] | type[AzureAddress] | type[GoogleAddress]]
 
 
 def check(url: str) -> None:
-    """Raises Invalid if it is the address of object storage and cannot be read."""
+    """Raises Invalid if it is the address of object storage and cannot be read, or that of no folder."""
+    parts = urlsplit(url)
+    if parts.scheme == "file" and (parts.netloc or not parts.path.strip("/")):
+        raise Invalid("This is not a folder: expected file:/// and its path.")
     if kind := ADDRESSES.get(urlsplit(url).scheme):
         kind.parse(url)
 

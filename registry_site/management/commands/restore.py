@@ -1,4 +1,4 @@
-"""`manage.py restore FOLDER`: fill an empty, stopped Larder from a backup, and verify every version."""
+"""`manage.py restore`: fill an empty, stopped Larder from a backup, and verify every version."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -10,8 +10,9 @@ from django.db import connection
 
 from apps.accounts.access import epoch
 from apps.audit import chain
-from apps.lib.errors import RegistryError
-from registry_site.operations import backup
+from registry_site.management.commands.backup import refusals, require_url
+from registry_site.operations import backup, backup_store, rehearsal
+from registry_site.operations.backup import Manifest, Opened
 from registry_site.startup.bootstrap import CannotStartError
 
 
@@ -21,30 +22,65 @@ class Command(BaseCommand):
     purpose = "backup"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help=f"A folder written by `manage.py {self.purpose}`.")
+        written = f"A folder written by `manage.py {self.purpose}`."
+        if self.purpose == "backup":
+            parser.add_argument("folder", type=Path, nargs="?", help=written)
+            stored = "A backup of LARDER_BACKUP_URL: `newest`, or a name of `manage.py backup --list`."
+            parser.add_argument("--from", dest="stored", metavar="NAME", help=stored)
+            key = "A file with a private key that decrypts it. Without one gpg uses your own keys."
+            parser.add_argument("--private-key", type=Path, metavar="FILE", help=key)
+        else:
+            parser.add_argument("folder", type=Path, help=written)
         parser.add_argument("--keys", type=Path, metavar="FILE", help="Install the keys of this file.")
         survived = "The storage of this Larder still exists; only the database was lost."
         parser.add_argument("--storage-survived", action="store_true", help=survived)
+        rehearse = "Read all of the backup, say what it would restore and what prevents it here, and change nothing."
+        parser.add_argument("--dry-run", action="store_true", help=rehearse)
 
     @backup.owner_only()
-    def handle(self, *_: Any, folder: Path, keys: Path | None, storage_survived: bool, **__: Any) -> None:
+    def handle(self, *_: Any, folder: Path | None, **options: Any) -> None:
+        stored: str = options.get("stored") or ""
+        if bool(folder) == bool(stored):
+            raise CommandError("Name either the folder of a backup, or one of LARDER_BACKUP_URL: --from newest")
+        with refusals():
+            if folder is not None:
+                self.restore(folder, backup.blobs_in(folder), options)
+                return
+            require_url()
+            with backup_store.fetched(stored, options["private_key"], say=self.stdout.write) as (fetched, opened):
+                self.restore(fetched, opened, options)
+
+    def restore(self, folder: Path, opened: Opened, options: dict[str, Any]) -> None:
+        keys, storage_survived = options["keys"], options["storage_survived"]
+        manifest = backup.read_manifest(folder)
+        if manifest.purpose != self.purpose:
+            other = "import" if manifest.purpose == "export" else "restore"
+            raise CommandError(f"{folder} was written by `manage.py {manifest.purpose}`: use `manage.py {other}`.")
+        if not manifest.has_blobs and not storage_survived:
+            raise CommandError(f"{folder} has no blobs: add --storage-survived if storage has them.")
+        if options["dry_run"]:
+            self.rehearse(folder, manifest, opened, options)
+            return
         try:
-            manifest = backup.read_manifest(folder)
-            if manifest.purpose != self.purpose:
-                other = "import" if manifest.purpose == "export" else "restore"
-                raise CommandError(f"{folder} was written by `manage.py {manifest.purpose}`: use `manage.py {other}`.")
-            if not manifest.has_blobs and not storage_survived:
-                raise CommandError(f"{folder} has no blobs: add --storage-survived if storage has them.")
             with backup.stopped():
                 if keys is not None:
                     self.stdout.write(f"{keys}: {', '.join(backup.load_keys(keys))}")
-                backup.load(folder, manifest, storage_survived=storage_survived, say=self.stdout.write)
+                backup.load(folder, manifest, opened, storage_survived=storage_survived, say=self.stdout.write)
                 self.settle()
         except CannotStartError as refused:
             raise CommandError(str(refused)) from None
-        except RegistryError as refused:
-            raise CommandError(f"{refused} {refused.hint}".strip()) from None
         self.verify()
+
+    def rehearse(self, folder: Path, manifest: Manifest, opened: Opened, options: dict[str, Any]) -> None:
+        obstacles = rehearsal.rehearse(
+            folder, manifest, opened, storage_survived=options["storage_survived"], say=self.stdout.write
+        )
+        if options["keys"] is not None:
+            names = backup.check_keys(options["keys"])
+            self.stdout.write(f"{options['keys']} would install: {', '.join(names)}")
+        if obstacles:
+            raise CommandError("\n".join(["It cannot be restored here:", *obstacles]))
+        self.stdout.write("It can be restored here. Nothing was changed.")
 
     def settle(self) -> None:
         """Take back access that may have ended since the backup."""
