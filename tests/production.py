@@ -45,7 +45,8 @@ REDIS_ADMIN: Any = {"username": "admin", "password": "admin"}
 
 
 def interpolated(text: str) -> str:
-    """Variables as Compose writes them: `${NAME:-default}` and `${NAME:?message}`."""
+    """Variables as Compose writes them: `${NAME:-default}`, `${NAME:?message}` and `${NAME:+instead}`."""
+    text = re.sub(r"\$\{(\w+):\+([^}]*)\}", lambda found: found[2] if GIVEN.get(found[1]) else "", text)
     return re.sub(r"\$\{(\w+):([-?])([^}]*)\}", lambda found: GIVEN.get(found[1]) or found[3], text)
 
 
@@ -175,7 +176,8 @@ def running(folder: Path, *, storage: Callable[[int], int] | None = None, **vari
         for once in ONCE:
             stack.start(f"{once}-0")
             assert stack.processes.pop(f"{once}-0").wait(timeout=300) == 0, stack.logs()
-        stack.start_all(but=set(ONCE))
+        later = {name for name, one in OURS.items() if one.get("profiles")}
+        stack.start_all(but={*ONCE, *later})
         parts.callback(_nginx(folder / "nginx", port, list(stack.webs.values())).stop)
         commands = stack.environment("worker-commands")
         url, log = f"https://127.0.0.1:{port}", folder / "web-0.log"

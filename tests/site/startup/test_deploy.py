@@ -28,6 +28,7 @@ COMPOSE_NETWORKS = {
     "beat": {"database", "broker"},
     "migrate": {"database"},
     "roles": {"database"},
+    "backup": {"database", "storage", "outside"},
     "bucket": {"storage"},
     "postgres": {"database"},
     "s3": {"storage"},

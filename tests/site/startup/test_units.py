@@ -15,6 +15,7 @@ from tests.production import OURS
 
 COMMANDS = {tuple(one["command"]) for one in OURS.values()}
 UNITS = sorted(confined.UNITS.glob("*.service"))
+TIMERS = sorted(confined.UNITS.glob("*.timer"))
 # Exposure as systemd-analyze counts it, from 0 to 10: `3.0 OK` begins a worse class.
 MOST_EXPOSED = 3.0
 
@@ -50,9 +51,32 @@ def test_a_checking_worker_may_have_no_network_at_all() -> None:
     assert (without["RestrictAddressFamilies"], without["PrivateNetwork"]) == (["AF_UNIX"], ["yes"])
 
 
+def test_a_timer_starts_a_unit_that_ends() -> None:
+    for path in TIMERS:
+        unit = confined.directives(path.stem)
+        assert unit["Type"] == ["oneshot"]
+        assert "WantedBy=timers.target" in path.read_text()
+    assert [path.stem for path in TIMERS] == ["larder-backup"]
+
+
+@pytest.mark.parametrize("optional", ["backs-up-one-host", "backs-up-a-folder"])
+def test_the_drop_ins_of_the_backup_change_what_they_say(optional: str) -> None:
+    usual, changed = confined.directives("larder-backup"), confined.directives("larder-backup", optional)
+
+    differing = {name for name in changed if changed[name] != usual.get(name)}
+    expected = {
+        "backs-up-one-host": {"User", "ExecStart", "ReadWritePaths"},
+        "backs-up-a-folder": {"CapabilityBoundingSet", "AmbientCapabilities"},
+    }
+    assert differing == expected[optional]
+    assert changed["ExecStart"][-1].endswith("/opt/larder/.venv/bin/python manage.py backup")
+
+
 @pytest.mark.needs("systemd-analyze")
 def test_systemd_takes_the_units():
-    said = subprocess.run(["systemd-analyze", "verify", *UNITS], capture_output=True, text=True, check=False).stderr
+    said = subprocess.run(
+        ["systemd-analyze", "verify", *UNITS, *TIMERS], capture_output=True, text=True, check=False
+    ).stderr
     # The program is not installed there on this machine.
     assert [line for line in said.splitlines() if "is not executable" not in line] == []
 
