@@ -23,7 +23,7 @@ def test_this_machine_reads_the_counts_of_web_process_and_worker(live):
         for _ in range(3):
             client.get("/v1/modules/counted/vpc/aws/versions")
         deadline = time.monotonic() + 30
-        while "larder_publishes_total" not in client.get("/metrics").text:  # a worker writes its counts now and then
+        while "larder_publishes_total{" not in client.get("/metrics").text:  # a worker writes its counts now and then
             assert time.monotonic() < deadline
             time.sleep(0.5)
         answer = client.get("/metrics")

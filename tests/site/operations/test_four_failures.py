@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,9 @@ class World:
 
     def answers(self, path: str, **more: Any) -> list[httpx.Response]:
         return [client.get(path, **more) for client in self.clients()]
+
+    def both_answer(self, status: int, path: str) -> bool:
+        return {answer.status_code for answer in self.answers(path)} == {status}
 
     def metrics(self) -> dict[str, str]:
         """As Prometheus asks: each web server."""
@@ -173,7 +177,7 @@ def test_the_database_fails(world: World) -> None:
     try:
         eventually(lambda: world.all_say(0.0, "larder_part_up", "database"), what="the metric")
         for path in (f"{MODULE}/versions", "/modules"):
-            eventually(lambda path=path: {one.status_code for one in world.answers(path)} == {503}, what="503")
+            eventually(partial(world.both_answer, 503, path), what="503")
             for answer in world.answers(path):
                 assert answer.headers["Retry-After"] == "2"
                 assert "no healthy upstream" not in answer.text, "Larder says itself what is wrong"
