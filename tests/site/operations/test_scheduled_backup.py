@@ -23,6 +23,7 @@ from tests.live import CHECKOUT, Live, environment_of, start_live
 pytestmark = [pytest.mark.live, pytest.mark.slow, pytest.mark.embedded("reads the folder of a storage")]
 UNIT = "larder-backup"
 VERSIONS = ("1.0.0", "1.1.0")
+LAST_RUN = "SELECT is_good FROM blobs_run WHERE what = 'backup'"
 
 
 @dataclass
@@ -181,6 +182,7 @@ def test_a_bucket_that_does_not_exist_is_named_as_the_one_of_backups(drill: Dril
     assert refused.returncode == 1
     assert "The storage of LARDER_BACKUP_URL failed: Storage refused the request (NoSuchBucket)" in refused.stderr
     assert "Check that it exists" in refused.stderr
+    assert not drill.larder.query(LAST_RUN)
 
 
 def test_the_audit_log_has_each_scheduled_backup(drill: Drill):
@@ -190,6 +192,7 @@ def test_the_audit_log_has_each_scheduled_backup(drill: Drill):
     assert drill.back_up().returncode == 0
 
     assert drill.larder.query(count) == before + 1
+    assert drill.larder.query(LAST_RUN)
     newest = drill.larder.query(
         "SELECT detail FROM audit_auditevent WHERE kind = 'operation:backup:written' ORDER BY id DESC LIMIT 1"
     )
