@@ -176,6 +176,6 @@ def test_a_call_over_oci_leads_to_the_module_with_capitals(azure, put, client):
 
     page = client.get("/modules/Azure/over/azurerm/1.0.0/dependencies").content.decode()
     assert page.count('href="/modules/Azure/My_AKS/azurerm"') == 2
-    users = client.get("/modules/Azure/My_AKS/azurerm/1.0.0/dependencies").content.decode()
+    users = client.get("/modules/Azure/My_AKS/azurerm/usage").content.decode()
     assert "Azure/over/azurerm" in users
     assert "Azure/only_oci/azurerm" in users
