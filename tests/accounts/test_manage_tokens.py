@@ -19,7 +19,7 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, Invalid
 from registry_site import env
-from registry_site.operations import doctor
+from registry_site.operations import doctor, examining
 
 pytestmark = pytest.mark.both
 
@@ -210,7 +210,7 @@ def test_doctor_the_admin_and_its_owners_page_list_it(old_token, machine, page, 
     ApiToken.objects.filter(pk=long.pk).update(expires_at=timezone.now() + timedelta(days=300))
 
     (found,) = doctor.api_tokens()
-    assert found.state == doctor.WARN
+    assert found.state == examining.WARN
     assert old.start in found.found
     assert long.start in found.found
     assert short.start not in found.found
@@ -224,7 +224,7 @@ def test_doctor_the_admin_and_its_owners_page_list_it(old_token, machine, page, 
     assert tofu(dora).get(f"{API}/ci").json()["warning"] == warning
 
     ApiToken.objects.filter(pk__in=[old.pk, long.pk]).update(revoked_at=timezone.now())
-    assert [finding.state for finding in doctor.api_tokens()] == [doctor.OK]
+    assert [finding.state for finding in doctor.api_tokens()] == [examining.OK]
     assert "Earlier rules" not in browser_of(dora).get("/tokens").content.decode()
 
 

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 from django.db import OperationalError
@@ -23,9 +24,8 @@ def fine(part):
 
 
 def raising(error):
-    def look():
+    def look() -> Iterator[Finding]:
         raise error
-        yield
 
     return look
 
@@ -67,9 +67,14 @@ def test_a_worker_that_does_not_sign_is_named(monkeypatch, settings):
 
 def test_what_needs_a_part_that_failed_is_not_asked():
     asked = []
+
+    def clock() -> Iterator[Finding]:
+        asked.append(1)
+        return iter(())
+
     looks = {
         "storage": Look(raising(StorageUnavailable("away")), hint="Is it running?"),
-        "clock": Look(lambda: asked.append(1) or iter(()), ("storage",)),
+        "clock": Look(clock, ("storage",)),
         "name": Look(fine("name")),
     }
 
@@ -95,7 +100,12 @@ def test_a_part_that_goes_down_meanwhile_is_blamed_and_only_once():
 
 def test_a_look_that_hangs_fails_within_its_time_and_the_next_one_begins():
     ends = threading.Event()
-    looks = {"name": Look(lambda: ends.wait(30) or iter(()), seconds=0.2), "gpg": Look(fine("gpg"))}
+
+    def hanging() -> Iterator[Finding]:
+        ends.wait(30)
+        return iter(())
+
+    looks = {"name": Look(hanging, seconds=0.2), "gpg": Look(fine("gpg"))}
     began = time.monotonic()
     try:
         assert told(looks) == [("name", "fail", "no answer within 0.2 s"), ("gpg", "ok", "answers")]
