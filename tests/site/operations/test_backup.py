@@ -205,7 +205,7 @@ def test_a_larder_moves_to_postgres_and_back_without_losing_a_row(restored, stop
 
     first, second, third = (rows_of(tmp_path / name) for name in ("first", "second", "third"))
     assert first.keys() == second.keys() == third.keys()
-    for table in first:
+    for table in first.keys() - {"blobs_run.jsonl.gz"}:  # each import verifies, which is such a run
         assert decoded(first[table]) == decoded(second[table]) == decoded(third[table]), table
     assert "rows are unchanged" in back.manage("audit", "verify")
     given = [json.loads((tmp_path / name / "manifest.json").read_text())["last_numbers"] for name in ("first", "third")]
