@@ -14,7 +14,7 @@ from tests.site.processes import eventually
 
 SERVICES = COMPOSE["services"]
 PROMETHEUS = yaml.safe_load((CHECKOUT / "deploy/prometheus/prometheus.yml").read_text())
-ONCE = {"migrate", "roles", "bucket"}
+ONCE = {"migrate", "roles", "bucket", "backup"}
 MONITORING = {name for name, one in SERVICES.items() if one.get("profiles") == ["monitoring"]}
 
 
