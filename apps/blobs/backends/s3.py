@@ -128,14 +128,15 @@ class S3Backend(ObjectBackend):
     def create_bucket(self) -> bool:
         """Return False if it is there already."""
         try:
-            self.probe()
-        except StorageUnavailable:
+            with _answers():
+                self._client.head_bucket(Bucket=self._bucket)
+        except Missing:
             region = self._client.meta.region_name
             # The oldest region is the one that may not be named.
-            place = {} if region in (None, "us-east-1") else {"LocationConstraint": region}
+            named = region not in (None, "us-east-1")
+            place = {"CreateBucketConfiguration": {"LocationConstraint": region}} if named else {}
             with _answers():
-                more = {"CreateBucketConfiguration": place} if place else {}
-                self._client.create_bucket(Bucket=self._bucket, **more)
+                self._client.create_bucket(Bucket=self._bucket, **place)
             return True
         return False
 
