@@ -33,9 +33,9 @@ def choice_of(releases: Sequence[Release], constraint: str) -> Choice:
         advice = f"Every version that matches is deprecated; {chosen.version} is the highest."
     else:
         advice = f"Use {chosen.version}, the highest version that matches."
-    higher = [one for one in allowed if one.lifecycle == Lifecycle.YANKED and _key(one) > _key(chosen)]
-    about = [selected, *higher] if chosen is not selected else [chosen, *higher]
-    return Choice(chosen.version, selected.version, advice, [w for one in about for w in warnings_of(one)])
+    yanked = [one for one in allowed[: allowed.index(chosen)] if one.lifecycle == Lifecycle.YANKED]
+    warnings = [warning for one in (selected, *yanked) for warning in warnings_of(one)]
+    return Choice(chosen.version, selected.version, advice, warnings)
 
 
 def warnings_of(release: Release) -> list[str]:
@@ -55,7 +55,3 @@ def _why_none(releases: Sequence[Release], constraint: str) -> str:
     if not constraint.strip():
         return f"It has only pre-releases, which clients install by their exact number, such as {listed[0]}."
     return f"No version that clients install matches {constraint.strip()!a}; the highest is {listed[0]}."
-
-
-def _key(release: Release) -> bytes:
-    return versions.parse(release.version).sort_key

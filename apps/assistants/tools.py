@@ -33,7 +33,6 @@ from apps.portal.snippets.module_snippets import block_of_unit, source_of, unit_
 from apps.portal.snippets.provider_snippets import required_block
 from apps.providers import comparing as provider_versions
 from apps.providers import reading as providers
-from apps.providers.catalogue import default_version
 from apps.providers.models import Provider
 from apps.releases.catalogue import search
 from apps.releases.catalogue.comparing import SEPARATOR
@@ -136,23 +135,20 @@ def _found(viewer: Viewer, kind: Kind, given: Given, what: str, shape: type[Shap
 def choose_version(viewer: Viewer, given: Given) -> Document:
     address = address_of(given["address"])
     kind = Kind.MODULE if isinstance(address, ModuleAddress) else Kind.PROVIDER
-    if isinstance(address, ModuleAddress):
-        parent: Any = modules.module_for(viewer, address)
-    else:
-        parent = providers.provider_for(viewer, address)
+    parent = _opened(viewer, address)
     rows = Release.objects.published().filter(kind=kind, namespace=parent.namespace, name=address.path_name)
     releases = list(rows.newest_first().select_related("lifecycle_by").defer("notes", "reasons")[:MAX_VERSIONS])
     choice = choice_of(releases, given["constraint"])
-    document = {
+    return {
         "address": str(parent.address),
         "version": choice.version,
         "selected_by_clients": choice.selected,
         "advice": choice.advice,
         "warnings": choice.warnings,
-        "block": _block(viewer, parent.address, choice.version),
+        "block": _block(viewer, parent, choice.version),
         "versions": [_shown(ListedVersion, viewer, one) for one in releases[:LISTED]],
+        "version_count": len(releases),
     }
-    return document | {"version_count": len(releases)}
 
 
 def describe_version(viewer: Viewer, given: Given) -> Document:
@@ -179,9 +175,8 @@ def describe_version(viewer: Viewer, given: Given) -> Document:
 def _described_provider(viewer: Viewer, address: ProviderAddress, given: Given) -> Document:
     if given["folder"]:
         raise Invalid("A provider has no folders.", hint="Leave `folder` empty.")
-    provider = providers.provider_for(viewer, address)
-    version = given["version"] or _default_of(provider)
-    row = providers.version_of(viewer, provider, version)
+    provider = _opened(viewer, address)
+    row = providers.version_of(viewer, provider, _number(provider, given["version"]))
     whole = _shown(ProviderVersionDetails, viewer, With(row, downloads=None))
     del whole["downloads"]
     pages = row.docs_pages.without_texts().order_by("kind", "name").values_list("kind", "name")
@@ -287,17 +282,25 @@ def address_of(text: str) -> Address:
     return ModuleAddress.parse(path) if path.count("/") == 2 else ProviderAddress.parse(path)  # noqa: PLR2004
 
 
+def _opened(viewer: Viewer, address: Address) -> Any:
+    """The module or provider. The gate is asked here and nowhere else. Raises what it raises, and NotFound."""
+    if isinstance(address, ModuleAddress):
+        return modules.module_for(viewer, address)
+    return providers.provider_for(viewer, address)
+
+
+def _number(parent: Any, asked: str) -> str:
+    """The version that was asked for, or the default one. Raises NotFound."""
+    default = parent.versions.published().default_first().values_list("release__version", flat=True)
+    number = asked or default.first()
+    if number is None:
+        raise NotFound(f"{parent} has no version that you can see.")
+    return str(number)
+
+
 def _module_version(viewer: Viewer, address: ModuleAddress, version: str) -> ModuleVersion:
-    if not version:
-        version = modules.default_version_for(viewer, address).release.version
-    return modules.version_for(viewer, address, version, with_markdown=True)
-
-
-def _default_of(provider: Provider) -> str:
-    found = default_version(provider)
-    if found is None:
-        raise NotFound(f"{provider} has no version that you can see.")
-    return found.release.version
+    module = _opened(viewer, address)
+    return modules.version_of(viewer, module, _number(module, version), with_markdown=True)
 
 
 def _unit_of(version: ModuleVersion, named: str, *kinds: str) -> Mapping[str, Any]:
@@ -310,13 +313,13 @@ def _unit_of(version: ModuleVersion, named: str, *kinds: str) -> Mapping[str, An
     raise NotFound(f"{version} has no folder {named[:200]!a}.", hint=f"It has: {has}.")
 
 
-def _block(viewer: Viewer, address: Address, version: str | None) -> str | None:
+def _block(viewer: Viewer, parent: Any, version: str | None) -> str | None:
     if version is None:
         return None
-    if isinstance(address, ProviderAddress):
-        return required_block(address, version)
-    row = modules.version_for(viewer, address, version)
-    return block_of_unit(address, version, unit_to_call(row))
+    if isinstance(parent, Provider):
+        return required_block(parent.address, version)
+    row = modules.version_of(viewer, parent, version)
+    return block_of_unit(parent.address, version, unit_to_call(row))
 
 
 def _shown(shape: type[Serializer[Any]], viewer: Viewer, row: Any) -> Document:

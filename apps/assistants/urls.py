@@ -17,7 +17,7 @@ from apps.lib.errors import NotFound
 from apps.portal.frame.context import larder_version
 
 # Of what the SDK reads. It gets no credentials.
-_HEADERS = ("accept", "content-type", "origin", "last-event-id", "mcp-")
+_HEADERS = ("accept", "content-type", "origin", "mcp-")
 
 
 class Assistants(ApiView):

@@ -150,6 +150,21 @@ def test_a_provider_is_found_chosen_and_described(acme, ask, bob):
     assert {one["os"] for one in said["packages"]} >= {"linux"}
 
 
+@pytest.mark.parametrize(
+    ("tool", "more", "budget"),
+    [
+        ("find_modules", {"words": "vpc"}, 10),
+        ("choose_version", {"address": VPC}, 10),
+        ("describe_version", {"address": VPC}, 10),
+        ("read_example", {"address": VPC, "example": "simple"}, 10),
+        ("compare_versions", {"address": VPC, "before": "1.1.0", "after": "1.2.0"}, 10),
+    ],
+)
+def test_a_call_asks_the_database_few_questions(three, ask, bob, tool, more, budget, django_assert_max_num_queries):
+    with django_assert_max_num_queries(budget):
+        assert isinstance(ask(bob, tool, **more), dict)
+
+
 @pytest.mark.parametrize("tool", ["choose_version", "describe_version", "read_example", "compare_versions"])
 def test_a_private_module_is_hidden_from_a_stranger(three, ask, charlie, tool):
     more = {"read_example": {"example": "simple"}, "compare_versions": {"before": "1.1.0", "after": "1.2.0"}}
