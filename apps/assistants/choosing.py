@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from apps.lib import versions
 from apps.lib.constraints import Constraint
+from apps.releases.catalogue.reading import advice_of
 from apps.releases.models import Lifecycle, Release
 
 
@@ -42,10 +43,8 @@ def warnings_of(release: Release) -> list[str]:
     """At most one sentence."""
     if release.lifecycle == Lifecycle.MAINTAINED:
         return []
-    use = f" Use {release.lifecycle_replacement} instead." if release.lifecycle_replacement else ""
-    reason = " ".join(release.lifecycle_reason.split()) or "no reason was given."
     effect = " New installs do not get it." if release.lifecycle == Lifecycle.YANKED else ""
-    return [f"{release.version} is {release.lifecycle}: {reason}{use}{effect}"]
+    return [f"{advice_of(release)}{effect}"]
 
 
 def _why_none(releases: Sequence[Release], constraint: str) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from apps.releases.catalogue.reading import advice_of
 from apps.releases.models import Lifecycle, Release
 
 
@@ -28,6 +29,4 @@ class Served:
         release = self.release
         if release is None or release.lifecycle != Lifecycle.DEPRECATED:
             return ""
-        use = f" Use {release.lifecycle_replacement} instead." if release.lifecycle_replacement else ""
-        said = " ".join(f"{release.version} is deprecated: {release.lifecycle_reason}{use}".split())
-        return said.encode("ascii", "replace").decode().replace("\\", "/").replace('"', "'")
+        return advice_of(release).encode("ascii", "replace").decode().replace("\\", "/").replace('"', "'")

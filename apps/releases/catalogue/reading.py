@@ -14,7 +14,7 @@ from apps.accounts.models import Namespace, Role
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
-from apps.releases.models import Release, ReleaseQuerySet, State
+from apps.releases.models import Lifecycle, Release, ReleaseQuerySet, State
 
 HELD, RUNNING, REFUSED, PUBLISHED = "held", "running", "refused", "published"
 REFUSED_LATELY = timedelta(days=14)
@@ -61,6 +61,14 @@ def no_version(address: ModuleAddress | ProviderAddress, version: str, coordinat
     if tombstone is not None:
         return NotFound(tombstone.removal, hint="The versions page lists all versions.")
     return NotFound(f"There is no version {version} of {address}.")
+
+
+def advice_of(release: Release) -> str:
+    """Its lifecycle in one line, with the reason and the replacement; empty while it is maintained."""
+    if release.lifecycle == Lifecycle.MAINTAINED:
+        return ""
+    use = f" Use {release.lifecycle_replacement} instead." if release.lifecycle_replacement else ""
+    return " ".join(f"{release.version} is {release.lifecycle}: {release.lifecycle_reason}{use}".split())
 
 
 def moment_text(at: datetime) -> str:
