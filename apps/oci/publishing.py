@@ -4,7 +4,7 @@ What counts as the same push again: the same archive under the same manifest. So
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -28,7 +28,7 @@ from apps.modules.models import ModuleVersion
 from apps.oci import packages
 from apps.oci.pushing import Push
 from apps.oci.repositories import VisibleRepository
-from apps.releases.models import Kind, Release, State
+from apps.releases.models import READY, Kind, Release, State
 from apps.releases.publishing import reserving
 
 # The same package gets the same refusal for this long; later it is checked again.
@@ -63,6 +63,16 @@ class Undecided(Unavailable):
     def __init__(self, release: Release) -> None:
         super().__init__(f"{release} is still being checked.", hint="Push the same package again in a minute.")
         self.release = release
+
+
+def states_of(releases: Collection[int]) -> Mapping[int, object]:
+    """For requests that wait for a push to be decided."""
+    return dict(Release.objects.filter(pk__in=releases).values_list("pk", "state"))
+
+
+def quiet_states(release: Release) -> Collection[str]:
+    """Return the states in which the request keeps waiting: steps between a worker's states do not end it."""
+    return READY if release.state in READY else (release.state,)
 
 
 def publish(push: Push, *, authorise: Callable[[], None]) -> None:

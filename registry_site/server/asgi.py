@@ -41,7 +41,7 @@ from registry_site import wsgi
 # isort: split
 # After wsgi, which loads the apps: since Python 3.14 granian's workers are no forks of a process that did.
 from apps.http import byte_ranges
-from apps.releases.publishing.waiting import ASKED, OFFERED
+from apps.jobs.waiting import ASKED, OFFERED
 from registry_site.front.front import front
 from registry_site.front.lease import Origin
 from registry_site.front.table import Question, question_of

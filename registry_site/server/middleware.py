@@ -19,12 +19,12 @@ from apps.accounts.identity import second_factor
 from apps.accounts.models import User
 from apps.http.errors import dialect_at
 from apps.http.ready import PREPARED_FOR
+from apps.jobs.waiting import ASKED
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.net import bodies
 from apps.lib.process import metrics
 from apps.lib.text.redaction import redact
 from apps.portal.frame import errors, security_policy
-from apps.releases.publishing.waiting import ASKED
 from registry_site.monitoring.clients import clients
 
 Respond = Callable[[HttpRequest], HttpResponseBase]

@@ -7,7 +7,7 @@ import structlog
 from django.db import close_old_connections
 
 from apps.jobs import database_availability
-from apps.releases.publishing.waiting import Waiting, with_news
+from apps.jobs.waiting import Waiting, with_news
 
 ASK_SECONDS = 0.1
 
@@ -15,7 +15,7 @@ log = structlog.get_logger("larder.asgi")
 
 
 class WaitingRoom:
-    """Queries the database in a thread while requests wait, and wakes those whose release has changed."""
+    """Queries the database in a thread while requests wait, and wakes those whose row has changed."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="waiting")
@@ -23,7 +23,7 @@ class WaitingRoom:
         self._asking: asyncio.Task[None] | None = None
 
     async def wait(self, waiting: Waiting) -> None:
-        """Wait for a change of the release, at most until `waiting.until`."""
+        """Wait for a change of the row, at most until `waiting.until`."""
         news = self._waiting[waiting] = asyncio.Event()
         if self._asking is None or self._asking.done():
             self._asking = asyncio.get_running_loop().create_task(self._ask())

@@ -17,12 +17,12 @@ from rest_framework.response import Response
 from apps.accounts.access import throttling
 from apps.artifacts import manifests as manifest_rows
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
+from apps.jobs import waiting
 from apps.lib import digests
 from apps.lib.net.bodies import streamed
 from apps.oci import manifests, mirrors, publishing, pushing, repositories
 from apps.oci.base import OciView, ReadyInRepository, warning
 from apps.oci.pushing import Push
-from apps.releases.publishing import waiting
 from apps.releases.publishing.quotas import require_bytes
 
 
@@ -60,9 +60,11 @@ class Manifest(ReadyInRepository, OciView):
         except publishing.Undecided as undecided:
             if request.META.get(waiting.OFFERED) and time.monotonic() < push.until:
                 release = undecided.release
-                states = waiting.quiet_states(release)
                 again = replace(push, manifest=None, release=release.pk)
-                request.META[waiting.ASKED] = waiting.Waiting(release.pk, states, push.until, again)
+                states = publishing.quiet_states(release)
+                request.META[waiting.ASKED] = waiting.Waiting(
+                    publishing.states_of, release.pk, states, push.until, again
+                )
             raise
         response = Response(status=HTTPStatus.CREATED)
         response.headers["Location"] = f"/v2/{name}/manifests/{push.digest}"  # relative: right behind any proxy
