@@ -5,12 +5,14 @@
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
@@ -18,18 +20,16 @@ from django.core.exceptions import ImproperlyConfigured
 from apps.lib.errors import Invalid
 from apps.lib.net.forwarding import TrustedProxies
 from apps.lib.net.hostnames import normalised, on_the_wire
-from apps.lib.settings_values import kek_urls, storage_urls
+from apps.lib.settings_values import kek_urls, smtp_urls, storage_urls
 from apps.lib.settings_values.openid import Provider
-from apps.lib.settings_values.rates import Rate
+from apps.lib.settings_values.rates import DEFAULT_RATES, Rate
 from apps.lib.settings_values.saml import SamlProvider
+from apps.lib.settings_values.upstream import Upstream
 
 names_read: set[str] = set()
-
 LEAST_SECRET = 32
-# Larger numbers make no sense, and dates overflow.
-LARGEST_NUMBER = 10**15
-# Defaults of settings.py and of the image's health check.
-LISTEN, TLS = "127.0.0.1:8443", "auto"
+LARGEST_NUMBER = 10**15  # larger ones make no sense, and dates overflow
+LISTEN, TLS = "127.0.0.1:8443", "auto"  # defaults of settings.py and of the image's health check
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 # Where an answer cannot show the difference. What the database is called is compared apart from its URL.
@@ -48,6 +48,15 @@ def use_settings() -> None:
 def text(name: str, default: str = "") -> str:
     names_read.add(name)
     return os.environ.get(name, "").strip() or default  # noqa: TID251
+
+
+@contextmanager
+def _stopping(name: str) -> Iterator[None]:
+    """Stop the start with a sentence that names the variable."""
+    try:
+        yield
+    except Invalid as error:
+        raise ImproperlyConfigured(f"{name}: {str(error).removesuffix('.')}. {error.hint}".strip()) from None
 
 
 def choice(name: str, *allowed: str) -> str:
@@ -126,17 +135,13 @@ def some_of(name: str, *allowed: str) -> list[str]:
 def hostnames(name: str, default: str) -> frozenset[str]:
     """Read host names, normalised as clients do it. An IPv6 address as the default counts as empty."""
     names_read.add(name)
-    try:
+    with _stopping(name):
         return frozenset(normalised(word) for word in words(name, "" if ":" in default else default))
-    except Invalid as error:
-        raise ImproperlyConfigured(f"{name}: {error}. {error.hint}".strip()) from None
 
 
 def trusted_proxies(name: str) -> TrustedProxies:
-    try:
+    with _stopping(name):
         return TrustedProxies.parse(words(name))
-    except Invalid as error:
-        raise ImproperlyConfigured(f"{name}: {error}. {error.hint}".strip()) from None
 
 
 def networks(name: str) -> tuple[IPv4Network | IPv6Network, ...]:
@@ -147,23 +152,22 @@ def networks(name: str) -> tuple[IPv4Network | IPv6Network, ...]:
         raise ImproperlyConfigured(f"{name}: {error}; expected networks such as 10.20.0.0/16") from None
 
 
+def upstream() -> Upstream:
+    """Read what holds for all registries whose providers are mirrored."""
+    return Upstream(
+        allow=networks("LARDER_UPSTREAM_ALLOW"),
+        ca_file=text("LARDER_UPSTREAM_CA_FILE"),
+        proxy=url("LARDER_UPSTREAM_PROXY", "", "http", "https"),
+        advisories=text("LARDER_UPSTREAM_ADVISORIES"),
+        wait_seconds=number("LARDER_UPSTREAM_WAIT_SECONDS", 55, least=1, most=600),
+        connections=number("LARDER_UPSTREAM_CONNECTIONS", 4, least=1, most=64),
+    )
+
+
 def smtp(name: str) -> dict[str, Any] | None:
     """Read smtp://user:password@host:587 (with STARTTLS) or smtps://…:465; None if it is unset."""
-    found = url(name, "", "smtp", "smtps")
-    if not found:
-        return None
-    parts = urlsplit(found)
-    is_tls, plain = parts.scheme == "smtps", parts.query == "starttls=off"
-    if not parts.hostname or parts.path.strip("/") or (parts.query and (is_tls or not plain)):
-        raise ImproperlyConfigured(f"{name}: expected smtp://user:password@host:587, smtps:// or ?starttls=off")
-    return {
-        "host": parts.hostname,
-        "port": parts.port or (465 if is_tls else 587),
-        "username": unquote(parts.username or ""),
-        "password": unquote(parts.password or ""),
-        "use_ssl": is_tls,
-        "use_tls": not is_tls and not plain,
-    }
+    with _stopping(name):
+        return smtp_urls.options_of(url(name, "", "smtp", "smtps"))
 
 
 def token_lifetimes() -> tuple[timedelta, timedelta, timedelta]:
@@ -177,12 +181,14 @@ def token_lifetimes() -> tuple[timedelta, timedelta, timedelta]:
     return timedelta(days=days[0]), timedelta(days=days[1]), timedelta(days=days[2])
 
 
-def rate(name: str, default: str) -> Rate | None:
-    """Read `5/5m`, or None for `off`."""
-    try:
-        return Rate.parse(text(name, default))
-    except Invalid as error:
-        raise ImproperlyConfigured(f"{name}: {error} {error.hint}") from None
+def rates() -> dict[str, Rate | None]:
+    """Read the limit of each group: `5/5m`, or None for `off`."""
+    found = {}
+    for group, default in DEFAULT_RATES.items():
+        name = f"LARDER_RATE_{group.upper()}"
+        with _stopping(name):
+            found[group] = Rate.parse(text(name, default))
+    return found
 
 
 def openid_providers(name: str) -> tuple[Provider, ...]:
@@ -294,10 +300,8 @@ def file_or_webhook(name: str) -> str:
 
 def storage_url(name: str, default: str) -> str:
     found = url(name, default, "file", "s3", "azure", "gs")
-    try:
+    with _stopping(name):
         storage_urls.check(found)
-    except Invalid as error:
-        raise ImproperlyConfigured(f"{name}: {error} {error.hint}".strip()) from None
     return found
 
 
@@ -310,10 +314,8 @@ def backups(storage: str) -> tuple[str, str, int]:
 
 def kek_addresses(name: str) -> tuple[kek_urls.KekAddress, ...]:
     """Read where the key-encryption keys are; the file alone by default."""
-    try:
+    with _stopping(name):
         return kek_urls.parse_all(words(name, kek_urls.FILE))
-    except Invalid as error:
-        raise ImproperlyConfigured(f"{name}: {error} {error.hint}".strip()) from None
 
 
 def azure_key(name: str, *addresses: str) -> str:
@@ -328,10 +330,8 @@ def public_url(name: str, default: str) -> str:
     """Read Larder's own address; its host is returned in ASCII, as in requests."""
     found = url(name, default, "http", "https").rstrip("/")
     parts = urlsplit(found)
-    try:
+    with _stopping(name):
         return found if found.isascii() else parts._replace(netloc=on_the_wire(parts.netloc)).geturl()
-    except Invalid as error:
-        raise ImproperlyConfigured(f"{name}: {error}") from None
 
 
 def secrets_from(name: str, default: Path) -> list[str]:

@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "apps.modules",
     "apps.providers",
     "apps.notify",
+    "apps.upstream",
     "apps.protocol",
     "apps.api",
     "apps.portal",
@@ -266,15 +267,7 @@ BEHIND_PROXY = env.switch("LARDER_BEHIND_PROXY")
 # The location of a proxy that sends the files of the storage folder.
 ACCEL_REDIRECT = env.location("LARDER_ACCEL_REDIRECT")
 # By the groups of apps/accounts/access/throttling.py, which counts them; None is no limit.
-RATES = {
-    "sign_in": env.rate("LARDER_RATE_SIGN_IN", "5/5m"),
-    "second_factor": env.rate("LARDER_RATE_SECOND_FACTOR", "5/5m"),
-    "tokens": env.rate("LARDER_RATE_TOKENS", "30/m"),
-    "invitations": env.rate("LARDER_RATE_INVITATIONS", "30/m"),
-    "search": env.rate("LARDER_RATE_SEARCH", "300/10s"),
-    "publish": env.rate("LARDER_RATE_PUBLISH", "500/10s"),
-    "export": env.rate("LARDER_RATE_EXPORT", "10/m"),
-}
+RATES = env.rates()
 SECURE_CSP = {  # in the shape of Django 6, read by our own middleware until then
     "default-src": ["'none'"],
     "script-src": ["'self'"],
@@ -336,7 +329,7 @@ PROVIDER_PACKAGES = env.switch("LARDER_PROVIDER_PACKAGES")
 
 BROKER_URL = env.url("LARDER_BROKER_URL", "filesystem://", "filesystem", "redis", "rediss", "redis+socket")
 # What the workers of this host do: a worker that does not sign asks one that does.
-WORKER_QUEUES = env.some_of("LARDER_WORKER_QUEUES", "check", "sign", "notify")
+WORKER_QUEUES = env.some_of("LARDER_WORKER_QUEUES", "check", "sign", "notify", "upstream")
 JOB_LEASE = timedelta(seconds=env.number("LARDER_JOB_LEASE_SECONDS", 30, least=5, most=24 * 3600))
 # A third of the lease: two renewals may fail before another worker takes over.
 JOB_RENEWAL = JOB_LEASE / 3
@@ -351,6 +344,7 @@ AUDIT_LIFETIME = timedelta(days=env.number("LARDER_AUDIT_DAYS", 400, least=400, 
 AUDIT_HEAD_URL = env.file_or_webhook("LARDER_AUDIT_HEAD_URL")
 JOB_LIFETIME = timedelta(days=env.number("LARDER_JOB_DAYS", 90, least=1, most=36_500))
 WEBHOOK_ALLOW = env.networks("LARDER_WEBHOOK_ALLOW")  # beside public addresses
+UPSTREAM = env.upstream()
 SMTP = env.smtp("LARDER_SMTP_URL")  # None prints mails
 MAIL_FROM = env.text("LARDER_MAIL_FROM", f"Larder <larder@{PUBLIC_HOST.partition(':')[0]}>")
 NOTIFY_LIFETIME = timedelta(days=env.number("LARDER_NOTIFY_DAYS", 30, least=1, most=3650))

@@ -83,6 +83,12 @@ _QUIET = frozenset(
         Kind.BACKUP_WRITTEN,
         Kind.JOB_RETRIED,
         Kind.JOB_CANCELLED,
+        # Whoever changes what a mirror answers touches that provider's scope itself.
+        Kind.UPSTREAM_KEY_PINNED,
+        Kind.UPSTREAM_ALARM_RAISED,
+        Kind.UPSTREAM_PACKAGE_STORED,
+        Kind.UPSTREAM_PACKAGES_EVICTED,
+        Kind.UPSTREAM_SYNCED,
     }
 )
 # The same bytes may be published in other namespaces as well.

@@ -105,6 +105,17 @@ class Kind(models.TextChoices):
     JOB_CANCELLED = "operation:job:cancelled"
     BACKUP_WRITTEN = "operation:backup:written"
     DATABASE_RESTORED = "operation:database:restored"
+    UPSTREAM_CHANGED = "operation:upstream:changed"
+    UPSTREAM_POLICY_CHANGED = "operation:upstream:policy-changed"
+    UPSTREAM_VERSION_ALLOWED = "operation:upstream:version-allowed"
+    UPSTREAM_UNSIGNED_ALLOWED = "operation:upstream:unsigned-allowed"
+    UPSTREAM_KEY_PINNED = "operation:upstream:key-pinned"
+    UPSTREAM_ALARM_RAISED = "operation:upstream:alarm-raised"
+    UPSTREAM_ALARM_RESOLVED = "operation:upstream:alarm-resolved"
+    UPSTREAM_PACKAGE_STORED = "operation:upstream:package-stored"
+    UPSTREAM_PACKAGES_EVICTED = "operation:upstream:packages-evicted"
+    UPSTREAM_SYNCED = "operation:upstream:synced"
+    RELEASE_COOLDOWN_ENDED = "namespace:release:cool-down-ended", "Release shown before its cool-down ended"
     PERMISSION_REFUSED = "account:permission:refused"
 
 

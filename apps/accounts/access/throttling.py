@@ -28,6 +28,7 @@ COUNTED = {
     "search": "searches",
     "publish": "uploads with this account",
     "export": "exports of the audit",
+    "fetch": "providers and packages that Larder had to fetch for your address",
 }
 
 log = structlog.get_logger("larder.accounts")

@@ -6,6 +6,17 @@ from typing import Self
 
 from apps.lib.errors import Invalid
 
+# By the groups of apps/accounts/access/throttling.py.
+DEFAULT_RATES = {
+    "sign_in": "5/5m",
+    "second_factor": "5/5m",
+    "tokens": "30/m",
+    "invitations": "30/m",
+    "search": "300/10s",
+    "publish": "500/10s",
+    "export": "10/m",
+    "fetch": "600/m",
+}
 _UNITS = {"s": (1, "second"), "m": (60, "minute"), "h": (3600, "hour")}
 _FORM = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,3})?([smh])", re.ASCII)
 

@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class UpstreamConfig(AppConfig):
+    name = "apps.upstream"

@@ -1,0 +1,155 @@
+"""Policy, alarms and runs: what people decide about upstreams and ask of them."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+
+class Effect(models.TextChoices):
+    ALLOW = "allow", "Allow"
+    DENY = "deny", "Deny"
+    COOL_DOWN = "cool_down", "Hold back until N days old"
+    SIGNED_ONLY = "signed_only", "Allow only if signed by a known key"
+
+
+class PolicyRule(models.Model):
+    """One rule of an upstream. For a version the first rule whose conditions all match decides."""
+
+    upstream = models.ForeignKey("upstream.Upstream", models.CASCADE, related_name="rules")
+    position = models.PositiveIntegerField()
+    pattern = models.CharField(max_length=130, help_text="Of addresses: hashicorp/*, */random, *.")
+    effect = models.CharField(max_length=11, choices=Effect.choices)
+    days = models.PositiveIntegerField(default=0, help_text="Of a cool-down.")
+    versions = models.CharField(max_length=200, blank=True, help_text="A range such as >= 5.0, < 6.0; empty: all.")
+    platforms = models.JSONField(default=list, blank=True, help_text="Only these, such as linux_amd64; empty: all.")
+    advisories_only = models.BooleanField(default=False, help_text="Matches versions that an advisory names.")
+    reason = models.CharField(max_length=300, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["upstream", "position"], name="upstream_rule_position_once")]
+
+    def __str__(self) -> str:
+        return f"{self.position}. {self.effect} {self.pattern}"
+
+
+class PolicyException(models.Model):
+    """Staff let one version through, for a time."""
+
+    version = models.ForeignKey("upstream.UpstreamVersion", models.CASCADE, related_name="exceptions")
+    reason = models.CharField(max_length=300)
+    expires_at = models.DateTimeField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.version} until {self.expires_at:%Y-%m-%d}"
+
+
+class AlarmKind(models.TextChoices):
+    KEY_CHANGED = "key_changed", "A different key"
+    BYTES_CHANGED = "bytes_changed", "Different bytes for a known version"
+    SIGNATURE_BAD = "signature_bad", "A signature that does not fit"
+    NO_KEY = "no_key", "The registry names no key"
+    LIST_SHRANK = "list_shrank", "Versions vanished from a list"
+
+
+class AlarmState(models.TextChoices):
+    OPEN = "open"
+    ACCEPTED = "accepted"  # staff trust what was found from now on
+    DISMISSED = "dismissed"  # what was known before stays; what was found stays refused
+
+
+class Alarm(models.Model):
+    """Something that was refused and waits for staff, with what was known and what was found side by side."""
+
+    kind = models.CharField(max_length=13, choices=AlarmKind.choices)
+    upstream = models.ForeignKey("upstream.Upstream", models.CASCADE, related_name="alarms")
+    provider = models.ForeignKey("upstream.UpstreamProvider", models.CASCADE, null=True, related_name="alarms")
+    version = models.ForeignKey("upstream.UpstreamVersion", models.CASCADE, null=True, related_name="alarms")
+    namespace = models.CharField(max_length=64)
+    subject = models.CharField(max_length=400, help_text="host/namespace[/type[ version[ file]]], for lists.")
+    known = models.JSONField(default=dict, help_text="Fingerprint, digest or list so far.")
+    found = models.JSONField(default=dict, help_text="The same fields, as the registry has them now.")
+    url = models.CharField(max_length=1000, blank=True)
+    state = models.CharField(max_length=9, choices=AlarmState.choices, default=AlarmState.OPEN)
+    raised_at = models.DateTimeField(auto_now_add=True)
+    seen_at = models.DateTimeField(help_text="When it was last found.")
+    times = models.PositiveIntegerField(default=1)
+    resolved_at = models.DateTimeField(null=True, blank=True)
+    resolved_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    reason = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "upstream", "subject"], condition=Q(state="open"), name="upstream_alarm_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.subject}"
+
+
+class RunState(models.TextChoices):
+    PLANNING = "planning"
+    PLANNED = "planned"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Schedule(models.Model):
+    """A sync that runs again and again."""
+
+    request = models.JSONField(help_text="As of a run.")
+    every_hours = models.PositiveIntegerField(default=24)
+    next_at = models.DateTimeField()
+    is_enabled = models.BooleanField(default=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"every {self.every_hours} h"
+
+
+class SyncRun(models.Model):
+    """Fetches packages in advance: first a plan of versions, platforms and bytes, then one package after another."""
+
+    request = models.JSONField(help_text="patterns, lock, required_providers, platforms")
+    state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.PLANNING)
+    plan = models.JSONField(default=list, blank=True, help_text="What would be fetched, one entry for each package.")
+    planned = models.PositiveIntegerField(default=0, help_text="packages")
+    planned_bytes = models.BigIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0, help_text="packages; a run that was stopped goes on from here")
+    done_bytes = models.BigIntegerField(default=0)
+    problems = models.JSONField(default=list, blank=True)
+    schedule = models.ForeignKey(Schedule, models.SET_NULL, null=True, related_name="runs")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"sync {self.pk}"
+
+
+class LockRun(models.Model):
+    """Completes a lock file. The answer is deleted after a day."""
+
+    request = models.JSONField(help_text="The providers with their versions, and the platforms.")
+    own = models.JSONField(default=list, blank=True, help_text="Hashes of our own providers, as the asker sees them.")
+    state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.PLANNING)
+    planned = models.PositiveIntegerField(default=0, help_text="packages")
+    done = models.PositiveIntegerField(default=0)
+    lock = models.TextField(blank=True, help_text="The finished file.")
+    problem = models.TextField(blank=True)
+    tries = models.PositiveIntegerField(default=0, help_text="Grows when it ends: requests wait for that.")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"lock {self.pk}"
