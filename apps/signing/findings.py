@@ -33,13 +33,14 @@ def ask(armor: str, data: bytes, signature: bytes) -> Finding:
         listed: list[dict[str, Any]] = gpg.list_keys()
         parts = [part for one in listed for part in (one, *one.get("subkey_info", {}).values())]
         made_by = [part for part in parts if signer.endswith(part["keyid"])]
+        trusts = {part["trust"] for part in (*listed, *made_by)}
         statuses = {problem["status"] for problem in said.problems}
         return Finding(
             is_valid=bool(said.valid) and said.returncode == 0 and not statuses,
             is_expired="signature expired" in statuses,
             key_has_expired=statuses == {"signing key has expired"},
             # Of a signature that has expired as well, gpg says only that.
-            key_is_revoked="signing key was revoked" in statuses or any(one["trust"] == "r" for one in listed + made_by),
+            key_is_revoked="signing key was revoked" in statuses or "r" in trusts,
             ends_at=int(said.expire_timestamp or 0),
             primary=str(said.pubkey_fingerprint or ""),
             is_strong=any(is_strong(part["algo"], int(part["length"]), part["curve"]) for part in made_by[:1]),

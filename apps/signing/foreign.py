@@ -54,10 +54,10 @@ def verify(*, data: bytes, signature: bytes, armors: Sequence[str]) -> Signer:
             continue
         for raw in made_by_it:
             found = findings.ask(armor, data, raw)
-            problem = _problem(found)
-            if not problem:
+            fault = _problem(found)
+            if not fault:
                 return Signer(found.primary, armor, found.uid, _note(found))
-            problems.append(problem)
+            problems.append(fault)
     if problems:
         raise NotSigned(problems[-1], issuer=marks[0][1].issuer)
     issuer = marks[0][1].issuer

@@ -86,9 +86,7 @@ def _sizes(said: Any) -> dict[str, int]:
     """Larder and registry.opentofu.org say them."""
     if not isinstance(said, dict):
         return {}
-    found = {
-        str(platform): one.get("package_size") for platform, one in said.items() if isinstance(one, dict)
-    }
+    found = {str(platform): one.get("package_size") for platform, one in said.items() if isinstance(one, dict)}
     return {
         platform: size
         for platform, size in found.items()

@@ -1,9 +1,9 @@
 """What is remembered of a try that failed, so that clients do not hammer a registry, and what they are told."""
 
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
-from django.db.models import F, Model
+from django.db.models import F
 from django.utils import timezone
 
 from apps.lib.errors import NotFound, RegistryError, Unavailable
@@ -18,7 +18,6 @@ MAX_PAUSE = timedelta(hours=1)
 MISSING = (404, 410)
 
 Row = UpstreamProvider | UpstreamVersion | UpstreamPackage
-R = TypeVar("R", bound=Model)
 
 
 class Distrusted(FetchFailed):
@@ -49,6 +48,11 @@ def forget(row: Row) -> None:
     type(row)._default_manager.filter(pk=row.pk).update(  # noqa: SLF001
         tries=F("tries") + 1, tried_at=timezone.now(), retry_at=None, failure={}
     )
+
+
+def go_on(row: Row) -> None:
+    """Let requests look again: another job has failed for them a moment ago."""
+    type(row)._default_manager.filter(pk=row.pk).update(tries=F("tries") + 1)  # noqa: SLF001
 
 
 def is_paused(row: Row) -> bool:

@@ -1,4 +1,4 @@
-"""How far the sums of a version are proven: three verdicts, never confused. In the transaction that writes the record."""
+"""How far the sums of a version are proven: three verdicts, never confused. Decided where the record is written."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -134,9 +134,7 @@ def unaccepted(version: UpstreamVersion, digests: Mapping[str, str], *, url: str
         latest[alarm.subject.rpartition(" ")[2]] = str(alarm.found.get("digest", ""))
     for filename, digest in latest.items():
         if digests.get(filename, digest) != digest:
-            return other_bytes(
-                version, filename, known=digest, found=digests[filename], is_signed=True, url=url
-            )
+            return other_bytes(version, filename, known=digest, found=digests[filename], is_signed=True, url=url)
     return None
 
 

@@ -21,9 +21,7 @@ def set_digests(version: UpstreamVersion, packages: Iterable[UpstreamPackage]) -
     """Set those of the packages whose size is known, unsaved; return that of the index, empty unless all are."""
     listed = list(packages)
     for package in listed:
-        package.manifest_digest = (
-            "" if package.size is None else digest_of(package_manifest(package, version))
-        )
+        package.manifest_digest = "" if package.size is None else digest_of(package_manifest(package, version))
     if not listed or any(package.size is None for package in listed):
         return ""
     return digest_of(version_index(version, listed))

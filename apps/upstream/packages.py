@@ -1,8 +1,8 @@
 """The bytes of a package: streamed into staging while they are hashed, checked, and only then kept."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-import structlog
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
@@ -23,7 +23,15 @@ from apps.upstream.errors import FetchFailed
 from apps.upstream.failures import Distrusted
 from apps.upstream.models import UpstreamPackage, UpstreamVersion
 
-log = structlog.get_logger("larder.upstream")
+
+@dataclass(frozen=True, slots=True)
+class _Try:
+    """`key`: where it is staged. `by`: who asked."""
+
+    package: UpstreamPackage
+    download: Download
+    key: str
+    by: int | None
 
 
 def fetch(package: UpstreamPackage, guard: Callable[[], None], *, by: int | None) -> None:
@@ -33,13 +41,11 @@ def fetch(package: UpstreamPackage, guard: Callable[[], None], *, by: int | None
     version = package.version
     download = documents.fetch(version, package.os, package.arch)
     _require_known(package, download)
-    key = ingest.new_key()
+    attempt = _Try(package, download, ingest.new_key(), by)
     try:
-        staged = _staged(package, download, key)
-        listing = _checked(package, download, key, staged)
-        _keep(package, download, key, listing, guard, by)
+        _keep(attempt, _checked(attempt, _staged(attempt)), guard)
     finally:
-        store.discard_staged(key)
+        store.discard_staged(attempt.key)
 
 
 def size_up(version: UpstreamVersion, guard: Callable[[], None]) -> None:
@@ -100,15 +106,16 @@ def _require_known(package: UpstreamPackage, download: Download) -> None:
         )
 
 
-def _staged(package: UpstreamPackage, download: Download, key: str) -> Staged:
+def _staged(attempt: _Try) -> Staged:
     """Stream it into staging, and compare size and digest. Raises FetchFailed."""
+    package, download = attempt.package, attempt.download
     upstream = package.version.provider.upstream
     claimed = download.sizes.get(package.platform)
     storage.require_room(upstream, claimed or package.size or 0)
     with exchanges.stream(upstream, download.url, max_bytes=settings.PROVIDER_PACKAGE_MAX_BYTES) as said:
         if said.size is not None:
             storage.require_room(upstream, said.size)
-        staged = store.stage(key, said.chunks)
+        staged = store.stage(attempt.key, said.chunks)
     if said.size is None:
         storage.require_room(upstream, staged.size)
     expected = claimed if claimed is not None else said.size
@@ -131,34 +138,29 @@ def _staged(package: UpstreamPackage, download: Download, key: str) -> Staged:
     return staged
 
 
-def _checked(package: UpstreamPackage, download: Download, key: str, staged: Staged) -> PackageListing:
+def _checked(attempt: _Try, staged: Staged) -> PackageListing:
     """Read it in a child process that can do nothing else. Raises FetchFailed."""
+    package, url = attempt.package, attempt.download.url
     limits = sandboxed.limits(
         packed_bytes=settings.PROVIDER_PACKAGE_MAX_BYTES, unpacked_bytes=settings.PROVIDER_UNPACKED_MAX_BYTES
     )
     try:
-        with store.open_staged(key) as file:
+        with store.open_staged(attempt.key) as file:
             listing = sandboxed.inspect_foreign(file, limits)
     except Refusal as refusal:
         raise Distrusted(
-            "bad_package", f"{package} is no package that Larder unpacks: {refusal}", url=download.url, rule="package"
+            "bad_package", f"{package} is no package that Larder unpacks: {refusal}", url=url, rule="package"
         ) from None
     if (listing.digest, listing.size) != (staged.digest, staged.size):
         raise store.Damaged(f"{package} changed in storage while it was checked.")
     return listing
 
 
-def _keep(
-    package: UpstreamPackage,
-    download: Download,
-    key: str,
-    listing: PackageListing,
-    guard: Callable[[], None],
-    by: int | None,
-) -> None:
+def _keep(attempt: _Try, listing: PackageListing, guard: Callable[[], None]) -> None:
     """Store the bytes, then write that they are there: blob, h1 and origin in one transaction."""
     fingerprint = Fingerprint(listing.digest, "", listing.size)
-    arrival = ingest.staged(key, fingerprint, is_hashed=True)
+    package, by = attempt.package, attempt.by
+    arrival = ingest.staged(attempt.key, fingerprint, is_hashed=True)
     with transaction.atomic(durable=True):
         guard()
         blob = ingest.claim(fingerprint)
@@ -176,7 +178,7 @@ def _keep(
             raise store.StorageUnavailable(f"{package} was removed while it was stored: try again soon.")
         row.blob, row.h1, row.size = ready, listing.h1, listing.size
         row.fetched_at, row.fetched_by_id = timezone.now(), by
-        row.fetched_from = download.url.partition("?")[0][:1000]
+        row.fetched_from = attempt.download.url.partition("?")[0][:1000]
         row.save(update_fields=["blob", "h1", "size", "fetched_at", "fetched_by", "fetched_from"])
         _write_digests(version, list(version.packages.order_by("os", "arch")))
         generation.touch([lists.scope_of(version.provider)])

@@ -125,9 +125,7 @@ def _packages(version: UpstreamVersion, first: Download, listed: dict[str, str])
             continue
         filename, size = download
         seen.add(filename)
-        yield UpstreamPackage(
-            version=version, os=os, arch=arch, filename=filename, digest=listed[filename], size=size
-        )
+        yield UpstreamPackage(version=version, os=os, arch=arch, filename=filename, digest=listed[filename], size=size)
 
 
 def _document_of(
