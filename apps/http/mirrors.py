@@ -3,6 +3,7 @@
 The edges must not import the room behind it: without that room Larder serves its own providers alone.
 """
 
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from apps.accounts.access.asking import Asker
@@ -12,6 +13,7 @@ from apps.lib.mirrored import (
     MirroredPackage,
     MirroredVersion,
     MirroredVersions,
+    PackageLink,
 )
 
 
@@ -44,6 +46,12 @@ class OtherRegistries(Protocol):
         """Return a package whose bytes are stored and verified: its digest is a blob.
 
         `capability`: of a link that carries its own permission. It opens what is hidden, and nothing that is refused.
+        """
+
+    def fetchable(self, links: Collection[PackageLink]) -> Mapping[PackageLink, MirroredPackage]:
+        """Return the packages that whoever has these links may fetch right now, without waiting and by any client.
+
+        A few queries for all. What is missing is left to `stored`, which says why.
         """
 
     def index(self, asker: Asker, provider: HostedProvider, number: str) -> MirroredDocument:

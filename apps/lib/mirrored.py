@@ -44,6 +44,16 @@ class MirroredPackage:
 
 
 @dataclass(frozen=True, slots=True)
+class PackageLink:
+    """What a package's URL names. `capability`: of a link that carries its own permission; empty without one."""
+
+    provider: HostedProvider
+    number: str
+    filename: str
+    capability: str
+
+
+@dataclass(frozen=True, slots=True)
 class MirroredVersions:
     """What one asker may see, highest first. `seconds`: as of a version."""
 

@@ -4,7 +4,7 @@ First the gate, then what is known or has to be fetched, then policy. What clien
 anything is fetched for it, and again when its record is there (`signed only` needs the verdict).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -26,9 +26,10 @@ from apps.lib.mirrored import (
     MirroredVersion,
     MirroredVersions,
     OtherClientsOnly,
+    PackageLink,
     VersionUnknown,
 )
-from apps.upstream import fetching, manifests, policy, servable, upstreams, uses
+from apps.upstream import fetching, manifests, open_links, policy, servable, upstreams, uses
 from apps.upstream.errors import Refused
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.upstream.policy import Decision
@@ -72,7 +73,7 @@ class Mirrors:
             packages = [package for package in packages if package.blob_id is not None]
         shown, found = _shown(version, packages, now)
         public = upstream.visibility == Visibility.PUBLIC
-        listed = [_mirrored(package, is_public=public) for package in shown]
+        listed = [open_links.mirrored(package, is_public=public) for package in shown]
         return MirroredVersion(version.version, listed, _seconds(upstream, found, now))
 
     def stored(
@@ -92,6 +93,9 @@ class Mirrors:
             )
             _require_visible(asker, upstream, provider.host, is_open=is_open)
         return self._with_bytes(asker, package, now)
+
+    def fetchable(self, links: Collection[PackageLink]) -> Mapping[PackageLink, MirroredPackage]:
+        return open_links.fetchable(links, now=timezone.now())
 
     def index(self, asker: Asker, provider: HostedProvider, number: str) -> MirroredDocument:
         upstream, now = _visible(asker, provider.host), timezone.now()
@@ -141,7 +145,7 @@ class Mirrors:
         if package.blob_id is None:
             _count(asker, PACKAGE, package.pk)
             package = fetching.package_with_bytes(package, by=asker.viewer.user_id, until=asker.until)
-        return _mirrored(package, is_public=upstream.visibility == Visibility.PUBLIC)
+        return open_links.mirrored(package, is_public=upstream.visibility == Visibility.PUBLIC)
 
 
 # --- The gate -----------------------------------------------------------------------------------------------------
@@ -277,19 +281,6 @@ def _shown(
 def _index_of(version: UpstreamVersion, packages: Sequence[UpstreamPackage], seconds: float) -> MirroredDocument:
     raw = manifests.version_index(version, packages)
     return MirroredDocument(raw, digest_of(raw), IMAGE_INDEX, seconds)
-
-
-def _mirrored(package: UpstreamPackage, *, is_public: bool) -> MirroredPackage:
-    return MirroredPackage(
-        package.os,
-        package.arch,
-        package.filename,
-        package.digest,
-        package.size,
-        package.h1,
-        package.manifest_digest,
-        is_public,
-    )
 
 
 def _seconds(upstream: Upstream, found: Collection[Decision], now: datetime) -> float:
