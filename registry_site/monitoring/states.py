@@ -24,7 +24,7 @@ from apps.accounts.models import ApiToken
 from apps.blobs import store
 from apps.blobs.care import runs
 from apps.blobs.models import Blob, Run
-from apps.jobs import heartbeats
+from apps.jobs import heartbeats, queues
 from apps.jobs.models import WORKING, Job, State
 from apps.lib.process.metrics import registry
 from apps.notify import outbox as notify
@@ -140,8 +140,8 @@ def _workers() -> Iterator[Metric]:
     found = list(heartbeats.since(health.HEARTBEAT_MAX_AGE).values_list("queues", flat=True))
     yield GaugeMetricFamily("larder_workers", "Workers that reported recently.", len(found))
     each = GaugeMetricFamily("larder_queue_workers", "Workers that reported recently, by queue.", labels=["queue"])
-    for queue in ("check", "sign", "notify"):
-        each.add_metric([queue], sum(queue in queues.split() for queues in found))
+    for queue in queues.needed():
+        each.add_metric([queue], sum(queue in names.split() for names in found))
     yield each
     if (rang := heartbeats.beat_rang()) is not None:
         age = max(0.0, (timezone.now() - rang).total_seconds())
