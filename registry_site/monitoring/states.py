@@ -30,6 +30,7 @@ from apps.lib.process.metrics import registry
 from apps.notify import outbox as notify
 from apps.portal.frame.context import larder_version
 from apps.signing.models import SigningKey
+from registry_site import wiring
 from registry_site.front.front import front
 from registry_site.monitoring import process  # noqa: F401  # registers what it tells
 from registry_site.server import health
@@ -73,7 +74,8 @@ def families() -> Iterator[Metric]:
         yield from _free()
     if parts["database"] == "ok":
         try:
-            yield from list(chain(_database(), _queue(), _runs(), _notifications(), _blobs(), _expiries()))
+            ours = (_database(), _queue(), _runs(), _notifications(), _blobs(), _expiries())
+            yield from list(chain(*ours, wiring.metric_families()))
         except (DatabaseError, InterfaceError):
             return  # it has gone since: the next look says so
 
