@@ -32,7 +32,7 @@ from apps.http.mirrors import OtherRegistries
 from apps.http.views import ReadyAtAddress
 from apps.http.waits import MOST_SECONDS, WaitingView
 from apps.lib.addresses import ProviderAddress
-from apps.lib.errors import CredentialsRequired, Invalid, NotFound
+from apps.lib.errors import CredentialsRequired, Invalid, NotFound, UnknownOrPrivate
 from apps.lib.mirrored import HostedProvider, MirroredPackage, OtherClientsOnly
 from apps.lib.net.hostnames import normalised
 from apps.protocol.archives import LinkRefused, archive_response
@@ -166,10 +166,7 @@ class Package(MirrorView):
         file_name: str,
         capability: str = "",
     ) -> HttpResponseBase:
-        found = self.find()
-        if found is None or not FILE_NAME.fullmatch(file_name):
-            raise NotFound("There is no such package.")
-        others, hosted = found
+        others, hosted = self._find_other(file_name)
         stored = partial(others.stored, provider=hosted, number=version, filename=file_name)
         try:
             package = stored(self.asker(NOBODY), capability=capability)
@@ -180,6 +177,18 @@ class Package(MirrorView):
         is_cached = package.is_public and not capability
         cache_control = f"public, max-age={settings.PUBLIC_ARCHIVE_MAX_AGE}" if is_cached else "private"
         return archive_response(request, digest=package.digest, file_name=file_name, cache_control=cache_control)
+
+    def _find_other(self, file_name: str) -> tuple[OtherRegistries, HostedProvider]:
+        """An unknown host is answered like a hidden one."""
+        try:
+            found = self.find()
+        except NotFound:
+            found = None
+        if found is not None and FILE_NAME.fullmatch(file_name):
+            return found
+        if found is None and not self.viewer.is_identified:
+            raise UnknownOrPrivate
+        raise NotFound("There is no such package that you can see.")
 
     def _stored_for_viewer(self, stored: Callable[..., MirroredPackage], *, has_link: bool) -> MirroredPackage:
         """By credentials (.netrc), with or without a link that has ended."""
