@@ -20,7 +20,7 @@ NOWHERE: dict[str, Any] = {
 
 def place(namespace, operator):
     host = f"{namespace.name}.registry.example"
-    row = upstreams.change(host, actor=Viewer(operator), enabled=True, visibility=namespace.visibility)
+    row = upstreams.change(host, actor=Viewer(operator), enabled=True, cooldown_days=0, visibility=namespace.visibility)
     package = shelf.add_package(shelf.add_version(row, "acme/random"), namespace.name.encode())
     capability = capabilities.sign(digest=package.digest, file_name=package.filename, now=timezone.now())
     mirrored = {"hostname": host, "capability": capability, "file_name": package.filename} | _PROVIDER
