@@ -1,6 +1,6 @@
 from dataclasses import dataclass
 
-from apps.lib.net.outgoing import Networks
+from apps.lib.net.addresses import Networks
 
 
 @dataclass(frozen=True, slots=True)
