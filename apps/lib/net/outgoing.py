@@ -42,6 +42,7 @@ class NotAnswered(Exception):
     def __init__(self, message: str, *, code: str = "", rule: str = "") -> None:
         super().__init__(message)
         self.code, self.rule = code or self.code, rule
+        self.url = ""  # of the hop, where there are several
 
 
 class NotTrusted(NotAnswered):
@@ -184,10 +185,14 @@ def _context() -> ssl.SSLContext:
 
 
 def _cut(sock: socket.socket, cut: Event) -> None:
-    """End the exchange. The time-outs of a socket begin again with every byte.
-
-    The connection is no use here: http.client lets go of its socket before the answer is read.
-    """
+    """End the exchange. The time-outs of a socket begin again with every byte."""
     cut.set()
+    cut_off(sock)
+
+
+def cut_off(sock: socket.socket) -> None:
+    """End reads of another thread. The connection is no use here: http.client lets go of its socket before the answer
+    is read.
+    """
     with suppress(OSError):
         socket.socket.shutdown(sock, socket.SHUT_RDWR)  # not that of SSLSocket, which another thread reads
