@@ -96,3 +96,8 @@ def stale(provider: UpstreamProvider, **ago: Any) -> None:
 
 def jobs(kind: str) -> int:
     return Job.objects.filter(kind=kind).count()
+
+
+def due_again() -> None:
+    """As if the pause after an outage or the death of a worker was over."""
+    Job.objects.filter(state__in=["queued", "running"]).update(not_before=None, lease_until=None)
