@@ -140,7 +140,9 @@ class LockRun(models.Model):
     """Completes a lock file. The answer is deleted after a day."""
 
     request = models.JSONField(help_text="The providers with their versions, and the platforms.")
-    own = models.JSONField(default=list, blank=True, help_text="Hashes of providers published here, as the asker sees them.")
+    own = models.JSONField(
+        default=list, blank=True, help_text="Hashes of providers published here, as the asker sees them."
+    )
     state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.PLANNING)
     planned = models.PositiveIntegerField(default=0, help_text="packages")
     done = models.PositiveIntegerField(default=0)

@@ -40,7 +40,8 @@ def test_bytes_with_one_wrong_bit_are_refused_with_both_digests(upstream, regist
     assert nothing_is_kept()
     alarm = Alarm.objects.get()
     assert alarm.kind == AlarmKind.BYTES_CHANGED
-    assert alarm.known == {"digest": row.digest} and alarm.found["digest"] != row.digest
+    assert alarm.known == {"digest": row.digest}
+    assert alarm.found["digest"] != row.digest
     with pytest.raises(Conflict, match="do not fit the sums"):
         alarms.accept(alarm, actor=staff, reason="Please.")
     registry.behave()
@@ -56,10 +57,12 @@ def test_a_replaced_version_is_refused_with_both_digests_and_what_is_stored_stay
     with pytest.raises(Refused, match="other bytes for .*darwin_arm64"):
         fetched.stored(upstream, platform="darwin_arm64")
     alarm = Alarm.objects.get()
-    assert alarm.known == {"digest": known} and alarm.found["is_signed"]
+    assert alarm.known == {"digest": known}
+    assert alarm.found["is_signed"]
     assert registry.count("*darwin_arm64.zip") == 0, "nobody needs bytes that are refused"
     after = fetched.stored(upstream)
-    assert after.blob == before.blob and after.version.verdict == Verdict.FIRST_SEEN
+    assert after.blob == before.blob
+    assert after.version.verdict == Verdict.FIRST_SEEN
 
 
 @pytest.fixture
@@ -95,7 +98,8 @@ def test_only_the_bytes_that_staff_have_seen_are_accepted(replaced, upstream, st
     with pytest.raises(Refused, match="other bytes"):
         fetched.recorded(upstream)
     again = Alarm.objects.get(state=AlarmState.OPEN)
-    assert again.known == {"digest": seen.found["digest"]} and again.found["digest"] != seen.found["digest"]
+    assert again.known == {"digest": seen.found["digest"]}
+    assert again.found["digest"] != seen.found["digest"]
 
 
 def test_dismissed_bytes_stay_refused_without_another_alarm(replaced, upstream, staff):
@@ -112,7 +116,8 @@ def test_a_truncated_body_is_an_outage_and_the_next_try_succeeds(upstream, regis
     registry.misbehave(tool.zip_path("1.0.0"), faults.truncated())
     with pytest.raises(Unavailable, match="/packages/"):
         fetched.stored(upstream)
-    assert nothing_is_kept() and not Alarm.objects.exists()
+    assert nothing_is_kept()
+    assert not Alarm.objects.exists()
     registry.behave()
     fetched.without_pauses()
     assert fetched.stored(upstream).blob is not None
@@ -167,7 +172,8 @@ def test_the_hash_of_the_unpacked_tree_is_that_of_our_own_packages(upstream, reg
     file.write_bytes(tool.zip("1.0.0"))
     with file.open("rb") as body:
         own = sandboxed.inspect(body, sandboxed.limits(), provider_type="tool", os="linux", arch="amd64")
-    assert row.h1 == own.h1 and row.zh == f"zh:{own.digest}"
+    assert row.h1 == own.h1
+    assert row.zh == f"zh:{own.digest}"
 
 
 class Killed(BaseException):
@@ -209,5 +215,6 @@ def test_a_worker_that_dies_at_any_step_leaves_nothing_half_and_the_next_one_fin
 
     fetched.due_again()
     row = fetched.stored(upstream)
-    assert row.blob is not None and row.digest
+    assert row.blob is not None
+    assert row.digest
     assert registry.count(tool.zip_path("1.0.0")) <= 2

@@ -1,6 +1,7 @@
 """The jobs: one for many askers, in threads of the worker, taken up again where a worker dies."""
 
 import time
+from dataclasses import replace
 from datetime import timedelta
 from threading import Event
 
@@ -16,7 +17,7 @@ from apps.upstream import fetching, pruning, tasks, working
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider
 from registry_site.celery import app
 from tests.threads import at_once
-from tests.upstream import faults, fetched
+from tests.upstream import faults, fetched, misbehaving
 
 SOON = 20.0
 
@@ -48,7 +49,7 @@ def test_100_clients_at_once_cause_one_job_and_one_download(upstream, registry, 
         answers += at_once(*[lambda: asking(package)] * 10)
     assert all(isinstance(one, NotYet) for one in answers)
     assert fetched.jobs(working.PACKAGE) == 1
-    at_once(*[lambda: fetched.work()] * 4)
+    at_once(*[fetched.work] * 4)
     assert registry.count(tool.zip_path("1.0.0")) == 1
     assert fetched.reread(package).blob is not None
     assert not any(one.waiting.states_of([package.pk])[package.pk] in one.waiting.states for one in answers)
@@ -128,8 +129,6 @@ def test_a_registry_that_hangs_takes_its_share_of_the_threads_and_others_go_on(u
         registry.add_provider("slow", f"tool{number}")
         with pytest.raises(NotYet):
             fetching.provider_with_list(upstream, "slow", f"tool{number}", by=None, until=time.monotonic() + SOON)
-    from tests.upstream import misbehaving
-
     with misbehaving.running() as good:
         good.add_provider()
         other = Upstream.objects.create(host="other.acme.example", url=good.url, is_enabled=True)
@@ -148,8 +147,6 @@ def test_a_registry_that_hangs_takes_its_share_of_the_threads_and_others_go_on(u
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_what_found_no_thread_is_started_when_one_is_free(upstream, registry, settings):
-    from dataclasses import replace
-
     settings.UPSTREAM = replace(settings.UPSTREAM, connections=1)
     gate, done = Event(), []
 

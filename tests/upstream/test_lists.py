@@ -1,9 +1,10 @@
-"""Lists of versions: what is read, refused, kept while the registry is down, and what an alarm says of what vanished."""
+"""Lists of versions: what is read, refused, kept while the registry is down, and what vanished."""
 
 import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from apps.audit import generation
@@ -30,8 +31,6 @@ def refreshed(upstream: Upstream) -> UpstreamProvider:
 
 
 def scopes() -> dict[str, int]:
-    from django.db import connection
-
     return generation.changes_since(connection, 0)
 
 
@@ -53,8 +52,10 @@ def test_the_first_list_counts_as_old_and_what_comes_later_is_new(upstream, regi
     tool.versions.append("1.1.0")
     refreshed(upstream)
     old, new = UpstreamVersion.objects.order_by("sort_key")
-    assert old.was_in_first_list and old.known_since is None
-    assert not new.was_in_first_list and new.known_since == new.first_seen_at
+    assert old.was_in_first_list
+    assert old.known_since is None
+    assert not new.was_in_first_list
+    assert new.known_since == new.first_seen_at
 
 
 def test_a_version_from_2018_has_its_date_and_an_undated_one_the_day_it_was_seen(upstream, registry):
@@ -88,9 +89,11 @@ def test_a_shrinking_list_raises_an_alarm_and_what_is_stored_stays(upstream, reg
     provider = refreshed(upstream)
     assert names(provider) == ["1.2.0"]
     assert provider.versions.count() == 3
-    assert fetched.reread(stored).blob is not None and fetched.reread(stored.version).verdict
+    assert fetched.reread(stored).blob is not None
+    assert fetched.reread(stored.version).verdict
     alarm = Alarm.objects.get()
-    assert alarm.kind == AlarmKind.LIST_SHRANK and alarm.subject == str(provider)
+    assert alarm.kind == AlarmKind.LIST_SHRANK
+    assert alarm.subject == str(provider)
     assert alarm.known == {"listed": 3, "vanished": ["1.1.0", "1.0.0"], "more": 0}
     assert alarm.found["listed"] == 1
 
@@ -112,7 +115,8 @@ def test_a_list_is_repeated_without_asking_then_asked_conditionally(upstream, re
     tool.versions.append("1.1.0")
     refreshed(upstream)
     changed = {scope for scope, number in scopes().items() if before.get(scope) != number}
-    assert lists.scope_of(provider) in changed and generation.EVERYTHING not in changed
+    assert lists.scope_of(provider) in changed
+    assert generation.EVERYTHING not in changed
 
 
 def test_100_000_versions_are_refused_with_the_limit(upstream, registry):
@@ -153,7 +157,8 @@ def test_a_list_of_another_shape_is_refused_whole(body):
     with pytest.raises(FetchFailed) as refused:
         lists.parse(body, url="https://registry.acme.example/")
     assert (refused.value.code, refused.value.rule) == ("bad_shape", "shape")
-    assert "found" in str(refused.value) and "expected" in str(refused.value)
+    assert "found" in str(refused.value)
+    assert "expected" in str(refused.value)
 
 
 def test_a_list_of_another_shape_keeps_the_one_before(upstream, registry):

@@ -11,7 +11,7 @@ from apps.upstream.errors import Refused
 from apps.upstream.models import KeyPin, KeyState, UpstreamPackage, UpstreamVersion, Verdict
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState
 from tests.builders.keys import signing_key
-from tests.upstream import fetched, faults
+from tests.upstream import faults, fetched
 
 pytestmark = pytest.mark.both
 
@@ -40,14 +40,16 @@ def changed(upstream, registry):
 
 def test_another_key_is_refused_and_waits_with_both_fingerprints(changed, upstream):
     alarm = Alarm.objects.get()
-    assert alarm.kind == AlarmKind.KEY_CHANGED and alarm.namespace == "acme"
+    assert alarm.kind == AlarmKind.KEY_CHANGED
+    assert alarm.namespace == "acme"
     assert alarm.known == {"fingerprint": signing_key("ed25519").fingerprint}
     assert alarm.found == {"fingerprint": signing_key("rsa2048").fingerprint}
     assert KeyPin.objects.get(fingerprint=alarm.found["fingerprint"]).state == KeyState.WAITING
     assert UpstreamVersion.objects.get(version="1.1.0").verdict == Verdict.NONE
     assert UpstreamPackage.objects.filter(version__version="1.1.0").count() == 0
     event = AuditEvent.objects.get(kind=Kind.UPSTREAM_ALARM_RAISED)
-    assert event.detail["known"] == alarm.known and event.detail["found"] == alarm.found
+    assert event.detail["known"] == alarm.known
+    assert event.detail["found"] == alarm.found
     # What was verified before stays, whatever waits.
     assert fetched.stored(upstream, "1.0.0").blob is not None
 
@@ -105,7 +107,8 @@ def test_without_a_key_it_is_refused_until_staff_allow_the_namespace(upstream, r
 
     trust.allow_unsigned(upstream, "acme", actor=staff, reason="Their registry has no keys.")
     found = fetched.recorded(upstream)
-    assert found.verdict == Verdict.NO_KEY and found.key is None
+    assert found.verdict == Verdict.NO_KEY
+    assert found.key is None
     assert fetched.stored(upstream).blob is not None
     assert Alarm.objects.get().state == AlarmState.ACCEPTED
 
