@@ -54,7 +54,7 @@ def test_a_replaced_version_is_refused_with_both_digests_and_what_is_stored_stay
     before = fetched.stored(upstream)
     known = fetched.package(upstream, platform="darwin_arm64").digest
     tool.replace("1.0.0")
-    with pytest.raises(Refused, match="other bytes for .*darwin_arm64"):
+    with pytest.raises(Refused, match=r"other bytes for .*darwin_arm64"):
         fetched.stored(upstream, platform="darwin_arm64")
     alarm = Alarm.objects.get()
     assert alarm.known == {"digest": known}

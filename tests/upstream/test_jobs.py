@@ -101,13 +101,13 @@ def test_a_request_without_time_left_is_told_to_try_again(upstream, registry):
 def test_a_worker_that_lost_its_lease_writes_nothing(upstream, registry, monkeypatch):
     registry.add_provider()
     package = fetched.package(upstream)
-    truth = working.packages.sandboxed.inspect_foreign
+    truth = working.packages.ingest.mark_ready
 
-    def slept(*given):
+    def slept(blob):
         Job.objects.filter(kind=working.PACKAGE).update(fence=99)
-        return truth(*given)
+        truth(blob)
 
-    monkeypatch.setattr(working.packages.sandboxed, "inspect_foreign", slept)
+    monkeypatch.setattr(working.packages.ingest, "mark_ready", slept)
     with pytest.raises(NotYet):
         fetching.package_with_bytes(package, by=None, until=time.monotonic() + SOON)
     fetched.work()

@@ -125,7 +125,7 @@ def test_a_registry_that_no_longer_names_the_pinned_key_is_refused_even_where_un
     trust.allow_unsigned(upstream, "acme", actor=staff, reason="As long as they have no key.")
     fetched.recorded(upstream, "1.0.0")
     tool.name_no_key()
-    with pytest.raises(Refused, match="although .* signed earlier versions"):
+    with pytest.raises(Refused, match=r"although .* signed earlier versions"):
         fetched.recorded(upstream, "1.1.0")
     alarms.accept(Alarm.objects.get(), actor=staff, reason="They gave up signing.")
     assert fetched.recorded(upstream, "1.1.0").verdict == Verdict.NO_KEY
