@@ -71,7 +71,7 @@ def _keys(said: Any, url: str) -> tuple[NamedKey, ...]:
     if listed is None:
         return ()
     if not isinstance(listed, list):
-        raise _wrong(url, "`gpg_public_keys` that is no list", "a list of keys")
+        raise _wrong(url, "`gpg_public_keys` that is not a list", "a list of keys")
     found = []
     for one in listed:
         armor = one.get("ascii_armor") if isinstance(one, dict) else None

@@ -149,7 +149,7 @@ def _checked(attempt: _Try, staged: Staged) -> PackageListing:
             listing = sandboxed.inspect_foreign(file, limits)
     except Refusal as refusal:
         raise Distrusted(
-            "bad_package", f"{package} is no package that Larder unpacks: {refusal}", url=url, rule="package"
+            "bad_package", f"{package} is not a package that Larder can unpack: {refusal}", url=url, rule="package"
         ) from None
     if (listing.digest, listing.size) != (staged.digest, staged.size):
         raise store.Damaged(f"{package} changed in storage while it was checked.")

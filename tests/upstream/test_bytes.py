@@ -153,7 +153,7 @@ def signed_zip(registry, tool, body: bytes) -> None:
 
 def test_a_signed_file_that_is_no_zip_is_refused(upstream, registry):
     signed_zip(registry, registry.add_provider(), b"This is not a zip.")
-    with pytest.raises(Refused, match="no package that Larder unpacks"):
+    with pytest.raises(Refused, match="not a package that Larder can unpack"):
         fetched.stored(upstream)
     assert nothing_is_kept()
 
