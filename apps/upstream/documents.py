@@ -66,6 +66,11 @@ def parse(body: Any, *, url: str, os: str, arch: str) -> Download:
     )
 
 
+def shown(url: str) -> str:
+    """Without its query: in that of a signed link are secrets."""
+    return url.partition("?")[0]
+
+
 def _keys(said: Any, url: str) -> tuple[NamedKey, ...]:
     listed = said.get("gpg_public_keys") if isinstance(said, dict) else said
     if listed is None:

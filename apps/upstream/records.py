@@ -11,7 +11,7 @@ from apps.audit import generation
 from apps.lib.formats import sums
 from apps.signing import foreign
 from apps.upstream import documents, exchanges, judging, lists, manifests
-from apps.upstream.documents import Download
+from apps.upstream.documents import Download, shown
 from apps.upstream.errors import FetchFailed
 from apps.upstream.failures import MISSING, Distrusted
 from apps.upstream.judging import Judgement
@@ -79,7 +79,7 @@ def _check_line(version: UpstreamVersion, download: Download, listed: dict[str, 
         raise Distrusted(
             "sums_line",
             f"SHA256SUMS of {version} has no line for {download.filename}",
-            url=download.sums_url,
+            url=shown(download.sums_url),
             rule="sums_line",
         )
     if line != download.shasum:
@@ -107,7 +107,7 @@ def _proven(version: UpstreamVersion, download: Download, said: bytes) -> _Proof
             str(problem),
             issuer=problem.issuer,
             is_foreign=problem.is_foreign,
-            url=download.signature_url,
+            url=shown(download.signature_url),
         ) from None
     if signer.note:
         log.warning("upstream_signature", version=str(version), key=signer.fingerprint, note=signer.note)
