@@ -10,7 +10,7 @@ from django.utils import timezone
 from apps.audit import generation
 from apps.lib.formats import sums
 from apps.signing import foreign
-from apps.upstream import documents, exchanges, judging, lists, manifests
+from apps.upstream import documents, exchanges, judging, lists, manifests, platforms
 from apps.upstream.documents import Download, shown
 from apps.upstream.errors import FetchFailed
 from apps.upstream.failures import MISSING, Distrusted
@@ -55,9 +55,9 @@ def fetch(version: UpstreamVersion, guard: Callable[[], None]) -> None:
 
 
 def _any_document(version: UpstreamVersion) -> Download:
-    platforms = sorted(version.platforms, key=lambda one: (list(one) != FIRST, list(one)))
+    candidates = sorted(version.platforms, key=lambda one: (list(one) != FIRST, list(one)))
     missing: FetchFailed | None = None
-    for os, arch in platforms[:TRIES]:
+    for os, arch in candidates[:TRIES]:
         try:
             return documents.fetch(version, os, arch)
         except FetchFailed as failure:
@@ -133,12 +133,8 @@ def _document_of(
 ) -> tuple[str, int | None] | None:
     """Return the file name of a platform and its size as claimed. Asks the registry only if the name cannot be told."""
     size = first.sizes.get(f"{os}_{arch}")
-    for known_os, known_arch in version.platforms:
-        end = f"_{known_os}_{known_arch}.zip"
-        if first.filename.endswith(end):
-            name = f"{first.filename.removesuffix(end)}_{os}_{arch}.zip"
-            if name in listed:
-                return name, size
+    if name := platforms.name_of(first.filename, version.platforms, os, arch, listed):
+        return name, size
     try:
         download = documents.fetch(version, os, arch)
     except FetchFailed as failure:
