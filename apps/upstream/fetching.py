@@ -10,6 +10,7 @@ Each function returns at once if the rows are there; else it raises
 
 import time
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -98,12 +99,8 @@ def _enqueue(kind: str, target: int, by: int | None) -> None:
     """Write the job unless one works on it: the constraint decides between many that ask at once."""
     if _is_queued(kind, target):
         return
-    try:
-        with transaction.atomic():
-            queue.enqueue(kind, target=target, created_by_id=by)
-    except IntegrityError:
-        if not _is_queued(kind, target):
-            raise
+    with suppress(IntegrityError), transaction.atomic():
+        queue.enqueue(kind, target=target, created_by_id=by)
 
 
 def _is_queued(kind: str, target: int) -> bool:

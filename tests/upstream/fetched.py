@@ -1,7 +1,10 @@
 """What tests of lists, records and packages do: ask as a client would, and be the worker in between."""
 
 import time
+from datetime import timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from apps.jobs.models import Job
 from apps.jobs.waiting import NotYet
@@ -25,10 +28,10 @@ def ask(question: Any, *given: Any, by: int | None = None) -> Any:
         try:
             return question(*given, by=by, until=time.monotonic() + PATIENCE)
         except NotYet as waits:
-            before = waits.waiting.states
-            work()
-            row = waits.waiting.row
-            assert waits.waiting.states_of([row])[row] not in before, "nobody wakes this request"
+            waiting = waits.waiting
+        work()
+        if waiting.states_of([waiting.row])[waiting.row] in waiting.states:
+            raise AssertionError("nobody wakes this request")
         fresh = given[0]
         if not isinstance(fresh, Upstream):
             given = (reread(fresh), *given[1:])
@@ -87,12 +90,13 @@ def without_pauses() -> None:
 
 def stale(provider: UpstreamProvider, **ago: Any) -> None:
     """As if its list was read so long ago."""
-    from datetime import timedelta
-
-    from django.utils import timezone
-
     UpstreamProvider.objects.filter(pk=provider.pk).update(listed_at=timezone.now() - timedelta(**ago))
 
 
 def jobs(kind: str) -> int:
     return Job.objects.filter(kind=kind).count()
+
+
+def due_again() -> None:
+    """As if the pause after an outage or the death of a worker was over."""
+    Job.objects.filter(state__in=["queued", "running"]).update(not_before=None, lease_until=None)
