@@ -67,10 +67,10 @@ def test_addresses_are_compared_as_clients_do(registry, tofu, spelled):
 
 
 @pytest.mark.parametrize("path", [f"{HOST}/hashicorp/nothing", "registry.unknown.example/hashicorp/random", "..:9/a/b"])
-def test_d8_what_is_not_there_is_not_here(registry, tofu, path):
+def test_d8_what_is_not_there_is_not_here(registry, tofu, bob, path):
     assert tofu().get(f"/v1/mirror/{path}/index.json").status_code == 404
     assert tofu().get(f"/v1/mirror/{path}/3.1.0.json").content == NOT_HERE
-    assert tofu().get(f"/v1/mirror/{path}/3.1.0/a.zip").status_code == 404
+    assert tofu(bob).get(f"/v1/mirror/{path}/3.1.0/a.zip").status_code == 404
 
 
 def test_without_the_room_there_are_only_our_own(tofu, monkeypatch, db):
@@ -78,7 +78,7 @@ def test_without_the_room_there_are_only_our_own(tofu, monkeypatch, db):
 
     assert tofu().get(INDEX).status_code == 404
     assert tofu().get(VERSION).content == NOT_HERE
-    assert tofu().get(PACKAGE).status_code == 404
+    assert tofu().get(PACKAGE).status_code == 401
 
 
 @pytest.mark.parametrize("error", [NotFound("no"), CredentialsRequired("no"), VersionUnknown("no")])

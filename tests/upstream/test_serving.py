@@ -127,7 +127,7 @@ def test_a_switched_off_registry_is_unknown(upstream, edge):
 
     assert edge.get(index_url(upstream)).status_code == 404
     assert edge.archives(upstream) == {}
-    assert edge.get(url).status_code == 404
+    assert edge.get(url).status_code == 401  # as for any host that nobody mirrors
 
 
 # --- Who sees it --------------------------------------------------------------------------------------------------
