@@ -49,7 +49,7 @@ def mirror(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 @pytest.fixture(scope="package")
 def pair(live: Live, mirror: Live) -> Pair:
-    """orchard (public) and cellar (private), each with names 1.0.0 and 1.1.0 on three platforms, signed by the origin."""
+    """orchard (public) and cellar (private), each with names 1.0.0 and 1.1.0, signed by the origin."""
     depot = Depot(live, live.token(), live.token("admin", "read"), signing_key("ed25519"))
     for name, visibility in (("orchard", "public"), ("cellar", "private")):
         depot.namespace(name, visibility)
