@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('blobs', '0005_runs'),
-        ('upstream', '0001_initial'),
+        ('upstream', '0002_trust_skipped'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
