@@ -31,6 +31,7 @@ KIND_OF_LISTS = f"{KINDS}list"
 LONG_WAIT = timedelta(minutes=2)
 # Workers report every 30 seconds.
 SILENT = timedelta(minutes=2)
+LATELY = timedelta(minutes=10)
 NEARLY_FULL = 0.9
 MAX_NAMED = 10
 
@@ -47,7 +48,7 @@ def is_used() -> bool:
 # --- /metrics -----------------------------------------------------------------------------------------------------
 
 _GAUGES = {
-    "up": "1 unless the circuit breaker is open, which asks nothing for a while.",
+    "up": "0 while the circuit breaker is open, or was within ten minutes without a good answer since.",
     "failures": "Failed fetches in succession.",
     "last_success_age_seconds": "Since the registry last answered as it must; +Inf: never.",
     "list_age_seconds": "Age of the oldest list of versions.",
@@ -105,7 +106,8 @@ def _age(at: datetime | None, now: datetime, *, never: float = 0.0) -> float:
 
 
 def _is_open(row: Upstream, now: datetime) -> bool:
-    return row.open_until is not None and row.open_until > now
+    """Tell whether the breaker is open, or was lately and no answer has closed it: nobody may have asked since."""
+    return row.open_until is not None and row.open_until > now - LATELY
 
 
 def _oldest_fetch() -> datetime | None:
