@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
@@ -136,7 +136,7 @@ class UpstreamProviderAdmin(ReadOnlyAdmin[UpstreamProvider]):
     csv_columns = ("upstream__host", "namespace", "type", "listed_at", "first_listed_at", "tried_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[UpstreamProvider]:
-        listed = UpstreamVersion.objects.filter(is_listed=True)
+        listed = UpstreamVersion.objects.filter(provider=OuterRef("pk"), is_listed=True)
         return super().get_queryset(request).annotate(version_count=count_of(listed, "provider"))
 
     def search_condition(self, word: str) -> Q:
@@ -183,7 +183,8 @@ class UpstreamVersionAdmin(ReadOnlyAdmin[UpstreamVersion]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[UpstreamVersion]:
         rows = super().get_queryset(request).defer("signature", "key__armor", "provider__upstream__ca")
-        return rows.annotate(package_count=count_of(UpstreamPackage.objects.all(), "version"))
+        packages = UpstreamPackage.objects.filter(version=OuterRef("pk"))
+        return rows.annotate(package_count=count_of(packages, "version"))
 
     def search_condition(self, word: str) -> Q:
         return by_address(word, "provider") | Q(version=word) | Q(index_digest=f"sha256:{digest_prefix(word)}")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
@@ -50,7 +50,8 @@ class KeyPinAdmin(ReadOnlyAdmin[KeyPin]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[KeyPin]:
-        return super().get_queryset(request).annotate(version_count=count_of(UpstreamVersion.objects.all(), "key"))
+        signed = UpstreamVersion.objects.filter(key=OuterRef("pk"))
+        return super().get_queryset(request).annotate(version_count=count_of(signed, "key"))
 
     def search_condition(self, word: str) -> Q:
         digits = word.removeprefix("0x").upper()

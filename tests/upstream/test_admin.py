@@ -12,7 +12,15 @@ from apps.accounts.access import staff_roles
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
-from apps.upstream.models import KeyPin, KeyState, UnsignedAllowance, Upstream, UpstreamPackage, UpstreamProvider
+from apps.upstream.models import (
+    KeyPin,
+    KeyState,
+    UnsignedAllowance,
+    Upstream,
+    UpstreamPackage,
+    UpstreamProvider,
+    UpstreamVersion,
+)
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState, PolicyException
 from tests.admin.lists import ask, list_of, page_of, run
 from tests.conftest import person
@@ -225,3 +233,22 @@ def test_addresses_find_their_providers_versions_and_packages(staff, upstream, w
         found = list(staff.get(list_of(model, q=word)).context["cl"].result_list)
         assert len(found) == wanted, model
         assert all("random" in str(row) for row in found)
+
+
+def test_each_row_counts_what_is_its_own(staff, upstream):
+    for number in range(3):
+        version = add_version(upstream, version=f"3.{number}.0")
+    add_package(version, b"one")
+    add_package(version, b"two", arch="arm64")
+    add_package(add_version(add_upstream("other.example.com"), "acme/cloud"), b"other")
+
+    def counts(model, name: str) -> dict[str, int]:
+        return {str(row): getattr(row, name) for row in staff.get(list_of(model)).context["cl"].result_list}
+
+    assert counts(UpstreamProvider, "version_count") == {
+        f"{HOST}/hashicorp/random": 3,
+        "other.example.com/acme/cloud": 1,
+    }
+    assert sorted(counts(UpstreamVersion, "package_count").values()) == [0, 0, 1, 2]
+    assert sorted(counts(KeyPin, "version_count").values()) == [1, 3]
+    assert counts(Upstream, "stored_packages") == {HOST: 2, "other.example.com": 1}

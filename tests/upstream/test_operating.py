@@ -11,10 +11,10 @@ from apps.jobs import queue
 from apps.jobs.models import Job
 from apps.lib.errors import Unavailable
 from apps.lib.process import metrics
-from apps.upstream import health, servable, storage, working
+from apps.upstream import fetching, servable, storage, upstreams, working
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamVersion
 from apps.upstream.tasks import forget_lost
-from registry_site.operations import doctor
+from registry_site.operations import doctor, examining
 from tests.conftest import BLOBS
 from tests.upstream import fetched
 from tests.upstream.faults import says, wrong_bytes
@@ -68,7 +68,7 @@ def test_lost_bytes_of_a_registry_that_is_down_are_its_outage_and_not_of_storage
 
     lost = servable.without_lost_bytes(fetched.reread(package))
     with pytest.raises(Unavailable) as refused:
-        fetched.ask(fetched.fetching.package_with_bytes, lost)
+        fetched.ask(fetching.package_with_bytes, lost)
     assert registry.url in str(refused.value)
     assert "503" in str(refused.value)
     found = {finding.part: finding for finding in _looked("storage", "upstreams")}
@@ -77,7 +77,7 @@ def test_lost_bytes_of_a_registry_that_is_down_are_its_outage_and_not_of_storage
 
 def _looked(*parts: str):
     kept = {name: doctor.LOOKS[name] for name in ("database", *parts)}
-    return doctor.examining.examine(kept)
+    return examining.examine(kept)
 
 
 def test_evicted_bytes_are_fetched_again_by_the_next_client(upstream, registry):
@@ -124,16 +124,16 @@ def test_each_try_is_counted_by_what_came_of_it(upstream, registry):
     registry.misbehave(tool.zip_path("1.0.0"), says(500), times=99)
     package = fetched.package(upstream)
     with pytest.raises(Unavailable):
-        fetched.ask(fetched.fetching.package_with_bytes, package)
+        fetched.ask(fetching.package_with_bytes, package)
     assert (more("list", "done"), more("version", "done"), more("package", "failed")) == (1, 1, 1)
 
     registry.behave()
     registry.misbehave(tool.zip_path("1.0.0"), wrong_bytes())
     fetched.without_pauses()
-    health.upstreams.ask_again(upstream)
+    upstreams.ask_again(upstream)
     Upstream.objects.update(failures=0, open_until=None)
     with pytest.raises(Exception, match="sha256"):
-        fetched.ask(fetched.fetching.package_with_bytes, fetched.reread(package))
+        fetched.ask(fetching.package_with_bytes, fetched.reread(package))
     assert more("package", "refused") == 1
 
     registry.behave()
