@@ -37,7 +37,7 @@ def mirrored(package: UpstreamPackage, *, is_public: bool) -> MirroredPackage:
 
 def fetchable(links: Collection[PackageLink], *, now: datetime) -> Mapping[PackageLink, MirroredPackage]:
     """A few queries, however many there are."""
-    rows = {_key_of(row): row for row in _stored(links)}
+    rows: dict[_Key | None, UpstreamPackage] = {_key_of(row): row for row in _stored(links)}
     asked = {link: row for link in links if (row := rows.get(_key(link))) is not None and _opens(link, row, now)}
     shown = _shown_by_policy(asked.values(), now)
     blocked = servable.quarantined({row.digest for row in asked.values()}) if asked else frozenset()

@@ -224,7 +224,7 @@ def _sort_key(number: str) -> bytes:
     try:
         return versions.parse(number).sort_key
     except Invalid:
-        raise VersionUnknown(f"{number[:80]!r} is no version.") from None
+        raise VersionUnknown(f"{number[:80]!r} is not a version.") from None
 
 
 def _packages_of(provider: HostedProvider) -> Any:

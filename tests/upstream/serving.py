@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from django.test import Client
 
 from apps.jobs import waiting
@@ -12,6 +13,7 @@ from tests.upstream import fetched
 
 TOFU, TERRAFORM = "OpenTofu/1.12.6", "Terraform/1.11.4"
 PLATFORM = "linux_amd64"
+PLATFORMS = ["linux_amd64", "darwin_arm64"]
 
 
 class Edge:
@@ -71,3 +73,21 @@ def version_url(upstream: Upstream, number: str = "1.0.0", address: str = "acme/
 def package_url(upstream: Upstream, number: str = "1.0.0", platform: str = PLATFORM) -> str:
     name = f"terraform-provider-tool_{number}_{platform}.zip"
     return f"/v1/mirror/{upstream.host}/acme/tool/{number}/{name}"
+
+
+# --- For test modules that import them -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tool(registry):
+    return registry.add_provider("acme", "tool", versions=["1.0.0", "1.1.0", "2.0.0-beta.1"], platforms=PLATFORMS)
+
+
+@pytest.fixture
+def edge(tool) -> Edge:
+    return Edge({})
+
+
+@pytest.fixture
+def edge_of(tool, bearer):
+    return lambda user=None, agent="OpenTofu/1.12.6": Edge(bearer(user) if user else {}, agent)
