@@ -26,8 +26,6 @@ MAX_PLATFORMS = 64
 MAX_WARNINGS, MAX_WARNING_CHARACTERS = 20, 500
 NAMED = 20  # in an alarm
 BATCH_SIZE = 500
-# Shorter, and a list could be old again before the request that waited for it looks.
-LEAST_SECONDS = 10
 # A date that lies further ahead is no date: a version would be held back for as long.
 CLOCK_MAY_DIFFER = timedelta(days=1)
 
@@ -69,7 +67,7 @@ def scope_of(provider: UpstreamProvider) -> str:
 
 
 def is_fresh(provider: UpstreamProvider) -> bool:
-    lasts = timedelta(seconds=max(provider.upstream.list_seconds, LEAST_SECONDS))
+    lasts = timedelta(seconds=provider.upstream.list_seconds)
     return provider.listed_at is not None and provider.listed_at > timezone.now() - lasts
 
 
