@@ -65,6 +65,11 @@ def providers_for(viewer: Viewer, words: str = "", *, host: str = "") -> QuerySe
     return rows.select_related("upstream").order_by("type", "namespace", "upstream__host")
 
 
+def providers_of(viewer: Viewer, host: str, words: str = "") -> QuerySet[UpstreamProvider]:
+    """Return those of one upstream. Raises UnknownOrPrivate and NotFound."""
+    return providers_for(viewer, words, host=upstreams.upstream_for(viewer, host).host)
+
+
 def listed(providers: Iterable[UpstreamProvider]) -> list[Listed]:
     """Return rows of a list: a few queries for the page, and one for each upstream on it."""
     page, now = list(providers), timezone.now()

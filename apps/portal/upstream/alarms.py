@@ -153,8 +153,9 @@ def unsigned_allow(request: HttpRequest, host: str) -> HttpResponse:
     form = UnsignedForm(posted(request), initial={"namespace": request.GET.get("namespace", "")[:64]})
     if form.is_valid():
         namespace = form.cleaned_data["namespace"]
-        reauthentication.require(request, f"Allow unsigned providers of {row.host}/{namespace}")
+        reauthentication.require(request, f"Allow unsigned providers of {row.host}/{namespace[:64]}")
         with refusals_on(form, "namespace"):
+            namespace = upstreams.checked_namespace(namespace)
             trust.allow_unsigned(row, namespace, actor=viewer, reason=form.cleaned_data["reason"])
             messages.success(request, f"Unsigned providers of {row.host}/{namespace} are allowed.")
             return see_other("mirror-upstream", row.host)
