@@ -14,7 +14,7 @@ from apps.artifacts import gc, repositories
 from apps.audit import recorder
 from apps.blobs import references
 from apps.http.errors import log_exception
-from apps.jobs import targets
+from apps.jobs import queues, targets
 from apps.jobs.targets import Source
 from apps.modules import lifecycle as module_lifecycle
 from apps.modules import package_manifest, reinspection
@@ -35,7 +35,15 @@ from apps.releases.models import Kind, Release
 from apps.releases.publishing import quotas
 from apps.signing import keys
 from apps.signing.models import SignatureRequest, SigningKey
+from apps.upstream import health as upstream_health
+from apps.upstream import working
+from apps.upstream.models import UpstreamPackage, UpstreamProvider, UpstreamVersion
 from registry_site.startup import first_run
+
+# What the site's pages and commands tell of the room that fetches from other registries; they must not import it.
+metric_families = upstream_health.families
+upstream_status = upstream_health.status
+UPSTREAM_LOOKS = {"upstreams": upstream_health.registries, "advisories": upstream_health.advisory_files}
 
 
 def connect() -> None:
@@ -56,6 +64,8 @@ def connect() -> None:
     creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS)
     # Pushed manifests that versions need.
     gc.reference_checks = (package_manifest.needs,)
+    # Only while a registry is mirrored.
+    queues.is_needed = {upstream_health.QUEUE: upstream_health.is_used}
     # How each kind refreshes its search documents.
     indexing.refreshers = {
         Kind.MODULE: module_lifecycle.ACTIONS.refresh,
@@ -89,7 +99,34 @@ def connect() -> None:
             SigningKey.objects.select_related("namespace").all,
             lambda word: Q(namespace__name=word) | Q(key_id=word.upper()),
         ),
+        **_of_upstreams(),
     }
+
+
+def _of_upstreams() -> dict[str, Source]:
+    """The targets of jobs that fetch from other registries. A search word is a host, or its namespace/type."""
+    versions = Source(
+        UpstreamVersion.objects.select_related("provider__upstream").defer("sums", "signature").all,
+        lambda word: _by_hosted_address(word, "provider__"),
+    )
+    return {
+        working.LIST: Source(UpstreamProvider.objects.select_related("upstream").all, _by_hosted_address),
+        working.VERSION: versions,
+        working.SIZES: versions,
+        working.PACKAGE: Source(
+            UpstreamPackage.objects.select_related("version__provider__upstream").all,
+            lambda word: _by_hosted_address(word, "version__provider__"),
+        ),
+    }
+
+
+def _by_hosted_address(word: str, provider: str = "") -> Q:
+    """Match a host, or a host with the address or its beginning."""
+    parts = word.strip("/").split("/")
+    names = (f"{provider}upstream__host", f"{provider}namespace", f"{provider}type")
+    if len(parts) > len(names):
+        return Q(pk__in=[])
+    return Q(**dict(zip(names, parts, strict=False)))
 
 
 def _log_defect(sender: object, request: HttpRequest, **_: Any) -> None:  # noqa: ARG001  # the signal names it
