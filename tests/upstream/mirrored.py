@@ -147,20 +147,24 @@ def fill(by=None):
     failed = versions["3.7.0"]
     failed.failure, failed.tried_at = FAILURE, now
     failed.save()
-    digest = "d" * 64
-    alarms = {
+    return Shelf(public, private, row, versions, _alarms(versions, docker, by), waiting)
+
+
+def _alarms(versions, docker, by):
+    return {
         "key": alarm(
             AlarmKind.KEY_CHANGED,
-            failed,
+            versions["3.7.0"],
             known={"fingerprint": OLD_KEY},
             found={"fingerprint": NEW_KEY},
-            subject=f"{public}/hashicorp key {NEW_KEY}",
+            subject=f"{docker.provider.upstream}/hashicorp key {NEW_KEY}",
         ),
         "bytes": alarm(
             AlarmKind.BYTES_CHANGED,
             versions["3.6.3"],
             known={"digest": "a" * 64},
-            found={"digest": digest, "is_signed": True},
+            found={"digest": "d" * 64, "is_signed": True},
+            subject=f"{versions['3.6.3']} terraform-provider-random_3.6.3_linux_amd64.zip",
             times=3,
         ),
         "signature": alarm(
@@ -175,9 +179,8 @@ def fill(by=None):
             known={"fingerprint": ""},
             found={"fingerprint": ""},
             state="accepted",
-            resolved_at=now,
+            resolved_at=timezone.now(),
             resolved_by=by,
             reason="They sign from version 4.",
         ),
     }
-    return Shelf(public, private, row, versions, alarms, waiting)

@@ -159,7 +159,13 @@ class UnsignedList(OfUpstream, ListView):
 
 
 class UnsignedDetail(OfUpstream):
-    @operation("Allow a namespace without a key (staff)", takes=UpstreamReason, answers={200: UnsignedNamespace})
+    @operation(
+        "Allow a namespace without a key (staff)",
+        takes=UpstreamReason,
+        answers={200: UnsignedNamespace},
+        idempotent=False,
+        again="Renews it, with the new reason.",
+    )
     def put(self, request: Request, host: str, mirrored_namespace: str) -> Response:  # noqa: ARG002
         """The registry names no key for it, so no signature is checked. The reason is audited."""
         upstream, name = self.upstream(upstreams.OPERATE), upstreams.checked_namespace(mirrored_namespace)

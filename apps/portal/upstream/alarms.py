@@ -29,13 +29,11 @@ MAX_REASON = 300
 LABELS = {
     "digest": "sha256",
     "fingerprint": "Key",
-    "h1": "h1",
-    "size": "Size in bytes",
-    "versions": "Versions",
-    "count": "Versions",
     "is_signed": "In the signed sums",
+    "listed": "Versions in the list",
+    "more": "Further versions",
     "problem": "Problem",
-    "source": "The registry calls it",
+    "vanished": "No longer listed",
 }
 ACCEPTING = {
     "key_changed": "Trust the new key from now on, besides those that are pinned.",
