@@ -36,7 +36,7 @@ def search(request: HttpRequest) -> HttpResponse:
     limit = SHOWN_IN_PALETTE if is_palette else everything.MAX_SHOWN if only else everything.SHOWN
     answer = everything.everything(viewer, query, only=only, limit=limit)
     sections = sections_of(answer.groups, answer.words)
-    found = elsewhere.providers_found(viewer, query, limit) if query and not only else None
+    found = elsewhere.providers_found(viewer, query, limit) if answer.words and not only else None
     if found is not None:
         sections.append(section_elsewhere(found))
     context: dict[str, Any] = {
