@@ -21,6 +21,8 @@ from apps.modules import package_manifest, reinspection
 from apps.modules import publishing as module_publishing
 from apps.modules.models import ModuleVersion
 from apps.notify import outbox, webhooks
+from apps.portal.frame import elsewhere
+from apps.portal.upstream import providers as mirrored_providers
 from apps.providers import lifecycle
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers import publishing as provider_publishing
@@ -88,6 +90,8 @@ def connect() -> None:
     recorder.outbox = outbox.add
     # References to blobs by digest, without a foreign key.
     references.checks = (release_blobs.referenced_by_release,)
+    # Providers of other registries, beside our own.
+    elsewhere.providers = mirrored_providers.found_for
     # Descriptions of the contents of a namespace.
     namespace_deletion.contents_checks = (quotas.versions_in, repositories.contents_of)
     # What tokens create, beside people, roles and tokens.
