@@ -38,6 +38,7 @@ from apps.signing import keys
 from apps.signing.models import SignatureRequest, SigningKey
 from apps.upstream import health as upstream_health
 from apps.upstream import serving, working
+from apps.upstream import verification as upstream_verification
 from apps.upstream.models import (
     KeyPin,
     UnsignedAllowance,
@@ -52,6 +53,7 @@ from registry_site.startup import first_run
 # What the site's pages and commands tell of the room that fetches from other registries; they must not import it.
 metric_families = upstream_health.families
 upstream_status = upstream_health.status
+verify_mirrored = upstream_verification.verify
 UPSTREAM_LOOKS = {"upstreams": upstream_health.registries, "advisories": upstream_health.advisory_files}
 
 
