@@ -61,7 +61,7 @@ def provider_with_list(
     _enqueue(LIST, provider.pk, by)
     if _is_usable(provider) and (time.monotonic() >= until or _takes_long(provider)):
         return provider
-    raise _waiting(provider, _provider_tries, str(provider), until)
+    raise _waiting(provider, _provider_tries, upstream, str(provider), until)
 
 
 def version_with_record(version: UpstreamVersion, *, by: int | None, until: float) -> UpstreamVersion:
@@ -69,7 +69,7 @@ def version_with_record(version: UpstreamVersion, *, by: int | None, until: floa
     if version.verdict:
         return version
     _require(VERSION, version, version.provider.upstream, str(version), by)
-    raise _waiting(version, _version_tries, str(version), until)
+    raise _waiting(version, _version_tries, version.provider.upstream, str(version), until)
 
 
 def package_with_bytes(package: UpstreamPackage, *, by: int | None, until: float) -> UpstreamPackage:
@@ -78,7 +78,7 @@ def package_with_bytes(package: UpstreamPackage, *, by: int | None, until: float
         return package
     what = f"{package.version} {package.platform}"
     _require(PACKAGE, package, package.version.provider.upstream, what, by)
-    raise _waiting(package, _package_tries, what, until)
+    raise _waiting(package, _package_tries, package.version.provider.upstream, what, until)
 
 
 def package_sizes(version: UpstreamVersion, *, by: int | None, until: float) -> list[UpstreamPackage]:
@@ -87,7 +87,7 @@ def package_sizes(version: UpstreamVersion, *, by: int | None, until: float) -> 
     if all(package.size is not None for package in packages):
         return packages
     _require(SIZES, version, version.provider.upstream, str(version), by)
-    raise _waiting(version, _version_tries, str(version), until)
+    raise _waiting(version, _version_tries, version.provider.upstream, str(version), until)
 
 
 def _require(kind: str, row: Row, upstream: Upstream, what: str, by: int | None) -> None:
@@ -127,11 +127,13 @@ def _takes_long(provider: UpstreamProvider) -> bool:
     return jobs.filter(created_at__lt=before).exists()
 
 
-def _waiting(row: Row, states_of: "TriesOf", what: str, until: float) -> NotYet | Unavailable:
+def _waiting(row: Row, states_of: "TriesOf", upstream: Upstream, what: str, until: float) -> NotYet | Unavailable:
     if time.monotonic() < until:
         return NotYet(Waiting(states_of, row.pk, (row.tries,), until))
     return Unavailable(
-        f"{what} is still being fetched.", hint="Try again in a moment: what is fetched stays.", retry_after=5
+        f"{what} is still being fetched from {upstream.base_url}.",
+        hint="Try again in a moment: what is fetched stays.",
+        retry_after=5,
     )
 
 
