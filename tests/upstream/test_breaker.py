@@ -3,7 +3,7 @@
 import time
 from dataclasses import replace
 from datetime import timedelta
-from threading import Lock
+from threading import Barrier, Lock
 
 import pytest
 from django.utils import timezone
@@ -116,10 +116,19 @@ def test_a_good_discovery_does_not_hide_that_lists_fail(registry, upstream, list
     assert exchanges.breaker_is_open(upstream)
 
 
-def test_of_many_threads_one_is_let_through(transactional_db, registry, upstream, listed):
-    """Each with its own connection, as processes have."""
+def test_of_many_threads_one_is_let_through(transactional_db, registry, upstream, listed, monkeypatch, settings):
+    """Each with its own connection, as processes have, and all see the same row before one of them changes it."""
     broken(upstream, registry, listed)
     pause_is_over()
+    settings.UPSTREAM = replace(settings.UPSTREAM, connections=8)
+    read, everybody = breaker._open_until, Barrier(8)
+
+    def read_together(row):
+        seen = read(row)
+        everybody.wait(10)
+        return seen
+
+    monkeypatch.setattr(breaker, "_open_until", read_together)
     before = registry.count("*/versions")
     codes = at_once(*[lambda: ask(upstream, listed)] * 8)
     assert sorted(codes) == ["breaker_open"] * 7 + ["server_error"]
