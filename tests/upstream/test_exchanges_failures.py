@@ -256,13 +256,27 @@ def test_a_registry_that_is_down_is_named(registry, upstream, listed):
     assert "no connection to the host" in failure.message
 
 
-def test_a_few_connections_to_one_host_are_used_at_once(registry, upstream, listed, settings, monkeypatch):
+def test_what_waits_too_long_for_a_connection_fails_by_that_rule(registry, upstream, listed, settings, monkeypatch):
     settings.UPSTREAM = replace(settings.UPSTREAM, connections=1)
     monkeypatch.setattr(requesting, "MAX_QUEUE_SECONDS", 0.1)
-    with requesting._connections.one_to(registry.url.partition("//")[2], listed):
+    with exchanges.stream(upstream, listed, max_bytes=10_000):
         failure = failure_of(upstream, listed)
     assert (failure.code, failure.rule) == ("busy", "connections")
     assert "all 1 connections to the host were busy" in failure.message
     assert exchanges.get_json(upstream, listed, max_bytes=10_000).body is not None
     upstream.refresh_from_db()
     assert upstream.failure == {}
+
+
+def test_downloads_leave_a_connection_for_documents(registry, upstream, listed, settings, monkeypatch):
+    settings.UPSTREAM = replace(settings.UPSTREAM, connections=3)
+    monkeypatch.setattr(requesting, "MAX_QUEUE_SECONDS", 0.1)
+
+    def third():
+        with exchanges.stream(upstream, listed, max_bytes=10_000):
+            pytest.fail("a third download began")
+
+    with exchanges.stream(upstream, listed, max_bytes=10_000), exchanges.stream(upstream, listed, max_bytes=10_000):
+        with pytest.raises(FetchFailed, match="all 2 connections to the host were busy"):
+            third()
+        assert exchanges.get_json(upstream, listed, max_bytes=10_000).body is not None
