@@ -11,7 +11,7 @@ Each function returns at once if the rows are there; else it raises
 import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -40,15 +40,19 @@ def provider_with_list(
     type: str,  # noqa: A002  # the word of clients
     *,
     by: int | None,
-    until: float,  # the word of clients
+    until: float,
+    since: datetime | None = None,
 ) -> UpstreamProvider:
-    """Return the provider with a list that is fresh, or stale while the registry is away."""
+    """Return the provider with a list that is fresh, or stale while the registry is away.
+
+    `since`: when the request came. A list that was read for it is fresh, however short lists are kept.
+    """
     address: dict[str, Any] = {"upstream": upstream, "namespace": namespace, "type": type}
     known = UpstreamProvider.objects.select_related("upstream").filter(**address).first()
     if upstream.is_sealed and (known is None or known.listed_at is None):
         raise NotFound(f"{upstream}/{namespace}/{type} is not stored.", hint=_SEALED)
     provider = known or UpstreamProvider.objects.get_or_create(**address)[0]
-    if upstream.is_sealed or lists.is_fresh(provider):
+    if upstream.is_sealed or lists.is_fresh(provider) or _is_read_since(provider, since):
         return provider
     if failures.is_paused(provider):
         if _is_usable(provider):
@@ -105,6 +109,10 @@ def _enqueue(kind: str, target: int, by: int | None) -> None:
 
 def _is_queued(kind: str, target: int) -> bool:
     return Job.objects.filter(kind=kind, target=target, state__in=WORKING).exists()
+
+
+def _is_read_since(provider: UpstreamProvider, since: datetime | None) -> bool:
+    return since is not None and provider.listed_at is not None and provider.listed_at >= since
 
 
 def _is_usable(provider: UpstreamProvider) -> bool:

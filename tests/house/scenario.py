@@ -33,7 +33,7 @@ from tests.house import (
     scenario_uploads,
     scenario_upstream,
 )
-from tests.house.scenario_uploads import ORIGIN
+from tests.house.scenario_uploads import ORIGIN, OTHER_VERSIONS
 from tests.protocol.providers import cast
 
 ABSENT = "missing"
@@ -70,19 +70,6 @@ EVERYWHERE = {
     "provider": "nowhere",
     "account_id": 0,
     "link": "forged:1:2",
-}
-# What asks for another version than the published one: a number that nobody holds, or that of Alice's draft.
-OTHER_VERSIONS = {
-    ("api:module-release", "PUT"): "2.0.0",
-    ("api:provider-release", "POST"): "2.0.0",
-    ("api:provider-release", "DELETE"): "3.0.0",
-    ("api:provider-file", "PUT"): "3.0.0",
-    ("api:provider-file", "DELETE"): "3.0.0",
-    ("api:provider-file-uploads", "POST"): "3.0.0",
-    ("api:module-uploads", "POST"): "2.0.0",
-    ("api:provider-publish", "POST"): "3.0.0",
-    **{("portal:release-file", method): "3.0.0" for method in ("PUT", "PATCH", "DELETE")},
-    ("portal:release-file-remove", "POST"): "3.0.0",
 }
 QUERIES = scenario_oci.QUERIES | {("portal:login-authorize", "GET"): f"?{urlencode(ASKED)}"}
 
