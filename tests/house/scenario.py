@@ -91,6 +91,8 @@ class World:
         place = self.place(ABSENT if row == "any" else row)
         named = place["oci"] if route.name.startswith("oci:") else place
         values = {argument: named[argument] for argument in route.arguments}
+        if route.name.startswith("protocol:mirror-package"):
+            values |= {argument: place["package"][argument] for argument in route.arguments}
         if route.name == "portal:namespace":  # the one route that calls it so
             values = {"name": place["namespace"]}
         if route.name == "api:user-token":  # it is hers

@@ -3,25 +3,39 @@
 import json
 from typing import Any
 
+from django.utils import timezone
+
 from apps.accounts.access.gate import Viewer
+from apps.blobs import capabilities
 from apps.upstream import upstreams
 from apps.upstream.models import KeyState, UnsignedAllowance, Verdict
 from apps.upstream.rows import AlarmKind
-from tests.upstream import mirrored
+from tests.upstream import mirrored, shelf
 
 NAMES = {"mirrored_namespace": "cooks", "mirrored_type": "spice"}
-NOWHERE: dict[str, Any] = {"host": "nowhere.example", "alarm_id": 0, "pin_id": 0, **NAMES}
+_PROVIDER = {"namespace": "acme", "type": "random", "version": "3.6.0"}
+_FORGED = {"capability": "forged.link", "file_name": "terraform-provider-random_3.6.0_linux_amd64.zip"}
+NOWHERE: dict[str, Any] = {
+    "host": "nowhere.example",
+    "alarm_id": 0,
+    "pin_id": 0,
+    "package": {"hostname": "nowhere.example"} | _PROVIDER | _FORGED,
+    **NAMES,
+}
 
 
 def place(namespace, operator):
     host = f"{namespace.name}.registry.example"
-    row = upstreams.change(host, actor=Viewer(operator), enabled=True, visibility=namespace.visibility)
+    row = upstreams.change(host, actor=Viewer(operator), enabled=True, cooldown_days=0, visibility=namespace.visibility)
     provider = mirrored.provider(row, "cooks/spice", ("1.0.0",))
     version = mirrored.verify(provider.versions.get(), verdict=Verdict.FIRST_SEEN)
     UnsignedAllowance.objects.create(upstream=row, namespace="cooks", reason="No key.", created_by=operator)
     alarm = mirrored.alarm(AlarmKind.LIST_SHRANK, version, known={"listed": 1}, found={"listed": 0})
     key = mirrored.pin(row, "bakers", mirrored.NEW_KEY, KeyState.WAITING)
-    return {"host": host, "alarm_id": alarm.pk, "pin_id": key.pk, **NAMES}
+    stored = shelf.add_package(shelf.add_version(row, "acme/random"), namespace.name.encode())
+    capability = capabilities.sign(digest=stored.digest, file_name=stored.filename, now=timezone.now())
+    package = {"hostname": host, "capability": capability, "file_name": stored.filename} | _PROVIDER
+    return {"host": host, "alarm_id": alarm.pk, "pin_id": key.pk, "package": package, **NAMES}
 
 
 def _json(**body):
