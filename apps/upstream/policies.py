@@ -10,10 +10,12 @@ from typing import Any
 
 from django.db import transaction
 
+from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.lib.constraints import Constraint
-from apps.lib.errors import Conflict, Invalid
+from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
+from apps.lib.net.hostnames import normalised
 from apps.upstream.models import Upstream, UpstreamProvider, UpstreamVersion
 from apps.upstream.policy import (
     COLUMNS,
@@ -26,6 +28,7 @@ from apps.upstream.policy import (
 )
 from apps.upstream.rows import Effect, PolicyException, PolicyRule
 
+OPERATE = "upstream.operate_upstream"
 MAX_RULES = 200
 MAX_PLATFORMS = 30
 MAX_SHOWN = 500  # changed versions that a dry run names one by one
@@ -33,6 +36,28 @@ CHUNK = 1000
 _PATTERN = re.compile(r"\*|(?:\*|[0-9a-z][0-9a-z_-]{0,63})/(?:\*|[0-9a-z][0-9a-z_-]{0,63})", re.ASCII)
 _PLATFORM = re.compile(r"[a-z0-9]{1,20}_[a-z0-9]{1,20}", re.ASCII)
 _FIELDS = ("pattern", "effect", "days", "versions", "platforms", "advisories_only", "reason")
+
+
+def place(viewer: Viewer, host: str, *, changes: bool = False) -> Upstream:
+    """Return the upstream for staff: with `changes` for those with the permission to operate upstreams.
+
+    Raises CredentialsRequired, RoleRequired or NotFound.
+    """
+    if not viewer.is_identified:
+        raise CredentialsRequired("This needs an account.")
+    if changes:
+        operators.require_everywhere(viewer, OPERATE)
+    elif not operators.is_operator(viewer):
+        viewer.record(Kind.PERMISSION_REFUSED, subject="", needed="staff", held="no staff")
+        raise RoleRequired("Only staff can do this.", hint="Ask one of them.")
+    try:
+        name = normalised(host)
+    except Invalid:
+        name = ""
+    found = Upstream.objects.filter(host=name).first() if name else None
+    if found is None:
+        raise NotFound(f"There is no upstream {host[:80]!r}.", hint="Staff add it with PUT /api/v1/upstreams/<host>.")
+    return found
 
 
 def rules_of(upstream: Upstream) -> list[PolicyRule]:
