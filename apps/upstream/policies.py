@@ -14,8 +14,8 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.lib.constraints import Constraint
-from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
-from apps.lib.net.hostnames import normalised
+from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.upstream import upstreams
 from apps.upstream.models import Upstream, UpstreamProvider, UpstreamVersion
 from apps.upstream.policy import (
     COLUMNS,
@@ -28,7 +28,6 @@ from apps.upstream.policy import (
 )
 from apps.upstream.rows import Effect, PolicyException, PolicyRule
 
-OPERATE = "upstream.operate_upstream"
 MAX_RULES = 200
 MAX_PLATFORMS = 30
 MAX_SHOWN = 500  # changed versions that a dry run names one by one
@@ -39,24 +38,14 @@ _FIELDS = ("pattern", "effect", "days", "versions", "platforms", "advisories_onl
 
 
 def place(viewer: Viewer, host: str, *, changes: bool = False) -> Upstream:
-    """Return the upstream for staff: with `changes` for those with the permission to operate upstreams.
+    """Return the upstream for staff who may view it, with `changes` for those who may operate it.
 
-    Raises CredentialsRequired, RoleRequired or NotFound.
+    Raises RoleRequired or NotFound.
     """
-    if not viewer.is_identified:
-        raise CredentialsRequired("This needs an account.")
-    if changes:
-        operators.require_everywhere(viewer, OPERATE)
-    elif not operators.is_operator(viewer):
-        viewer.record(Kind.PERMISSION_REFUSED, subject="", needed="staff", held="no staff")
-        raise RoleRequired("Only staff can do this.", hint="Ask one of them.")
-    try:
-        name = normalised(host)
-    except Invalid:
-        name = ""
-    found = Upstream.objects.filter(host=name).first() if name else None
+    operators.require_everywhere(viewer, upstreams.OPERATE if changes else upstreams.VIEW)
+    found = upstreams.of_host(host)
     if found is None:
-        raise NotFound(f"There is no upstream {host[:80]!r}.", hint="Staff add it with PUT /api/v1/upstreams/<host>.")
+        raise NotFound(f"There is no upstream {host[:80]!r}.", hint="See the list of upstreams.")
     return found
 
 

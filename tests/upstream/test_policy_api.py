@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from apps.accounts.models import Scope
@@ -140,7 +141,9 @@ def test_an_exception_that_cannot_be_meant_is_refused(random, api, more, status)
 
 
 def test_auditors_read_and_try_but_change_nothing(random, tofu):
-    auditor = tofu(person("ava", is_staff=True))
+    ava = person("ava", is_staff=True)
+    ava.user_permissions.add(Permission.objects.get(codename="view_upstream"))
+    auditor = tofu(ava)
 
     assert auditor.get(f"{URL}/policies").status_code == 200
     assert auditor.get(f"{URL}/exceptions").status_code == 200

@@ -135,7 +135,7 @@ class PolicyDryRun(Shape):
 
 
 class PolicyDetail(DetailView):
-    get = shown("Show the policy of an upstream (staff)", Policy)
+    get = shown("Show the policy of an upstream (staff)", Policy, scope="manage")
 
     def row(self, host: str) -> With:
         return _policy(policies.place(self.viewer, host))
@@ -161,7 +161,6 @@ class DryRunView(ApiView):
         takes=DryRunInput,
         answers={200: PolicyDryRun},
         again="Changes nothing.",
-        scope="read",
         idempotent=True,
     )
     def post(self, request: Request, host: str) -> Response:  # noqa: ARG002
@@ -173,7 +172,9 @@ class DryRunView(ApiView):
 
 class ExceptionList(ListView):
     get = listed(
-        "List the exceptions of an upstream (staff)", page("ExceptionPage", exceptions=VersionException(many=True))
+        "List the exceptions of an upstream (staff)",
+        page("ExceptionPage", exceptions=VersionException(many=True)),
+        scope="manage",
     )
 
     def rows(self, host: str) -> QuerySet[PolicyException]:
