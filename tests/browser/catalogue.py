@@ -170,7 +170,7 @@ from apps.providers import catalogue
 from apps.releases.models import Release
 from apps.providers.docs import sources
 from tests.browser.catalogue import HOSTILE
-from tests.house import scenario_notify
+from tests.house import scenario_notify, scenario_upstream
 from tests.builders import docs
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.builders.keys import signing_key
@@ -205,6 +205,7 @@ known = {"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "
 known["machine"] = [machine.pk, machines.pk]
 hooks = scenario_notify.place(grant.namespace, Viewer(admin), Viewer(admin))
 known["webhook"] = [hooks[f"{site}{what}_id"] for site in ("", "site_") for what in ("webhook", "delivery")]
+scenario_upstream.shelve(admin, HOSTILE)
 known["mail"] = [hooks["mail_token"], hooks["address_token"]]
 print(json.dumps(known | {"fingerprint": key.fingerprint, "several": ",".join(map(str, keys))}))
 """
