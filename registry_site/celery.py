@@ -107,6 +107,11 @@ app.conf.update(
             "schedule": settings.REAPER_INTERVAL,
             "options": {"queue": "notify"},
         },
+        "heartbeat-upstream": {
+            "task": "jobs.heartbeat",
+            "schedule": settings.REAPER_INTERVAL,
+            "options": {"queue": "upstream"},
+        },
         "report-kek": {"task": "signing.report_kek", "schedule": 60.0, "options": {"queue": "sign"}},
         "notify": {"task": "notify.run", "schedule": 5.0},
         "notify-daily": {"task": "notify.daily", "schedule": crontab(hour=7, minute=7)},

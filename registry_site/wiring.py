@@ -14,7 +14,7 @@ from apps.artifacts import gc, repositories
 from apps.audit import recorder
 from apps.blobs import references
 from apps.http.errors import log_exception
-from apps.jobs import targets
+from apps.jobs import queues, targets
 from apps.jobs.targets import Source
 from apps.modules import lifecycle as module_lifecycle
 from apps.modules import package_manifest, reinspection
@@ -33,7 +33,13 @@ from apps.releases.models import Kind, Release
 from apps.releases.publishing import quotas
 from apps.signing import keys
 from apps.signing.models import SignatureRequest, SigningKey
+from apps.upstream import health as upstream_health
 from registry_site.startup import first_run
+
+# What the site's pages and commands tell of the room that fetches from other registries; they must not import it.
+metric_families = upstream_health.families
+upstream_status = upstream_health.status
+UPSTREAM_LOOKS = {"upstreams": upstream_health.registries, "advisories": upstream_health.advisory_files}
 
 
 def connect() -> None:
@@ -52,6 +58,8 @@ def connect() -> None:
     creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS)
     # Pushed manifests that versions need.
     gc.reference_checks = (package_manifest.needs,)
+    # Only while a registry is mirrored.
+    queues.is_needed = {upstream_health.QUEUE: upstream_health.is_used}
     # How each kind refreshes its search documents.
     indexing.refreshers = {
         Kind.MODULE: module_lifecycle.ACTIONS.refresh,
