@@ -30,10 +30,11 @@ class Index(ReadyAtAddress, ProtocolView):
         viewer = self.viewer
         try:
             _require_ours(hostname)
-            versions = reading.listed_versions(viewer, ProviderAddress(namespace, type))
+            listed = reading.listed_versions(viewer, ProviderAddress(namespace, type))
         except (CredentialsRequired, NotFound):
             raise NotFound("This mirror has no such provider that you can see.") from None
-        return Response(mirror_index_document(versions))
+        self.ready_until = listed.next_at
+        return Response(mirror_index_document(listed.rows))
 
 
 class Version(ReadyAtAddress, ProtocolView):

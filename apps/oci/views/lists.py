@@ -32,9 +32,10 @@ class TagList(ReadyInRepository, OciView):
         else:
             repository = repositories.find(self.caller, address)
             found = packages.tags(repository)
-            if not found:
+            if not found.rows:
                 repositories.require_there(repository)
-        page, headers = page_of(found, request.GET, f"/v2/{name}/tags/list")
+        self.ready_until = found.next_at
+        page, headers = page_of(found.rows, request.GET, f"/v2/{name}/tags/list")
         return Response({"name": name, "tags": page}, headers=headers)
 
 
