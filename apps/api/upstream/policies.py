@@ -24,7 +24,7 @@ from apps.upstream.policies import Change, DryRun
 from apps.upstream.rows import Effect, PolicyException
 
 
-class RuleInput(serializers.Serializer[Any]):
+class PolicyRuleInput(serializers.Serializer[Any]):
     """`upstream.policies` validates each, with the same error on every way in."""
 
     pattern = serializers.CharField(max_length=130)
@@ -46,14 +46,14 @@ class RuleInput(serializers.Serializer[Any]):
 
 
 class PolicyInput(serializers.Serializer[Any]):
-    rules = serializers.ListField(child=RuleInput(), max_length=policies.MAX_RULES)
+    rules = serializers.ListField(child=PolicyRuleInput(), max_length=policies.MAX_RULES)
     cooldown_days = serializers.IntegerField(required=False)
 
 
 class DryRunInput(serializers.Serializer[Any]):
     """What is left out stays as it is."""
 
-    rules = serializers.ListField(required=False, child=RuleInput(), max_length=policies.MAX_RULES)
+    rules = serializers.ListField(required=False, child=PolicyRuleInput(), max_length=policies.MAX_RULES)
     cooldown_days = serializers.IntegerField(required=False)
 
 
@@ -104,7 +104,7 @@ class VersionException(Shape):
         return row.withdrawn_at is None and row.expires_at > timezone.now()
 
 
-class VersionChange(Shape):
+class PolicyChange(Shape):
     version = CharField(source="version.version")
     becomes = ChoiceField(choices=["hidden", "shown"])
     platforms = ListField(child=CharField(), help_text="Only these; empty for the whole version.")
@@ -120,7 +120,7 @@ class VersionChange(Shape):
 
 class ProviderChanges(Shape):
     provider = CharField()
-    changes = VersionChange(many=True)
+    changes = PolicyChange(many=True)
 
 
 class PolicyDryRun(Shape):
