@@ -1,13 +1,12 @@
 """Read providers through the gate."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import (
-    Aggregate,
     BigIntegerField,
     BinaryField,
     CharField,
@@ -18,9 +17,7 @@ from django.db.models import (
     Prefetch,
     Q,
     QuerySet,
-    Value,
 )
-from django.db.models.functions import Concat
 from django.utils import timezone
 
 from apps.accounts.access import gate, operators
@@ -29,6 +26,7 @@ from apps.accounts.models import Namespace, Role
 from apps.jobs.statements import Slot, Statement
 from apps.lib.addresses import ProviderAddress, canonical, hosted_provider
 from apps.lib.errors import NotFound
+from apps.providers.joined_platforms import Joined, split
 from apps.providers.models import (
     FormerSignature,
     Package,
@@ -357,32 +355,15 @@ def _visible_at(version: ListedVersion) -> datetime | None:
 
 
 def _listed(rows: Iterable[tuple[Any, ...]]) -> list[ListedVersion]:
-    split = len(_OF_VERSION)
+    columns = len(_OF_VERSION)
     return [
-        ListedVersion._make((*values[:split], Key(*values[split:]), sorted(_platforms(named))))
+        ListedVersion._make((*values[:columns], Key(*values[columns:]), sorted(split(named))))
         for *values, named in rows
     ]
 
 
-def _platforms(named: str | None) -> Iterator[tuple[str, str]]:
-    for platform in (named or "").split():
-        os, _, arch = platform.partition("/")
-        yield os, arch
-
-
-class _Joined(Aggregate):
-    """Texts with spaces between them. A row for each platform would take five times as long as one for each version."""
-
-    function = "GROUP_CONCAT"
-    template = "%(function)s(%(expressions)s, ' ')"
-
-    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
-        return self.as_sql(compiler, connection, function="STRING_AGG")
-
-
 def _rows_of(versions: ProviderVersionQuerySet) -> QuerySet[ProviderVersion, tuple[Any, ...]]:
-    platform = Concat("packages__os", Value("/"), "packages__arch")
-    ordered = versions.unyanked().newest_first().annotate(platforms=_Joined(platform))
+    ordered = versions.unyanked().newest_first().annotate(platforms=Joined())
     return ordered.values_list(*_OF_VERSION, *_OF_KEY, "platforms")
 
 

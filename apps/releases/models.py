@@ -8,9 +8,9 @@ from django.db.models import Exists, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.accounts.models import Namespace, Team
+from apps.accounts.models import Namespace
 from apps.lib.errors import Reason
-from apps.releases import search_rows, upload_rows  # noqa: F401  # Django looks for models from here
+from apps.releases import search_rows, team_rows, upload_rows  # noqa: F401  # Django looks for models from here
 from apps.releases.cleanup import rows  # noqa: F401  # and for the cleanup rules
 
 
@@ -382,37 +382,3 @@ class SearchDoc(models.Model):
 
     def __str__(self) -> str:
         return f"{self.namespace.name}/{self.name}"
-
-
-class TeamDownload(models.Model):
-    """The downloads of one release on one day (UTC) by the people of a team, or by one of its service accounts.
-
-    A person in two teams counts for both. People are not told apart.
-    """
-
-    release = models.ForeignKey("releases.Release", models.CASCADE, related_name="team_downloads")
-    day = models.DateField()
-    team = models.ForeignKey(Team, models.CASCADE, related_name="+")
-    account = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        models.CASCADE,
-        null=True,
-        related_name="+",
-        help_text="A service account of the team.",
-    )
-    count = models.PositiveBigIntegerField(default=0)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["release", "day", "team"], condition=Q(account=None), name="releases_team_downloads_once"
-            ),
-            models.UniqueConstraint(
-                fields=["release", "day", "account"],
-                condition=Q(account__isnull=False),
-                name="releases_account_downloads_once",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.day} {self.account or self.team}: {self.count}"

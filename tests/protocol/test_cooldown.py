@@ -1,4 +1,4 @@
-"""What clients get of releases in their cool-down: no list names them, and an exact download is refused with the date."""
+"""Releases in their cool-down: no list names them, and an exact download is refused with the date."""
 
 import json
 from datetime import timedelta
@@ -9,6 +9,7 @@ from django.utils import timezone
 from apps.http import ready
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
+from tests.builders.archives import module_zip
 from tests.oci.manifests.documents import Repo
 from tests.protocol.providers.cast import add_version, frozen_key
 
@@ -174,6 +175,21 @@ def test_oci_tags_of_a_module_lead_there_once_the_time_has_come(tofu, module):
     assert repo.tags().json()["tags"] == ["1.0.0", "1.2.0", "latest"]
     assert repo.get("1.2.0").status_code == 200
     assert repo.get("latest").content != old.content
+
+
+def test_another_tag_on_its_manifest_leads_nowhere_either(tofu, alice, module):
+    pusher = Repo(tofu(alice), "pantry/vpc/aws")
+    show(module)
+    manifest = pusher.get("1.2.0")
+    pusher.push(manifest.content, "stable", module_zip(comment=b"1.2.0"))
+    assert "stable" in pusher.tags().json()["tags"]
+
+    Release.objects.filter(pk=module.pk).update(visible_at=module.visible_at)
+
+    assert pusher.tags().json()["tags"] == ["1.0.0", "latest"]
+    refused(pusher.get("stable"), module, "pantry/vpc/aws")
+    digest = manifest.headers["Docker-Content-Digest"]
+    assert pusher.get(digest).status_code == 200, "a digest chooses no version"
 
 
 def test_latest_leads_nowhere_while_all_are_in_their_cool_down(tofu, module):
