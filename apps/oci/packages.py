@@ -35,8 +35,13 @@ def served_by_tag(found: VisibleRepository, tag: str, *, bytes_wanted: bool = Tr
     version = next(iter(with_it), None)
     if version is None:
         return None
-    require_visible(version.release, what=f"{found.registered} {version.release.version}")
+    _require_visible(found, version.release)
     return _served(version)
+
+
+def _require_visible(found: VisibleRepository, release: Release) -> None:
+    if release.is_held_back:  # else the address need not be read
+        require_visible(release, what=f"{found.registered} {release.version}")
 
 
 def served_by_digest(
@@ -54,7 +59,7 @@ def served_by_digest(
         # The same bytes may have been published under two numbers.
         best = next((one for one in readable if not one.release.is_held_back), readable[0])
         if is_by_tag:
-            require_visible(best.release, what=f"{found.registered} {best.release.version}")
+            _require_visible(found, best.release)
         return _served(best)
     if with_it:
         raise ManifestUnknown(f"There is no manifest {digest} in {found.address}.")
@@ -120,9 +125,11 @@ def _latest(found: VisibleRepository, *, bytes_wanted: bool) -> Served | None:
     stable = stable.annotate(has_row=Exists(rows), next_at=Subquery(soonest))
     best: Any = stable.exclude(release__lifecycle=Lifecycle.DEPRECATED).newest_first().first()
     best = best or stable.newest_first().first()
-    until = best.next_at if best else soonest.values_list("release__visible_at", flat=True).first()
+    until = best.next_at if best else None
     row = rows.select_related("manifest").first() if best is None or best.has_row else None
     if row is not None:
+        if best is None:
+            until = soonest.values_list("release__visible_at", flat=True).first()
         newest = stable.order_by("-release__published_at").values_list("release__published_at", flat=True).first()
         if newest is None or row.moved_at > newest:
             manifest = row.manifest
