@@ -8,6 +8,8 @@ from apps.upstream import pruning, servable, storage, working
 
 # A process of a prefork worker ends after some tasks, in the midst of what its threads fetch.
 LAST_SECONDS = 30.0
+# A worker that is stopped: what is not done by then is taken up by another one, once the lease has ended.
+STOP_SECONDS = 8.0
 
 
 def _waking(kind: str) -> Callable[..., None]:
@@ -26,6 +28,11 @@ fetch_list, fetch_version, fetch_package, fetch_sizes = map(_waking, working.KIN
 @signals.worker_process_shutdown.connect
 def finish(**_: Any) -> None:
     working.threads.finish(LAST_SECONDS)
+
+
+@signals.worker_shutdown.connect
+def stop(**_: Any) -> None:
+    working.threads.finish(STOP_SECONDS)
 
 
 @shared_task(name="upstream.prune", ignore_result=True)

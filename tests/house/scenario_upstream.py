@@ -1,79 +1,79 @@
-"""What the routes of upstreams name: for each visibility one with it."""
+"""What the routes of upstreams name: for each visibility one with it, and what it has for staff to decide."""
 
 import json
-from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.lib import versions
-from apps.upstream import exceptions, policies, upstreams
-from apps.upstream.models import UpstreamProvider, UpstreamVersion
+from apps.blobs import capabilities
+from apps.upstream import upstreams
+from apps.upstream.models import KeyState, UnsignedAllowance, Verdict
+from apps.upstream.rows import AlarmKind
+from tests.house import scenario_policy
+from tests.upstream import mirrored, shelf
 
-NOWHERE: dict[str, Any] = {"host": "nowhere.example", "exception_id": 0}
+NAMES = {"mirrored_namespace": "cooks", "mirrored_type": "spice"}
+_PROVIDER = {"namespace": "acme", "type": "random", "version": "3.6.0"}
+_FORGED = {"capability": "forged.link", "file_name": "terraform-provider-random_3.6.0_linux_amd64.zip"}
+NOWHERE: dict[str, Any] = {
+    "host": "nowhere.example",
+    "alarm_id": 0,
+    "pin_id": 0,
+    "package": {"hostname": "nowhere.example"} | _PROVIDER | _FORGED,
+    **NAMES,
+    **scenario_policy.NOWHERE,
+}
 
 
 def place(namespace, operator):
     host = f"{namespace.name}.registry.example"
-    upstreams.change(host, actor=Viewer(operator), enabled=True, visibility=namespace.visibility)
-    version = _version(upstreams.of_host(host))
-    until = timezone.now() + timedelta(days=7)
-    row = exceptions.allow(version, reason="Fixes a hole.", expires_at=until, actor=Viewer(operator))
-    return {"host": host, "exception_id": row.pk}
-
-
-def shelve(operator, hostile):
-    """An upstream whose policy has everything, for those who look at pages."""
-    upstream = upstreams.change("registry.example", actor=Viewer(operator), enabled=True)
-    version = _version(upstream)
-    rules = [*RULES, {"pattern": "*/random", "effect": "signed_only", "platforms": ["linux_amd64"], "reason": hostile}]
-    policies.change(upstream, rules=rules, actor=Viewer(operator))
-    until = timezone.now() + timedelta(days=7)
-    exceptions.allow(version, reason=hostile, expires_at=until, actor=Viewer(operator))
-
-
-def _version(upstream):
-    """What a list named a year ago."""
-    now = timezone.now()
-    provider = UpstreamProvider.objects.create(
-        upstream=upstream, namespace="hashicorp", type="random", listed_at=now, first_listed_at=now
-    )
-    return UpstreamVersion.objects.create(
-        provider=provider,
-        version="3.7.2",
-        sort_key=versions.sort_key("3.7.2"),
-        platforms=[["linux", "amd64"]],
-        first_seen_at=now,
-        published_at=now - timedelta(days=365),
-    )
+    row = upstreams.change(host, actor=Viewer(operator), enabled=True, cooldown_days=0, visibility=namespace.visibility)
+    provider = mirrored.provider(row, "cooks/spice", ("1.0.0",))
+    version = mirrored.verify(provider.versions.get(), verdict=Verdict.FIRST_SEEN)
+    UnsignedAllowance.objects.create(upstream=row, namespace="cooks", reason="No key.", created_by=operator)
+    alarm = mirrored.alarm(AlarmKind.LIST_SHRANK, version, known={"listed": 1}, found={"listed": 0})
+    key = mirrored.pin(row, "bakers", mirrored.NEW_KEY, KeyState.WAITING)
+    stored = shelf.add_package(shelf.add_version(row, "acme/random"), namespace.name.encode())
+    capability = capabilities.sign(digest=stored.digest, file_name=stored.filename, now=timezone.now())
+    package = {"hostname": host, "capability": capability, "file_name": stored.filename} | _PROVIDER
+    return {
+        "host": host,
+        "alarm_id": alarm.pk,
+        "pin_id": key.pk,
+        "package": package,
+        **NAMES,
+        **scenario_policy.place(row, operator),
+    }
 
 
 def _json(**body):
     return {"data": json.dumps(body), "content_type": "application/json"}
 
 
-RULES = [
-    {"pattern": "hashicorp/*", "effect": "cool_down", "days": 7},
-    {"pattern": "*", "effect": "deny", "versions": "< 3.0", "reason": "No longer maintained."},
-]
-EXCEPTION = {"provider": "hashicorp/random", "version": "3.7.2", "reason": "Fixes a hole."}
-RULE_FORM = {
-    "cooldown_days": "3",
-    "rules-TOTAL_FORMS": "1",
-    "rules-INITIAL_FORMS": "0",
-    "rules-0-pattern": "hashicorp/*",
-    "rules-0-effect": "allow",
-    "rules-0-ORDER": "1",
-    "save": "1",
+REASON = "No."
+FORM = {
+    "host": "more.registry.example",
+    "enabled": "on",
+    "visibility": "public",
+    "cooldown_days": 9,
+    "list_seconds": 600,
+    "stale_hours": 168,
+    "quota_gb": "1.5",
+    "evict_days": 0,
 }
 BODIES: dict[tuple[str, str], Any] = {
-    ("api:upstream-policies", "PUT"): _json(rules=RULES, cooldown_days=3),
-    ("api:upstream-policies-dry-run", "POST"): _json(rules=RULES),
-    ("api:upstream-exceptions", "POST"): _json(**EXCEPTION, expires_at="2027-06-01T00:00:00Z"),
-    ("portal:upstream-policy", "POST"): {"data": RULE_FORM},
-    ("portal:upstream-exception-add", "POST"): {
-        "data": {f"allow-{name}": value for name, value in EXCEPTION.items()} | {"allow-days": "30"}
-    },
+    **scenario_policy.BODIES,
     ("api:upstream", "PUT"): _json(enabled=True, cooldown_days=7),
+    ("api:upstream-alarm-accept", "POST"): _json(reason=REASON),
+    ("api:upstream-alarm-dismiss", "POST"): _json(reason=REASON),
+    ("api:upstream-key", "POST"): _json(trusted=True, reason=REASON),
+    ("api:upstream-unsigned-namespace", "PUT"): _json(reason=REASON),
+    ("api:upstream-unsigned-withdraw", "POST"): _json(reason=REASON),
+    ("portal:mirror-add", "POST"): {"data": FORM},
+    ("portal:mirror-change", "POST"): {"data": FORM},
+    ("portal:mirror-alarm", "POST"): {"data": {"decision": "accept", "reason": REASON}},
+    ("portal:mirror-key", "POST"): {"data": {"decision": "trust", "reason": REASON}},
+    ("portal:mirror-unsigned", "POST"): {"data": {"namespace": "bakers", "reason": REASON}},
+    ("portal:mirror-unsigned-withdraw", "POST"): {"data": {"reason": REASON}},
 }

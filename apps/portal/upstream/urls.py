@@ -1,5 +1,10 @@
-"""Routes of the pages of upstreams. Each module has its own list."""
+"""Routes of the pages about other registries. Each module has its own list."""
 
-from apps.portal.upstream import policy
+from apps.portal.upstream import alarms, policy, providers, upstreams
 
-urlpatterns = [*policy.urlpatterns]
+urlpatterns = [
+    *upstreams.urlpatterns,
+    *policy.urlpatterns,
+    *providers.urlpatterns,
+    *alarms.urlpatterns,
+]
