@@ -90,6 +90,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "webhook-secret": [(HOOK, "")],
     "webhook-delete": [(HOOK, "")],
     "webhook-delivery": [(SENT, "")],
+    "upstream-policy": [({"host": "registry.example"}, "")],
     "site-webhooks": [({}, "")],
     "site-webhook-add": [({}, "")],
     "site-webhook": [(SITE_HOOK, "")],
@@ -202,6 +203,8 @@ READER_PAGES: dict[str, list[tuple[Keywords, str]]] = {
 }
 # Routes that are no pages: fragments, bytes, redirects, one-time links, and what only takes a POST.
 NO_PAGES = {
+    "upstream-exception-add",
+    "upstream-exception-withdraw",
     "mail-address",
     "webhook-rotate",
     "webhook-test",
