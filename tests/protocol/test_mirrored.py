@@ -133,7 +133,7 @@ def test_who_has_had_too_much_fetched_is_told_to_wait(registry, tofu):
 # --- Waiting for a worker -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("url", "most"), [(INDEX, 8), (VERSION, 8), (PACKAGE, 55)])
+@pytest.mark.parametrize(("url", "most"), [(INDEX, 9), (VERSION, 9), (PACKAGE, 55)])
 def test_a_request_leaves_its_thread_until_a_worker_has_fetched_it(registry, rf, url, most):
     """Documents for less long: clients give up after 10 s."""
     store_zip()
