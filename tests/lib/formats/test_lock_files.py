@@ -1,5 +1,7 @@
 """Lock files and required_providers blocks. tests/upstream/test_lock_clients.py compares with real clients."""
 
+from unicodedata import normalize
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,7 +82,9 @@ hosts = st.sampled_from(["registry.terraform.io", "bücher.example", "localhost:
 names = st.from_regex(r"[0-9a-z](?:-?[0-9a-z]){0,8}", fullmatch=True).filter(
     lambda name: not name.startswith(("terraform-", "opentofu-"))
 )
-hashes = st.frozensets(st.text(st.characters(exclude_categories=["Cs"]), max_size=20).map(lambda text: f"h:{text}"))
+hashes = st.frozensets(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=20).map(lambda text: normalize("NFC", f"h:{text}"))
+)
 providers = st.dictionaries(
     st.builds("{}/{}/{}".format, hosts, names, names),
     st.builds(
