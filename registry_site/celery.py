@@ -117,6 +117,8 @@ app.conf.update(
         # By the clock, so that restarts do not postpone it.
         "scrub-storage": {"task": "blobs.scrub", "schedule": crontab(hour=3, minute=17)},
         "recheck-storage": {"task": "blobs.recheck", "schedule": 600.0},
+        "evict-mirrored": {"task": "upstream.evict", "schedule": crontab(hour=3, minute=7)},
+        "forget-lost-mirrored": {"task": "upstream.forget_lost", "schedule": 60.0},
         "collect-oci": {"task": "oci.collect", "schedule": 3600.0},
         "link-audit": {"task": "audit.link", "schedule": 60.0},
         "record-audit-head": {"task": "audit.record_head", "schedule": crontab(minute=57)},
