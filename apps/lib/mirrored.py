@@ -34,3 +34,11 @@ class MirroredPackage:
     @property
     def hashes(self) -> list[str]:
         return [*([self.h1] if self.h1 else []), f"zh:{self.digest}"]
+
+
+@dataclass(frozen=True, slots=True)
+class LockedVersion:
+    """What a lock file records of a provider: hashes of bytes that were verified, and those of its signed sums."""
+
+    version: str
+    hashes: tuple[str, ...]

@@ -5,12 +5,12 @@ What clients refuse in these texts is refused here too: a lock file in another f
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Self
 
 from apps.lib import versions
-from apps.lib.errors import Invalid
+from apps.lib.errors import Invalid, NotFound
 from apps.lib.formats import plain_hcl
 from apps.lib.formats.plain_hcl import Block, Body, Expression, Number, Value, invalid, quoted
 from apps.lib.mirrored import HostedProvider
@@ -29,6 +29,8 @@ _HOST = re.compile(r"[0-9a-z.-]{1,255}(?::[0-9]{1,5})?", re.ASCII)
 _BUILT_IN: Final = {("terraform.io", "builtin"), ("opentofu.org", "builtin")}
 _PREFIXES = ("terraform-", "opentofu-")
 _DEFAULT_NAMESPACE = "hashicorp"
+_DIGEST = re.compile(rb"[0-9A-Fa-f]{64}")
+_NOT_A_VERSION = "0.0.0"
 
 
 class Client(StrEnum):
@@ -143,6 +145,53 @@ def parse_source(text: str, *, default_host: str) -> HostedProvider:
     namespace = parts[-2] if len(parts) > 1 else _DEFAULT_NAMESPACE
     host = _host(text.partition("/")[0]) if len(parts) == _PARTS else default_host
     return HostedProvider(host, namespace, parts[-1])
+
+
+def choose(offered: Iterable[str], constraints: Constraints, *, locked: str, provider: HostedProvider) -> str:
+    """The version that `providers lock` selects: the locked one, otherwise the highest. Raises Invalid or NotFound."""
+    if locked and not constraints.allows(versions.parse(locked)):
+        raise Invalid(
+            f"{written(provider)} is locked to {locked}, which the constraints {str(constraints)!r} exclude.",
+            hint="Run init -upgrade, or remove the provider from the lock file.",
+        )
+    if _NOT_A_VERSION in (locked, str(constraints)):
+        raise Invalid(f"{written(provider)}: {_NOT_A_VERSION} is not a version that clients install.")
+    if locked:
+        if locked in offered:
+            return locked
+        raise NotFound(f"Version {locked} of {written(provider)}, which is locked, is not available.")
+    found = constraints.highest(offered)
+    if found is None:
+        which = f"that meets {str(constraints)!r}" if constraints.terms else "that is a release"
+        raise NotFound(f"There is no version of {written(provider)} {which}.")
+    return found
+
+
+def zip_hashes(sums: bytes) -> list[str]:
+    """The `zh:` of every line of SHA256SUMS, as clients record them: none if one line has another shape."""
+    found = []
+    for line in sums.split(b"\n"):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) < 2 or not _DIGEST.fullmatch(fields[0]):  # noqa: PLR2004 - digest and name
+            return []
+        found.append(f"zh:{fields[0].decode().lower()}")
+    return found
+
+
+def followed(locks: LockFile) -> LockFile:
+    """The locks with which `tofu providers lock` begins: of HashiCorp's providers in Terraform's registry it takes the
+    versions over for those of the same names in its own, without their hashes.
+    """
+    if locks.client is not Client.TOFU:
+        return locks
+    more = {
+        HostedProvider(Client.TOFU.default_host, provider.namespace, provider.type): replace(one, hashes=frozenset())
+        for provider, one in locks.providers.items()
+        if (provider.host, provider.namespace) == (Client.TERRAFORM.default_host, _DEFAULT_NAMESPACE)
+    }
+    return replace(locks, providers={**more, **locks.providers})
 
 
 def _host(text: str) -> str:
