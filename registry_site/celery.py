@@ -72,6 +72,7 @@ app.conf.update(
         # These go out to other hosts: a receiver or mail server must not delay a check.
         "notify.*": {"queue": "notify"},
         "audit.record_head": {"queue": "notify"},
+        "fetch-upstream-*": {"queue": "upstream"},
     },
     accept_content=["json"],
     task_serializer="json",
@@ -107,6 +108,11 @@ app.conf.update(
             "schedule": settings.REAPER_INTERVAL,
             "options": {"queue": "notify"},
         },
+        "heartbeat-upstream": {
+            "task": "jobs.heartbeat",
+            "schedule": settings.REAPER_INTERVAL,
+            "options": {"queue": "upstream"},
+        },
         "report-kek": {"task": "signing.report_kek", "schedule": 60.0, "options": {"queue": "sign"}},
         "notify": {"task": "notify.run", "schedule": 5.0},
         "notify-daily": {"task": "notify.daily", "schedule": crontab(hour=7, minute=7)},
@@ -117,6 +123,7 @@ app.conf.update(
         # By the clock, so that restarts do not postpone it.
         "scrub-storage": {"task": "blobs.scrub", "schedule": crontab(hour=3, minute=17)},
         "recheck-storage": {"task": "blobs.recheck", "schedule": 600.0},
+        "prune-mirrored": {"task": "upstream.prune", "schedule": crontab(hour=3, minute=2)},
         "evict-mirrored": {"task": "upstream.evict", "schedule": crontab(hour=3, minute=7)},
         "forget-lost-mirrored": {"task": "upstream.forget_lost", "schedule": 60.0},
         "collect-oci": {"task": "oci.collect", "schedule": 3600.0},

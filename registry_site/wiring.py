@@ -33,6 +33,8 @@ from apps.releases.models import Kind, Release
 from apps.releases.publishing import quotas
 from apps.signing import keys
 from apps.signing.models import SignatureRequest, SigningKey
+from apps.upstream import working
+from apps.upstream.models import UpstreamPackage, UpstreamProvider, UpstreamVersion
 from registry_site.startup import first_run
 
 
@@ -85,7 +87,34 @@ def connect() -> None:
             SigningKey.objects.select_related("namespace").all,
             lambda word: Q(namespace__name=word) | Q(key_id=word.upper()),
         ),
+        **_of_upstreams(),
     }
+
+
+def _of_upstreams() -> dict[str, Source]:
+    """The targets of jobs that fetch from other registries. A search word is a host, or its namespace/type."""
+    versions = Source(
+        UpstreamVersion.objects.select_related("provider__upstream").defer("sums", "signature").all,
+        lambda word: _by_hosted_address(word, "provider__"),
+    )
+    return {
+        working.LIST: Source(UpstreamProvider.objects.select_related("upstream").all, _by_hosted_address),
+        working.VERSION: versions,
+        working.SIZES: versions,
+        working.PACKAGE: Source(
+            UpstreamPackage.objects.select_related("version__provider__upstream").all,
+            lambda word: _by_hosted_address(word, "version__provider__"),
+        ),
+    }
+
+
+def _by_hosted_address(word: str, provider: str = "") -> Q:
+    """Match a host, or a host with the address or its beginning."""
+    parts = word.strip("/").split("/")
+    names = (f"{provider}upstream__host", f"{provider}namespace", f"{provider}type")
+    if len(parts) > len(names):
+        return Q(pk__in=[])
+    return Q(**dict(zip(names, parts, strict=False)))
 
 
 def _log_defect(sender: object, request: HttpRequest, **_: Any) -> None:  # noqa: ARG001  # the signal names it

@@ -115,6 +115,7 @@ class Topic(models.TextChoices):
     MESSAGES = "messages", "Messages from owners of what you use"
     REQUESTS = "requests", "Requests for publish access to your namespaces"
     WEBHOOKS = "webhooks", "Webhooks of your namespaces that were switched off"
+    UPSTREAMS = "upstreams", "Alarms of mirrored registries, if you may decide them"
 
 
 class Preference(models.Model):

@@ -133,6 +133,7 @@ class UpstreamProvider(models.Model):
     etag = models.CharField(max_length=200, blank=True)
     last_modified = models.CharField(max_length=100, blank=True)
     warnings = models.JSONField(default=list, blank=True)
+    skipped = models.PositiveIntegerField(default=0, help_text="Entries of its list whose version is not SemVer.")
     tried_at = models.DateTimeField(null=True, blank=True)
     retry_at = models.DateTimeField(null=True, blank=True, help_text="Not asked again before.")
     failure = models.JSONField(default=dict, blank=True, help_text="Of the last try: code, url, status, rule, message.")
