@@ -14,7 +14,7 @@ from apps.artifacts import gc, repositories
 from apps.audit import recorder
 from apps.blobs import references
 from apps.http.errors import log_exception
-from apps.jobs import targets
+from apps.jobs import queues, targets
 from apps.jobs.targets import Source
 from apps.modules import lifecycle as module_lifecycle
 from apps.modules import package_manifest, reinspection
@@ -23,6 +23,7 @@ from apps.modules.models import ModuleVersion
 from apps.notify import outbox, webhooks
 from apps.providers import lifecycle
 from apps.providers import lifecycle as provider_lifecycle
+from apps.providers import locked
 from apps.providers import publishing as provider_publishing
 from apps.providers.docs import replacing
 from apps.providers.models import ProviderVersion
@@ -33,9 +34,16 @@ from apps.releases.models import Kind, Release
 from apps.releases.publishing import quotas
 from apps.signing import keys
 from apps.signing.models import SignatureRequest, SigningKey
-from apps.upstream import working
+from apps.upstream import health as upstream_health
+from apps.upstream import locking, syncing, working
 from apps.upstream.models import UpstreamPackage, UpstreamProvider, UpstreamVersion
+from apps.upstream.rows import LockRun, SyncRun
 from registry_site.startup import first_run
+
+# What the site's pages and commands tell of the room that fetches from other registries; they must not import it.
+metric_families = upstream_health.families
+upstream_status = upstream_health.status
+UPSTREAM_LOOKS = {"upstreams": upstream_health.registries, "advisories": upstream_health.advisory_files}
 
 
 def connect() -> None:
@@ -54,6 +62,10 @@ def connect() -> None:
     creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS)
     # Pushed manifests that versions need.
     gc.reference_checks = (package_manifest.needs,)
+    # Hashes of our own providers, for lock files.
+    locking.own = locked.hashes_of
+    # Only while a registry is mirrored.
+    queues.is_needed = {upstream_health.QUEUE: upstream_health.is_used}
     # How each kind refreshes its search documents.
     indexing.refreshers = {
         Kind.MODULE: module_lifecycle.ACTIONS.refresh,
@@ -98,6 +110,8 @@ def _of_upstreams() -> dict[str, Source]:
         lambda word: _by_hosted_address(word, "provider__"),
     )
     return {
+        locking.JOB: Source(LockRun.objects.all, lambda _: Q(pk__in=[])),
+        syncing.JOB: Source(SyncRun.objects.all, lambda _: Q(pk__in=[])),
         working.LIST: Source(UpstreamProvider.objects.select_related("upstream").all, _by_hosted_address),
         working.VERSION: versions,
         working.SIZES: versions,

@@ -144,7 +144,7 @@ class LockRun(models.Model):
     public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     request = models.JSONField(help_text="The providers with their versions, and the platforms.")
     own = models.JSONField(
-        default=list, blank=True, help_text="Hashes of providers published here, as the asker sees them."
+        default=list, blank=True, help_text="Hashes of providers published here, by what the asker sees."
     )
     state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.PLANNING)
     planned = models.PositiveIntegerField(default=0, help_text="packages")

@@ -187,7 +187,7 @@ def change(host: str, *, actor: Viewer, **fields: Any) -> Upstream:
         row.failures, row.open_until, row.discovered, row.discovered_at = 0, None, "", None
     row.save()
     if differs:
-        _ask_again(row)
+        ask_again(row)
     actor.record(Kind.UPSTREAM_CHANGED, subject=row.host, created=is_new, changed=_told(row, changes))
     return row
 
@@ -276,8 +276,8 @@ def _require_terms(row: Upstream) -> None:
         )
 
 
-def _ask_again(row: Upstream) -> None:
-    """What failed before is not a reason to wait."""
+def ask_again(row: Upstream) -> None:
+    """Forget when its rows may be asked again: what failed before is not a reason to wait."""
     UpstreamProvider.objects.filter(upstream=row).exclude(retry_at=None).update(retry_at=None)
     UpstreamVersion.objects.filter(provider__upstream=row).exclude(retry_at=None).update(retry_at=None)
     UpstreamPackage.objects.filter(version__provider__upstream=row).exclude(retry_at=None).update(retry_at=None)

@@ -213,7 +213,7 @@ def only_signing_workers_open_private_keys(app_configs: Sequence[AppConfig] | No
             Warning(
                 "The workers that read uploads, and the web processes beside them, can open private signing keys.",
                 hint="Run workers with LARDER_WORKER_QUEUES=sign, give only them the key-encryption key, and set "
-                'LARDER_WORKER_QUEUES="check notify" everywhere else.',
+                'LARDER_WORKER_QUEUES="check notify upstream" everywhere else.',
                 id="larder.W011",
             )
         ]
