@@ -21,9 +21,8 @@ from apps.modules import package_manifest, reinspection
 from apps.modules import publishing as module_publishing
 from apps.modules.models import ModuleVersion
 from apps.notify import outbox, webhooks
-from apps.providers import lifecycle
+from apps.providers import lifecycle, locked
 from apps.providers import lifecycle as provider_lifecycle
-from apps.providers import locked
 from apps.providers import publishing as provider_publishing
 from apps.providers.docs import replacing
 from apps.providers.models import ProviderVersion

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Protocol
+from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -133,7 +134,7 @@ def ended_run(request: Request, lock: LockFile, *, viewer: Viewer) -> LockRun:
     )
 
 
-def run_for(viewer: Viewer, public_id: object) -> LockRun:
+def run_for(viewer: Viewer, public_id: UUID) -> LockRun:
     """The run of this viewer; what somebody asked without an account has everyone who knows its number."""
     run = LockRun.objects.filter(public_id=public_id).first()
     if run is None or run.created_by_id not in (None, viewer.user_id):

@@ -45,7 +45,7 @@ class Pattern:
                 hint="Write it such as registry.opentofu.org/hashicorp/random, or hashicorp/*@>=3.0.",
             )
         host = hostnames.normalised(parts[0]) if len(parts) == max(_PARTS) else ""
-        return cls(host, *parts[-2:], Constraints.parse(constraints) if at else None)
+        return cls(host, parts[-2], parts[-1], Constraints.parse(constraints) if at else None)
 
     @property
     def is_exact(self) -> bool:

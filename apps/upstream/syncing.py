@@ -23,10 +23,11 @@ from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError
 from apps.lib.formats import lock_files
 from apps.lib.mirrored import HostedProvider
 from apps.upstream import failures, policy
+from apps.upstream.failures import Row
 from apps.upstream.models import UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.upstream.rows import RunState, Schedule, SyncRun
 from apps.upstream.sync_requests import Request, Wanted, wanted
-from apps.upstream.working import LIST, PACKAGE, SIZES, VERSION, Row, run_now
+from apps.upstream.working import LIST, PACKAGE, SIZES, VERSION, run_now
 
 JOB = "sync-upstream"
 MAX_PACKAGES = 5000

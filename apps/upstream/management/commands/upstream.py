@@ -86,7 +86,10 @@ class Command(BaseCommand):
         if job is not None:
             runs.threads.run_here(job.pk, syncing.JOB)
         shown = -1
-        while run.refresh_from_db() or run.state in syncing.WORKING:
+        while True:
+            run.refresh_from_db()
+            if run.state not in syncing.WORKING:
+                return
             if run.done != shown and run.state == RunState.RUNNING:
                 shown = run.done
                 self.stdout.write(f"{run.done} of {run.planned} packages, {amount_text(run.done_bytes)}")
