@@ -7,7 +7,7 @@ jobs of `fetching.py`; a run looks again until all of it is there.
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from apps.accounts.access import throttling
 from apps.accounts.access.gate import Viewer
 from apps.jobs import queue, waiting
 from apps.jobs.claims import Claim, Outage
@@ -39,6 +40,7 @@ MAX_SECONDS = 30 * 60
 LOOK_SECONDS = 0.3
 KEPT = timedelta(days=1)
 MAX_PROBLEM_CHARACTERS = 4000
+_EXCEPTIONS = "Staff can let one version through, with a reason."
 SIGNED = (Verdict.PINNED, Verdict.FIRST_SEEN)
 
 log = structlog.get_logger("larder.upstream")
@@ -76,6 +78,22 @@ def is_own(provider: HostedProvider) -> bool:
 # --- In the request ---------------------------------------------------------------------------------------------------
 
 
+def lock(request: Request, *, viewer: Viewer, client: str) -> LockFile | LockRun:
+    """The finished file, or a run where something must be fetched first. `client`: its address, for rate limits.
+
+    Raises RegistryError, which names all problems.
+    """
+    own_found = own_versions(request, viewer)
+    attempt = throttling.Attempt()
+    if len(own_found) < len(request.required):
+        attempt.count(throttling.by_account("fetch", viewer.user_id, client))
+    done = at_once(request, own_found, by=viewer.user_id, since=timezone.now())
+    if done is None:
+        return start(request, own_found, viewer=viewer)
+    attempt.give_back()
+    return done
+
+
 def own_versions(request: Request, viewer: Viewer) -> dict[HostedProvider, LockedVersion]:
     """Those of this registry, with the rights of the viewer. Raises RegistryError, and of several problems all."""
     found: dict[HostedProvider, LockedVersion] = {}
@@ -98,9 +116,11 @@ def own_versions(request: Request, viewer: Viewer) -> dict[HostedProvider, Locke
     return found
 
 
-def at_once(request: Request, own_found: Mapping[HostedProvider, LockedVersion], *, by: int | None) -> LockFile | None:
+def at_once(
+    request: Request, own_found: Mapping[HostedProvider, LockedVersion], *, by: int | None, since: datetime
+) -> LockFile | None:
     """The finished file if nothing must be fetched; otherwise fetches have begun. Raises RegistryError."""
-    progress = look(request, own_found, by=by)
+    progress = look(request, own_found, by=by, since=since)
     if progress.waiting:
         return None
     raise_for(progress.problems)
@@ -169,14 +189,19 @@ class _Enough(Exception):
     """So many fetches have begun that the rest waits."""
 
 
-def look(request: Request, own_found: Mapping[HostedProvider, LockedVersion], *, by: int | None) -> Progress:
-    """Collect what is verified and stored, and begin to fetch the rest, at most MAX_AT_ONCE at a time."""
+def look(
+    request: Request, own_found: Mapping[HostedProvider, LockedVersion], *, by: int | None, since: datetime
+) -> Progress:
+    """Collect what is verified and stored, and begin to fetch the rest, at most MAX_AT_ONCE at a time.
+
+    A list that was read `since` is fresh enough, however short an upstream repeats its lists.
+    """
     progress = Progress(dict(own_found), done=len(own_found) * len(request.platforms))
     for provider in _sorted(request.required):
         if provider in progress.found:
             continue
         try:
-            progress.found[provider] = _mirrored(request, provider, progress, by)
+            progress.found[provider] = _mirrored(request, provider, progress, by, since)
         except NotYet as later:
             progress.waiting.append(later.waiting)
         except _Enough:
@@ -206,16 +231,20 @@ def raise_for(problems: Mapping[HostedProvider, RegistryError]) -> None:
         raise Invalid(_problem_text(problems))
 
 
-def _mirrored(request: Request, provider: HostedProvider, progress: Progress, by: int | None) -> LockedVersion:
+def _mirrored(
+    request: Request, provider: HostedProvider, progress: Progress, by: int | None, since: datetime
+) -> LockedVersion:
     """Raises NotYet, or _Enough where `progress.waiting` has what it waits for."""
     until = time.monotonic() + MAX_SECONDS
     upstream = _upstream_for(None, provider, request.locks.client)
-    row = fetching.provider_with_list(upstream, provider.namespace, provider.type, by=by, until=until)
+    names = {"namespace": provider.namespace, "type": provider.type}
+    row = upstream.providers.select_related("upstream").filter(**names, listed_at__gte=since).first()
+    row = row or fetching.provider_with_list(upstream, **names, by=by, until=until)
     decisions = policy.decisions(row, now=timezone.now())
     locked = request.locked_version(provider)
     by_number = {version.version: version for version in decisions}
     if locked in by_number and not (decision := decisions[by_number[locked]]).is_visible:
-        raise Refused(f"Locked: {decision.sentence}", hint="Staff can let one version through, with a reason.")
+        raise Refused(f"Locked: {decision.sentence}", hint=_EXCEPTIONS)
     offered = [version.version for version, decision in decisions.items() if decision.is_visible]
     chosen = by_number[lock_files.choose(offered, request.required[provider], locked=locked, provider=provider)]
     version = UpstreamVersion.objects.select_related("provider__upstream").get(pk=chosen.pk)
@@ -226,18 +255,8 @@ def _mirrored(request: Request, provider: HostedProvider, progress: Progress, by
 def _hashes_of(
     request: Request, provider: HostedProvider, version: UpstreamVersion, progress: Progress, by: int | None
 ) -> LockedVersion:
-    now, until = timezone.now(), time.monotonic() + MAX_SECONDS
-    rows = version.packages.select_related("version__provider__upstream")
-    packages = {package.platform: package for package in rows}
-    if missing := [platform for platform in request.platforms if platform not in packages]:
-        raise NotFound(
-            f"{written(provider)} {version.version} has no package for {', '.join(missing)}.",
-            hint=f"It has {', '.join(sorted(packages)) or 'none'}.",
-        )
-    wanted = [packages[platform] for platform in request.platforms]
-    for package in wanted:
-        policy.require_visible(version, now=now, platform=package.platform)
-        servable.refuse_quarantined(package)
+    wanted = _wanted_packages(request, provider, version)
+    until = time.monotonic() + MAX_SECONDS
     verified: list[UpstreamPackage] = []
     for package in wanted:
         if package.h1:  # its bytes were verified, and may be evicted since
@@ -253,6 +272,26 @@ def _hashes_of(
     if len(verified) < len(wanted):
         raise _Enough
     return LockedVersion(version.version, tuple(_verified(version, verified)))
+
+
+def _wanted_packages(request: Request, provider: HostedProvider, version: UpstreamVersion) -> list[UpstreamPackage]:
+    """One for each platform. Raises NotFound, or Refused for what clients would not get either."""
+    rows = version.packages.select_related("version__provider__upstream")
+    packages = {package.platform: package for package in rows}
+    if missing := [platform for platform in request.platforms if platform not in packages]:
+        raise NotFound(
+            f"{written(provider)} {version.version} has no package for {', '.join(missing)}.",
+            hint=f"It has {', '.join(sorted(packages)) or 'none'}.",
+        )
+    for platform, decision in policy.platform_decisions(version, request.platforms, now=timezone.now()).items():
+        if not decision.is_visible:
+            raise Refused(f"{platform}: {decision.sentence}", hint=_EXCEPTIONS)
+    wanted = [packages[platform] for platform in request.platforms]
+    quarantined = servable.quarantined([package.digest for package in wanted])
+    for package in wanted:
+        if package.digest in quarantined:
+            servable.refuse_quarantined(package)
+    return wanted
 
 
 def _verified(version: UpstreamVersion, packages: Iterable[UpstreamPackage]) -> Iterable[str]:
@@ -280,7 +319,7 @@ def work(held: Claim, is_ending: Callable[[], bool]) -> None:
     request = Request.from_json(run.request)
     own_found = dict(_from_json(one) for one in run.own)
     while True:
-        progress = look(request, own_found, by=run.created_by_id)
+        progress = look(request, own_found, by=run.created_by_id, since=run.created_at)
         if not progress.waiting:
             break
         LockRun.objects.filter(pk=run.pk).exclude(done=progress.done).update(done=progress.done)

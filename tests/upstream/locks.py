@@ -5,6 +5,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from django.utils import timezone
+
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.upstream import lock_requests, locking
 from tests.upstream.fetched import work
@@ -63,9 +65,9 @@ def complete(
         platforms=platforms,
         client=client,
     )
-    own = locking.own_versions(request, viewer)
+    own, since = locking.own_versions(request, viewer), timezone.now()
     for _ in range(20):
-        done = locking.at_once(request, own, by=viewer.user_id)
+        done = locking.at_once(request, own, by=viewer.user_id, since=since)
         if done is not None:
             return str(done)
         assert work()
