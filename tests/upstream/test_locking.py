@@ -74,7 +74,7 @@ def test_a_package_without_its_hash_is_never_written(tool, upstream):
     package = version.packages.get(arch="arm64")
     package.h1 = ""
     with pytest.raises(Unavailable):
-        list(locking._verified(version, [package]))  # noqa: SLF001  # the last guard
+        list(locking._verified(version, [package]))  # the last guard
 
 
 def test_evicted_packages_keep_their_hashes(tool, registry):
@@ -205,7 +205,7 @@ def job_of(run: LockRun) -> Job:
 
 def finish(run: LockRun, monkeypatch) -> LockRun:
     """As a worker with threads: what the run waits for is fetched meanwhile."""
-    monkeypatch.setattr(locking.time, "sleep", lambda _: work())
+    monkeypatch.setattr("apps.upstream.locking.time.sleep", lambda _: work())
     runs.threads.run_here(job_of(run).pk, locking.JOB)
     run.refresh_from_db()
     return run
@@ -230,7 +230,7 @@ def test_a_run_ends_with_what_is_wrong(tool, registry, monkeypatch):
 
 def test_a_run_goes_on_in_another_worker(tool, monkeypatch):
     run = begun()
-    monkeypatch.setattr(runs.threads._is_ending, "is_set", lambda: True)  # noqa: SLF001  # its process must end
+    monkeypatch.setattr(runs.threads._is_ending, "is_set", lambda: True)  # its process must end
     runs.threads.run_here(job_of(run).pk, locking.JOB)
     run.refresh_from_db()
     assert run.state == RunState.RUNNING
@@ -247,7 +247,7 @@ def test_a_run_is_only_for_who_asked_and_for_a_day(tool, alice, bob, monkeypatch
         locking.run_for(Viewer(bob), run.public_id)
     with pytest.raises(CredentialsRequired):
         locking.run_for(NOBODY, run.public_id)
-    assert locking.run_for(Viewer(bob), begun().public_id)
+    assert locking.run_for(Viewer(bob), begun().public_id) != run
     LockRun.objects.update(created_at=timezone.now() - timedelta(hours=25))
     locking.prune()
     assert not LockRun.objects.exists()
