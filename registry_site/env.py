@@ -161,7 +161,7 @@ def upstream() -> upstreams.Upstream:
     return upstreams.Upstream(
         allow=networks("LARDER_UPSTREAM_ALLOW"),
         ca_file=ca_file,
-        proxy=url("LARDER_UPSTREAM_PROXY", "", "http", "https"),
+        proxy=url("LARDER_UPSTREAM_PROXY", "", "http"),
         advisories=advisories,
         wait_seconds=number("LARDER_UPSTREAM_WAIT_SECONDS", 55, least=1, most=600),
         connections=number("LARDER_UPSTREAM_CONNECTIONS", 4, least=1, most=64),

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from apps.accounts.models import ApiToken, Namespace
-from apps.lib.net.outgoing import MAX_URL_CHARACTERS
+from apps.lib.net.addresses import MAX_URL_CHARACTERS
 
 
 class OutboxEvent(models.Model):

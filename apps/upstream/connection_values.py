@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from django.conf import settings
 
 from apps.lib.errors import Invalid
-from apps.lib.net import hostnames, outgoing
+from apps.lib.net import addresses, hostnames
 
 MAX_CHARACTERS = 500  # of URLs, as the columns have them
 MAX_CA_CHARACTERS = 200_000
@@ -33,7 +33,7 @@ def checked_url(text: str) -> str:
     if not url:
         return ""
     try:
-        outgoing.check_url(url, settings.UPSTREAM.allow)
+        addresses.check_url(url, settings.UPSTREAM.allow, setting="LARDER_UPSTREAM_ALLOW")
     except Invalid as refusal:
         raise Invalid(str(refusal), hint=_URL_HINT) from None
     parts = urlsplit(url)
@@ -61,7 +61,7 @@ def checked_proxy(text: str) -> str:
             hint="Use a proxy without a password, or set LARDER_UPSTREAM_PROXY for all upstreams.",
         )
     is_plain = proxy.isascii() and proxy.isprintable() and " " not in proxy and len(proxy) <= MAX_CHARACTERS
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query or not is_plain:
+    if parts.scheme != "http" or not parts.hostname or parts.path or parts.query or not is_plain:
         raise Invalid(f"The proxy is {proxy[:60]!r}, expected http:// and a host.", hint=hint)
     return proxy
 

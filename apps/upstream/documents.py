@@ -66,12 +66,17 @@ def parse(body: Any, *, url: str, os: str, arch: str) -> Download:
     )
 
 
+def shown(url: str) -> str:
+    """Without its query: in that of a signed link are secrets."""
+    return url.partition("?")[0]
+
+
 def _keys(said: Any, url: str) -> tuple[NamedKey, ...]:
     listed = said.get("gpg_public_keys") if isinstance(said, dict) else said
     if listed is None:
         return ()
     if not isinstance(listed, list):
-        raise _wrong(url, "`gpg_public_keys` that is no list", "a list of keys")
+        raise _wrong(url, "`gpg_public_keys` that is not a list", "a list of keys")
     found = []
     for one in listed:
         armor = one.get("ascii_armor") if isinstance(one, dict) else None

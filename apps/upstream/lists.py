@@ -15,7 +15,7 @@ from django.utils.dateparse import parse_date, parse_datetime
 from apps.audit import generation
 from apps.lib import versions
 from apps.lib.errors import Invalid
-from apps.upstream import alarms, exchanges
+from apps.upstream import alarms, exchanges, platforms
 from apps.upstream.errors import FetchFailed
 from apps.upstream.models import UpstreamProvider, UpstreamVersion
 from apps.upstream.rows import AlarmKind
@@ -124,18 +124,18 @@ def _listed(entry: Any, url: str) -> Listed | None:
     if not isinstance(entry, dict) or not isinstance(entry.get("version"), str):
         raise _wrong(url, _kind(entry), "an object with a `version` for each version")
     protocols = entry.get("protocols") or []
-    platforms = entry.get("platforms") or []
+    targets = entry.get("platforms") or []
     if not isinstance(protocols, list) or not all(isinstance(one, str) for one in protocols):
         raise _wrong(url, f"`protocols` as {_kind(protocols)}", "a list of numbers such as 5.0 as text")
-    if not isinstance(platforms, list) or len(platforms) > MAX_PLATFORMS or not all(map(_is_platform, platforms)):
+    if not isinstance(targets, list) or len(targets) > MAX_PLATFORMS or not all(map(_is_platform, targets)):
         raise _wrong(
-            url, f"`platforms` as {_kind(platforms)}", f"a list of at most {MAX_PLATFORMS} objects with `os` and `arch`"
+            url, f"`platforms` as {_kind(targets)}", f"a list of at most {MAX_PLATFORMS} objects with `os` and `arch`"
         )
     try:
         version = versions.parse(entry["version"])
     except Invalid:
         return None
-    pairs = sorted({(one["os"], one["arch"]) for one in platforms})
+    pairs = sorted({(one["os"], one["arch"]) for one in targets})
     return Listed(
         version.text,
         version.sort_key,
@@ -192,6 +192,9 @@ def _write(provider: UpstreamProvider, found: Document, url: str) -> None:
     UpstreamVersion.objects.bulk_update(
         changed, ["version", "protocols", "platforms", "published_at", "is_listed"], batch_size=BATCH_SIZE
     )
+    for row in changed:
+        if row.verdict:
+            platforms.add_listed(row)
     vanished = [row for key, row in known.items() if key not in found.versions and row.is_listed]
     if vanished:
         for some in _batches(vanished):

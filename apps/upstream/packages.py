@@ -18,7 +18,7 @@ from apps.lib.formats.sums import read_as_clients_do
 from apps.lib.packages import sandboxed
 from apps.lib.packages.sandboxed import PackageListing
 from apps.upstream import documents, exchanges, judging, lists, manifests, storage
-from apps.upstream.documents import Download
+from apps.upstream.documents import Download, shown
 from apps.upstream.errors import FetchFailed
 from apps.upstream.failures import Distrusted
 from apps.upstream.models import UpstreamPackage, UpstreamVersion
@@ -43,7 +43,8 @@ def fetch(package: UpstreamPackage, guard: Callable[[], None], *, by: int | None
     _require_known(package, download)
     attempt = _Try(package, download, ingest.new_key(), by)
     try:
-        _keep(attempt, _checked(attempt, _staged(attempt)), guard)
+        staged, origin = _staged(attempt)
+        _keep(attempt, _checked(attempt, staged), origin, guard)
     finally:
         store.discard_staged(attempt.key)
 
@@ -64,7 +65,7 @@ def size_up(version: UpstreamVersion, guard: Callable[[], None]) -> None:
             size = exchanges.size_of(version.provider.upstream, download.url)
             if size is None:
                 raise FetchFailed(
-                    "no_size", f"The registry does not say how large {package} is", url=download.url, rule="size"
+                    "no_size", f"The registry does not say how large {package} is", url=shown(download.url), rule="size"
                 )
             found[package.pk] = size
     with transaction.atomic():
@@ -106,8 +107,8 @@ def _require_known(package: UpstreamPackage, download: Download) -> None:
         )
 
 
-def _staged(attempt: _Try) -> Staged:
-    """Stream it into staging, and compare size and digest. Raises FetchFailed."""
+def _staged(attempt: _Try) -> tuple[Staged, str]:
+    """Stream it into staging, and compare size and digest; return where it came from as well. Raises FetchFailed."""
     package, download = attempt.package, attempt.download
     upstream = package.version.provider.upstream
     claimed = download.sizes.get(package.platform)
@@ -123,7 +124,7 @@ def _staged(attempt: _Try) -> Staged:
         raise FetchFailed(
             "size",
             f"{package} has another size than the registry says: found {staged.size:,} bytes, expected {expected:,}",
-            url=download.url,
+            url=shown(download.url),
             rule="size",
         )
     if staged.digest != package.digest:
@@ -133,14 +134,14 @@ def _staged(attempt: _Try) -> Staged:
             known=package.digest,
             found=staged.digest,
             is_signed=False,
-            url=download.url,
+            url=shown(download.url),
         )
-    return staged
+    return staged, said.url
 
 
 def _checked(attempt: _Try, staged: Staged) -> PackageListing:
     """Read it in a child process that can do nothing else. Raises FetchFailed."""
-    package, url = attempt.package, attempt.download.url
+    package, url = attempt.package, shown(attempt.download.url)
     limits = sandboxed.limits(
         packed_bytes=settings.PROVIDER_PACKAGE_MAX_BYTES, unpacked_bytes=settings.PROVIDER_UNPACKED_MAX_BYTES
     )
@@ -149,14 +150,14 @@ def _checked(attempt: _Try, staged: Staged) -> PackageListing:
             listing = sandboxed.inspect_foreign(file, limits)
     except Refusal as refusal:
         raise Distrusted(
-            "bad_package", f"{package} is no package that Larder unpacks: {refusal}", url=url, rule="package"
+            "bad_package", f"{package} is not a package that Larder can unpack: {refusal}", url=url, rule="package"
         ) from None
     if (listing.digest, listing.size) != (staged.digest, staged.size):
         raise store.Damaged(f"{package} changed in storage while it was checked.")
     return listing
 
 
-def _keep(attempt: _Try, listing: PackageListing, guard: Callable[[], None]) -> None:
+def _keep(attempt: _Try, listing: PackageListing, origin: str, guard: Callable[[], None]) -> None:
     """Store the bytes, then write that they are there: blob, h1 and origin in one transaction."""
     fingerprint = Fingerprint(listing.digest, "", listing.size)
     package, by = attempt.package, attempt.by
@@ -178,7 +179,7 @@ def _keep(attempt: _Try, listing: PackageListing, guard: Callable[[], None]) -> 
             raise store.StorageUnavailable(f"{package} was removed while it was stored: try again soon.")
         row.blob, row.h1, row.size = ready, listing.h1, listing.size
         row.fetched_at, row.fetched_by_id = timezone.now(), by
-        row.fetched_from = attempt.download.url.partition("?")[0][:1000]
+        row.fetched_from = shown(origin)[:1000]
         row.save(update_fields=["blob", "h1", "size", "fetched_at", "fetched_by", "fetched_from"])
         _write_digests(version, list(version.packages.order_by("os", "arch")))
         generation.touch([lists.scope_of(version.provider)])

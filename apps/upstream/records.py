@@ -10,8 +10,8 @@ from django.utils import timezone
 from apps.audit import generation
 from apps.lib.formats import sums
 from apps.signing import foreign
-from apps.upstream import documents, exchanges, judging, lists, manifests
-from apps.upstream.documents import Download
+from apps.upstream import documents, exchanges, judging, lists, manifests, platforms
+from apps.upstream.documents import Download, shown
 from apps.upstream.errors import FetchFailed
 from apps.upstream.failures import MISSING, Distrusted
 from apps.upstream.judging import Judgement
@@ -55,9 +55,9 @@ def fetch(version: UpstreamVersion, guard: Callable[[], None]) -> None:
 
 
 def _any_document(version: UpstreamVersion) -> Download:
-    platforms = sorted(version.platforms, key=lambda one: (list(one) != FIRST, list(one)))
+    candidates = sorted(version.platforms, key=lambda one: (list(one) != FIRST, list(one)))
     missing: FetchFailed | None = None
-    for os, arch in platforms[:TRIES]:
+    for os, arch in candidates[:TRIES]:
         try:
             return documents.fetch(version, os, arch)
         except FetchFailed as failure:
@@ -79,7 +79,7 @@ def _check_line(version: UpstreamVersion, download: Download, listed: dict[str, 
         raise Distrusted(
             "sums_line",
             f"SHA256SUMS of {version} has no line for {download.filename}",
-            url=download.sums_url,
+            url=shown(download.sums_url),
             rule="sums_line",
         )
     if line != download.shasum:
@@ -107,7 +107,7 @@ def _proven(version: UpstreamVersion, download: Download, said: bytes) -> _Proof
             str(problem),
             issuer=problem.issuer,
             is_foreign=problem.is_foreign,
-            url=download.signature_url,
+            url=shown(download.signature_url),
         ) from None
     if signer.note:
         log.warning("upstream_signature", version=str(version), key=signer.fingerprint, note=signer.note)
@@ -133,12 +133,8 @@ def _document_of(
 ) -> tuple[str, int | None] | None:
     """Return the file name of a platform and its size as claimed. Asks the registry only if the name cannot be told."""
     size = first.sizes.get(f"{os}_{arch}")
-    for known_os, known_arch in version.platforms:
-        end = f"_{known_os}_{known_arch}.zip"
-        if first.filename.endswith(end):
-            name = f"{first.filename.removesuffix(end)}_{os}_{arch}.zip"
-            if name in listed:
-                return name, size
+    if name := platforms.name_of(first.filename, version.platforms, os, arch, listed):
+        return name, size
     try:
         download = documents.fetch(version, os, arch)
     except FetchFailed as failure:

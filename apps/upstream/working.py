@@ -17,7 +17,7 @@ from apps.jobs.models import Job
 from apps.upstream import failures, lists, packages, records
 from apps.upstream.errors import FetchFailed
 from apps.upstream.failures import Row
-from apps.upstream.models import UpstreamPackage, UpstreamProvider, UpstreamVersion
+from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 
 LIST, VERSION = "fetch-upstream-list", "fetch-upstream-version"
 PACKAGE, SIZES = "fetch-upstream-package", "fetch-upstream-sizes"
@@ -64,6 +64,10 @@ def _work(kind: str, pk: int, by: int | None, guard: Guard) -> None:
 
 
 def _fetch(kind: str, row: Row, by: int | None, guard: Guard) -> None:
+    upstream = upstream_of(row)
+    if not upstream.is_enabled:
+        text = f"{upstream} was switched off"
+        raise FetchFailed("switched_off", text, url=upstream.base_url, rule="is_enabled", is_final=True)
     if isinstance(row, UpstreamProvider):
         # Another job may have read it while this one waited.
         if not lists.is_fresh(row):
@@ -74,6 +78,13 @@ def _fetch(kind: str, row: Row, by: int | None, guard: Guard) -> None:
         packages.size_up(row, guard)
     else:
         records.fetch(row, guard)
+
+
+def upstream_of(row: Row) -> Upstream:
+    if isinstance(row, UpstreamProvider):
+        return row.upstream
+    provider = row.provider if isinstance(row, UpstreamVersion) else row.version.provider
+    return provider.upstream
 
 
 def row_of(kind: str, pk: int) -> Row | None:

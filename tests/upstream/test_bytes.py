@@ -153,7 +153,7 @@ def signed_zip(registry, tool, body: bytes) -> None:
 
 def test_a_signed_file_that_is_no_zip_is_refused(upstream, registry):
     signed_zip(registry, registry.add_provider(), b"This is not a zip.")
-    with pytest.raises(Refused, match="no package that Larder unpacks"):
+    with pytest.raises(Refused, match="not a package that Larder can unpack"):
         fetched.stored(upstream)
     assert nothing_is_kept()
 
@@ -218,3 +218,18 @@ def test_a_worker_that_dies_at_any_step_leaves_nothing_half_and_the_next_one_fin
     assert row.blob is not None
     assert row.digest
     assert registry.count(tool.zip_path("1.0.0")) <= 2
+
+
+def test_the_query_of_a_signed_link_is_shown_and_kept_nowhere(upstream, registry):
+    tool = registry.add_provider()
+    registry.misbehave(
+        tool.document_path("1.0.0"),
+        faults.changed_json(lambda one: one | {"download_url": f"{one['download_url']}?X-Signature=secret"}),
+    )
+    registry.misbehave(tool.zip_path("1.0.0"), faults.wrong_bytes(), times=1)
+    with pytest.raises(Refused) as refused:
+        fetched.stored(upstream)
+    assert "secret" not in str(refused.value)
+    assert "secret" not in Alarm.objects.get().url
+    fetched.without_pauses()
+    assert fetched.stored(upstream).fetched_from == registry.url + tool.zip_path("1.0.0")

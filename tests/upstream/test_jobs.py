@@ -114,6 +114,17 @@ def test_a_worker_that_lost_its_lease_writes_nothing(upstream, registry, monkeyp
     assert fetched.reread(package).blob is None
 
 
+@pytest.mark.both
+def test_nothing_is_asked_of_a_registry_that_was_switched_off_meanwhile(upstream, registry):
+    registry.add_provider()
+    with pytest.raises(NotYet):
+        fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + SOON)
+    Upstream.objects.update(is_enabled=False)
+    fetched.work()
+    assert registry.requests == []
+    assert UpstreamProvider.objects.get().failure["rule"] == "is_enabled"
+
+
 @pytest.fixture
 def threads():
     made = working.Threads(working.run_job)

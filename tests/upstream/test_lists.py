@@ -225,3 +225,13 @@ def test_a_refresh_that_takes_long_is_not_waited_for_where_a_list_is_known(upstr
     monkeypatch.setattr(fetching, "PATIENCE", timedelta(0))
     found = fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30)
     assert names(found) == ["1.0.0"]
+
+
+def test_a_platform_that_is_listed_later_is_added_by_the_sums_that_were_verified(upstream, registry):
+    tool = registry.add_provider(platforms=["linux_amd64", "darwin_arm64"])
+    tool.more["1.0.0"] = {"platforms": [{"os": "linux", "arch": "amd64"}]}
+    assert fetched.recorded(upstream).packages.count() == 1
+    del tool.more["1.0.0"]
+    refreshed(upstream)
+    assert fetched.stored(upstream, platform="darwin_arm64").blob is not None
+    assert registry.count(tool.sums_path("1.0.0")) == 1

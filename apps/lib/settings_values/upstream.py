@@ -3,7 +3,7 @@ import ssl
 from dataclasses import dataclass
 
 from apps.lib.errors import Invalid
-from apps.lib.net.outgoing import Networks
+from apps.lib.net.addresses import Networks
 
 
 @dataclass(frozen=True, slots=True)
