@@ -1,21 +1,18 @@
 """Fetching in advance: what is planned, fetched, pinned and recorded, and how it goes on after a stop."""
 
 from datetime import timedelta
-from io import StringIO
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.audit.models import Event
+from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict, Invalid
 from apps.upstream import runs, sync_requests, syncing, working
-from apps.upstream.models import Upstream, UpstreamPackage
+from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.upstream.rows import Effect, PolicyRule, RunState, Schedule, SyncRun
 from tests.upstream import faults
-from tests.upstream.fetched import listed
 from tests.upstream.locks import HOST, PLATFORMS, complete, entry
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
@@ -69,7 +66,7 @@ def test_first_a_plan_then_the_packages(tool, registry, upstream, olga):
     work(run)
     assert (run.state, run.done, run.done_bytes, run.problems) == (RunState.DONE, 2, sum(sizes), [])
     assert stored() == {f"tool 2.0.0 {platform}" for platform in PLATFORMS}
-    event = Event.objects.get(kind="operation:upstream:synced")
+    event = AuditEvent.objects.get(kind="operation:upstream:synced")
     assert event.actor_id == olga.pk
     assert (event.detail["packages"], event.detail["state"]) == (2, "done")
     assert UpstreamPackage.objects.filter(fetched_by=olga).count() == 2
@@ -161,8 +158,13 @@ def test_a_bad_package_is_a_problem_and_the_rest_comes(tool, registry, upstream)
 
 
 def test_a_short_pause_of_the_registry_is_waited_for(tool, registry, upstream, monkeypatch):
-    slept = []
-    monkeypatch.setattr(syncing, "_sleep", lambda seconds, _: (slept.append(seconds), _end_pauses()))
+    slept: list[float] = []
+
+    def sleep(seconds, _):
+        slept.append(seconds)
+        _end_pauses()
+
+    monkeypatch.setattr(syncing, "_sleep", sleep)
     registry.misbehave(tool.list_path, faults.says(404), times=1)
     run = work(syncing.start(asked(ADDRESS), viewer=NOBODY))
     assert run.planned == 0  # 404 is an answer
@@ -175,7 +177,7 @@ def test_a_short_pause_of_the_registry_is_waited_for(tool, registry, upstream, m
 
 
 def _end_pauses():
-    for model in (working.UpstreamProvider, working.UpstreamVersion, working.UpstreamPackage):
+    for model in (UpstreamProvider, UpstreamVersion, UpstreamPackage):
         model.objects.update(retry_at=None)
 
 
@@ -183,7 +185,8 @@ def test_another_worker_goes_on_where_one_stopped(tool, registry, upstream, monk
     run = work(syncing.start(asked(f"{ADDRESS}@>= 1.0"), viewer=NOBODY))
     assert run.planned == 6
     syncing.confirm(run, viewer=NOBODY)
-    real, fetched = syncing.run_now, []
+    fetched: list[int] = []
+    real = working.run_now
 
     def dies(kind, pk, *, by=None):
         if len(fetched) == 2:
@@ -208,7 +211,7 @@ def test_another_worker_goes_on_where_one_stopped(tool, registry, upstream, monk
 def test_staff_cancel_it(tool, upstream, monkeypatch):
     run = work(syncing.start(asked(f"{ADDRESS}@>= 1.0"), viewer=NOBODY))
     syncing.confirm(run, viewer=NOBODY)
-    real = syncing.run_now
+    real = working.run_now
 
     def cancelled(kind, pk, *, by=None):
         real(kind, pk, by=by)
@@ -260,54 +263,3 @@ def test_a_plan_has_a_limit(tool, upstream, monkeypatch):
     run = work(syncing.start(asked(f"{ADDRESS}@>= 1.0"), viewer=NOBODY))
     assert run.state == RunState.FAILED
     assert "more than 3 packages" in run.problems[-1]
-
-
-# --- The command ---
-
-
-def command(*words) -> tuple[str, str]:
-    out, err = StringIO(), StringIO()
-    call_command("upstream", "sync", *words, stdout=out, stderr=err)
-    return out.getvalue(), err.getvalue()
-
-
-def test_the_command_states_the_plan_and_stops(tool, upstream):
-    out, _ = command(ADDRESS, "--platform=linux_amd64", "--plan")
-    assert f"{ADDRESS} 2.0.0 linux_amd64: " in out
-    assert "To fetch: 1 packages" in out
-    assert "Nothing was fetched." in out
-    assert stored() == set()
-    out, _ = command(ADDRESS)  # nobody is there to ask
-    assert "Nothing was fetched." in out
-
-
-def test_the_command_fetches_and_pins(tool, upstream, tmp_path):
-    block = tmp_path / "versions.tf"
-    block.write_text(f"terraform {{\n required_providers {{\n{entry('tool', ADDRESS, '~> 1.0')}\n}}\n}}\n")
-    words = [f"--platform={platform}" for platform in PLATFORMS]
-    out, _ = command(f"--required-providers={block}", *words, "--pin", "--yes")
-    assert "2 of 2 packages" in out
-    assert stored() == {f"tool 1.1.0 {platform}" for platform in PLATFORMS}
-    assert UpstreamPackage.objects.filter(is_pinned=True).count() == 2
-    out, _ = command(f"--required-providers={block}", *words, "--yes")
-    assert "To fetch: 0 packages, 0 bytes. Stored already: 2." in out
-
-
-def test_the_command_ends_with_an_error_if_something_is_missing(tool, registry, upstream, tmp_path):
-    registry.misbehave(tool.zip_path("2.0.0"), faults.wrong_bytes())
-    with pytest.raises(CommandError, match="with problems"):
-        command(ADDRESS, "--yes")
-    with pytest.raises(CommandError, match="cannot be read"):
-        command(f"--lock={tmp_path / 'none'}")
-    with pytest.raises(CommandError, match="Nothing is named"):
-        command()
-    with pytest.raises(CommandError, match="expected"):
-        command("nonsense")
-
-
-def test_the_command_leaves_a_schedule_to_workers(tool, upstream):
-    out, _ = command(ADDRESS, "--every=24")
-    assert "every 24 h" in out
-    assert Schedule.objects.get().every_hours == 24
-    assert SyncRun.objects.get().state == RunState.PLANNING
-    listed(upstream)
