@@ -55,6 +55,7 @@ def start(request: Request, *, viewer: Viewer, schedule: Schedule | None = None)
     """Have a worker plan it; what is confirmed is fetched after that. The caller has asked the gate."""
     run = SyncRun.objects.create(request=request.as_json(), schedule=schedule, created_by=viewer.user)
     queue.enqueue(JOB, target=run.pk, created_by_id=viewer.user_id)
+    viewer.record(Kind.UPSTREAM_SYNCED, subject=str(request)[:300], run=run.pk, change="requested")
     return run
 
 
@@ -64,6 +65,8 @@ def confirm(run: SyncRun, *, viewer: Viewer) -> None:
     if not SyncRun.objects.filter(pk=run.pk, state=RunState.PLANNED).update(state=RunState.RUNNING):
         raise Conflict("This sync has no plan that waits.", hint="Look at its state, or start another one.")
     queue.enqueue(JOB, target=run.pk, created_by_id=viewer.user_id)
+    subject = str(Request.from_json(run.request))[:300]
+    viewer.record(Kind.UPSTREAM_SYNCED, subject=subject, run=run.pk, change="confirmed", packages=run.planned)
     run.refresh_from_db()
 
 

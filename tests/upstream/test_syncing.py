@@ -66,8 +66,9 @@ def test_first_a_plan_then_the_packages(tool, registry, upstream, olga):
     work(run)
     assert (run.state, run.done, run.done_bytes, run.problems) == (RunState.DONE, 2, sum(sizes), [])
     assert stored() == {f"tool 2.0.0 {platform}" for platform in PLATFORMS}
-    event = AuditEvent.objects.get(kind="operation:upstream:synced")
-    assert event.actor_id == olga.pk
+    requested, confirmed, event = AuditEvent.objects.filter(kind="operation:upstream:synced").order_by("pk")
+    assert {one.actor_id for one in (requested, confirmed, event)} == {olga.pk}
+    assert (requested.detail["change"], confirmed.detail["change"]) == ("requested", "confirmed")
     assert (event.detail["packages"], event.detail["state"]) == (2, "done")
     assert UpstreamPackage.objects.filter(fetched_by=olga).count() == 2
     with pytest.raises(Conflict):

@@ -107,13 +107,15 @@ def sync_run(request: HttpRequest, sync_id: int) -> HttpResponse:
 
 @require_POST
 def sync_confirm(request: HttpRequest, sync_id: int) -> HttpResponse:
-    syncing.confirm(_run(sync_id), viewer=_operator(request))
+    viewer = _operator(request)
+    syncing.confirm(_run(sync_id), viewer=viewer)
     return see_other("sync-run", sync_id)
 
 
 @require_POST
 def sync_cancel(request: HttpRequest, sync_id: int) -> HttpResponse:
-    syncing.cancel(_run(sync_id), viewer=_operator(request))
+    viewer = _operator(request)
+    syncing.cancel(_run(sync_id), viewer=viewer)
     messages.success(request, "Sync cancelled. What it has fetched stays.")
     return see_other("sync-run", sync_id)
 
