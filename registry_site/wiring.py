@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib.auth.signals import user_logged_in
 from django.core.signals import got_request_exception
-from django.db.models import Q
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 
 from apps.accounts import creations, namespace_deletion
@@ -35,14 +35,45 @@ from apps.signing import keys
 from apps.signing.models import SignatureRequest, SigningKey
 from apps.upstream import health as upstream_health
 from apps.upstream import locking, syncing, working
-from apps.upstream.models import UpstreamPackage, UpstreamProvider, UpstreamVersion
-from apps.upstream.rows import LockRun, SyncRun
+from apps.upstream.models import (
+    KeyPin,
+    UnsignedAllowance,
+    Upstream,
+    UpstreamPackage,
+    UpstreamProvider,
+    UpstreamVersion,
+)
+from apps.upstream.rows import Alarm, AlarmState, LockRun, PolicyException, PolicyRule, Schedule, SyncRun
 from registry_site.startup import first_run
 
 # What the site's pages and commands tell of the room that fetches from other registries; they must not import it.
 metric_families = upstream_health.families
 upstream_status = upstream_health.status
 UPSTREAM_LOOKS = {"upstreams": upstream_health.registries, "advisories": upstream_health.advisory_files}
+
+
+def upstream_lists() -> tuple[type[Model], ...]:
+    """Return what the admin lists of it."""
+    return (
+        Alarm,
+        Upstream,
+        UpstreamProvider,
+        UpstreamVersion,
+        UpstreamPackage,
+        KeyPin,
+        UnsignedAllowance,
+        PolicyRule,
+        PolicyException,
+        SyncRun,
+        Schedule,
+    )
+
+
+MIRROR_ALARM = Alarm
+
+
+def open_alarms() -> QuerySet[Alarm]:
+    return Alarm.objects.filter(state=AlarmState.OPEN)
 
 
 def connect() -> None:

@@ -68,7 +68,7 @@ def succeeded(upstream: Upstream, *, closes: bool) -> None:
 
 
 def failed(upstream: Upstream, failure: Mapping[str, Any], *, counts: bool, retry_after: float = 0) -> None:
-    """Write the failure. `counts`: the registry itself is unwell. `retry_after`: it asks for so many seconds of rest."""
+    """Write the failure. `counts`: the registry itself is unwell. `retry_after`: it asks for that many seconds."""
     now, lease = timezone.now(), _leases().pop(upstream.pk, None)
     rows = Upstream.objects.filter(pk=upstream.pk)
     if not counts:

@@ -4,11 +4,12 @@ Nothing here goes out, so that a registry that hangs delays neither a scrape nor
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from math import inf
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 from prometheus_client import Metric
@@ -16,18 +17,21 @@ from prometheus_client.core import GaugeMetricFamily
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
-from apps.jobs import heartbeats
+from apps.jobs import heartbeats, queue
 from apps.jobs.models import Job
+from apps.lib.errors import Conflict
 from apps.upstream import advisories, storage, upstreams
 from apps.upstream.models import Upstream, UpstreamProvider
 from apps.upstream.rows import Alarm, AlarmState
 
 QUEUE = "upstream"
 KINDS = "fetch-upstream-"  # how the kinds of its jobs begin
+KIND_OF_LISTS = f"{KINDS}list"
 # A fetch that has waited longer has no worker, or its registry hangs.
 LONG_WAIT = timedelta(minutes=2)
 # Workers report every 30 seconds.
 SILENT = timedelta(minutes=2)
+LATELY = timedelta(minutes=10)
 NEARLY_FULL = 0.9
 MAX_NAMED = 10
 
@@ -44,7 +48,7 @@ def is_used() -> bool:
 # --- /metrics -----------------------------------------------------------------------------------------------------
 
 _GAUGES = {
-    "up": "1 unless the circuit breaker is open, which asks nothing for a while.",
+    "up": "0 while the circuit breaker is open, or was within ten minutes without a good answer since.",
     "failures": "Failed fetches in succession.",
     "last_success_age_seconds": "Since the registry last answered as it must; +Inf: never.",
     "list_age_seconds": "Age of the oldest list of versions.",
@@ -102,7 +106,8 @@ def _age(at: datetime | None, now: datetime, *, never: float = 0.0) -> float:
 
 
 def _is_open(row: Upstream, now: datetime) -> bool:
-    return row.open_until is not None and row.open_until > now
+    """Tell whether the breaker is open, or was lately and no answer has closed it: nobody may have asked since."""
+    return row.open_until is not None and row.open_until > now - LATELY
 
 
 def _oldest_fetch() -> datetime | None:
@@ -177,7 +182,7 @@ def status() -> dict[str, bool]:
     return {row.host: not _is_open(row, now) for row in Upstream.objects.filter(is_enabled=True).order_by("host")}
 
 
-# --- The breaker --------------------------------------------------------------------------------------------------
+# --- What staff do ------------------------------------------------------------------------------------------------
 
 
 @transaction.atomic
@@ -187,3 +192,21 @@ def reset_breaker(upstream: Upstream, *, actor: Viewer) -> None:
     upstreams.ask_again(upstream)
     actor.record(Kind.UPSTREAM_CHANGED, subject=upstream.host, change="breaker reset")
     upstream.refresh_from_db()
+
+
+@transaction.atomic
+def refresh_list(provider: UpstreamProvider, *, actor: Viewer) -> None:
+    """Queue the refresh of a list of versions before its time. Raises Conflict where nothing would be asked."""
+    upstream = provider.upstream
+    if not upstream.is_enabled or upstream.is_sealed:
+        state = "sealed" if upstream.is_enabled else "disabled"
+        raise Conflict(f"{upstream} is {state}: lists are not refreshed on demand.", hint="Change that first.")
+    fresh_until = provider.listed_at and provider.listed_at + timedelta(seconds=upstream.list_seconds)
+    if fresh_until and fresh_until > timezone.now():
+        raise Conflict(
+            f"Its list was read at {provider.listed_at:%H:%M:%S} UTC, less than {upstream.list_seconds} s ago."
+        )
+    UpstreamProvider.objects.filter(pk=provider.pk).update(retry_at=None)
+    with suppress(IntegrityError), transaction.atomic():  # one that is queued already does it
+        queue.enqueue(KIND_OF_LISTS, target=provider.pk, created_by_id=actor.user_id)
+    actor.record(Kind.UPSTREAM_CHANGED, subject=str(provider), change="list refreshed")

@@ -200,6 +200,7 @@ class UpstreamVersion(models.Model):
                 condition=Q(verdict__in=["", "no_key"], key=None) | Q(verdict__in=["pinned", "first_seen"], key__gt=0),
             ),
         ]
+        indexes = [models.Index(fields=["version"], name="upstream_by_version")]
 
     def __str__(self) -> str:
         return f"{self.provider} {self.version}"
@@ -242,7 +243,10 @@ class UpstreamPackage(models.Model):
                 name="upstream_stored_whole", condition=Q(blob=None) | Q(fetched_at__isnull=False) & ~Q(h1="")
             ),
         ]
-        indexes = [models.Index(fields=["digest"], name="upstream_by_digest")]
+        indexes = [
+            models.Index(fields=["digest"], name="upstream_by_digest", opclasses=["varchar_pattern_ops"]),
+            models.Index(fields=["filename"], name="upstream_by_filename", opclasses=["varchar_pattern_ops"]),
+        ]
 
     def __str__(self) -> str:
         return self.filename

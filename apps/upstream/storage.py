@@ -20,7 +20,7 @@ from apps.audit.kinds import Kind
 from apps.blobs import store
 from apps.blobs.models import Blob
 from apps.lib.amounts import amount_text, limit_text
-from apps.lib.errors import Invalid
+from apps.lib.errors import Conflict, Invalid
 from apps.upstream.errors import FetchFailed
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamVersion
 
@@ -142,6 +142,14 @@ def evict_packages(
         except store.StorageUnavailable as outage:
             log.warning("evicted_bytes_stay", digest=digest, why=str(outage))
     return sum(len(rows) for rows in gone.values())
+
+
+def evict_now(package: UpstreamPackage, *, actor: Viewer, reason: str) -> None:
+    """Delete the stored bytes of one package that is not pinned. Raises Conflict."""
+    if package.is_pinned:
+        raise Conflict("It is pinned.", hint="Unpin its version first.")
+    if package.blob_id is None or not evict_packages([package], reason=reason, actor=actor):
+        raise Conflict("Its bytes are not stored.")
 
 
 def pin(version: UpstreamVersion, *, is_pinned: bool, actor: Viewer, reason: str) -> None:

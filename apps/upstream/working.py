@@ -4,16 +4,19 @@ A job is claimed in its thread, with a lease and a fence (jobs/claims.py); a rin
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock, Thread
 
 import structlog
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
 from apps.jobs import claims, database_availability
 from apps.jobs.claims import Claim
 from apps.jobs.models import Job
+from apps.lib.process import metrics
 from apps.upstream import failures, lists, packages, records
 from apps.upstream.errors import FetchFailed
 from apps.upstream.failures import Row
@@ -39,7 +42,12 @@ def run_job(job_id: int) -> None:
     """Claim a job and do it. Errors end in its row."""
     with claims.claim(job_id) as held:
         if held is not None:
-            by = Job.objects.filter(pk=held.job_id).values_list("created_by_id", flat=True).first()
+            by, created_at, attempts = Job.objects.values_list("created_by_id", "created_at", "attempts").get(
+                pk=held.job_id
+            )
+            if attempts == 1:
+                waited = (timezone.now() - created_at).total_seconds()
+                metrics.upstream_queue_duration.labels(_what(held.kind)).observe(max(0.0, waited))
             if held.exhausted:
                 _give_up(held)
             else:
@@ -52,7 +60,8 @@ def _work(kind: str, pk: int, by: int | None, guard: Guard) -> None:
         return  # pruned or replaced meanwhile
     try:
         if not failures.is_paused(row):
-            _fetch(kind, row, by, guard)
+            with _counted(kind, upstream_of(row)):
+                _fetch(kind, row, by, guard)
     except FetchFailed as failure:
         log.warning("upstream_failed", kind=kind, target=str(row), **failure.as_json())
         failures.remember(row, failure)
@@ -61,6 +70,29 @@ def _work(kind: str, pk: int, by: int | None, guard: Guard) -> None:
             failures.go_on(row)
         else:
             failures.forget(row)
+
+
+@contextmanager
+def _counted(kind: str, upstream: Upstream) -> Iterator[None]:
+    """Count one try, and how long it took."""
+    began, outcome = time.monotonic(), "error"
+    try:
+        yield
+        outcome = "done"
+    except failures.Distrusted:
+        outcome = "refused"
+        raise
+    except FetchFailed:
+        outcome = "failed"
+        raise
+    finally:
+        metrics.upstream_fetches.labels(upstream.host, _what(kind), outcome).inc()
+        metrics.upstream_fetch_duration.labels(_what(kind)).observe(time.monotonic() - began)
+
+
+def _what(kind: str) -> str:
+    """`list`, `version`, `package` or `sizes`."""
+    return kind.rpartition("-")[2]
 
 
 def _fetch(kind: str, row: Row, by: int | None, guard: Guard) -> None:
