@@ -6,6 +6,7 @@ jobs of `fetching.py`; a run looks again until all of it is there.
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -154,9 +155,11 @@ def ended_run(request: Request, lock: LockFile, *, viewer: Viewer) -> LockRun:
     )
 
 
-def run_for(viewer: Viewer, public_id: UUID) -> LockRun:
+def run_for(viewer: Viewer, public_id: UUID | str) -> LockRun:
     """The run of this viewer; what somebody asked without an account has everyone who knows its number."""
-    run = LockRun.objects.filter(public_id=public_id).first()
+    with suppress(ValueError):
+        public_id = UUID(str(public_id))
+    run = LockRun.objects.filter(public_id=public_id).first() if isinstance(public_id, UUID) else None
     if run is None or run.created_by_id not in (None, viewer.user_id):
         if not viewer.is_identified:
             raise UnknownOrPrivate

@@ -134,6 +134,8 @@ def test_the_job_of_an_account_is_only_theirs(tool, client, bearer, alice, bob):
     assert client.get(where, headers=bearer(alice)).status_code == 200
     assert client.get(where, headers=bearer(bob)).status_code == 404
     assert client.get(where).status_code == 401
+    for nothing in ("/api/v1/lock/1", "/api/v1/lock/" + "0" * 32):
+        assert client.get(nothing, headers=bearer(bob)).status_code == 404
 
 
 def test_fetches_are_limited_by_address(tool, client, settings):

@@ -2,7 +2,6 @@
 
 from http import HTTPStatus
 from typing import Any
-from uuid import UUID
 
 from django.urls import path, reverse
 from rest_framework import serializers
@@ -107,7 +106,7 @@ class LockFiles(ApiView):
 
 class LockJobView(ApiView):
     @operation("Show the progress of a lock file, and the file", answers={200: LockJob}, scope="read", public=True)
-    def get(self, request: Request, lock_id: UUID) -> Response:  # noqa: ARG002
+    def get(self, request: Request, lock_id: str) -> Response:  # noqa: ARG002
         """Only for the account that asked; where no account did, its id is the key. Kept for a day."""
         run = locking.run_for(self.viewer, lock_id)
         headers = {} if run.state in (RunState.DONE, RunState.FAILED) else {"Retry-After": RETRY_AFTER}
@@ -116,5 +115,5 @@ class LockJobView(ApiView):
 
 urlpatterns = [
     path("lock", LockFiles.as_view(), name="lock"),
-    path("lock/<uuid:lock_id>", LockJobView.as_view(), name="lock-job"),
+    path("lock/<segment:lock_id>", LockJobView.as_view(), name="lock-job"),
 ]

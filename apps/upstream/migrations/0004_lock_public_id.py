@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("upstream", "0002_trust_skipped")]
+    dependencies = [("upstream", "0003_ops_search")]
 
     operations = [
         migrations.AddField(
