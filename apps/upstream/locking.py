@@ -340,7 +340,7 @@ def _wait(for_what: Sequence[Waiting], is_ending: Callable[[], bool]) -> None:
     until = min(one.until for one in for_what)
     while not waiting.with_news(for_what) and time.monotonic() < until:
         if is_ending():
-            raise Outage("This worker ends; another one goes on.")
+            raise Outage("This worker ends; another one continues.")
         time.sleep(LOOK_SECONDS)
 
 

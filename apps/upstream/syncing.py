@@ -270,7 +270,7 @@ def _run(kind: str, row: Row, is_ending: IsEnding, *, by: int | None = None) -> 
     """
     for attempt in range(1, TRIES + 1):
         if is_ending():
-            raise Outage("This worker ends; another one goes on.")
+            raise Outage("This worker ends; another one continues.")
         run_now(kind, row.pk, by=by)
         try:
             row.refresh_from_db()
