@@ -172,22 +172,29 @@ def test_the_number_of_providers_and_platforms_is_limited():
         lock_requests.read(lock=" \n", platforms=PLATFORMS)
 
 
-def test_only_so_many_fetches_begin_at_once(registry, upstream):
-    kinds = [f"tool{number}" for number in range(12)]
+@pytest.mark.parametrize(
+    ("kinds", "platforms"),
+    [
+        ([f"tool{number}" for number in range(12)], PLATFORMS),
+        (
+            ["tool"],
+            [f"{os}_{arch}" for os in ("linux", "freebsd", "windows") for arch in ("amd64", "arm64", "386", "arm")],
+        ),
+    ],
+    ids=["many providers", "many platforms"],
+)
+def test_only_so_many_fetches_begin_at_once(registry, upstream, kinds, platforms):
     for kind in kinds:
-        registry.add_provider(kind=kind, platforms=PLATFORMS)
-    request = lock_requests.read(
-        required_providers="\n".join(entry(kind, f"{HOST}/acme/{kind}") for kind in kinds), platforms=PLATFORMS
-    )
-    while True:
-        progress = locking.look(request, {}, by=None, since=timezone.now() - timedelta(minutes=1))
+        registry.add_provider(kind=kind, platforms=platforms)
+    block = "\n".join(entry(kind, f"{HOST}/acme/{kind}") for kind in kinds)
+    request = lock_requests.read(required_providers=block, platforms=platforms)
+    since = timezone.now() - timedelta(minutes=1)
+    while (progress := locking.look(request, {}, by=None, since=since)).waiting:
         assert len(progress.waiting) <= locking.MAX_AT_ONCE
         assert Job.objects.filter(state=JobState.QUEUED).count() <= locking.MAX_AT_ONCE
-        if not progress.waiting:
-            break
         work()
-    assert progress.done == 24
-    assert len(progress.found) == 12
+    assert progress.done == len(kinds) * len(platforms)
+    assert len(progress.found) == len(kinds)
 
 
 # --- Runs ---
