@@ -156,8 +156,9 @@ def prepare_signing(**_: Any) -> None:
     from apps.signing import gnupg_home, vault
     from registry_site.startup import shared_keys
 
+    # Workers without the key verify signatures too.
+    gnupg_home.sweep()
     if not vault.is_for_this_host():
         return
     vault.unlock()
-    gnupg_home.sweep()
     shared_keys.compare_kek()

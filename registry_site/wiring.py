@@ -13,6 +13,7 @@ from apps.admin_base.base import address_condition
 from apps.artifacts import gc, repositories
 from apps.audit import recorder
 from apps.blobs import references
+from apps.http import mirrors
 from apps.http.errors import log_exception
 from apps.jobs import queues, targets
 from apps.jobs.targets import Source
@@ -21,6 +22,8 @@ from apps.modules import package_manifest, reinspection
 from apps.modules import publishing as module_publishing
 from apps.modules.models import ModuleVersion
 from apps.notify import outbox, webhooks
+from apps.portal.frame import elsewhere
+from apps.portal.upstream import providers as mirrored_providers
 from apps.providers import lifecycle, locked
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers import publishing as provider_publishing
@@ -34,7 +37,8 @@ from apps.releases.publishing import quotas
 from apps.signing import keys
 from apps.signing.models import SignatureRequest, SigningKey
 from apps.upstream import health as upstream_health
-from apps.upstream import locking, syncing, working
+from apps.upstream import locking, serving, syncing, working
+from apps.upstream import verification as upstream_verification
 from apps.upstream.models import (
     KeyPin,
     UnsignedAllowance,
@@ -49,6 +53,7 @@ from registry_site.startup import first_run
 # What the site's pages and commands tell of the room that fetches from other registries; they must not import it.
 metric_families = upstream_health.families
 upstream_status = upstream_health.status
+verify_mirrored = upstream_verification.verify
 UPSTREAM_LOOKS = {"upstreams": upstream_health.registries, "advisories": upstream_health.advisory_files}
 
 
@@ -86,6 +91,8 @@ def connect() -> None:
     recorder.outbox = outbox.add
     # References to blobs by digest, without a foreign key.
     references.checks = (release_blobs.referenced_by_release,)
+    # Providers of other registries, beside our own.
+    elsewhere.providers = mirrored_providers.found_for
     # Descriptions of the contents of a namespace.
     namespace_deletion.contents_checks = (quotas.versions_in, repositories.contents_of)
     # What tokens create, beside people, roles and tokens.
@@ -101,6 +108,8 @@ def connect() -> None:
         Kind.MODULE: module_lifecycle.ACTIONS.refresh,
         Kind.PROVIDER: provider_lifecycle.ACTIONS.refresh,
     }
+    # Providers of other registries, for both edges of the mirror.
+    mirrors.others = serving.Mirrors()
     # The targets of jobs by kind.
     of_release = (
         module_publishing.JOB,

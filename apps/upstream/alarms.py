@@ -10,20 +10,12 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.audit import generation
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import store
 from apps.lib.errors import Conflict
 from apps.upstream import trust
-from apps.upstream.models import (
-    KeyPin,
-    Upstream,
-    UpstreamPackage,
-    UpstreamProvider,
-    UpstreamVersion,
-    Verdict,
-)
+from apps.upstream.models import KeyPin, Upstream, UpstreamProvider, UpstreamVersion
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState
 
 log = structlog.get_logger("larder.upstream")
@@ -141,18 +133,7 @@ def _accept_bytes(row: Alarm, *, actor: Viewer, reason: str) -> None:
         raise Conflict(f"{row.subject} is no longer known.", hint="Dismiss the alarm.")
     packages = version.packages.select_related("blob")
     digests = [one.blob.digest for one in packages if one.blob is not None]
-    UpstreamPackage.objects.filter(version=version).delete()
-    UpstreamVersion.objects.filter(pk=version.pk).update(
-        verdict=Verdict.NONE,
-        verified_at=None,
-        sums=b"",
-        signature=b"",
-        key=None,
-        index_digest="",
-        retry_at=None,
-        failure={},
-    )
-    generation.touch([generation.published_at(str(version.provider))])
+    trust.drop_records(UpstreamVersion.objects.filter(pk=version.pk))
     _resolve_accepted(row, actor=actor, reason=reason)
     for digest in digests:
         transaction.on_commit(partial(_remove, digest), robust=True)

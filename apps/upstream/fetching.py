@@ -11,7 +11,7 @@ Each function returns at once if the rows are there; else it raises
 import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -40,15 +40,19 @@ def provider_with_list(
     type: str,  # noqa: A002  # the word of clients
     *,
     by: int | None,
-    until: float,  # the word of clients
+    until: float,
+    since: datetime | None = None,
 ) -> UpstreamProvider:
-    """Return the provider with a list that is fresh, or stale while the registry is away."""
+    """Return the provider with a list that is fresh, or stale while the registry is away.
+
+    `since`: when the request came. A list that was read for it is fresh, however short lists are kept.
+    """
     address: dict[str, Any] = {"upstream": upstream, "namespace": namespace, "type": type}
     known = UpstreamProvider.objects.select_related("upstream").filter(**address).first()
     if upstream.is_sealed and (known is None or known.listed_at is None):
         raise NotFound(f"{upstream}/{namespace}/{type} is not stored.", hint=_SEALED)
     provider = known or UpstreamProvider.objects.get_or_create(**address)[0]
-    if upstream.is_sealed or lists.is_fresh(provider):
+    if upstream.is_sealed or lists.is_fresh(provider) or _is_read_since(provider, since):
         return provider
     if failures.is_paused(provider):
         if _is_usable(provider):
@@ -57,7 +61,7 @@ def provider_with_list(
     _enqueue(LIST, provider.pk, by)
     if _is_usable(provider) and (time.monotonic() >= until or _takes_long(provider)):
         return provider
-    raise _waiting(provider, _provider_tries, str(provider), until)
+    raise _waiting(provider, _provider_tries, upstream, str(provider), until)
 
 
 def version_with_record(version: UpstreamVersion, *, by: int | None, until: float) -> UpstreamVersion:
@@ -65,7 +69,7 @@ def version_with_record(version: UpstreamVersion, *, by: int | None, until: floa
     if version.verdict:
         return version
     _require(VERSION, version, version.provider.upstream, str(version), by)
-    raise _waiting(version, _version_tries, str(version), until)
+    raise _waiting(version, _version_tries, version.provider.upstream, str(version), until)
 
 
 def package_with_bytes(package: UpstreamPackage, *, by: int | None, until: float) -> UpstreamPackage:
@@ -74,7 +78,7 @@ def package_with_bytes(package: UpstreamPackage, *, by: int | None, until: float
         return package
     what = f"{package.version} {package.platform}"
     _require(PACKAGE, package, package.version.provider.upstream, what, by)
-    raise _waiting(package, _package_tries, what, until)
+    raise _waiting(package, _package_tries, package.version.provider.upstream, what, until)
 
 
 def package_sizes(version: UpstreamVersion, *, by: int | None, until: float) -> list[UpstreamPackage]:
@@ -83,7 +87,7 @@ def package_sizes(version: UpstreamVersion, *, by: int | None, until: float) -> 
     if all(package.size is not None for package in packages):
         return packages
     _require(SIZES, version, version.provider.upstream, str(version), by)
-    raise _waiting(version, _version_tries, str(version), until)
+    raise _waiting(version, _version_tries, version.provider.upstream, str(version), until)
 
 
 def _require(kind: str, row: Row, upstream: Upstream, what: str, by: int | None) -> None:
@@ -107,6 +111,10 @@ def _is_queued(kind: str, target: int) -> bool:
     return Job.objects.filter(kind=kind, target=target, state__in=WORKING).exists()
 
 
+def _is_read_since(provider: UpstreamProvider, since: datetime | None) -> bool:
+    return since is not None and provider.listed_at is not None and provider.listed_at >= since
+
+
 def _is_usable(provider: UpstreamProvider) -> bool:
     """Tell whether its last list may be served although it is not fresh."""
     lasts = timedelta(hours=provider.upstream.stale_hours)
@@ -119,11 +127,13 @@ def _takes_long(provider: UpstreamProvider) -> bool:
     return jobs.filter(created_at__lt=before).exists()
 
 
-def _waiting(row: Row, states_of: "TriesOf", what: str, until: float) -> NotYet | Unavailable:
+def _waiting(row: Row, states_of: "TriesOf", upstream: Upstream, what: str, until: float) -> NotYet | Unavailable:
     if time.monotonic() < until:
         return NotYet(Waiting(states_of, row.pk, (row.tries,), until))
     return Unavailable(
-        f"{what} is still being fetched.", hint="Try again in a moment: what is fetched stays.", retry_after=5
+        f"{what} is still being fetched from {upstream.base_url}.",
+        hint="Try again in a moment: what is fetched stays.",
+        retry_after=5,
     )
 
 

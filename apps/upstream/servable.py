@@ -70,7 +70,7 @@ def forget_lost() -> int:
         if missing > max(MOST_MISSING, MOST_MISSING_SHARE * stored(upstream).count()):
             log.error("mirrored_bytes_missing", host=upstream.host, missing=missing)
             lost = [package for package in lost if package.blob and package.blob.problem != Problem.MISSING]
-        total += sum(_forget(package) for package in lost)
+        total += sum(forget(package) for package in lost)
     return total
 
 
@@ -88,7 +88,7 @@ def without_lost_bytes(package: UpstreamPackage) -> UpstreamPackage:
     except store.DamagedInStorage:
         has_finding = True
     if has_finding:
-        _forget(package)
+        forget(package)
     return package
 
 
@@ -99,10 +99,10 @@ def note_missing(package: UpstreamPackage) -> bool:
     """
     if package.blob_id is None or store.size_of(package.digest) is not None:
         return False
-    return _forget(package)
+    return forget(package)
 
 
-def _forget(package: UpstreamPackage) -> bool:
+def forget(package: UpstreamPackage) -> bool:
     """Drop the reference and the bad bytes; False if the bytes are right by now, or somebody else needs them too.
 
     Damaged bytes that a version of ours or a repository needs stay for the operator, who restores them from a backup:

@@ -9,6 +9,8 @@ from apps.upstream import locking, pruning, runs, servable, storage, syncing, wo
 # A process of a prefork worker ends after some tasks, in the midst of what its threads fetch.
 LAST_SECONDS = 30.0
 GIVE_BACK_SECONDS = 5.0
+# A worker that is stopped: what is not done by then is taken up by another one, once the lease has ended.
+STOP_SECONDS = 8.0
 
 
 def _waking(kind: str, wake_threads: Callable[[], None] = working.threads.wake) -> Callable[..., None]:
@@ -29,6 +31,12 @@ lock_providers, sync_upstream = (_waking(kind, runs.threads.wake) for kind in (l
 def finish(**_: Any) -> None:
     runs.threads.finish(GIVE_BACK_SECONDS)
     working.threads.finish(LAST_SECONDS)
+
+
+@signals.worker_shutdown.connect
+def stop(**_: Any) -> None:
+    runs.threads.finish(GIVE_BACK_SECONDS)
+    working.threads.finish(STOP_SECONDS)
 
 
 @shared_task(name="upstream.prune", ignore_result=True)

@@ -7,9 +7,18 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
+from apps.audit import generation
 from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, Invalid, NotFound
-from apps.upstream.models import KeyPin, KeyState, UnsignedAllowance, Upstream, UpstreamVersion, Verdict
+from apps.upstream.models import (
+    KeyPin,
+    KeyState,
+    UnsignedAllowance,
+    Upstream,
+    UpstreamPackage,
+    UpstreamVersion,
+    Verdict,
+)
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState
 
 MAX_REASON_CHARACTERS = 300
@@ -28,7 +37,8 @@ def subject_of_namespace(upstream: Upstream, namespace: str) -> str:
 def decide_key(pin: KeyPin, *, actor: Viewer, is_trusted: bool, reason: str) -> None:
     """Trust a key from now on, or refuse it. Its alarm is resolved, and what it signed may be fetched again.
 
-    Versions that were verified by a key which is refused now stay as they are: staff deny them by a rule.
+    Refusing a key that was trusted takes back what it proved: the records of its versions are dropped, and clients are
+    refused them from then on. Versions that another key has signed are fetched and verified again.
     """
     state = KeyState.TRUSTED if is_trusted else KeyState.REFUSED
     reason = checked_reason(reason)
@@ -45,6 +55,8 @@ def decide_key(pin: KeyPin, *, actor: Viewer, is_trusted: bool, reason: str) -> 
         before=row.state,
         reason=reason,
     )
+    if not is_trusted:
+        drop_records(UpstreamVersion.objects.filter(key=row))
     found = Alarm.objects.filter(upstream=row.upstream, kind=AlarmKind.KEY_CHANGED, subject=subject_of_key(row))
     resolve(found, AlarmState.ACCEPTED if is_trusted else AlarmState.DISMISSED, actor=actor, reason=reason)
     let_again(row.upstream, row.namespace)
@@ -103,6 +115,27 @@ def resolve(found: QuerySet[Alarm], state: AlarmState, *, actor: Viewer, reason:
             reason=reason,
         )
     return done
+
+
+def drop_records(found: QuerySet[UpstreamVersion]) -> None:
+    """Forget what was verified of these versions, in the caller's transaction. Nothing of them is served then.
+
+    Their bytes have lost their reference: the garbage collection removes them.
+    """
+    rows = list(found.select_related("provider__upstream").defer("sums", "signature"))
+    numbers = [row.pk for row in rows]
+    UpstreamPackage.objects.filter(version__in=numbers).delete()
+    UpstreamVersion.objects.filter(pk__in=numbers).update(
+        verdict=Verdict.NONE,
+        verified_at=None,
+        sums=b"",
+        signature=b"",
+        key=None,
+        index_digest="",
+        retry_at=None,
+        failure={},
+    )
+    generation.touch({generation.published_at(str(row.provider)) for row in rows})
 
 
 def let_again(upstream: Upstream, namespace: str) -> None:

@@ -3,6 +3,7 @@
 A private upstream is for staff, an internal one for those who are signed in or send a token.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from apps.upstream.rows import Alarm, PolicyException
 OPERATE, VIEW = "upstream.operate_upstream", "upstream.view_upstream"
 PURPOSE = "upstream"  # of the sealed token
 MAX_LABEL = 63
+_NAMESPACE = re.compile(r"[0-9a-z](?:[0-9a-z_-]{0,62}[0-9a-z])?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,16 @@ def checked_host(host: str) -> str:
         raise Invalid(
             f"{name} is this Larder, whose providers need no mirror.",
             hint="Enter the host of another registry, or publish the provider here.",
+        )
+    return name
+
+
+def checked_namespace(text: str) -> str:
+    """Return the namespace of a registry, as addresses compare it. Raises Invalid."""
+    name = text.strip().lower()
+    if not _NAMESPACE.fullmatch(name):
+        raise Invalid(
+            f"{text[:80]!r} is not a namespace.", hint="Enter the first part of the address, as in acme of acme/dns."
         )
     return name
 

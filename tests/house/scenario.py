@@ -34,7 +34,7 @@ from tests.house import (
     scenario_uploads,
     scenario_upstream,
 )
-from tests.house.scenario_uploads import ORIGIN
+from tests.house.scenario_uploads import ORIGIN, OTHER_VERSIONS
 from tests.protocol.providers import cast
 
 ABSENT = "missing"
@@ -72,19 +72,6 @@ EVERYWHERE = {
     "account_id": 0,
     "link": "forged:1:2",
 }
-# What asks for another version than the published one: a number that nobody holds, or that of Alice's draft.
-OTHER_VERSIONS = {
-    ("api:module-release", "PUT"): "2.0.0",
-    ("api:provider-release", "POST"): "2.0.0",
-    ("api:provider-release", "DELETE"): "3.0.0",
-    ("api:provider-file", "PUT"): "3.0.0",
-    ("api:provider-file", "DELETE"): "3.0.0",
-    ("api:provider-file-uploads", "POST"): "3.0.0",
-    ("api:module-uploads", "POST"): "2.0.0",
-    ("api:provider-publish", "POST"): "3.0.0",
-    **{("portal:release-file", method): "3.0.0" for method in ("PUT", "PATCH", "DELETE")},
-    ("portal:release-file-remove", "POST"): "3.0.0",
-}
 QUERIES = scenario_oci.QUERIES | {("portal:login-authorize", "GET"): f"?{urlencode(ASKED)}"}
 
 
@@ -105,6 +92,8 @@ class World:
         place = self.place(ABSENT if row == "any" else row)
         named = place["oci"] if route.name.startswith("oci:") else place
         values = {argument: named[argument] for argument in route.arguments}
+        if route.name.startswith("protocol:mirror-package"):
+            values |= {argument: place["package"][argument] for argument in route.arguments}
         if route.name == "portal:namespace":  # the one route that calls it so
             values = {"name": place["namespace"]}
         if route.name == "api:user-token":  # it is hers

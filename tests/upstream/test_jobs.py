@@ -178,6 +178,27 @@ def test_what_found_no_thread_is_started_when_one_is_free(upstream, registry, se
     assert done == sorted(done)
 
 
+@pytest.mark.both
+@pytest.mark.django_db(transaction=True)
+def test_a_process_that_ends_finishes_what_runs_and_starts_nothing_more(upstream, registry):
+    started, gate, done = Event(), Event(), []
+
+    def run(job_id: int) -> None:
+        started.set()
+        gate.wait(SOON)
+        done.append(job_id)
+
+    threads = working.Threads(run)
+    first = queue.enqueue(working.LIST, target=1, created_by_id=None)
+    threads.wake()
+    assert started.wait(SOON)
+    queue.enqueue(working.LIST, target=2, created_by_id=None)
+    gate.set()
+    threads.finish(SOON)
+    threads.wake()
+    assert (done, threads.busy()) == ([first.pk], 0)
+
+
 @pytest.mark.parametrize("kind", working.KINDS)
 def test_each_kind_has_its_task_on_the_queue_for_other_registries(kind):
     assert kind in app.tasks

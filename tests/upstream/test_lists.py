@@ -235,3 +235,16 @@ def test_a_platform_that_is_listed_later_is_added_by_the_sums_that_were_verified
     refreshed(upstream)
     assert fetched.stored(upstream, platform="darwin_arm64").blob is not None
     assert registry.count(tool.sums_path("1.0.0")) == 1
+
+
+def test_a_list_that_is_never_kept_is_read_once_for_each_request(upstream, registry):
+    tool = registry.add_provider()
+    Upstream.objects.update(list_seconds=0)
+    upstream.refresh_from_db()
+    for asked in (1, 2):
+        since = timezone.now()
+        with pytest.raises(NotYet):
+            fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30, since=since)
+        fetched.work()
+        fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30, since=since)
+        assert registry.count(tool.list_path) == asked

@@ -87,6 +87,18 @@ def test_a_dismissed_key_stays_refused_without_another_alarm(changed, upstream, 
     assert fetched.recorded(upstream, "1.1.0").verdict == Verdict.PINNED
 
 
+def test_refusing_a_trusted_key_takes_back_what_it_proved(upstream, registry, staff):
+    registry.add_provider()
+    fetched.stored(upstream)
+    pin = KeyPin.objects.get()
+    trust.decide_key(pin, actor=staff, is_trusted=False, reason="It was stolen.")
+    assert nothing_is_stored()
+    with pytest.raises(Refused, match="which staff refused"):
+        fetched.recorded(upstream)
+    trust.decide_key(pin, actor=staff, is_trusted=True, reason="It was not.")
+    assert fetched.stored(upstream).version.verdict == Verdict.PINNED
+
+
 def test_a_decision_needs_a_reason(changed, staff):
     with pytest.raises(Invalid, match="reason is empty"):
         alarms.accept(Alarm.objects.get(), actor=staff, reason="  ")

@@ -147,7 +147,12 @@ class UpstreamDetail(UpstreamView, DetailView):
     def row(self, host: str) -> With:
         return self.as_seen([upstreams.upstream_for(self.viewer, host)])[0]
 
-    @operation("Create or change an upstream (staff)", takes=UpstreamInput, answers={200: Upstream, 201: Upstream})
+    @operation(
+        "Create or change an upstream (staff)",
+        takes=UpstreamInput,
+        answers={200: Upstream, 201: Upstream},
+        again="200; nothing changes.",
+    )
     @sensitive_variables("fields")
     def put(self, request: Request, host: str) -> Response:  # noqa: ARG002
         """Fields that are left out stay; a new upstream is off unless `enabled`. A registry with terms is enabled only

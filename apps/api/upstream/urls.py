@@ -1,5 +1,5 @@
 """Routes of the API of upstreams. Each module has its own list."""
 
-from apps.api.upstream import lock, upstreams
+from apps.api.upstream import alarms, lock, providers, upstreams
 
-urlpatterns = [*upstreams.urlpatterns, *lock.urlpatterns]
+urlpatterns = [*upstreams.urlpatterns, *providers.urlpatterns, *alarms.urlpatterns, *lock.urlpatterns]

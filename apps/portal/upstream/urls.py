@@ -1,5 +1,11 @@
 """Routes of the pages about other registries. Each module has its own list."""
 
-from apps.portal.upstream import lock, sync
+from apps.portal.upstream import alarms, lock, providers, sync, upstreams
 
-urlpatterns = [*lock.urlpatterns, *sync.urlpatterns]
+urlpatterns = [
+    *lock.urlpatterns,
+    *sync.urlpatterns,
+    *upstreams.urlpatterns,
+    *providers.urlpatterns,
+    *alarms.urlpatterns,
+]

@@ -74,6 +74,12 @@ def make(start, stop):
         for version, user in zip(versions, users, strict=True)
         for arch in ("amd64", "arm64")
     )
+    decided(both, providers, versions, now)
+
+
+def decided(both, providers, versions, now):
+    """What staff have decided or are asked to, and syncs."""
+    users = [user for *_, user in both]
     UnsignedAllowance.objects.bulk_create(
         UnsignedAllowance(upstream=host, namespace=f"kitchen{n}", reason="no key", created_by=user)
         for n, host, user in both

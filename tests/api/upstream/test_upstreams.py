@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
-from apps.lib.net.outgoing import ANYWHERE
+from apps.lib.net.addresses import ANYWHERE
 from apps.upstream import upstreams
 from apps.upstream.models import KeyPin, Upstream, UpstreamPackage, UpstreamProvider
 from apps.upstream.rows import Alarm, AlarmKind, PolicyException
