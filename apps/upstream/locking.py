@@ -240,9 +240,7 @@ def _mirrored(
     """Raises NotYet, or _Enough where `progress.waiting` has what it waits for."""
     until = time.monotonic() + MAX_SECONDS
     upstream = _upstream_for(None, provider, request.locks.client)
-    names = {"namespace": provider.namespace, "type": provider.type}
-    row = upstream.providers.select_related("upstream").filter(**names, listed_at__gte=since).first()
-    row = row or fetching.provider_with_list(upstream, **names, by=by, until=until)
+    row = fetching.provider_with_list(upstream, provider.namespace, provider.type, by=by, until=until, since=since)
     decisions = policy.decisions(row, now=timezone.now())
     locked = request.locked_version(provider)
     by_number = {version.version: version for version in decisions}
