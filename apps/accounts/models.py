@@ -101,6 +101,9 @@ class Namespace(models.Model):
         db_default=BreakingChanges.WARN,
         help_text="For breaking changes outside a major version.",
     )
+    cooldown_hours = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Clients see a release so many hours after its publication; 0: at once."
+    )
     quota_bytes = models.BigIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")
     quota_versions = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")

@@ -27,14 +27,16 @@ class NamespaceInput(serializers.Serializer[Any]):
     visibility = serializers.ChoiceField(choices=Visibility.values)
     description = serializers.CharField(required=False, allow_blank=True, max_length=200)
     breaking_changes = serializers.ChoiceField(choices=BreakingChanges.values, required=False)
+    cooldown_hours = serializers.IntegerField(required=False, min_value=0, max_value=namespaces.LONGEST_COOLDOWN_HOURS)
 
 
 class NamespaceChange(serializers.Serializer[Any]):
-    """An omitted field stays unchanged. Owners set `breaking_changes`, staff the quotas: null is the registry's
-    default, 0 no limit.
+    """An omitted field stays unchanged. Owners set `breaking_changes` and `cooldown_hours`, staff the quotas: null is
+    the registry's default, 0 no limit.
     """
 
     breaking_changes = serializers.ChoiceField(choices=BreakingChanges.values, required=False)
+    cooldown_hours = serializers.IntegerField(required=False, min_value=0, max_value=namespaces.LONGEST_COOLDOWN_HOURS)
     quota_bytes = serializers.IntegerField(required=False, allow_null=True)
     quota_versions = serializers.IntegerField(required=False, allow_null=True)
 
@@ -69,6 +71,9 @@ class Namespace(NamespaceNames):
     breaking_changes = ChoiceField(
         choices=BreakingChanges.values,
         help_text="What happens to a version with breaking changes that is not a major version.",
+    )
+    cooldown_hours = IntegerField(
+        help_text="Clients see a release so many hours after its publication. A change is for later releases."
     )
     role = RoleField(allow_null=True, help_text="The caller's; null without a grant.")
     usage = Usage()
@@ -115,7 +120,7 @@ class NamespaceDetail(DetailView):
         return self.answer(_with_usage(target, role))
 
     @operation(
-        "Change the rule for breaking changes (owners) or the quotas (staff) of a namespace",
+        "Change the rule for breaking changes and the cool-down (owners) or the quotas (staff) of a namespace",
         takes=NamespaceChange,
         answers={200: Namespace},
         again="Changes nothing.",
@@ -125,15 +130,16 @@ class NamespaceDetail(DetailView):
         if role != Role.OWNER and not is_operator(self.viewer):
             gate.namespace_for(self.viewer, namespace, need=Role.OWNER)  # raises, and records the refusal
         wanted = self.body()
-        rule = wanted.pop("breaking_changes", None)
+        rules = {name: wanted.pop(name) for name in ("breaking_changes", "cooldown_hours") if name in wanted}
         if wanted:
             operated_namespace_and_role(self.viewer, namespace, permission="accounts.change_namespace")
-        elif rule is None:
-            raise Invalid("The request changes nothing.", hint="Send breaking_changes, quota_bytes or quota_versions.")
+        elif not rules:
+            fields = ", ".join(NamespaceChange().fields)
+            raise Invalid("The request changes nothing.", hint=f"Send one of {fields}.")
         with transaction.atomic():
-            if rule is not None:
+            if rules:
                 gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
-                namespaces.change(namespace=target, actor=self.viewer, breaking_changes=rule)
+                namespaces.change(namespace=target, actor=self.viewer, **rules)
             if wanted:
                 namespaces.set_quotas(namespace=target, actor=self.viewer, **wanted)
         return self.answer(_with_usage(target, role))

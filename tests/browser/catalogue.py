@@ -175,8 +175,7 @@ from apps.providers import catalogue
 from apps.releases.models import Release
 from apps.providers.docs import sources
 from tests.browser.catalogue import HOSTILE
-from tests.house import scenario_notify
-from tests.house import scenario_locks
+from tests.house import scenario_locks, scenario_notify, scenario_policy
 from tests.upstream import mirrored
 from tests.builders import docs
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
@@ -216,6 +215,7 @@ mirror = mirrored.fill(admin)
 runs = scenario_locks.place()
 known["lock"], known["sync"] = str(runs["lock_id"]), runs["sync_id"]
 known["mirror"] = [mirror.waiting.pk, *(alarm.pk for alarm in mirror.alarms.values())]
+scenario_policy.shelve(admin, HOSTILE)
 known["mail"] = [hooks["mail_token"], hooks["address_token"]]
 print(json.dumps(known | {"fingerprint": key.fingerprint, "several": ",".join(map(str, keys))}))
 """

@@ -46,6 +46,8 @@ FIRST = {
 }
 # These need a version that a worker has signed: tests/api/providers and tests/e2e/test_resign.py send them.
 WITHOUT = {("api:provider-resign", "POST"), ("api:provider-signature", "PUT")}
+# These need a version in its cool-down: tests/releases/test_cooldown.py sends them.
+WITHOUT |= {(f"api:{kind}-end-cooldown", "POST") for kind in ("module", "provider")}
 STEADY = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(Z|\+00:00)"), "2026-11-20T12:00:00Z"),
     (re.compile(r"\d{4}-\d\d-\d\d"), "2026-11-20"),
