@@ -101,6 +101,9 @@ class Namespace(models.Model):
         db_default=BreakingChanges.WARN,
         help_text="For breaking changes outside a major version.",
     )
+    trusted_publishers_only = models.BooleanField(
+        default=False, db_default=False, help_text="Only CI publishes, by its trusted publishers."
+    )
     quota_bytes = models.BigIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")
     quota_versions = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
