@@ -9,7 +9,7 @@ from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import CharField, ChoiceField, IntegerField
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
 
 from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.access import gate
@@ -30,11 +30,12 @@ class NamespaceInput(serializers.Serializer[Any]):
 
 
 class NamespaceChange(serializers.Serializer[Any]):
-    """An omitted field stays unchanged. Owners set `breaking_changes`, staff the quotas: null is the registry's
-    default, 0 no limit.
+    """An omitted field stays unchanged. Owners set `breaking_changes` and `trusted_publishers_only`, staff the quotas:
+    null is the registry's default, 0 no limit.
     """
 
     breaking_changes = serializers.ChoiceField(choices=BreakingChanges.values, required=False)
+    trusted_publishers_only = serializers.BooleanField(required=False)
     quota_bytes = serializers.IntegerField(required=False, allow_null=True)
     quota_versions = serializers.IntegerField(required=False, allow_null=True)
 
@@ -70,6 +71,7 @@ class Namespace(NamespaceNames):
         choices=BreakingChanges.values,
         help_text="What happens to a version with breaking changes that is not a major version.",
     )
+    trusted_publishers_only = BooleanField(help_text="Only CI publishes, by its trusted publishers.")
     role = RoleField(allow_null=True, help_text="The caller's; null without a grant.")
     usage = Usage()
     quota = Quota(source="usage", help_text="The limits in force; null for none.")
@@ -115,7 +117,7 @@ class NamespaceDetail(DetailView):
         return self.answer(_with_usage(target, role))
 
     @operation(
-        "Change the rule for breaking changes (owners) or the quotas (staff) of a namespace",
+        "Change who publishes and the rule for breaking changes (owners), or the quotas (staff), of a namespace",
         takes=NamespaceChange,
         answers={200: Namespace},
         again="Changes nothing.",
@@ -125,14 +127,17 @@ class NamespaceDetail(DetailView):
         if role != Role.OWNER and not is_operator(self.viewer):
             gate.namespace_for(self.viewer, namespace, need=Role.OWNER)  # raises, and records the refusal
         wanted = self.body()
-        rule = wanted.pop("breaking_changes", None)
+        rule, only = wanted.pop("breaking_changes", None), wanted.pop("trusted_publishers_only", None)
         if wanted:
             operated_namespace_and_role(self.viewer, namespace, permission="accounts.change_namespace")
-        elif rule is None:
-            raise Invalid("The request changes nothing.", hint="Send breaking_changes, quota_bytes or quota_versions.")
+        elif rule is None and only is None:
+            raise Invalid("The request changes nothing.", hint=f"Send some of {', '.join(self.takes().fields)}.")
+        if rule is not None or only is not None:
+            gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        if only is not None:
+            namespaces.require_trusted_publishers(namespace=target, required=only, actor=self.viewer)
         with transaction.atomic():
             if rule is not None:
-                gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
                 namespaces.change(namespace=target, actor=self.viewer, breaking_changes=rule)
             if wanted:
                 namespaces.set_quotas(namespace=target, actor=self.viewer, **wanted)

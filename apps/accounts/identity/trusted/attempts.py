@@ -41,7 +41,7 @@ def _text(value: str) -> str:
 
 
 def origin_of(vendor: Vendor, claims: Mapping[str, Any]) -> dict[str, str]:
-    """Return where a run comes from, by the same names for each vendor: repository, commit, ref, workflow, run, actor."""
+    """Return where a run comes from by the same names for each vendor, such as repository, commit, workflow and run."""
     found = {name: claims.get(claim) for name, claim in vendor.origin.items()}
     return {name: _text(str(value)) for name, value in found.items() if isinstance(value, str | int) and value != ""}
 
@@ -71,8 +71,9 @@ def accepted(*, rule: TrustedPublisher, vendor: Vendor, token: ApiToken, claims:
         Kind.TRUSTED_EXCHANGED,
         subject=subject_of(rule),
         publisher=rule.pk,
-        kind=rule.kind,
+        vendor=rule.kind,
         issuer=rule.issuer,
-        **{"origin": origin_of(vendor, claims), "claims": said},
+        origin=origin_of(vendor, claims),
+        claims=said,
     )
     return row

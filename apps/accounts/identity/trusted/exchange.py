@@ -1,7 +1,7 @@
 """Exchange an id token of a CI run for an API token of 15 minutes that publishes what a rule says, and nothing else.
 
-Nothing is asked of an issuer that no rule names. Only after the signature was checked does a claim count, or is shown to
-an owner. The database is not kept in a transaction while keys are read.
+Nothing is asked of an issuer that no rule names. A claim counts, and is shown to an owner, only after the signature was
+checked. The database is not kept in a transaction while keys are read.
 
 Two rules that fit: they may say different things, so the sender names the address (`address`), and is refused without.
 If both allow the same, the one that names more counts, then the older one.
@@ -123,9 +123,7 @@ def _over(rule: TrustedPublisher, now: datetime) -> str:
     return ""
 
 
-def _chosen(
-    judged: Iterable[Judged], token: Read, address: str, now: datetime
-) -> tuple[TrustedPublisher, str]:
+def _chosen(judged: Iterable[Judged], token: Read, address: str, now: datetime) -> tuple[TrustedPublisher, str]:
     """Return the rule that fits, and the name that its token is limited to."""
     found = list(judged)
     fitting = [one.rule for one in found if not one.wrong and not _over(one.rule, now)]
@@ -238,5 +236,3 @@ def _label(rule: TrustedPublisher, token: Read) -> str:
     said: dict[str, Any] = attempts.origin_of(publishers.vendor_of(rule), token.claims)
     words = [rule.kind, said.get("repository", ""), f"run {said['run']}" if said.get("run") else ""]
     return " ".join(filter(None, words))[:80]
-
-

@@ -1,7 +1,7 @@
 """The keys with which issuers sign, remembered in each process.
 
-Asked for again after an hour, and at most once a minute for a key that is not known, since strangers can name any. When
-an issuer does not answer, the last keys continue to count; without any, what is asked in the next seconds fails at once.
+Asked for again after an hour, and at most once a minute for a key that is not known, since strangers can name any. If
+an issuer does not answer, the last keys continue to count; without any, requests of the next seconds fail at once.
 """
 
 import json

@@ -110,7 +110,9 @@ def mismatches(vendor: Vendor, issuer: str, fields: Fields, claims: Claims, *, n
             yield Mismatch(one.claim, f"found {_said(claims, one.claim)}, expected {shown(one.text)}.")
     for field in unpinned(vendor, fields):
         if not _id_text(claims.get(field.claim)):
-            yield Mismatch(field.claim, f"found {_said(claims, field.claim)}, expected an id to pin. {field.help}".strip())
+            yield Mismatch(
+                field.claim, f"found {_said(claims, field.claim)}, expected an id to pin. {field.help}".strip()
+            )
 
 
 def _wrong_audience(vendor: Vendor, claims: Claims) -> Iterator[Mismatch]:
@@ -132,7 +134,9 @@ def _refused(vendor: Vendor, claims: Claims) -> Iterator[Mismatch]:
             yield Mismatch(refusal.claim, f"found {_said(claims, refusal.claim)}: {refusal.why}.")
     for claim in vendor.present:
         if not isinstance(claims.get(claim), str) or not claims[claim]:
-            yield Mismatch(claim, f"found {_said(claims, claim)}, expected text: without it a pull request is not told.")
+            yield Mismatch(
+                claim, f"found {_said(claims, claim)}, expected text: without it a pull request is not told."
+            )
     for claim, other in vendor.same:
         if claim in claims and _id_text(claims[claim]) != _id_text(claims.get(other)):
             yield Mismatch(

@@ -116,7 +116,7 @@ def _create(namespace: Namespace, checked: Draft, actor: Viewer) -> TrustedPubli
         subject=subject_of(rule),
         publisher=rule.pk,
         user=machine.pk,
-        kind=rule.kind,
+        vendor=rule.kind,
         issuer=rule.issuer,
         only_name=rule.only_name,
         fields=rule.fields,

@@ -248,7 +248,9 @@ BUILDKITE = Vendor(
     ),
     refusals=(
         Refusal("build_branch", "the branch of a fork's pull request", contents=(":",)),
-        Refusal("build_branch", "the ref of a pull request", beginnings=("refs/pull/", "pull/", "refs/merge-requests/")),
+        Refusal(
+            "build_branch", "the ref of a pull request", beginnings=("refs/pull/", "pull/", "refs/merge-requests/")
+        ),
     ),
     present=("build_branch",),
     one_of=("branch", "tag"),
