@@ -54,9 +54,7 @@ class Issuer:
         }
         return {name: value for name, value in {**usual, **more}.items() if value is not None}
 
-    def signed(
-        self, claims: dict[str, Any], *, algorithm: str = "RS256", key: Any = None, **header: Any
-    ) -> str:
+    def signed(self, claims: dict[str, Any], *, algorithm: str = "RS256", key: Any = None, **header: Any) -> str:
         header = {"kid": f"key-{algorithm}", **header}
         kept = {name: value for name, value in header.items() if value is not None}
         return jwt.encode(claims, key or self.keys[algorithm], algorithm=algorithm, headers=kept)

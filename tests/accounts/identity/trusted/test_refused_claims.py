@@ -120,7 +120,7 @@ def test_times_of_another_type_are_refused(claim, value, add, id_token, issuer, 
     add()
     if value is None and claim == "nbf":
         return  # it may be missing
-    raw = {**{"a": 1}, claim: value}
+    raw = {"a": 1, claim: value}
     message = refusal(id_token(claims=raw))
     assert claim in message or "exp" in message
 

@@ -59,8 +59,10 @@ def test_a_public_key_is_no_secret_of_hmac(issuer, claims, refusal):
     import hashlib
     import hmac
 
-    pem = issuer.keys["RS256"].public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    pem = (
+        issuer.keys["RS256"]
+        .public_key()
+        .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     )
     signed = f"{encoded({'alg': 'HS256', 'kid': 'key-RS256'})}.{encoded(claims)}"
     mac = hmac.new(pem, signed.encode(), hashlib.sha256).digest()
@@ -82,7 +84,7 @@ def test_a_key_is_for_its_own_algorithm(issuer, claims, refusal):
 @pytest.mark.parametrize("weak", ["rsa-1024", "p-384", "ed448", "private", "symmetric"])
 def test_weak_private_and_other_keys_are_refused(weak, issuer, claims, refusal):
     if weak == "rsa-1024":
-        key = rsa.generate_private_key(public_exponent=65537, key_size=1024)
+        key = rsa.generate_private_key(public_exponent=65537, key_size=1024)  # noqa: S505  # that is the point
         issuer.published = [ci_issuer.public_jwk(key, "RS256", "weak")]
         text = issuer.signed(claims, key=key, kid="weak")
     elif weak == "p-384":
