@@ -377,10 +377,10 @@ def secrets_in(name: str) -> list[str]:
 def database(name: str, database_url: str) -> dict[str, Any]:
     """Return Django's database settings for sqlite:///path or postgres://user:password@host:port/name."""
     try:
-        found = dict(dj_database_url.parse(database_url))
+        found: dict[str, Any] = {**dj_database_url.parse(database_url)}
     except ValueError as error:
         raise ImproperlyConfigured(f"{name}: {error}") from None
-    if found.get("NAME") in ("", ":memory:") and "service" not in dict(found.get("OPTIONS") or {}):
+    if found.get("NAME") in ("", ":memory:") and "service" not in found.get("OPTIONS", {}):
         raise ImproperlyConfigured(
             f"{name} names no database: expected sqlite:///path/to/file or postgres://user:password@host:port/name"
         )

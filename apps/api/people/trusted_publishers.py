@@ -21,13 +21,13 @@ from rest_framework.serializers import (
 
 from apps.accounts.access import gate, throttling
 from apps.accounts.identity.sign_ins import address_of
-from apps.accounts.identity.trusted import matching, publishers
+from apps.accounts.identity.trusted import publishers
 from apps.accounts.identity.trusted.exchange import exchange
 from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.accounts.models import ApiToken, Namespace, Role
 from apps.accounts.rows import TokenExchange, TrustedPublisher
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
-from apps.api.frame.shapes import MomentField, Shape, With, page
+from apps.api.frame.shapes import MomentField, Shape, page
 from apps.lib.errors import Unavailable
 
 # What rules of the vendors name, each with the kinds that have it.
@@ -85,6 +85,15 @@ class Publisher(Preview):
     expires_at = MomentField(allow_null=True, help_text="Unless it is used before.")
     last_used_at = MomentField(allow_null=True)
 
+    def claims_of(self, rule: TrustedPublisher) -> dict[str, Any]:
+        return publishers.claims_of(rule)
+
+    def refused_of(self, rule: TrustedPublisher) -> list[str]:
+        return publishers.refusals_of(publishers.vendor_of(rule))
+
+    def warnings_of(self, rule: TrustedPublisher) -> list[str]:
+        return publishers.warnings_of(publishers.vendor_of(rule), rule.fields)
+
 
 class Attempt(Shape):
     publisher = IntegerField(source="publisher_id")
@@ -129,8 +138,8 @@ class PublisherList(OwnersView, ListView):
         scope="manage",
     )
 
-    def rows(self, **_: Any) -> "Rows":
-        return Rows(publishers.of(self.place()))
+    def rows(self, **_: Any) -> QuerySet[TrustedPublisher]:
+        return publishers.of(self.place())
 
     @operation(
         "Add a trusted publisher",
@@ -142,7 +151,7 @@ class PublisherList(OwnersView, ListView):
         """`claims` are those that would pass. An immutable id that is left out is pinned at the first exchange."""
         place = self.place()
         rule = publishers.create(namespace=place, actor=self.viewer, **self.body())
-        return self.answer(_with(rule), HTTPStatus.CREATED)
+        return self.answer(rule, HTTPStatus.CREATED)
 
 
 class PublisherPreview(OwnersView):
@@ -169,8 +178,8 @@ class PublisherPreview(OwnersView):
 class PublisherDetail(OwnersView, DetailView):
     get = shown("Show a trusted publisher", Publisher, scope="manage")
 
-    def row(self, **_: Any) -> With:
-        return _with(publishers.publisher_of(self.place(), self.kwargs["publisher_id"]))
+    def row(self, **_: Any) -> TrustedPublisher:
+        return publishers.publisher_of(self.place(), self.kwargs["publisher_id"])
 
     @operation("Delete a trusted publisher", answers={204: None}, again="404.")
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
@@ -221,26 +230,6 @@ class Exchange(ApiView):
             raise
         attempt.give_back()
         return self.answer(_run_token(made, secret, record), headers={"Cache-Control": "no-store"})
-
-
-class Rows:
-    """The rows of a page, each with what it expects."""
-
-    def __init__(self, rows: QuerySet[TrustedPublisher]) -> None:
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return self._rows.count()
-
-    def __getitem__(self, part: slice) -> list[With]:
-        return [_with(row) for row in self._rows[part]]
-
-
-def _with(rule: TrustedPublisher) -> With:
-    vendor, fields = publishers.vendor_of(rule), publishers.fields_of(rule)
-    claims = matching.expected(vendor, rule.issuer, rule.fields, rule.pinned)
-    refused, warnings = publishers.refusals_of(vendor), publishers.warnings_of(vendor, fields)
-    return With(rule, claims=claims, refused=refused, warnings=warnings)
 
 
 @sensitive_variables("secret")

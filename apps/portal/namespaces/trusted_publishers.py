@@ -35,7 +35,7 @@ class RuleForm(forms.Form):
 
     draft: publishers.Draft  # of a valid form only
 
-    def __init__(self, vendor: Vendor, data: QueryDict | None = None, initial: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, vendor: Vendor, data: QueryDict | None = None, initial: dict[str, Any] | None = None) -> None:
         super().__init__(data, initial=initial)
         self.vendor = vendor
         for one in vendor.fields:
@@ -44,8 +44,8 @@ class RuleForm(forms.Form):
             self.fields["claims"] = forms.CharField(
                 label="Required claims",
                 widget=forms.Textarea(PLAIN | {"rows": 5, "class": "mono"}),
-                help_text="One per line, name = value, each compared exactly. Numbers, true and false have that type; put "
-                "a number that is text in quotes.",
+                help_text="One per line, name = value, each compared exactly. Numbers, true and false have that type; "
+                "put a number that is text in quotes.",
             )
         self.fields["issuer"] = forms.CharField(
             required=not vendor.issuer,

@@ -1,6 +1,6 @@
 """Whether the claims of an id token keep a rule: what the rule expects, and what is wrong."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -177,7 +177,7 @@ def _is_ref(found: Any, value: str) -> bool:
     return found.startswith(value[:-1]) if value.endswith("*") else found == value
 
 
-_MET = {
+_MET: dict[How, Callable[[Any, Any], bool]] = {
     How.TEXT: _is_equal,
     How.CASELESS: lambda found, value: isinstance(found, str) and found.lower() == value.lower(),
     How.ID: lambda found, value: bool(_id_text(found)) and _id_text(found) == _id_text(value),

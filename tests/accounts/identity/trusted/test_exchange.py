@@ -1,10 +1,9 @@
 """The exchange: what a run with the right claims gets, for each vendor's shape, and what its token may do."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.trusted import publishers
@@ -27,7 +26,7 @@ def test_a_run_of_each_vendor_gets_a_token_for_what_its_rule_says(kind, add, id_
     assert answer.headers["Cache-Control"] == "no-store"
     said = answer.json()
     assert said["token"].startswith("lrd_c_")
-    left = parse_datetime(said["expires_at"]) - timezone.now()
+    left = datetime.fromisoformat(said["expires_at"]) - timezone.now()
     assert timedelta(minutes=14) < left <= timedelta(minutes=15)
     token = ApiToken.objects.get(user=rule.user)
     assert (token.scope, token.only_name, token.is_limited, token.manages_people) == ("publish", "vpc/aws", True, False)

@@ -43,7 +43,7 @@ def test_a_forged_signature_is_refused_and_fills_no_page(issuer, claims, refusal
     assert "signature" in refusal(f"{head}.{encoded(changed)}.{signature}")
     assert not ApiToken.objects.filter(label__contains="run").exists()
     assert not TokenExchange.objects.exists()
-    event = AuditEvent.objects.filter(kind=Kind.ID_TOKEN_REFUSED).last()
+    event = AuditEvent.objects.filter(kind=Kind.ID_TOKEN_REFUSED).latest("pk")
     assert event.detail["verified"] is False
     assert event.detail["claims"]["run_id"] == "666"
 
@@ -83,6 +83,7 @@ def test_a_key_is_for_its_own_algorithm(issuer, claims, refusal):
 @pytest.mark.filterwarnings("ignore::jwt.warnings.InsecureKeyLengthWarning")
 @pytest.mark.parametrize("weak", ["rsa-1024", "p-384", "ed448", "private", "symmetric"])
 def test_weak_private_and_other_keys_are_refused(weak, issuer, claims, refusal):
+    key: Any
     if weak == "rsa-1024":
         key = rsa.generate_private_key(public_exponent=65537, key_size=1024)  # noqa: S505  # that is the point
         issuer.published = [ci_issuer.public_jwk(key, "RS256", "weak")]
@@ -161,7 +162,7 @@ def test_an_issuer_that_staff_took_off_the_list_is_never_asked(settings, issuer,
 def unavailable(refusal, text):
     message = refusal(text, status=503)
     assert "keys" in message
-    assert AuditEvent.objects.filter(kind=Kind.ID_TOKEN_REFUSED).last().detail["claim"] == "keys"
+    assert AuditEvent.objects.filter(kind=Kind.ID_TOKEN_REFUSED).latest("pk").detail["claim"] == "keys"
     return message
 
 
@@ -237,7 +238,7 @@ def test_a_new_key_is_read_at_once_and_unknown_ones_once_a_minute(issuer, claims
 
 def test_keys_that_rotate_while_they_are_read(issuer, claims, exchange):
     new = ci_issuer.new_key("RS256")
-    answers = [(200, json.dumps({"keys": list(issuer.published)}).encode(), {})]
+    answers: list[ci_issuer.Answer] = [(200, json.dumps({"keys": list(issuer.published)}).encode(), {})]
     issuer.published.append(ci_issuer.public_jwk(new, "RS256", "new"))
     issuer.at_keys = lambda: answers.pop() if answers else None
     assert exchange(issuer.signed(claims, key=new, kid="new")).status_code == 200
