@@ -52,7 +52,7 @@ class TrustedPublisher(models.Model):
     issuer = models.CharField(max_length=200)
     only_name = models.CharField(max_length=130, blank=True, help_text="Publishes only this, such as vpc/aws.")
     fields = models.JSONField()
-    digest = models.CharField(max_length=64, help_text="Of all that decides, so that there are no two equal rules.")
+    digest = models.CharField(max_length=64, help_text="Of all that decides: no two rules are equal.")
     pinned = models.JSONField(default=dict)
     pinned_at = models.DateTimeField(null=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")

@@ -25,14 +25,7 @@ from apps.signing.models import Custody, SigningKey
 from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.archives import MODULE, module_zip
 from tests.conftest import person, run_jobs
-from tests.house import (
-    scenario_machines,
-    scenario_notify,
-    scenario_oci,
-    scenario_people,
-    scenario_trusted,
-    scenario_uploads,
-)
+from tests.house import scenario_machines, scenario_notify, scenario_oci, scenario_people, scenario_uploads
 from tests.house.scenario_uploads import ORIGIN
 from tests.protocol.providers import cast
 
@@ -172,7 +165,6 @@ def _place(namespace, users):
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
         **scenario_machines.place(team, dora, release),
         **scenario_notify.place(namespace, dora, Viewer(users["olga"])),
-        **scenario_trusted.place(namespace, dora),
         "fingerprint": key.fingerprint,
         "oci": scenario_oci.place(namespace.name, users["alice"]),
     }
@@ -220,7 +212,6 @@ def _nowhere():
         "membership_id": 0,
         **scenario_machines.NOWHERE,
         **scenario_notify.NOWHERE,
-        **scenario_trusted.NOWHERE,
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
         "oci": scenario_oci.values("nowhere"),
     }
@@ -282,9 +273,7 @@ def body_of(name, method, row):
         ("account_login", "POST"): {"data": {"login": "bob", "password": "bob likes pears"}},
     }
     others = scenario_oci.BODIES | scenario_machines.bodies(namespace) | scenario_uploads.BODIES
-    return (bodies | others | scenario_notify.bodies() | scenario_trusted.bodies() | _acts(namespace)).get(
-        (name, method), {}
-    )
+    return (bodies | others | scenario_notify.bodies() | _acts(namespace)).get((name, method), {})
 
 
 def _acts(namespace):

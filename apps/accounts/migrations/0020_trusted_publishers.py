@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 ('issuer', models.CharField(max_length=200)),
                 ('only_name', models.CharField(blank=True, help_text='Publishes only this, such as vpc/aws.', max_length=130)),
                 ('fields', models.JSONField()),
-                ('digest', models.CharField(help_text='Of all that decides, so that there are no two equal rules.', max_length=64)),
+                ('digest', models.CharField(help_text='Of all that decides: no two rules are equal.', max_length=64)),
                 ('pinned', models.JSONField(default=dict)),
                 ('pinned_at', models.DateTimeField(null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),

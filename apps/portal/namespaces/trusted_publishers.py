@@ -52,7 +52,7 @@ class RuleForm(forms.Form):
             max_length=200,
             label="Issuer",
             widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
-            help_text="Only for a server of your own, which an operator has allowed."
+            help_text="Only for GitHub Enterprise, self-managed GitLab or another server that an operator has allowed."
             if vendor.issuer
             else "An operator has to allow it.",
         )

@@ -8,7 +8,8 @@ from datetime import timedelta
 
 from apps.accounts.identity.trusted.declarations import Field, How, Refusal, Vendor
 
-_WORKFLOW_PULLS = "a pull request can bring code that nobody has reviewed"
+_UNREVIEWED = "a pull request can bring code without a review"
+_UNREVIEWED_MERGE = "a merge request can bring code without a review"
 
 GITHUB = Vendor(
     kind="github",
@@ -54,7 +55,7 @@ GITHUB = Vendor(
     refusals=(
         Refusal(
             "event_name",
-            _WORKFLOW_PULLS,
+            _UNREVIEWED,
             values=frozenset(
                 {"pull_request", "pull_request_review", "pull_request_review_comment", "merge_group"},
             ),
@@ -64,8 +65,8 @@ GITHUB = Vendor(
             "it runs with the rights of this repository for a pull request from a fork",
             values=frozenset({"pull_request_target", "workflow_run"}),
         ),
-        Refusal("ref", _WORKFLOW_PULLS, beginnings=("refs/pull/",)),
-        Refusal("head_ref", _WORKFLOW_PULLS, any_value=True),
+        Refusal("ref", _UNREVIEWED, beginnings=("refs/pull/",)),
+        Refusal("head_ref", _UNREVIEWED, any_value=True),
     ),
     present=("event_name", "ref"),
     protects=("environment", "ref", "protected_ref"),
@@ -113,13 +114,13 @@ GITLAB = Vendor(
     refusals=(
         Refusal(
             "pipeline_source",
-            "a merge request can bring code that nobody has reviewed",
+            _UNREVIEWED_MERGE,
             values=frozenset({"merge_request_event", "external_pull_request_event"}),
         ),
         # Child pipelines of a merge request have the source parent_pipeline; their ref tells.
         Refusal(
             "ref_path",
-            "a merge request can bring code that nobody has reviewed",
+            _UNREVIEWED_MERGE,
             beginnings=("refs/merge-requests/", "refs/pull/"),
         ),
     ),
@@ -149,11 +150,7 @@ AZURE = Vendor(
         Field("repository_id", "Repository id", "rpo_id", How.ID, pins=True, identifies=True),
         Field("ref", "Ref", "rpo_ref", How.REF, example="refs/heads/main"),
     ),
-    refusals=(
-        Refusal(
-            "rpo_ref", "a pull request can bring code that nobody has reviewed", beginnings=("refs/pull/", "refs/pr/")
-        ),
-    ),
+    refusals=(Refusal("rpo_ref", _UNREVIEWED, beginnings=("refs/pull/", "refs/pr/")),),
     present=("rpo_ref",),
     protects=("ref",),
     audience="api://AzureADTokenExchange",
@@ -180,7 +177,7 @@ BITBUCKET = Vendor(
         Field("environment", "Deployment environment UUID", "deploymentEnvironmentUuid", How.ID),
         Field("branch", "Branch", "branchName", How.REF, example="main"),
     ),
-    refusals=(Refusal("pullRequestId", "a pull request can bring code that nobody has reviewed", any_value=True),),
+    refusals=(Refusal("pullRequestId", _UNREVIEWED, any_value=True),),
     one_of=("environment", "branch"),
     has_jti=False,
     origin={"repository": "repositoryUuid", "ref": "branchName", "run": "pipelineUuid"},
@@ -202,10 +199,10 @@ CIRCLECI = Vendor(
     refusals=(
         Refusal(
             f"{_CIRCLECI}vcs-ref",
-            "a pull request can bring code that nobody has reviewed",
+            _UNREVIEWED,
             beginnings=("refs/pull/", "refs/heads/pull/", "refs/merge-requests/"),
         ),
-        Refusal(f"{_CIRCLECI}ssh-rerun", "somebody may be in the job by SSH", any_value=True),
+        Refusal(f"{_CIRCLECI}ssh-rerun", "someone may be in the job by SSH", any_value=True),
     ),
     present=(f"{_CIRCLECI}vcs-ref",),
     protects=("context", "ref"),
