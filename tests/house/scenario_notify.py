@@ -1,4 +1,4 @@
-"""What the routes of webhooks (and of trusted publishers) name: one of the namespace and one of the whole site, each with a delivery that ended."""
+"""What the routes of webhooks and trusted publishers name: one of the namespace, one of the site, with deliveries."""
 
 import json
 from typing import Any
