@@ -72,6 +72,7 @@ app.conf.update(
         # These go out to other hosts: a receiver or mail server must not delay a check.
         "notify.*": {"queue": "notify"},
         "audit.record_head": {"queue": "notify"},
+        "fetch-upstream-*": {"queue": "upstream"},
     },
     accept_content=["json"],
     task_serializer="json",
@@ -107,6 +108,11 @@ app.conf.update(
             "schedule": settings.REAPER_INTERVAL,
             "options": {"queue": "notify"},
         },
+        "heartbeat-upstream": {
+            "task": "jobs.heartbeat",
+            "schedule": settings.REAPER_INTERVAL,
+            "options": {"queue": "upstream"},
+        },
         "report-kek": {"task": "signing.report_kek", "schedule": 60.0, "options": {"queue": "sign"}},
         "notify": {"task": "notify.run", "schedule": 5.0},
         "notify-daily": {"task": "notify.daily", "schedule": crontab(hour=7, minute=7)},
@@ -117,6 +123,9 @@ app.conf.update(
         # By the clock, so that restarts do not postpone it.
         "scrub-storage": {"task": "blobs.scrub", "schedule": crontab(hour=3, minute=17)},
         "recheck-storage": {"task": "blobs.recheck", "schedule": 600.0},
+        "prune-mirrored": {"task": "upstream.prune", "schedule": crontab(hour=3, minute=2)},
+        "evict-mirrored": {"task": "upstream.evict", "schedule": crontab(hour=3, minute=7)},
+        "forget-lost-mirrored": {"task": "upstream.forget_lost", "schedule": 60.0},
         "collect-oci": {"task": "oci.collect", "schedule": 3600.0},
         "link-audit": {"task": "audit.link", "schedule": 60.0},
         "record-audit-head": {"task": "audit.record_head", "schedule": crontab(minute=57)},
@@ -147,8 +156,9 @@ def prepare_signing(**_: Any) -> None:
     from apps.signing import gnupg_home, vault
     from registry_site.startup import shared_keys
 
+    # Workers without the key verify signatures too.
+    gnupg_home.sweep()
     if not vault.is_for_this_host():
         return
     vault.unlock()
-    gnupg_home.sweep()
     shared_keys.compare_kek()

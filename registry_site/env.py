@@ -21,21 +21,22 @@ from apps.lib.errors import Invalid
 from apps.lib.net.forwarding import TrustedProxies
 from apps.lib.net.hostnames import normalised, on_the_wire
 from apps.lib.settings_values import kek_urls, smtp_urls, storage_urls, trusted_issuers
+from apps.lib.settings_values import upstream as upstreams
 from apps.lib.settings_values.openid import Provider
 from apps.lib.settings_values.rates import DEFAULT_RATES, Rate
 from apps.lib.settings_values.saml import SamlProvider
-from apps.lib.settings_values.upstream import Upstream
 
 names_read: set[str] = set()
 LEAST_SECRET = 32
 LARGEST_NUMBER = 10**15  # larger ones make no sense, and dates overflow
 LISTEN, TLS = "127.0.0.1:8443", "auto"  # defaults of settings.py and of the image's health check
+NEEDED = {"http": "a host", "https": "a host", "s3": "a bucket", "gs": "a bucket", "azure": "a container"}
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 # Where an answer cannot show the difference. What the database is called is compared apart from its URL.
 OF_ONE_HOST = re.compile(
     r"LARDER_(?:DATA_DIR|LISTEN|INSTANCES|READY_BYTES|ADMIN_PASSWORD|.*_FILE|(?:DATABASE|BROKER|CACHE)_URL|"
-    r"DATABASE_CONNECTIONS|(?:WEB|UPLOAD|WORKER|LOG|METRICS|BACKUP|TEST)_.*)"
+    r"DATABASE_CONNECTIONS|UPSTREAM_(?:PROXY|CONNECTIONS)|(?:WEB|UPLOAD|WORKER|LOG|METRICS|BACKUP|TEST)_.*)"
 )
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -157,13 +158,16 @@ def networks(name: str) -> tuple[IPv4Network | IPv6Network, ...]:
         raise ImproperlyConfigured(f"{name}: {error}; expected networks such as 10.20.0.0/16") from None
 
 
-def upstream() -> Upstream:
-    """Read what holds for all registries whose providers are mirrored."""
-    return Upstream(
+def upstream() -> upstreams.Upstream:
+    with _stopping("LARDER_UPSTREAM_CA_FILE"):
+        ca_file = upstreams.certificates_in(text("LARDER_UPSTREAM_CA_FILE"))
+    with _stopping("LARDER_UPSTREAM_ADVISORIES"):
+        advisories = upstreams.readable_folder(text("LARDER_UPSTREAM_ADVISORIES"))
+    return upstreams.Upstream(
         allow=networks("LARDER_UPSTREAM_ALLOW"),
-        ca_file=text("LARDER_UPSTREAM_CA_FILE"),
-        proxy=url("LARDER_UPSTREAM_PROXY", "", "http", "https"),
-        advisories=text("LARDER_UPSTREAM_ADVISORIES"),
+        ca_file=ca_file,
+        proxy=url("LARDER_UPSTREAM_PROXY", "", "http"),
+        advisories=advisories,
         wait_seconds=number("LARDER_UPSTREAM_WAIT_SECONDS", 55, least=1, most=600),
         connections=number("LARDER_UPSTREAM_CONNECTIONS", 4, least=1, most=64),
     )
@@ -275,8 +279,7 @@ def url(name: str, default: str, *schemes: str) -> str:
     try:
         parts = urlsplit(found)
         _ = parts.port
-    except ValueError:
-        # Neither the value nor the error's text, which may contain a password.
+    except ValueError:  # neither the value nor the error's text, which may contain a password
         raise ImproperlyConfigured(
             f"{name}: the host or port of this URL cannot be read. Percent-encode special characters in the user name "
             "and password, such as %2F for a slash, %23 for # and %40 for @."
@@ -284,10 +287,9 @@ def url(name: str, default: str, *schemes: str) -> str:
     if parts.scheme not in schemes:
         expected = ", ".join(f"{scheme}:" for scheme in schemes)
         raise ImproperlyConfigured(f"{name} begins with {found.split(':')[0][:20]!r}: expected one of {expected}")
-    bucket = {"s3": "a bucket", "gs": "a bucket", "azure": "a container"}
-    needed = {"http": "a host", "https": "a host", **bucket}.get(parts.scheme)
+    needed = NEEDED.get(parts.scheme)
     if needed and not parts.netloc:
-        raise ImproperlyConfigured(f"{name}={found!r}: expected {needed} after //")
+        raise ImproperlyConfigured(f"{name}={found.rpartition('@')[2]!r}: expected {needed} after //")
     return found
 
 
@@ -353,8 +355,7 @@ def secrets_from(name: str, default: Path) -> list[str]:
         raise ImproperlyConfigured(f"{said}: expected text, found bytes that are not UTF-8") from None
     if not found:
         raise ImproperlyConfigured(f"{said}: the file is empty")
-    if len(found) > 1 and any(len(secret) < LEAST_SECRET for secret in found):
-        # Probably a long key that was wrapped, whose last line alone would be easy to guess.
+    if len(found) > 1 and any(len(secret) < LEAST_SECRET for secret in found):  # probably a long key that was wrapped
         raise ImproperlyConfigured(
             f"{said}: each line is a key, but one has fewer than {LEAST_SECRET} characters. Write each key on one line."
         )
@@ -368,8 +369,7 @@ def secrets_in(name: str) -> list[str]:
     found = secrets_from(name, Path())
     if any(len(secret) < LEAST_SECRET for secret in found):
         raise ImproperlyConfigured(
-            f"{name}={text(name)}: a line has fewer than {LEAST_SECRET} characters. "
-            "Create one with: openssl rand -hex 32"
+            f"{name}={text(name)}: a line has fewer than {LEAST_SECRET} characters. Create one: openssl rand -hex 32"
         )
     return found
 

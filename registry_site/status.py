@@ -24,6 +24,7 @@ from apps.jobs.models import WORKING, Job, State
 from apps.portal.frame.context import larder_version
 from apps.portal.frame.negotiation import wants_json
 from apps.signing import fingerprints
+from registry_site import wiring
 from registry_site.front.front import front
 from registry_site.server import health
 
@@ -52,6 +53,11 @@ PARTS = {
     "key_service": Words(
         "Key service", "Decrypts the registry's signing keys.", "Providers signed by the registry wait."
     ),
+    "upstreams": Words(
+        "Other registries",
+        "Have the providers that are mirrored.",
+        "One does not answer. What is stored is served; what is new waits.",
+    ),
 }
 
 
@@ -64,6 +70,8 @@ def status(request: HttpRequest) -> HttpResponse:
     kek = fingerprints.kek_place() if up["database"] else None
     if kek and kek.is_service:
         up["key_service"] = kek.is_answering
+    if up["database"] and (mirrored := wiring.upstream_status()):
+        up["upstreams"] = all(mirrored.values())
     overall = _overall(up)
     is_known = up["database"] and session_viewer(request).is_identified
     more = {"queue": _queue(), "ready_answers": front.figures(), "versions": _versions()} if is_known else {}

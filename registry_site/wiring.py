@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib.auth.signals import user_logged_in
 from django.core.signals import got_request_exception
-from django.db.models import Q
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 
 from apps.accounts import creations, namespace_deletion
@@ -14,14 +14,17 @@ from apps.admin_base.base import address_condition
 from apps.artifacts import gc, repositories
 from apps.audit import recorder
 from apps.blobs import references
+from apps.http import mirrors
 from apps.http.errors import log_exception
-from apps.jobs import targets
+from apps.jobs import queues, targets
 from apps.jobs.targets import Source
 from apps.modules import lifecycle as module_lifecycle
 from apps.modules import package_manifest, reinspection
 from apps.modules import publishing as module_publishing
 from apps.modules.models import ModuleVersion
 from apps.notify import outbox, webhooks
+from apps.portal.frame import elsewhere
+from apps.portal.upstream import providers as mirrored_providers
 from apps.providers import lifecycle
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers import publishing as provider_publishing
@@ -34,7 +37,49 @@ from apps.releases.models import Kind, Release
 from apps.releases.publishing import quotas
 from apps.signing import keys
 from apps.signing.models import SignatureRequest, SigningKey
+from apps.upstream import health as upstream_health
+from apps.upstream import serving, working
+from apps.upstream import verification as upstream_verification
+from apps.upstream.models import (
+    KeyPin,
+    UnsignedAllowance,
+    Upstream,
+    UpstreamPackage,
+    UpstreamProvider,
+    UpstreamVersion,
+)
+from apps.upstream.rows import Alarm, AlarmState, PolicyException, PolicyRule, Schedule, SyncRun
 from registry_site.startup import first_run
+
+# What the site's pages and commands tell of the room that fetches from other registries; they must not import it.
+metric_families = upstream_health.families
+upstream_status = upstream_health.status
+verify_mirrored = upstream_verification.verify
+UPSTREAM_LOOKS = {"upstreams": upstream_health.registries, "advisories": upstream_health.advisory_files}
+
+
+def upstream_lists() -> tuple[type[Model], ...]:
+    """Return what the admin lists of it."""
+    return (
+        Alarm,
+        Upstream,
+        UpstreamProvider,
+        UpstreamVersion,
+        UpstreamPackage,
+        KeyPin,
+        UnsignedAllowance,
+        PolicyRule,
+        PolicyException,
+        SyncRun,
+        Schedule,
+    )
+
+
+MIRROR_ALARM = Alarm
+
+
+def open_alarms() -> QuerySet[Alarm]:
+    return Alarm.objects.filter(state=AlarmState.OPEN)
 
 
 def connect() -> None:
@@ -47,6 +92,8 @@ def connect() -> None:
     recorder.outbox = outbox.add
     # References to blobs by digest, without a foreign key.
     references.checks = (release_blobs.referenced_by_release,)
+    # Providers of other registries, beside our own.
+    elsewhere.providers = mirrored_providers.found_for
     # Descriptions of the contents of a namespace.
     namespace_deletion.contents_checks = (quotas.versions_in, repositories.contents_of)
     # Whether the address of a rule for CI exists.
@@ -55,11 +102,15 @@ def connect() -> None:
     creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS)
     # Pushed manifests that versions need.
     gc.reference_checks = (package_manifest.needs,)
+    # Only while a registry is mirrored.
+    queues.is_needed = {upstream_health.QUEUE: upstream_health.is_used}
     # How each kind refreshes its search documents.
     indexing.refreshers = {
         Kind.MODULE: module_lifecycle.ACTIONS.refresh,
         Kind.PROVIDER: provider_lifecycle.ACTIONS.refresh,
     }
+    # Providers of other registries, for both edges of the mirror.
+    mirrors.others = serving.Mirrors()
     # The targets of jobs by kind.
     of_release = (
         module_publishing.JOB,
@@ -88,7 +139,34 @@ def connect() -> None:
             SigningKey.objects.select_related("namespace").all,
             lambda word: Q(namespace__name=word) | Q(key_id=word.upper()),
         ),
+        **_of_upstreams(),
     }
+
+
+def _of_upstreams() -> dict[str, Source]:
+    """The targets of jobs that fetch from other registries. A search word is a host, or its namespace/type."""
+    versions = Source(
+        UpstreamVersion.objects.select_related("provider__upstream").defer("sums", "signature").all,
+        lambda word: _by_hosted_address(word, "provider__"),
+    )
+    return {
+        working.LIST: Source(UpstreamProvider.objects.select_related("upstream").all, _by_hosted_address),
+        working.VERSION: versions,
+        working.SIZES: versions,
+        working.PACKAGE: Source(
+            UpstreamPackage.objects.select_related("version__provider__upstream").all,
+            lambda word: _by_hosted_address(word, "version__provider__"),
+        ),
+    }
+
+
+def _by_hosted_address(word: str, provider: str = "") -> Q:
+    """Match a host, or a host with the address or its beginning."""
+    parts = word.strip("/").split("/")
+    names = (f"{provider}upstream__host", f"{provider}namespace", f"{provider}type")
+    if len(parts) > len(names):
+        return Q(pk__in=[])
+    return Q(**dict(zip(names, parts, strict=False)))
 
 
 def _log_defect(sender: object, request: HttpRequest, **_: Any) -> None:  # noqa: ARG001  # the signal names it

@@ -17,7 +17,7 @@ from apps.accounts.models import Namespace, Role
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, page
 from apps.lib.errors import NotFound
-from apps.lib.net.outgoing import MAX_URL_CHARACTERS
+from apps.lib.net.addresses import MAX_URL_CHARACTERS
 from apps.notify import models, webhooks
 from apps.notify.events import EVENTS
 

@@ -5,7 +5,7 @@ Ask here before removing bytes. registry_site/wiring.py fills in `checks`.
 
 from collections.abc import Callable
 
-from django.db.models import Exists, ForeignKey, OuterRef, Q, QuerySet
+from django.db.models import Exists, ManyToOneRel, Model, OuterRef, Q, QuerySet
 
 from apps.blobs.models import Blob
 
@@ -14,14 +14,19 @@ ReferenceCheck = Callable[[], Q]
 checks: tuple[ReferenceCheck, ...] = ()
 
 
-def unreferenced(rows: QuerySet[Blob], *, besides: ReferenceCheck | None = None) -> QuerySet[Blob]:
-    """Return blobs without a reference, ignoring the check `besides`. `store.remove` decides."""
-    return rows.filter(*(~Q(key) for key in _referring()), *(~check() for check in checks if check != besides))
+def unreferenced(
+    rows: QuerySet[Blob], *, besides: ReferenceCheck | None = None, besides_rows_of: type[Model] | None = None
+) -> QuerySet[Blob]:
+    """Return blobs without a reference, ignoring the check `besides` and one table. `store.remove` decides."""
+    keys = (~Q(key) for key in _referring(besides_rows_of))
+    return rows.filter(*keys, *(~check() for check in checks if check != besides))
 
 
-def is_referenced(digest: str, *, besides: ReferenceCheck | None = None) -> bool:
+def is_referenced(
+    digest: str, *, besides: ReferenceCheck | None = None, besides_rows_of: type[Model] | None = None
+) -> bool:
     one = Blob.objects.filter(digest=digest)
-    return one.exists() and not unreferenced(one, besides=besides).exists()
+    return one.exists() and not unreferenced(one, besides=besides, besides_rows_of=besides_rows_of).exists()
 
 
 def has_foreign_key(digest: str) -> bool:
@@ -29,9 +34,10 @@ def has_foreign_key(digest: str) -> bool:
     return any(Blob.objects.filter(key, digest=digest).exists() for key in _referring())
 
 
-def _referring() -> list[Exists]:
+def _referring(besides: type[Model] | None = None) -> list[Exists]:
     return [
         Exists(relation.related_model._base_manager.filter(**{relation.field.name: OuterRef("pk")}))  # noqa: SLF001
-        for relation in Blob._meta.related_objects  # noqa: SLF001  # Django documents it, and the manager above
-        if isinstance(relation.field, ForeignKey)
+        # Hidden ones too: a key whose related_name is "+" is as much a reference.
+        for relation in Blob._meta.get_fields(include_hidden=True)  # noqa: SLF001  # Django documents both
+        if isinstance(relation, ManyToOneRel) and relation.related_model is not besides
     ]

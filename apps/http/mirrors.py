@@ -3,27 +3,26 @@
 The edges must not import the room behind it: without that room Larder serves its own providers alone.
 """
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from apps.accounts.access.gate import Viewer
-from apps.lib.mirrored import HostedProvider, MirroredPackage
-
-
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """Who asks for a mirrored provider. `until`: how long the request can wait, in time.monotonic()."""
-
-    viewer: Viewer
-    user_agent: str
-    client: str  # its address, for rate limits
-    until: float
+from apps.accounts.access.asking import Asker
+from apps.lib.mirrored import (
+    HostedProvider,
+    MirroredDocument,
+    MirroredPackage,
+    MirroredVersion,
+    MirroredVersions,
+    PackageLink,
+)
 
 
 class OtherRegistries(Protocol):
     """Every method but `has` is the gate as well. They raise
 
-    - CredentialsRequired or NotFound for what is hidden, not there or switched off (D8);
+    - CredentialsRequired or NotFound for what is hidden, not there or switched off (D8), by the names above where the
+      asker sees that much;
+    - TooManyAttempts for who has had too much fetched;
     - jobs.waiting.NotYet until a worker has fetched it;
     - RegistryError of code "forbidden", with rule and date, for what policy or trust refuses;
     - Unavailable, with the URL of the registry and its answer, where it is away and nothing is stored.
@@ -32,22 +31,39 @@ class OtherRegistries(Protocol):
     def has(self, host: str) -> bool:
         """Tell whether this host is mirrored; `host` as clients write it."""
 
-    def versions(self, asker: Asker, provider: HostedProvider) -> list[str]:
-        """Return what policy lets this asker see, highest first."""
+    def require_visible(self, asker: Asker, host: str) -> None:
+        """Nothing but the gate."""
 
-    def packages(self, asker: Asker, provider: HostedProvider, version: str) -> list[MirroredPackage]:
-        """Return the packages by the verified sums, whether their bytes are stored or not."""
+    def versions(self, asker: Asker, provider: HostedProvider) -> MirroredVersions:
+        """Return what policy lets this asker see."""
 
-    def sized_packages(self, asker: Asker, provider: HostedProvider, version: str) -> list[MirroredPackage]:
-        """The same, each with its size, which the manifests of the OCI mirror name."""
+    def version(self, asker: Asker, provider: HostedProvider, number: str) -> MirroredVersion:
+        """Return the packages by the verified sums, whether their bytes are stored or not. VersionUnknown for none."""
 
-    def stored(self, asker: Asker, provider: HostedProvider, version: str, filename: str) -> MirroredPackage:
-        """Return a package whose bytes are stored and verified: its digest is a blob."""
+    def stored(
+        self, asker: Asker, provider: HostedProvider, number: str, filename: str, *, capability: str = ""
+    ) -> MirroredPackage:
+        """Return a package whose bytes are stored and verified: its digest is a blob.
 
-    def is_public(self, provider: HostedProvider) -> bool:
-        """Tell whether anybody may fetch it; else links carry their own permission."""
+        `capability`: of a link that carries its own permission. It opens what is hidden, and nothing that is refused.
+        """
 
-    def record_use(self, asker: Asker, provider: HostedProvider, version: str, filename: str) -> None:
+    def fetchable(self, links: Collection[PackageLink]) -> Mapping[PackageLink, MirroredPackage]:
+        """Return the packages that whoever has these links may fetch right now, without waiting and by any client.
+
+        A few queries for all. What is missing is left to `stored`, which says why.
+        """
+
+    def index(self, asker: Asker, provider: HostedProvider, number: str) -> MirroredDocument:
+        """Return a version's index in the OCI mirror, for which each package needs its size."""
+
+    def document(self, asker: Asker, provider: HostedProvider, digest: str) -> MirroredDocument:
+        """Return an index or a manifest by its digest, `sha256:…`."""
+
+    def stored_by_digest(self, asker: Asker, provider: HostedProvider, digest: str) -> MirroredPackage | None:
+        """As `stored`, for `sha256:…`; None for the empty config."""
+
+    def record_use(self, provider: HostedProvider, package: MirroredPackage) -> None:
         """Count a fetch. Writes nothing before the answer (D15)."""
 
 

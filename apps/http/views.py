@@ -105,6 +105,10 @@ class MachineView(APIView):
         """Return the scopes of the generation on which the answer depends if the front may repeat it (D16)."""
         return None
 
+    def ready_seconds(self) -> float:
+        """Return for how long the answer holds without a change."""
+        return ready.LONGEST
+
     def readers(self) -> str:
         """Return the canonical name of a namespace if all of its readers get the same answer."""
         return ""
@@ -137,7 +141,7 @@ class MachineView(APIView):
             if self.request.auth is not None:
                 scopes = {*scopes, generation.ACCESS}
                 ends += [end] if (end := self.credentials_end()) else []
-            seconds = min(ready.LONGEST, (min(ends) - asked_at).total_seconds())
+            seconds = min(ready.LONGEST, self.ready_seconds(), (min(ends) - asked_at).total_seconds())
             ready.mark(response, ready.Ready(scopes, seconds, self.counted, self.readers()))
         return response
 

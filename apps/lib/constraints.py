@@ -82,6 +82,18 @@ class Constraint:
             return False
         return all(term.allows(version.sort_key) for term in self.terms)
 
+    def covers(self, version: Version) -> bool:
+        """As people mean a range: 5.1.0-beta1 counts as 5.1.0, except for `=`, `!=` and terms with a pre-release.
+
+        So no pre-release slips through a range that was written to refuse, or to allow, a whole series.
+        """
+        key = version.sort_key
+        core = versions.sort_key(version.precedence.partition("-")[0]) if version.is_prerelease else key
+        return all(
+            term.allows(key if term.operator in ("=", "!=") or term.version.is_prerelease else core)
+            for term in self.terms
+        )
+
     def highest(self, offered: Iterable[str]) -> str | None:
         """The version that a client selects among `offered`; None if it fails."""
         allowed = [version for version in map(versions.parse, offered) if self.allows(version)]

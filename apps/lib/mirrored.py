@@ -1,6 +1,9 @@
 """Providers of other registries, in the words that the mirror edges and the room that fetches them share."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from apps.lib.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +20,10 @@ class HostedProvider:
 
 @dataclass(frozen=True, slots=True)
 class MirroredPackage:
-    """One platform's zip, by the signed sums; `h1` is empty and `size` the registry's claim until it is fetched."""
+    """One platform's zip, by the signed sums; `h1` is empty and `size` the registry's claim until it is fetched.
+
+    `is_public`: anybody may fetch it; else links carry their own permission.
+    """
 
     os: str
     arch: str
@@ -26,6 +32,7 @@ class MirroredPackage:
     size: int | None
     h1: str
     manifest_digest: str  # in the OCI mirror; may be empty
+    is_public: bool
 
     @property
     def platform(self) -> str:
@@ -34,3 +41,51 @@ class MirroredPackage:
     @property
     def hashes(self) -> list[str]:
         return [*([self.h1] if self.h1 else []), f"zh:{self.digest}"]
+
+
+@dataclass(frozen=True, slots=True)
+class PackageLink:
+    """What a package's URL names. `capability`: of a link that carries its own permission; empty without one."""
+
+    provider: HostedProvider
+    number: str
+    filename: str
+    capability: str
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredVersions:
+    """What one asker may see, highest first. `seconds`: as of a version."""
+
+    numbers: Sequence[str]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredVersion:
+    """A version by the verified sums, with the packages of the platforms that this asker may fetch.
+
+    `seconds`: for how long policy and list say the same to whoever may ask; 0: the answer is for this asker alone.
+    """
+
+    number: str
+    packages: Sequence[MirroredPackage]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredDocument:
+    """A manifest or an index of the OCI mirror. `seconds`: as of a version."""
+
+    raw: bytes
+    digest: str  # sha256:…
+    media_type: str
+    seconds: float
+
+
+class OtherClientsOnly(NotFound):
+    """The terms of a registry allow other clients alone. Whoever sees it may be told so."""
+
+
+class VersionUnknown(NotFound):
+    """The provider is there, and this version, package or document of it is not."""

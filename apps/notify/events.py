@@ -46,7 +46,14 @@ EVENTS = {
     "webhook.disabled": Event(
         Kind.WEBHOOK_DISABLED, "A webhook was switched off after repeated failures", "was switched off"
     ),
+    "upstream.alarm": Event(
+        Kind.UPSTREAM_ALARM_RAISED,
+        "A mirrored registry raised an alarm, such as another key (site-wide webhooks only)",
+        "raised an alarm",
+    ),
 }
+# No namespace of ours has them: only site-wide webhooks and staff hear of them.
+OF_NO_NAMESPACE = (Kind.WEBHOOK_DISABLED, Kind.UPSTREAM_ALARM_RAISED)
 NAMES = {str(event.kind): name for name, event in EVENTS.items()}
 # What the button sends.
 TEST = "webhook.test"

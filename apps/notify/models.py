@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from apps.accounts.models import ApiToken, Namespace
-from apps.lib.net.outgoing import MAX_URL_CHARACTERS
+from apps.lib.net.addresses import MAX_URL_CHARACTERS
 
 
 class OutboxEvent(models.Model):
@@ -115,6 +115,7 @@ class Topic(models.TextChoices):
     MESSAGES = "messages", "Messages from owners of what you use"
     REQUESTS = "requests", "Requests for publish access to your namespaces"
     WEBHOOKS = "webhooks", "Webhooks of your namespaces that were switched off"
+    UPSTREAMS = "upstreams", "Alarms of mirrored registries, if you may decide them"
 
 
 class Preference(models.Model):

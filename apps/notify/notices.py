@@ -10,9 +10,8 @@ from django.urls import reverse
 
 from apps.accounts.models import Namespace, User
 from apps.accounts.people.access_requests import answer_path
-from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.notify.events import EVENTS, NAMES, TEST
+from apps.notify.events import EVENTS, NAMES, OF_NO_NAMESPACE, TEST
 from apps.releases.models import Release
 
 # Details of events that owners may hear; all others stay in the audit.
@@ -28,6 +27,10 @@ _TOLD = (
     "changes",
     "team",
     "message",
+    # Of an alarm about a mirrored registry.
+    "what",
+    "known",
+    "found",
 )
 _BREAKING_NAMED = 5
 
@@ -95,7 +98,7 @@ def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
     notices = []
     for event in found:
         namespace = namespaces.get(event.namespace)
-        if namespace is None and event.kind != Kind.WEBHOOK_DISABLED:
+        if namespace is None and event.kind not in OF_NO_NAMESPACE:
             continue
         actor = people.get(event.actor_id) if event.actor_id else None
         more = {name: event.detail[name] for name in _TOLD if event.detail.get(name)}
@@ -104,6 +107,8 @@ def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
         name, release = NAMES[event.kind], releases.get(_number(event, "release"))
         address, _, version = event.subject.partition(" ")
         path = _path(name, namespace, address, version, release)
+        if name == "upstream.alarm":
+            path = f"/mirror/alarms/{_number(event, 'alarm')}"
         if name == "access.requested" and namespace is not None and actor is not None:
             path = answer_path(namespace, actor)
         is_release = name.startswith(("release.", "usage."))
@@ -145,7 +150,8 @@ def _path(name: str, namespace: Namespace | None, address: str, version: str, re
         number = address.rpartition("/")[2]
         one = "portal:webhook" if namespace else "portal:site-webhook"
         return reverse(one, args=[namespace.name, number] if namespace else [number])
-    assert namespace is not None  # noqa: S101  # only webhooks are site-wide
+    if namespace is None:  # an event of the whole site
+        return ""
     return reverse("portal:keys" if name.startswith("key.") else "portal:namespace", args=[namespace.name])
 
 

@@ -20,7 +20,7 @@ from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid, NotFound
-from apps.lib.net import outgoing
+from apps.lib.net import addresses
 from apps.notify.events import EVENTS
 from apps.notify.models import Delivery, Shape, State, Webhook
 from apps.notify.notices import test_notice
@@ -59,7 +59,7 @@ def create(
     wanted = _checked(events)
     if shape not in Shape.values:
         raise Invalid(f"There is no format {shape[:40]!r}.", hint=f"Use one of {', '.join(Shape.values)}.")
-    outgoing.check_url(url, settings.WEBHOOK_ALLOW)
+    addresses.check_url(url, settings.WEBHOOK_ALLOW)
     if of(namespace).count() >= MAX_WEBHOOKS:
         raise Conflict(f"There are {MAX_WEBHOOKS} webhooks already.", hint="Delete one that is not needed.")
     secret = _new_secret()
@@ -89,7 +89,7 @@ def change(
     """Change what is given. Enabled again, it is told of what happens from then on. Raises Invalid."""
     changes: dict[str, Any] = {}
     if url is not None and url != hook.url:
-        changes["url"] = outgoing.check_url(url, settings.WEBHOOK_ALLOW)
+        changes["url"] = addresses.check_url(url, settings.WEBHOOK_ALLOW)
     if events is not None and (wanted := _checked(events)) != hook.events:
         changes["events"] = wanted
     if enabled is not None and enabled == (hook.disabled_at is not None):

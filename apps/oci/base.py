@@ -18,12 +18,13 @@ from apps.accounts.models import ApiToken
 from apps.artifacts import names
 from apps.artifacts.models import Repository
 from apps.audit import generation
+from apps.http import ready
 from apps.http.authentication import viewer_of
 from apps.http.errors import Failure, oci_dialect
 from apps.http.views import MachineView
 from apps.lib.addresses import canonical
 from apps.lib.net import bodies
-from apps.oci import registry_tokens, repositories
+from apps.oci import mirrors, registry_tokens, repositories
 from apps.oci.authentication import Caller, RegistryAuthentication
 
 PULL, PUSH, DELETE = "pull", "pull,push", "delete"
@@ -102,12 +103,18 @@ class OciView(MachineView):
 
 
 class ReadyInRepository:
-    """A view whose answers depend on the namespace of the repository in its path."""
+    """A view whose answers depend on the namespace of the repository in its path, or on one provider elsewhere."""
 
     kwargs: dict[str, Any]
+    seconds = ready.LONGEST
+
+    def ready_seconds(self) -> float:
+        return self.seconds
 
     def ready_scopes(self) -> Collection[str] | None:
         address = names.parse_name(self.kwargs["name"])
+        if isinstance(address, names.ProviderMirror) and (hosted := mirrors.hosted(address)) is not None:
+            return {generation.published_at(str(hosted))}
         named = address.address if isinstance(address, names.ProviderMirror) else address
         return {canonical(named.namespace), generation.published_in(named.namespace)}
 

@@ -61,6 +61,9 @@ class Readable:
             raise Unavailable("The blob cannot be read from storage right now; try again in a few seconds.") from None
 
 
+EMPTY = Readable(_EMPTY_SHA256, len(EMPTY_BYTES), inline=EMPTY_BYTES)
+
+
 def readable_rows(digest: Digest) -> QuerySet[RepositoryBlob]:
     """The blob, by either algorithm, where its bytes are in storage and no release with them is in quarantine.
 
@@ -87,7 +90,7 @@ def readable_of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -
     """A package of a provider, or the empty config. Raises what `mirrors.blob` raises."""
     package = mirrors.blob(caller, mirror, str(digest))
     if package is None:
-        return Readable(_EMPTY_SHA256, len(EMPTY_BYTES), inline=EMPTY_BYTES)
+        return EMPTY
     return Readable(package.digest, package.size)
 
 

@@ -1,5 +1,7 @@
 """The provider mirror (D22): repositories of providers, derived from what is published; nobody pushes there.
 
+Those of other registries are under their host names: see hosted_mirrors.py, which the views ask where `hosted` says so.
+
 Every function is the gate as well: CredentialsRequired without any token, NameUnknown with one, for what is hidden,
 not there, or under a host name that is not ours (D8). OpenTofu takes 404 with NAME_UNKNOWN for "not here" and goes on
 to its next installation method; any other failure ends `init`.
@@ -17,13 +19,25 @@ from apps.lib import versions
 from apps.lib.addresses import canonical
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.lib.formats.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, IMAGE_MANIFEST, digest_of
+from apps.lib.mirrored import HostedProvider
 from apps.lib.net.hostnames import normalised
+from apps.oci import repositories
 from apps.oci.authentication import Caller
-from apps.oci.repositories import unknown
 from apps.oci.served import Served
 from apps.providers.drafting.package_manifests import package_manifest, version_index
 from apps.providers.models import Package, ProviderVersion, ProviderVersionQuerySet
 from apps.releases.models import Release
+
+
+def hosted(mirror: ProviderMirror) -> HostedProvider | None:
+    """Return the provider if it is one of another registry, mirrored or not; None under our own names."""
+    try:
+        host = normalised(mirror.hostname)
+    except Invalid:
+        return None
+    if host in settings.HOSTNAMES:
+        return None
+    return HostedProvider(host, mirror.address.namespace.lower(), mirror.address.type)
 
 
 def namespace_of(caller: Caller, mirror: ProviderMirror) -> Namespace:
@@ -31,17 +45,17 @@ def namespace_of(caller: Caller, mirror: ProviderMirror) -> Namespace:
     try:
         namespace = gate.namespace_for(caller.viewer, mirror.address.namespace, spelled=canonical)
     except NotFound:
-        raise _unknown(mirror) from None
+        raise unknown(mirror) from None
     except CredentialsRequired:
         if caller.has_token:
-            raise _unknown(mirror) from None
+            raise unknown(mirror) from None
         raise
     try:
         is_ours = normalised(mirror.hostname) in settings.HOSTNAMES
     except Invalid:
         is_ours = False
     if not is_ours:
-        raise _unknown(mirror)
+        raise unknown(mirror)
     return namespace
 
 
@@ -53,7 +67,7 @@ def tags(caller: Caller, mirror: ProviderMirror) -> list[str]:
     rows = _published(mirror, namespace_of(caller, mirror))
     listed = sorted(tag_of(version) for version in rows.listed().values_list("release__version", flat=True))
     if not listed and not rows.exists():
-        raise _unknown(mirror)
+        raise unknown(mirror)
     return listed
 
 
@@ -80,7 +94,7 @@ def served(caller: Caller, mirror: ProviderMirror, reference: str) -> Served:
         release = package.version.release
         return Served(package_manifest(package, release), digest, IMAGE_MANIFEST, release, is_download=True)
     if not rows.exists():
-        raise _unknown(mirror)
+        raise unknown(mirror)
     raise ManifestUnknown(f"There is no manifest {reference} of {mirror.address}.")
 
 
@@ -96,7 +110,7 @@ def blob(caller: Caller, mirror: ProviderMirror, digest: str) -> Package | None:
     package = packages.order_by("pk").first()
     if package is None:
         if not rows.exists():
-            raise _unknown(mirror)
+            raise unknown(mirror)
         raise BlobUnknown(f"There is no blob {digest} of {mirror.address}.")
     return package
 
@@ -105,5 +119,5 @@ def _published(mirror: ProviderMirror, namespace: Namespace) -> ProviderVersionQ
     return ProviderVersion.objects.published().filter(provider__namespace=namespace, provider__type=mirror.address.type)
 
 
-def _unknown(mirror: ProviderMirror) -> NameUnknown:
-    return unknown(f"providers/{mirror.hostname}/{mirror.address}")
+def unknown(mirror: ProviderMirror, *, hint: str = "") -> NameUnknown:
+    return repositories.unknown(f"providers/{mirror.hostname}/{mirror.address}", hint=hint)

@@ -24,6 +24,7 @@ from apps.portal.providers import uploads as provider_uploads
 from apps.portal.publish import module, own_releases, provider, provider_draft, releases, uploads
 from apps.portal.search import lists
 from apps.portal.search import page as search
+from apps.portal.upstream import urls as upstream
 from apps.portal.versions import feeds, lifecycle_several
 
 app_name = "portal"
@@ -66,4 +67,5 @@ urlpatterns = [
     *providers.urlpatterns,
     *docs.urlpatterns,
     *provider_uploads.urlpatterns,
+    *upstream.urlpatterns,
 ]

@@ -7,7 +7,7 @@ https://opentofu.org/docs/internals/provider-network-mirror-protocol/
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from apps.providers.models import Package, ProviderVersion
 from apps.providers.reading import Key, ListedVersion, PublicKey, is_ending
@@ -141,20 +141,34 @@ def download_document(
     return document | ({"packages": packages} if packages else {})
 
 
-def mirror_index_document(versions: Iterable[ListedVersion]) -> Document:
+class Zip(Protocol):
+    """One platform's package, of our own or of another registry."""
+
+    @property
+    def os(self) -> str: ...
+
+    @property
+    def arch(self) -> str: ...
+
+    @property
+    def platform(self) -> str: ...
+
+    @property
+    def hashes(self) -> list[str]: ...
+
+
+Z = TypeVar("Z", bound=Zip)
+
+
+def mirror_index_document(numbers: Iterable[str]) -> Document:
     """Clients read the keys; the protocol reserves the values."""
-    return {"versions": {version.version: {} for version in versions}}
+    return {"versions": {number: {} for number in numbers}}
 
 
-def mirror_version_document(packages: Iterable[Package], url_of: Callable[[str, str], str]) -> Document:
-    """Both hashes of every platform. Clients take a document without packages for "not here" (D8)."""
-    return {
-        "archives": {
-            one.platform: {"url": url_of(one.digest, one.filename), "hashes": [one.h1, one.zh]}
-            for one in _by_platform(packages)
-        }
-    }
+def mirror_version_document(packages: Iterable[Z], url_of: Callable[[Z], str]) -> Document:
+    """The known hashes of every platform. Clients take a document without packages for "not here" (D8)."""
+    return {"archives": {one.platform: {"url": url_of(one), "hashes": one.hashes} for one in _by_platform(packages)}}
 
 
-def _by_platform(packages: Iterable[Package]) -> list[Package]:
+def _by_platform(packages: Iterable[Z]) -> list[Z]:
     return sorted(packages, key=lambda one: (one.os, one.arch))

@@ -141,6 +141,10 @@ class Package(models.Model):
     def zh(self) -> str:
         return f"zh:{self.digest}"
 
+    @property
+    def hashes(self) -> list[str]:
+        return [self.h1, self.zh]
+
 
 class DocsKind(models.TextChoices):
     """In the order in which pages list them; the values are part of URLs."""

@@ -96,6 +96,11 @@ def packets(data: bytes) -> Iterator[Packet]:
         at = end
 
 
+def written(packet: Packet) -> bytes:
+    """Return the packet with a header of the new format (RFC 4880, section 4.2.2), with a length of five bytes."""
+    return bytes([0xC0 | packet.tag, 0xFF]) + len(packet.body).to_bytes(4) + packet.body
+
+
 def fingerprint(key: Packet) -> str:
     """Return the fingerprint of a key or subkey of version 4 (RFC 4880, section 12.2)."""
     framed = b"\x99" + len(key.body).to_bytes(2) + key.body

@@ -1,15 +1,13 @@
 """Verify a publisher's signature (D11): binary and detached, by a strong key of the namespace."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from django.db.models.functions import Now
 
 from apps.lib.errors import Invalid, Reason
-from apps.signing import gnupg_home, packets
-from apps.signing.armor import is_strong
-from apps.signing.gpg import Gpg
+from apps.signing import findings, packets
+from apps.signing.findings import Finding
 from apps.signing.models import SigningKey, State
 
 MAX_SIGNATURE_BYTES = 64 * 1024
@@ -37,17 +35,6 @@ class BadSignature(Invalid):
         super().__init__(f"Found {found}, expected {expected}.", hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    is_valid: bool
-    is_expired: bool
-    key_has_expired: bool
-    key_is_revoked: bool
-    ends_at: int
-    primary: str
-    is_strong: bool
-
-
 def verify(*, data: bytes, signature: bytes, keys: Sequence[SigningKey], was_accepted: bool = False) -> SigningKey:
     """Return the key that made the signature. Raises BadSignature.
 
@@ -55,7 +42,7 @@ def verify(*, data: bytes, signature: bytes, keys: Sequence[SigningKey], was_acc
     signature was valid before, so an expired or retired key still counts; a revoked one never does.
     """
     head = _head(signature)
-    made_by = [key for key in keys if key.armor and _is_by(key, head.issuer)]
+    made_by = [key for key in keys if key.armor and findings.is_by(key.armor, head.issuer)]
     if not made_by:
         known = ", ".join(key.fingerprint for key in keys) or "none"
         raise BadSignature(
@@ -72,7 +59,7 @@ def verify(*, data: bytes, signature: bytes, keys: Sequence[SigningKey], was_acc
         raise BadSignature("signature_retired_key", f"a signature by {key}, which is {key.state}", wanted)
     if key.is_expired and not was_accepted:
         raise _expired_key(key)
-    _check(key, head, _ask_gpg(key, data, signature), was_accepted=was_accepted)
+    _check(key, head, findings.ask(key.armor, data, signature), was_accepted=was_accepted)
     return key
 
 
@@ -127,14 +114,7 @@ def _check_head(head: packets.SignatureHead) -> None:
         raise _weak(found)
 
 
-def _is_by(key: SigningKey, issuer: str) -> bool:
-    """Tell whether the issuer is the key or one of its subkeys; any key without an issuer, which gpg then decides."""
-    found = packets.packets(packets.dearmored(key.armor))
-    own = [packets.fingerprint(one) for one in found if one.tag in (packets.PUBLIC_KEY, packets.PUBLIC_SUBKEY)]
-    return any(fingerprint.endswith(issuer) for fingerprint in own)
-
-
-def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, was_accepted: bool) -> None:
+def _check(key: SigningKey, head: packets.SignatureHead, found: Finding, *, was_accepted: bool) -> None:
     if found.key_is_revoked:
         raise BadSignature("signature_revoked_key", f"a signature by {head.issuer}, which was revoked", "another key")
     if found.key_has_expired and not was_accepted:
@@ -164,29 +144,6 @@ def _check(key: SigningKey, head: packets.SignatureHead, found: _Finding, *, was
         )
     if not found.is_strong:
         raise _weak("a signature by a weak subkey")
-
-
-def _ask_gpg(key: SigningKey, data: bytes, signature: bytes) -> _Finding:
-    """Verify in a home with only this key: a bad key can spoil the verification of others (CVE-2025-30258)."""
-    with gnupg_home.home() as home:
-        mark = home / "signature"
-        mark.write_bytes(signature)
-        gpg = Gpg(home)
-        gpg.import_keys(key.armor)
-        said = gpg.verify_data(str(mark), data)
-        signer = str(said.fingerprint or "")
-        parts = [part for one in gpg.list_keys() for part in (one, *one.get("subkey_info", {}).values())]
-        made_by = [part for part in parts if signer.endswith(part["keyid"])]
-        statuses = {problem["status"] for problem in said.problems}
-        return _Finding(
-            is_valid=bool(said.valid) and said.returncode == 0 and not statuses,
-            is_expired="signature expired" in statuses,
-            key_has_expired=statuses == {"signing key has expired"},
-            key_is_revoked="signing key was revoked" in statuses,
-            ends_at=int(said.expire_timestamp or 0),
-            primary=str(said.pubkey_fingerprint or ""),
-            is_strong=any(is_strong(part["algo"], int(part["length"]), part["curve"]) for part in made_by[:1]),
-        )
 
 
 def _expired_key(key: SigningKey) -> BadSignature:

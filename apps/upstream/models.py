@@ -133,6 +133,7 @@ class UpstreamProvider(models.Model):
     etag = models.CharField(max_length=200, blank=True)
     last_modified = models.CharField(max_length=100, blank=True)
     warnings = models.JSONField(default=list, blank=True)
+    skipped = models.PositiveIntegerField(default=0, help_text="Entries of its list whose version is not SemVer.")
     tried_at = models.DateTimeField(null=True, blank=True)
     retry_at = models.DateTimeField(null=True, blank=True, help_text="Not asked again before.")
     failure = models.JSONField(default=dict, blank=True, help_text="Of the last try: code, url, status, rule, message.")
@@ -199,6 +200,7 @@ class UpstreamVersion(models.Model):
                 condition=Q(verdict__in=["", "no_key"], key=None) | Q(verdict__in=["pinned", "first_seen"], key__gt=0),
             ),
         ]
+        indexes = [models.Index(fields=["version"], name="upstream_by_version")]
 
     def __str__(self) -> str:
         return f"{self.provider} {self.version}"
@@ -241,7 +243,10 @@ class UpstreamPackage(models.Model):
                 name="upstream_stored_whole", condition=Q(blob=None) | Q(fetched_at__isnull=False) & ~Q(h1="")
             ),
         ]
-        indexes = [models.Index(fields=["digest"], name="upstream_by_digest")]
+        indexes = [
+            models.Index(fields=["digest"], name="upstream_by_digest", opclasses=["varchar_pattern_ops"]),
+            models.Index(fields=["filename"], name="upstream_by_filename", opclasses=["varchar_pattern_ops"]),
+        ]
 
     def __str__(self) -> str:
         return self.filename

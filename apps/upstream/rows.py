@@ -124,7 +124,7 @@ class SyncRun(models.Model):
     plan = models.JSONField(default=list, blank=True, help_text="What would be fetched, one entry for each package.")
     planned = models.PositiveIntegerField(default=0, help_text="packages")
     planned_bytes = models.BigIntegerField(default=0)
-    done = models.PositiveIntegerField(default=0, help_text="packages; a run that was stopped goes on from here")
+    done = models.PositiveIntegerField(default=0, help_text="packages; a stopped run continues here")
     done_bytes = models.BigIntegerField(default=0)
     problems = models.JSONField(default=list, blank=True)
     schedule = models.ForeignKey(Schedule, models.SET_NULL, null=True, related_name="runs")
@@ -140,7 +140,9 @@ class LockRun(models.Model):
     """Completes a lock file. The answer is deleted after a day."""
 
     request = models.JSONField(help_text="The providers with their versions, and the platforms.")
-    own = models.JSONField(default=list, blank=True, help_text="Hashes of our own providers, as the asker sees them.")
+    own = models.JSONField(
+        default=list, blank=True, help_text="Hashes of providers published here, by what the asker sees."
+    )
     state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.PLANNING)
     planned = models.PositiveIntegerField(default=0, help_text="packages")
     done = models.PositiveIntegerField(default=0)

@@ -36,6 +36,7 @@ from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from apps.signing.models import SigningKey
+from registry_site import wiring
 from registry_site.admin import setup, storage
 from registry_site.admin.tiles import TILES, shown
 
@@ -45,6 +46,7 @@ NAVIGATION: tuple[tuple[str, tuple[type[Model], ...]], ...] = (
     ("Releases", (Release, DownloadCount, CleanupRule)),
     ("Modules and providers", (Module, ModuleVersion, Provider, ProviderVersion, Package, SearchDoc)),
     ("People and access", (User, Team, Namespace, Grant, ApiToken, Invitation, GroupMapping)),
+    ("Other registries", wiring.upstream_lists()),
     ("Keys", (SigningKey,)),
     ("Storage", (Blob, Repository, Manifest, Tag, UploadSession, Collection)),
     ("Work", (Job,)),

@@ -25,6 +25,7 @@ from apps.releases.models import Release
 from apps.releases.models import State as ReleaseState
 from apps.signing import keys
 from apps.signing.models import SigningKey
+from registry_site import wiring
 from registry_site.server import health
 
 # A job that waits longer has no worker, or too few.
@@ -161,6 +162,7 @@ TILES: tuple[tuple[str, tuple[Tile | State, ...]], ...] = (
                 is_alarm=True,
             ),
             Tile("Blobs missing or damaged", Blob, _problems, "?problem=any", is_alarm=True),
+            Tile("Open mirror alarms", wiring.MIRROR_ALARM, wiring.open_alarms, "?state__exact=open", is_alarm=True),
             Tile("Keys expired or expiring", SigningKey, keys.due, "?expiry=due", is_alarm=True),
             Tile("Inspected by an older version", ModuleVersion, reinspection.outdated, "?inspection=outdated"),
             Tile(

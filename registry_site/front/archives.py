@@ -7,7 +7,7 @@ requests that came while it was busy. Where only a view can decide, the answer i
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 import structlog
@@ -16,15 +16,18 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 from django.utils import timezone
 
 from apps.accounts.models import Visibility
+from apps.audit import generation
 from apps.blobs import store
+from apps.http import mirrors
 from apps.http.byte_ranges import NotSatisfiable, requested_range
 from apps.http.ready import LONGEST
 from apps.lib.errors import RegistryError
+from apps.lib.mirrored import MirroredPackage, PackageLink
 from apps.protocol.last_public import last_public
 from apps.protocol.locations import Asked, asked_at, disposition_of
 from apps.releases import fetchable
 from registry_site.front.lease import Headers, Key, Origin
-from registry_site.front.table import ARCHIVES, Question
+from registry_site.front.table import ARCHIVES, MIRROR, Question
 
 # Larger ones are sent as files.
 SMALL_BYTES = 64 * 1024
@@ -36,17 +39,24 @@ PATIENCE = 2.0
 _OWN = (b"content-length", b"etag", b"content-disposition")
 _UNUSUAL = frozenset((b"content-encoding", b"location", b"set-cookie", b"x-accel-redirect"))
 
+Wanted = str | PackageLink  # a digest, or a package of another registry
+
 log = structlog.get_logger("larder.front")
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Bytes that may be fetched: the visibility of their namespaces, a small body, or the path of a checked file."""
+    """Bytes that may be fetched: the visibility of their namespaces, a small body, or the path of a checked file.
 
+    `package`: they are of another registry, and no namespace has them.
+    """
+
+    digest: str
     places: Mapping[str, str]
     size: int
     body: bytes | None
     file: str
+    package: MirroredPackage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +69,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A whole answer; `file` instead of the body where the server sends it."""
+    """A whole answer; `file` instead of the body where the server sends it. `may_stay`: it may be repeated."""
 
     status: int
     headers: Headers
@@ -69,30 +79,31 @@ class Archive:
     seconds: float
     origin: Origin
     is_public: bool
+    may_stay: bool
 
 
 class Archives:
     def __init__(self, thread: Executor | None = None, rest: Callable[[], None] = close_old_connections) -> None:
         self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="archives")
         self._rest = rest
-        self._wanted: dict[str, asyncio.Future[Stored | None]] = {}
+        self._wanted: dict[Wanted, asyncio.Future[Stored | None]] = {}
         self._looking: asyncio.Task[None] | None = None
         self._frames: dict[Key, Frame] = {}
 
     def asked(self, question: Question) -> Asked | None:
         """What the request asks for, if it may be answered here."""
-        if not question.path.startswith(ARCHIVES) or b"if-none-match" in question.headers:
+        if not question.path.startswith((ARCHIVES, MIRROR)) or b"if-none-match" in question.headers:
             return None
         if settings.ACCEL_REDIRECT or not store.is_on_this_host():
             return None
         return asked_at(question.path, now=timezone.now())
 
-    async def find(self, digest: str) -> Stored | None:
+    async def find(self, what: Wanted) -> Stored | None:
         """Look it up after now, together with others."""
-        wanted = self._wanted.get(digest)
+        wanted = self._wanted.get(what)
         if wanted is None:
             loop = asyncio.get_running_loop()
-            wanted = self._wanted[digest] = loop.create_future()
+            wanted = self._wanted[what] = loop.create_future()
             if self._looking is None or self._looking.done():
                 self._looking = loop.create_task(self._look_for_all())
         await asyncio.wait([wanted], timeout=PATIENCE)
@@ -101,34 +112,38 @@ class Archives:
     async def _look_for_all(self) -> None:
         while self._wanted:
             # Who comes from now on knows of later changes, and waits for the next look.
-            batch = {digest: self._wanted.pop(digest) for digest in list(self._wanted)[:MOST_DIGESTS]}
-            found: Mapping[str, Stored] = {}
+            batch = {what: self._wanted.pop(what) for what in list(self._wanted)[:MOST_DIGESTS]}
+            found: Mapping[Wanted, Stored] = {}
             try:
                 found = await asyncio.get_running_loop().run_in_executor(self._thread, self._look, list(batch))
             finally:
-                for digest, wanted in batch.items():
-                    wanted.set_result(found.get(digest))
+                for what, wanted in batch.items():
+                    wanted.set_result(found.get(what))
 
-    def _look(self, digests: Collection[str]) -> dict[str, Stored]:
+    def _look(self, batch: Collection[Wanted]) -> dict[Wanted, Stored]:
         """Ask what may be fetched, and read it."""
+        digests = [what for what in batch if isinstance(what, str)]
+        links = [what for what in batch if not isinstance(what, str)]
         self._rest()
         try:
-            places = fetchable.places_of(digests)
+            places = fetchable.places_of(digests) if digests else {}
+            packages = mirrors.others.fetchable(links) if links and mirrors.others is not None else {}
         except (DatabaseError, InterfaceError) as error:
             log.warning("database_away", error=type(error).__name__)
             return {}
         finally:
             self._rest()
-        found = {}
+        found: dict[Wanted, Stored] = {}
         for digest, shown in places.items():
-            try:
-                stored = _read(digest, shown)
-            except (RegistryError, OSError):
-                continue  # Django says what is wrong
-            if stored is not None:
+            if (stored := _read(digest, shown)) is not None:
                 found[digest] = stored
                 # Where the database is away, the view goes on with what was public.
                 last_public.update(digest, is_public=Visibility.PUBLIC in shown.values())
+        for link, package in packages.items():
+            visibility = Visibility.PUBLIC if package.is_public else Visibility.PRIVATE
+            place = {generation.published_at(str(link.provider)): visibility}
+            if (stored := _read(package.digest, place)) is not None:
+                found[link] = replace(stored, package=package)
         return found
 
     def has_frame(self, kind: Key) -> bool:
@@ -144,7 +159,7 @@ class Archives:
             return None
         status, part, file = HTTPStatus.OK, range(stored.size), ""
         more: Headers = ()
-        etag = f'"{asked.digest}"'
+        etag = f'"{stored.digest}"'
         if question.method == "GET":
             try:
                 wanted = requested_range({"Range": question.header(b"range")}, size=stored.size, etag=etag)
@@ -166,7 +181,14 @@ class Archives:
         body = (stored.body or b"")[part.start : part.stop] if question.method == "GET" else b""
         seconds = LONGEST if asked.seconds is None else min(LONGEST, asked.seconds)
         is_public = asked.seconds is None
-        return Archive(status, headers, body, file, {places[0]}, seconds, frame.origin, is_public)
+        may_stay = stored.package is None  # else policy decides, and each fetch counts
+        return Archive(status, headers, body, file, {places[0]}, seconds, frame.origin, is_public, may_stay)
+
+    def record_use(self, question: Question, asked: Asked, stored: Stored) -> None:
+        """Count the fetch of a package of another registry, as its view does."""
+        if asked.link is None or stored.package is None or mirrors.others is None or question.method != "GET":
+            return
+        mirrors.others.record_use(asked.link.provider, stored.package)
 
     def learn(self, question: Question, *, status: int, headers: Headers, origin: Origin) -> bool:
         """Keep what Django's answers of this kind have in common; False if this one does not show it."""
@@ -186,15 +208,20 @@ class Archives:
 def kind_of(question: Question, asked: Asked) -> Key:
     scheme, host = question.key[1], question.headers[b"host"]
     suffix = next(suffix for suffix in (".zip", "SUMS", ".sig") if asked.file_name.endswith(suffix))
-    return ("archive", scheme, host, "plain" if asked.seconds is None else "capability", suffix)
+    what, how = "archive" if asked.link is None else "package", "plain" if asked.seconds is None else "capability"
+    return (what, scheme, host, how, suffix)
 
 
 def _read(digest: str, places: Mapping[str, str]) -> Stored | None:
-    store.require_sound(digest)
-    size = store.size_of(digest)
-    if size is None:
+    """None where Django says what is wrong."""
+    try:
+        store.require_sound(digest)
+        size = store.size_of(digest)
+        if size is None:
+            return None
+        if size <= SMALL_BYTES:
+            return Stored(digest, places, size, b"".join(store.read(digest)), "")
+        file = store.verified_file(digest)
+    except (RegistryError, OSError):
         return None
-    if size <= SMALL_BYTES:
-        return Stored(places, size, b"".join(store.read(digest)), "")
-    file = store.verified_file(digest)
-    return Stored(places, size, None, str(file.path) if file else "")
+    return Stored(digest, places, size, None, str(file.path) if file else "")

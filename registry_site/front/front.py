@@ -209,7 +209,7 @@ class Front:
     async def _archive(self, scope: Any, question: Question) -> Archive | None:
         """The answer to a request for stored bytes; None where Django must answer."""
         asked = self.archives.asked(question)
-        stored = await self.archives.find(asked.digest) if asked is not None else None
+        stored = await self.archives.find(asked.wanted) if asked is not None else None
         if asked is None or stored is None:
             return None
         kind = kind_of(question, asked)
@@ -220,14 +220,17 @@ class Front:
                 self._ask(question)
                 return None
             await _has_become_ready(asking, PATIENCE)
-        return self.archives.answer(question, asked, stored, can_send=can_send_files(scope))
+        archive = self.archives.answer(question, asked, stored, can_send=can_send_files(scope))
+        if archive is not None:
+            self.archives.record_use(question, asked, stored)
+        return archive
 
     def _keep_archive(self, question: Question, archive: Archive) -> Entry:
         """A small one that is whole answers equal requests from now on."""
         whole = whole_of(archive.status, archive.headers, archive.body)
         until = question.at + archive.seconds
         entry = Entry(whole, archive.scopes, question.era, question.number, until, None, archive.origin)
-        if archive.status == HTTPStatus.OK and not archive.file:
+        if archive.status == HTTPStatus.OK and archive.may_stay and not archive.file:
             self.table.add(question.key, entry)
             key = question.key if archive.is_public else for_links(question.key)
             if not archive.is_public:

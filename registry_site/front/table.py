@@ -45,6 +45,7 @@ _OCI = "/v2/"
 _BLOBS = re.compile(r"/v2/.+/blobs/")
 # Only below this path the front answers a part.
 ARCHIVES = "/archives/"
+MIRROR = "/v1/mirror/"
 _ANY_LINK = f"{ARCHIVES}*/"
 
 REQUEST_ID = b"x-request-id"

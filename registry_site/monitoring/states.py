@@ -24,12 +24,13 @@ from apps.accounts.models import ApiToken
 from apps.blobs import store
 from apps.blobs.care import runs
 from apps.blobs.models import Blob, Run
-from apps.jobs import heartbeats
+from apps.jobs import heartbeats, queues
 from apps.jobs.models import WORKING, Job, State
 from apps.lib.process.metrics import registry
 from apps.notify import outbox as notify
 from apps.portal.frame.context import larder_version
 from apps.signing.models import SigningKey
+from registry_site import wiring
 from registry_site.front.front import front
 from registry_site.monitoring import process  # noqa: F401  # registers what it tells
 from registry_site.server import health
@@ -73,7 +74,8 @@ def families() -> Iterator[Metric]:
         yield from _free()
     if parts["database"] == "ok":
         try:
-            yield from list(chain(_database(), _queue(), _runs(), _notifications(), _blobs(), _expiries()))
+            ours = (_database(), _queue(), _runs(), _notifications(), _blobs(), _expiries())
+            yield from list(chain(*ours, wiring.metric_families()))
         except (DatabaseError, InterfaceError):
             return  # it has gone since: the next look says so
 
@@ -140,8 +142,8 @@ def _workers() -> Iterator[Metric]:
     found = list(heartbeats.since(health.HEARTBEAT_MAX_AGE).values_list("queues", flat=True))
     yield GaugeMetricFamily("larder_workers", "Workers that reported recently.", len(found))
     each = GaugeMetricFamily("larder_queue_workers", "Workers that reported recently, by queue.", labels=["queue"])
-    for queue in ("check", "sign", "notify"):
-        each.add_metric([queue], sum(queue in queues.split() for queues in found))
+    for queue in queues.needed():
+        each.add_metric([queue], sum(queue in names.split() for names in found))
     yield each
     if (rang := heartbeats.beat_rang()) is not None:
         age = max(0.0, (timezone.now() - rang).total_seconds())

@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
@@ -29,6 +29,7 @@ from apps.portal.frame.context import larder_version
 from apps.releases.publishing import quotas
 from apps.signing import gpg, vault
 from apps.signing.models import PrivateKey
+from registry_site import wiring
 from registry_site.backends import other_hosts, redis_cache
 from registry_site.operations import examining
 from registry_site.operations.examining import FAIL, LIMIT_SECONDS, OK, WARN, Finding, Look
@@ -301,6 +302,14 @@ def last_runs() -> Iterator[Finding]:
         yield Finding("backup", OK, f"the last good one was on {backup.good_at:%Y-%m-%d at %H:%M} UTC")
 
 
+def _told_of(part: str) -> Callable[[], Iterator[Finding]]:
+    def look() -> Iterator[Finding]:
+        for state, found, hint in wiring.UPSTREAM_LOOKS[part]():
+            yield Finding(part, state, found, hint)
+
+    return look
+
+
 DATABASE, STORAGE = ("database",), ("storage",)
 # In this order; what a look needs comes before it.
 LOOKS: dict[str, Look] = {
@@ -335,4 +344,6 @@ LOOKS: dict[str, Look] = {
     "audit": Look(audit_heads, DATABASE),
     "API tokens": Look(api_tokens, DATABASE),
     "backup": Look(last_runs, DATABASE),
+    # By what workers found: nobody is asked now, so that no registry elsewhere is taken for a part of this Larder.
+    **{part: Look(_told_of(part), DATABASE) for part in wiring.UPSTREAM_LOOKS},
 }

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_safe
 from kombu.exceptions import KombuError
 
 from apps.blobs import store
-from apps.jobs import heartbeats
+from apps.jobs import heartbeats, queues
 from apps.lib.errors import RegistryError
 from registry_site.celery import app
 from registry_site.startup import schema
@@ -54,7 +54,7 @@ def check_broker() -> None:
 
 
 def check_worker() -> None:
-    for queue, worker in (("check", "worker"), ("sign", "worker that signs"), ("notify", "worker that notifies")):
+    for queue, worker in queues.needed().items():
         newest = heartbeats.newest(queue)
         if newest is None:
             raise RegistryError(f"no {worker} has reported yet")

@@ -20,7 +20,7 @@ MAX_AGE = timedelta(seconds=60)
 
 def file_of(process: Process) -> Path:
     """Return the file. Workers of other queues, which may share the folder, have others."""
-    queues = env.some_of("LARDER_WORKER_QUEUES", "check", "sign", "notify") if process == "worker" else []
+    queues = env.some_of("LARDER_WORKER_QUEUES", "check", "sign", "notify", "upstream") if process == "worker" else []
     return env.folder("LARDER_DATA_DIR", env.CHECKOUT / "var") / "pulse" / "-".join([process, *sorted(queues)])
 
 

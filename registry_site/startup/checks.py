@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, InterfaceError
 
 from apps.lib.errors import Invalid
-from apps.lib.net import outgoing
+from apps.lib.net import addresses
 from apps.lib.settings_values.kek_urls import VaultAddress
 from apps.lib.settings_values.storage_urls import AzureAddress, S3Address
 from apps.signing import fingerprints, vault
@@ -47,7 +47,7 @@ def one_place_for_all_hosts(app_configs: Sequence[AppConfig] | None, **_: Any) -
 def heads_of_the_audit_have_an_address(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
     try:
         if settings.AUDIT_HEAD_URL.startswith("http"):
-            outgoing.check_url(settings.AUDIT_HEAD_URL, settings.WEBHOOK_ALLOW)
+            addresses.check_url(settings.AUDIT_HEAD_URL, settings.WEBHOOK_ALLOW)
     except Invalid as refusal:
         return [Error(f"LARDER_AUDIT_HEAD_URL: {refusal}", hint=refusal.hint, id="larder.E017")]
     return []
@@ -213,7 +213,7 @@ def only_signing_workers_open_private_keys(app_configs: Sequence[AppConfig] | No
             Warning(
                 "The workers that read uploads, and the web processes beside them, can open private signing keys.",
                 hint="Run workers with LARDER_WORKER_QUEUES=sign, give only them the key-encryption key, and set "
-                'LARDER_WORKER_QUEUES="check notify" everywhere else.',
+                'LARDER_WORKER_QUEUES="check notify upstream" everywhere else.',
                 id="larder.W011",
             )
         ]

@@ -17,14 +17,19 @@ from apps.modules.models import Module, ModuleVersion
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from apps.signing.models import SigningKey
+from apps.upstream.models import KeyPin, Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from bench.lists import WORDS, scans
 from tests.admin import rows
 from tests.admin.lists import list_of
 
-LARGE = (Release, ModuleVersion, Module, SearchDoc, Package, ProviderVersion, AuditEvent, Blob, DownloadCount)
+LARGE = (
+    *(Release, ModuleVersion, Module, SearchDoc, Package, ProviderVersion, AuditEvent, Blob, DownloadCount),
+    *(UpstreamVersion, UpstreamPackage),
+)
 TABLES = {model._meta.db_table: 1_000_000 for model in LARGE}
 # Providers and keys are few, and SQLite begins some joins with them.
-EVERY = {model._meta.db_table: 1_000_000 for model in apps.get_models() if model not in (Provider, SigningKey)}
+FEW = (Provider, SigningKey, Upstream, UpstreamProvider, KeyPin)
+EVERY = {model._meta.db_table: 1_000_000 for model in apps.get_models() if model not in FEW}
 SORTS = re.compile("USE TEMP B-TREE FOR ORDER BY")
 
 

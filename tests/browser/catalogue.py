@@ -39,6 +39,7 @@ class Shelf:
     mail: tuple[str, str] = ("", "")  # tokens of links
     webhook: tuple[int, ...] = ()  # of the namespace and of the site, each with a delivery
     publisher: int = 0
+    mirror: tuple[int, ...] = ()  # a key that waits, and the alarms of other registries
     fingerprint: str = ""
     releases: dict[str, str] = field(default_factory=dict)  # "name/system version" -> public id
 
@@ -151,6 +152,7 @@ def fill(live: Live) -> Shelf:
     rule = {"kind": "github", "repository": HOSTILE[:150], "workflow": "release.yml", "only_name": "network/aws"}
     with live.client(shelf.token) as client:
         shelf.publisher = client.post(f"/api/v1/namespaces/{SPACE}/trusted-publishers", json=rule).json()["id"]
+    shelf.mirror = tuple(known["mirror"])
     shelf.fingerprint = known["fingerprint"]
     with live.client(shelf.token) as client:
         wait_until_held(client, shelf.held)
@@ -175,6 +177,7 @@ from apps.releases.models import Release
 from apps.providers.docs import sources
 from tests.browser.catalogue import HOSTILE
 from tests.house import scenario_notify
+from tests.upstream import mirrored
 from tests.builders import docs
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.builders.keys import signing_key
@@ -209,6 +212,8 @@ known = {"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "
 known["machine"] = [machine.pk, machines.pk]
 hooks = scenario_notify.place(grant.namespace, Viewer(admin), Viewer(admin))
 known["webhook"] = [hooks[f"{site}{what}_id"] for site in ("", "site_") for what in ("webhook", "delivery")]
+mirror = mirrored.fill(admin)
+known["mirror"] = [mirror.waiting.pk, *(alarm.pk for alarm in mirror.alarms.values())]
 known["mail"] = [hooks["mail_token"], hooks["address_token"]]
 print(json.dumps(known | {"fingerprint": key.fingerprint, "several": ",".join(map(str, keys))}))
 """

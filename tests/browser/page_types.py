@@ -25,6 +25,9 @@ SITE_SENT = {**SITE_HOOK, "site_delivery_id": lambda shelf: shelf.webhook[3]}
 MACHINE = {"team": "shelvers", "account_id": lambda shelf: shelf.machine[0]}
 MACHINES = {**MACHINE, "service_token_id": lambda shelf: shelf.machine[1]}
 
+OTHER = {"host": "registry.opentofu.org"}
+RANDOM = {**OTHER, "mirrored_namespace": "hashicorp", "mirrored_type": "random"}
+
 Filled = Callable[[Shelf], Any]
 Keywords = dict[str, Any]
 
@@ -97,6 +100,19 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "site-webhook-secret": [(SITE_HOOK, "")],
     "site-webhook-delete": [(SITE_HOOK, "")],
     "site-webhook-delivery": [(SITE_SENT, "")],
+    "mirror": [({}, "")],
+    "mirror-add": [({}, ""), ({}, "?host=registry.opentofu.org")],
+    "mirror-upstream": [(OTHER, ""), ({"host": "registry.corp.example"}, "")],
+    "mirror-change": [(OTHER, "")],
+    "mirror-remove": [(OTHER, "")],
+    "mirror-providers": [({}, ""), ({}, "?q=nothing-is-called-so")],
+    "mirror-provider": [(RANDOM, "")],
+    "mirror-version": [({**RANDOM, "version": version}, "") for version in ("3.5.1", "3.7.0")],
+    "mirror-alarms": [({}, ""), ({}, "?state=dismissed")],
+    "mirror-alarm": [({"alarm_id": lambda shelf, at=at: shelf.mirror[at]}, "") for at in range(1, 5)],
+    "mirror-key": [({**OTHER, "pin_id": lambda shelf: shelf.mirror[0]}, "")],
+    "mirror-unsigned": [(OTHER, "")],
+    "mirror-unsigned-withdraw": [({**OTHER, "mirrored_namespace": "kreuzwerker"}, "")],
     "keys": [({"namespace": SPACE}, "")],
     "key": [(KEY, "")],
     "key-add": [({"namespace": SPACE}, "")],

@@ -49,3 +49,14 @@ def check(documents: dict[str, str], firing: set[str], *, url: str, folder: Path
     written.write_text(yaml.safe_dump({"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": [group]}))
     done = subprocess.run(["promtool", "test", "rules", written], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def fires(documents: dict[str, str], name: str, *, folder: Path) -> bool:
+    """Tell whether the alert fires, whatever its labels are."""
+    query = f'count(ALERTS{{alertname="{name}",alertstate="firing"}})'
+    none = [{"expr": query, "eval_time": "40m", "exp_samples": []}]
+    group = {"interval": "1m", "input_series": series_of(documents), "promql_expr_test": none}
+    written = folder / "alerts-test.yml"
+    written.write_text(yaml.safe_dump({"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": [group]}))
+    done = subprocess.run(["promtool", "test", "rules", written], capture_output=True, text=True, check=False)
+    return done.returncode != 0

@@ -25,8 +25,15 @@ from apps.signing.models import Custody, SigningKey
 from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.archives import MODULE, module_zip
 from tests.conftest import person, run_jobs
-from tests.house import scenario_machines, scenario_notify, scenario_oci, scenario_people, scenario_uploads
-from tests.house.scenario_uploads import ORIGIN
+from tests.house import (
+    scenario_machines,
+    scenario_notify,
+    scenario_oci,
+    scenario_people,
+    scenario_uploads,
+    scenario_upstream,
+)
+from tests.house.scenario_uploads import ORIGIN, OTHER_VERSIONS
 from tests.protocol.providers import cast
 
 ABSENT = "missing"
@@ -64,19 +71,6 @@ EVERYWHERE = {
     "account_id": 0,
     "link": "forged:1:2",
 }
-# What asks for another version than the published one: a number that nobody holds, or that of Alice's draft.
-OTHER_VERSIONS = {
-    ("api:module-release", "PUT"): "2.0.0",
-    ("api:provider-release", "POST"): "2.0.0",
-    ("api:provider-release", "DELETE"): "3.0.0",
-    ("api:provider-file", "PUT"): "3.0.0",
-    ("api:provider-file", "DELETE"): "3.0.0",
-    ("api:provider-file-uploads", "POST"): "3.0.0",
-    ("api:module-uploads", "POST"): "2.0.0",
-    ("api:provider-publish", "POST"): "3.0.0",
-    **{("portal:release-file", method): "3.0.0" for method in ("PUT", "PATCH", "DELETE")},
-    ("portal:release-file-remove", "POST"): "3.0.0",
-}
 QUERIES = scenario_oci.QUERIES | {("portal:login-authorize", "GET"): f"?{urlencode(ASKED)}"}
 
 
@@ -97,6 +91,8 @@ class World:
         place = self.place(ABSENT if row == "any" else row)
         named = place["oci"] if route.name.startswith("oci:") else place
         values = {argument: named[argument] for argument in route.arguments}
+        if route.name.startswith("protocol:mirror-package"):
+            values |= {argument: place["package"][argument] for argument in route.arguments}
         if route.name == "portal:namespace":  # the one route that calls it so
             values = {"name": place["namespace"]}
         if route.name == "api:user-token":  # it is hers
@@ -165,6 +161,7 @@ def _place(namespace, users):
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
         **scenario_machines.place(team, dora, release),
         **scenario_notify.place(namespace, dora, Viewer(users["olga"])),
+        **scenario_upstream.place(namespace, users["olga"]),
         "fingerprint": key.fingerprint,
         "oci": scenario_oci.place(namespace.name, users["alice"]),
     }
@@ -212,6 +209,7 @@ def _nowhere():
         "membership_id": 0,
         **scenario_machines.NOWHERE,
         **scenario_notify.NOWHERE,
+        **scenario_upstream.NOWHERE,
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
         "oci": scenario_oci.values("nowhere"),
     }
@@ -273,7 +271,9 @@ def body_of(name, method, row):
         ("account_login", "POST"): {"data": {"login": "bob", "password": "bob likes pears"}},
     }
     others = scenario_oci.BODIES | scenario_machines.bodies(namespace) | scenario_uploads.BODIES
-    return (bodies | others | scenario_notify.bodies() | _acts(namespace)).get((name, method), {})
+    return (bodies | others | scenario_notify.bodies() | scenario_upstream.BODIES | _acts(namespace)).get(
+        (name, method), {}
+    )
 
 
 def _acts(namespace):

@@ -52,3 +52,18 @@ def begun(namespace, alice):
     address = ModuleAddress(namespace, "vpc", "aws")
     viewer, announced = Viewer(alice), Announced(len(ARCHIVE))
     return Uploads(viewer).start(address=address, version="9.2.0", announced=announced).pk
+
+
+# What asks for another version than the published one: a number that nobody holds, or that of Alice's draft.
+OTHER_VERSIONS = {
+    ("api:module-release", "PUT"): "2.0.0",
+    ("api:provider-release", "POST"): "2.0.0",
+    ("api:provider-release", "DELETE"): "3.0.0",
+    ("api:provider-file", "PUT"): "3.0.0",
+    ("api:provider-file", "DELETE"): "3.0.0",
+    ("api:provider-file-uploads", "POST"): "3.0.0",
+    ("api:module-uploads", "POST"): "2.0.0",
+    ("api:provider-publish", "POST"): "3.0.0",
+    **{("portal:release-file", method): "3.0.0" for method in ("PUT", "PATCH", "DELETE")},
+    ("portal:release-file-remove", "POST"): "3.0.0",
+}

@@ -17,6 +17,7 @@ from apps.jobs import heartbeats
 from apps.lib.markdown import rendering
 from apps.lib.process import metrics
 from apps.portal.help import manual
+from apps.upstream.models import Upstream
 from registry_site.front.front import front
 from registry_site.monitoring.clients import clients
 from registry_site.server import health, threads
@@ -39,7 +40,8 @@ ON_CALL = {
     "larder_run_age_seconds", "larder_run_ok", "larder_database_bytes", "larder_database_connections", "larder_threads",
     "larder_rate_limit_refusals_total", "larder_top_client_requests", "larder_notifications_total",
     "larder_notify_waiting", "larder_notify_oldest_seconds", "larder_sign_ins_total", "larder_beat_age_seconds",
-    "larder_queue_workers", "larder_data_folder_free_bytes",
+    "larder_queue_workers", "larder_data_folder_free_bytes", "larder_upstream_up", "larder_upstream_stale_list_seconds",
+    "larder_upstream_stored_bytes", "larder_upstream_open_alarms", "larder_upstream_fetches_total",
 }  # fmt: skip
 # What Prometheus adds.
 ADDED = {"instance", "job"}
@@ -57,6 +59,7 @@ def document(settings, tmp_path, monkeypatch, acme, alice, bearer):
     certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="https://127.0.0.1")
     frozen_key(acme, expires_at=timezone.now() + timedelta(days=40))
     bearer(alice)
+    Upstream.objects.create(host="registry.example.com", is_enabled=True)
     heartbeats.ring("here:1")
     runs.record(runs.What.BACKUP, is_good=True)
     monkeypatch.setitem(threads.pools, "web", threads.CountedThreads(1, "web"))

@@ -65,3 +65,21 @@ def test_the_highest_that_is_offered_is_taken(constraint, taken):
     offered = ["3.0.0-rc.1", "2.1.0", "1.10.0", "1.9.0", "1.2.0"]
 
     assert Constraint.parse(constraint).highest(offered) == taken
+
+
+@pytest.mark.parametrize(
+    ("constraint", "covered", "others"),
+    [
+        ("", "1.2.0 2.0.0-rc.1", ""),
+        (">= 5.0, < 6.0", "5.0.0-beta1 5.9.9 5.1.0-rc.1+b", "6.0.0-rc.1 6.0.0 4.9.9"),
+        ("~> 5.1", "5.1.0-rc.1 5.9.0", "6.0.0-rc.1 5.0.9"),
+        ("= 2.0.0", "2.0.0 2.0.0+b", "2.0.0-rc.1"),
+        ("!= 2.0.0", "2.0.0-rc.1", "2.0.0"),
+        (">= 2.0.0-rc.2", "2.0.0-rc.2 2.0.0-rc.10 2.0.0", "2.0.0-rc.1"),
+        ("> 2.0.0", "2.0.1-rc.1", "2.0.0 2.0.0-rc.1"),
+    ],
+)
+def test_a_range_of_people_takes_pre_releases_as_their_release(constraint, covered, others):
+    read = Constraint.parse(constraint)
+
+    assert [one for one in f"{covered} {others}".split() if read.covers(versions.parse(one))] == covered.split()

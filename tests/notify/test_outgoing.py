@@ -8,7 +8,7 @@ import requests
 
 from apps.accounts.identity.sign_on import fetching
 from apps.lib.errors import Invalid
-from apps.lib.net import outgoing
+from apps.lib.net import addresses, outgoing
 from tests.builders import tls
 from tests.notify.receiver import says
 
@@ -54,7 +54,7 @@ def test_public_addresses_are_called_by_https_on_its_port_alone(url, resolved, n
 )
 def test_what_is_no_url_is_refused(url):
     with pytest.raises(Invalid) as refused:
-        outgoing.check_url(url)
+        addresses.check_url(url)
     assert refused.value.hint
 
 

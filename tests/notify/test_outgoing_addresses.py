@@ -6,7 +6,7 @@ from ipaddress import ip_network
 import pytest
 
 from apps.lib.errors import Invalid
-from apps.lib.net import outgoing
+from apps.lib.net import addresses, outgoing
 from tests.notify.test_outgoing import LOOPBACK, NAME, post
 
 # The first and last addresses of IANA's special-purpose ranges, and of others that are not public.
@@ -60,7 +60,7 @@ def test_no_address_of_a_network_is_called(address, resolved, no_connection):
     assert address not in str(refused.value)
 
     with pytest.raises(Invalid):
-        outgoing.check_url(in_url(address))
+        addresses.check_url(in_url(address))
 
 
 @pytest.mark.parametrize("address", PUBLIC)
@@ -77,7 +77,7 @@ def test_public_addresses_are_called(address, resolved, monkeypatch):
     with pytest.raises(outgoing.NotAnswered, match="no connection"):
         post(f"https://{NAME}/", allowed=())
     assert called == [address]
-    assert outgoing.check_url(in_url(address))
+    assert addresses.check_url(in_url(address))
 
 
 @pytest.mark.parametrize(
@@ -119,23 +119,23 @@ def test_a_network_that_an_operator_allowed_covers_all_forms_of_its_addresses(
     with pytest.raises(outgoing.NotAnswered, match="no connection" if is_allowed else "may not call"):
         post(f"http://{NAME}:8080/", allowed=allowed)
     if is_allowed:
-        assert outgoing.check_url(literal, allowed) == literal
+        assert addresses.check_url(literal, allowed) == literal
     else:
         with pytest.raises(Invalid, match="http on port 8080 is not allowed"):
-            outgoing.check_url(literal, allowed)
+            addresses.check_url(literal, allowed)
 
 
 @pytest.mark.parametrize("host", OTHER_SPELLINGS)
 def test_another_spelling_of_an_address_is_judged_as_the_address(host):
     with pytest.raises(Invalid, match="with https on port 443 is not allowed"):
-        outgoing.check_url(f"https://{host}/")
+        addresses.check_url(f"https://{host}/")
     with pytest.raises(Invalid, match="with http on port 80 is not allowed"):
-        outgoing.check_url(f"http://{host}/", (ip_network("192.0.2.0/24"),))
+        addresses.check_url(f"http://{host}/", (ip_network("192.0.2.0/24"),))
 
 
 def test_another_spelling_of_a_public_or_allowed_address_is_taken():
-    assert outgoing.check_url("https://0x8.0x8.0x8.0x8/")
-    assert outgoing.check_url("http://2130706433/", LOOPBACK)
+    assert addresses.check_url("https://0x8.0x8.0x8.0x8/")
+    assert addresses.check_url("http://2130706433/", LOOPBACK)
 
 
 BAD_NAMES = {
@@ -157,10 +157,10 @@ BAD_NAMES = {
 @pytest.mark.parametrize("url", BAD_NAMES)
 def test_a_name_that_cannot_be_called_is_refused_before_it_is_resolved(url):
     with pytest.raises(Invalid, match=BAD_NAMES[url]) as refused:
-        outgoing.check_url(url)
+        addresses.check_url(url)
     assert "LARDER_WEBHOOK_ALLOW" in refused.value.hint
 
 
 @pytest.mark.parametrize("url", [f"http://{NAME}/", f"https://{NAME}:8443/", "http://db:8080/", "http://db.internal./"])
 def test_with_an_allowed_network_any_name_is_taken_because_it_may_be_there(url):
-    assert outgoing.check_url(url, LOOPBACK) == url
+    assert addresses.check_url(url, LOOPBACK) == url

@@ -28,6 +28,7 @@ ACTION_PERMISSIONS = {
         *("verify_release", "rebuild_searchdoc"),
     ),
     "signing": ("change_signingkey",),
+    "upstream": ("operate_upstream",),
 }
 # Superusers add these by hand: the action cannot be undone.
 IRREVERSIBLE = {"purge_release"}

@@ -72,12 +72,12 @@ class KnownProblems(Renewed[Mapping[str, str]]):
 
 
 def _write(found: Mapping[str, datetime]) -> int:
-    """Record damage unless a scrub has read the blob since."""
+    """Record damage unless a scrub has read the blob since, or its bytes were replaced."""
     try:
         return sum(
-            Blob.objects.filter(Q(checked_at=None) | Q(checked_at__lt=at), digest=digest, state=State.READY).update(
-                problem=Problem.DAMAGED, checked_at=at
-            )
+            Blob.objects.filter(
+                Q(checked_at=None) | Q(checked_at__lt=at), digest=digest, state=State.READY, created_at__lt=at
+            ).update(problem=Problem.DAMAGED, checked_at=at)
             for digest, at in found.items()
         )
     except (DatabaseError, InterfaceError) as error:

@@ -62,6 +62,19 @@ def parse(data: bytes, *, most_bytes: int = MAX_BYTES, setting: str = "", file: 
     return dict(pairs)
 
 
+def read_as_clients_do(data: bytes) -> dict[str, str]:
+    """The sha256 of each file by its name in sums of another registry, without the rules of `parse`.
+
+    As clients find them: fields between any space, the first line of a name counts, and lines of another shape do not.
+    """
+    found: dict[str, str] = {}
+    for line in data.split(b"\n"):
+        fields = line.split()
+        if len(fields) > 1 and re.fullmatch(rb"[0-9A-Fa-f]{64}", fields[0]):
+            found.setdefault(fields[1].decode("utf-8", "replace"), fields[0].decode().lower())
+    return found
+
+
 def canonical(digests: Mapping[str, str]) -> bytes:
     """Bytes that `parse` reads back as the same digests, sorted by name. Raises Refusal if there are none."""
     lines = [f"{digest}{_GAP}{name}\n" for name, digest in sorted(digests.items())]

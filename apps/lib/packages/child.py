@@ -45,12 +45,16 @@ def _listing(raw: "_FollowedReader", archive: Iterator[Member], request: dict[st
     for entry, pieces in archive:
         raw.follow()  # the members' data lie in this order; what was read before is read again
         head_bytes = HEAD_BYTES if is_program_name(entry.name, provider_type) else 0
-        if entry.name == registry_manifest.FILE_NAME:
+        if request["is_foreign"]:
+            head_bytes = 0
+        elif entry.name == registry_manifest.FILE_NAME:
             head_bytes = registry_manifest.MAX_BYTES + 1  # one more, so that what is too long is seen to be
         digest, heads[entry.name] = _digest_and_head(pieces, head_bytes)
         entries[entry.name] = entry
         if not entry.is_dir:
             digests[entry.name] = digest
+    if request["is_foreign"]:
+        return PackageListing(*raw.finish(), _h1(digests), "", False, [], tuple(entries.values()), os.getpid())  # noqa: FBT003  # no program is looked for
     executable = only_program((entry.name for entry in entries.values() if not entry.is_dir), provider_type)
     reasons = list(wrong_head(heads[executable], executable, request["os"], request["arch"]))
     if reasons:

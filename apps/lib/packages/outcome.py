@@ -11,7 +11,8 @@ class PackageListing:
     """A provider zip that breaks no rule.
 
     `digest` and `size` are of the whole zip, as it was read here; `h1` is the hash of the unpacked tree that lock files
-    hold. `executable` is the program's name; `is_runnable` whether its mode says so (a zip packed on Windows has none).
+    hold. `executable` is the program's name (empty for a foreign package); `is_runnable` whether its mode says so (not
+    in a zip packed on Windows).
     `protocols` come from a manifest inside (empty: there is none). `entries` as in a module's listing. `pid` is the
     process that read it.
     """

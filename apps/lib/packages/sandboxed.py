@@ -33,6 +33,7 @@ __all__ = [
     "Refusal",
     "Role",
     "inspect",
+    "inspect_foreign",
     "is_byproduct",
     "is_companion",
     "limits",
@@ -63,5 +64,14 @@ def inspect(file: BinaryIO, limits: Limits, *, provider_type: str, os: str, arch
     `os` and `arch` are what its name says. Raises Refusal if the package is at fault (also if it costs too much),
     CheckBroken where the check is.
     """
-    request = {"limits": asdict(limits), "provider_type": provider_type, "os": os, "arch": arch}
+    request = {"limits": asdict(limits), "provider_type": provider_type, "os": os, "arch": arch, "is_foreign": False}
+    return run_check(_INSPECTING, request, file, limits, PackageListing.from_fields)
+
+
+def inspect_foreign(file: BinaryIO, limits: Limits) -> PackageListing:
+    """Checks a package of another registry as `inspect` does, but for its program, which no client checks either.
+
+    There are packages for darwin_arm64 with a program for amd64, and others whose program has a name of its own.
+    """
+    request = {"limits": asdict(limits), "provider_type": "", "os": "", "arch": "", "is_foreign": True}
     return run_check(_INSPECTING, request, file, limits, PackageListing.from_fields)

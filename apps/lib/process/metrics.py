@@ -12,6 +12,7 @@ _counter, _histogram = partial(Counter, registry=registry), partial(Histogram, r
 
 _REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 _STEP_SECONDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0)
+_FETCH_SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 _PUBLISH_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 300.0, 1800.0)
 
 requests = _counter("larder_requests", "Requests that Django answered.", ["route", "method", "status"])
@@ -51,3 +52,15 @@ audit_heads = _counter("larder_audit_heads", "Heads of the audit chain sent to L
 signatures = _counter("larder_signatures", "Signatures by the registry.", ["algorithm"])
 signing_refusals = _counter("larder_signing_refusals", "Requests that the signing worker rejected.", ["reason"])
 gpg_failures = _counter("larder_gpg_failures", "Signatures that failed, by step.", ["step"])
+upstream_fetches = _counter(
+    "larder_upstream_fetches", "Tries to fetch from another registry.", ["host", "what", "outcome"]
+)
+upstream_fetch_duration = _histogram(
+    "larder_upstream_fetch_duration_seconds", "Duration of a try to fetch.", ["what"], buckets=_FETCH_SECONDS
+)
+upstream_queue_duration = _histogram(
+    "larder_upstream_queue_duration_seconds",
+    "Time from the request of a fetch until a worker began it.",
+    ["what"],
+    buckets=_FETCH_SECONDS,
+)

@@ -1,6 +1,9 @@
+import os
+import ssl
 from dataclasses import dataclass
 
-from apps.lib.net.outgoing import Networks
+from apps.lib.errors import Invalid
+from apps.lib.net.addresses import Networks
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,3 +16,29 @@ class Upstream:
     advisories: str = ""  # a folder of OSV files
     wait_seconds: int = 55  # a client waits so long for a fetch
     connections: int = 4  # to one host at once, for each worker
+
+
+def certificates_in(file: str) -> str:
+    """Return the file, or none. Raises Invalid unless it is readable and has a certificate."""
+    if file:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=file)
+        except ssl.SSLError:
+            raise Invalid(f"{file} has no certificate that can be read.", hint="Expected PEM certificates.") from None
+        except OSError as error:
+            raise Invalid(f"{file} cannot be read: {error.strerror}.", hint="Every process reads it.") from None
+    return file
+
+
+def readable_folder(folder: str) -> str:
+    """Return the folder, or none. Raises Invalid unless its files can be listed."""
+    if folder:
+        try:
+            with os.scandir(folder):
+                pass
+        except OSError as error:
+            raise Invalid(
+                f"{folder} cannot be read: {error.strerror}.",
+                hint="Expected a folder of OSV files.",
+            ) from None
+    return folder

@@ -31,7 +31,9 @@ _TOPICS = {
     "access.requested": Topic.REQUESTS,
     "usage.notified": Topic.MESSAGES,
     "webhook.disabled": Topic.WEBHOOKS,
+    "upstream.alarm": Topic.UPSTREAMS,
 }
+OPERATE_UPSTREAM = "upstream.operate_upstream"
 
 
 def write(notice: Notice) -> None:
@@ -151,6 +153,8 @@ def _recipients(notice: Notice, topic: Topic) -> QuerySet[User]:
     if topic == Topic.ROLES:
         user, team = notice.grantee
         return User.objects.filter(Q(pk=user) if user else Q(memberships__team__name=team) if team else Q(pk=None))
+    if topic == Topic.UPSTREAMS:
+        return User.objects.with_perm(OPERATE_UPSTREAM).filter(is_staff=True)
     return owners_of(notice.namespace)
 
 

@@ -9,15 +9,20 @@ from rest_framework.response import Response
 
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.http.byte_ranges import byte_response
+from apps.http.waits import MOST_SECONDS, WaitingView
 from apps.lib.errors import Unavailable
-from apps.oci import blobs, repositories
+from apps.oci import blobs, hosted_mirrors, mirrors, repositories
 from apps.oci.base import OciView
 from apps.oci.blobs import Readable
 
 
-class Blob(OciView):
+class Blob(WaitingView, OciView):
+    waits_seconds = MOST_SECONDS
+
     def get(self, request: Request, name: str, digest: str) -> HttpResponseBase:
         address, wanted = parse_name(name), Digest.parse(digest)
+        if isinstance(address, ProviderMirror) and mirrors.hosted(address) is not None:
+            return self._hosted(request, address, wanted)
         if isinstance(address, ProviderMirror):
             return blob_response(request, wanted, blobs.readable_of_mirror(self.caller, address, wanted))
         found = repositories.find(self.caller, address)
@@ -25,6 +30,14 @@ class Blob(OciView):
         if request.method == "HEAD":
             blobs.record_seen(self.caller, found, readable)
         return blob_response(request, wanted, readable)
+
+    def _hosted(self, request: Request, mirror: ProviderMirror, digest: Digest) -> HttpResponseBase:
+        package = hosted_mirrors.blob(self.caller, mirror, str(digest), self.asker(self.viewer))
+        if package is None:
+            return blob_response(request, digest, blobs.EMPTY)
+        if request.method == "GET":
+            hosted_mirrors.record_use(mirror, package)
+        return blob_response(request, digest, Readable(package.digest, package.size or 0))
 
     def delete(self, request: Request, name: str, digest: str) -> Response:  # noqa: ARG002
         found = repositories.for_delete(self.caller, repositories.pushable(self.caller, name))

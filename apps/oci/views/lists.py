@@ -15,19 +15,22 @@ from rest_framework.response import Response
 
 from apps.artifacts import attachments
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
+from apps.http.waits import WaitingView
 from apps.lib.errors import CredentialsRequired, Invalid
 from apps.lib.formats.oci_manifests import IMAGE_INDEX
-from apps.oci import mirrors, packages, repositories
+from apps.oci import hosted_mirrors, mirrors, packages, repositories
 from apps.oci.base import OciView, ReadyInRepository
 
 FILTERED = "OCI-Filters-Applied"
 _MAX_DIGITS = 18
 
 
-class TagList(ReadyInRepository, OciView):
+class TagList(ReadyInRepository, WaitingView, OciView):
     def get(self, request: Request, name: str) -> Response:
         address = parse_name(name)
-        if isinstance(address, ProviderMirror):
+        if isinstance(address, ProviderMirror) and mirrors.hosted(address) is not None:
+            found, self.seconds = hosted_mirrors.tags(self.caller, address, self.asker(self.viewer))
+        elif isinstance(address, ProviderMirror):
             found = mirrors.tags(self.caller, address)
         else:
             repository = repositories.find(self.caller, address)
@@ -48,14 +51,18 @@ class Catalog(OciView):
         return Response({"repositories": page}, headers=headers)
 
 
-class Referrers(ReadyInRepository, OciView):
+class Referrers(ReadyInRepository, WaitingView, OciView):
     """Never 404: 200 with an empty index for a missing manifest."""
 
     def get(self, request: Request, name: str, digest: str) -> HttpResponse:
         address, subject = parse_name(name), Digest.parse(digest)
         artifact_type = request.GET.get("artifactType", "")
         if isinstance(address, ProviderMirror):
-            mirrors.namespace_of(self.caller, address)  # the gate: to what is made from releases nothing is attached
+            # The gate: to what is made from releases, or comes from another registry, nothing is attached.
+            if mirrors.hosted(address) is not None:
+                hosted_mirrors.require_visible(self.caller, address, self.asker(self.viewer))
+            else:
+                mirrors.namespace_of(self.caller, address)
             page = attachments.Page()
         else:
             found = repositories.find(self.caller, address)

@@ -17,22 +17,30 @@ from rest_framework.response import Response
 from apps.accounts.access import throttling
 from apps.artifacts import manifests as manifest_rows
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
+from apps.http.waits import MOST_SECONDS, WaitingView
 from apps.jobs import waiting
 from apps.lib import digests
 from apps.lib.net.bodies import streamed
-from apps.oci import manifests, mirrors, publishing, pushing, repositories
+from apps.oci import hosted_mirrors, manifests, mirrors, publishing, pushing, repositories
 from apps.oci.base import OciView, ReadyInRepository, warning
 from apps.oci.pushing import Push
+from apps.oci.served import Served
 from apps.releases.publishing.quotas import require_bytes
 
 
 # Large for a body that is gathered.
 @streamed("PUT")
-class Manifest(ReadyInRepository, OciView):
+class Manifest(ReadyInRepository, WaitingView, OciView):
+    waits_seconds = MOST_SECONDS
+
     def get(self, request: Request, name: str, reference: str) -> HttpResponseBase:
         """200, 304 or 412, with the warning of a deprecated release. Also serves HEAD."""
         address, is_get = parse_name(name), request.method == "GET"
-        if isinstance(address, ProviderMirror):
+        if isinstance(address, ProviderMirror) and mirrors.hosted(address) is not None:
+            document = hosted_mirrors.document(self.caller, address, reference, self.asker(self.viewer))
+            self.seconds = document.seconds
+            served = Served(document.raw, document.digest, document.media_type)
+        elif isinstance(address, ProviderMirror):
             served = mirrors.served(self.caller, address, reference)
         else:
             served = manifests.read(repositories.find(self.caller, address), reference, bytes_wanted=is_get)
@@ -50,8 +58,7 @@ class Manifest(ReadyInRepository, OciView):
 
     def put(self, request: Request, name: str, reference: str) -> Response:
         """201 once it is published. Where the server can wait for that, it calls this again with what was asked."""
-        waited = request.META.pop(waiting.ASKED, None)
-        push: Push = waited.resume if waited else self._resolved(request, name, reference)
+        push: Push = self.resumed.resume if self.resumed else self._resolved(request, name, reference)
         if push.manifest is not None:
             manifest_rows.store(push.caller.viewer, push.repository, push.manifest, require_room=require_bytes)
         try:
@@ -79,7 +86,8 @@ class Manifest(ReadyInRepository, OciView):
 
     def get_authenticators(self) -> list[BaseAuthentication]:
         """A push that has waited keeps its caller, whose rights are looked up where they matter."""
-        return [] if waiting.ASKED in self.request.META else super().get_authenticators()
+        has_caller = waiting.ASKED in self.request.META and self.request.method == "PUT"
+        return [] if has_caller else super().get_authenticators()
 
     def _resolved(self, request: Request, name: str, reference: str) -> Push:
         address = repositories.pushable(self.caller, name)

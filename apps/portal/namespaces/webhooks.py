@@ -18,7 +18,7 @@ from apps.accounts.access import gate, operators
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.lib.errors import Conflict, Invalid, NotFound
-from apps.lib.net.outgoing import MAX_URL_CHARACTERS
+from apps.lib.net.addresses import MAX_URL_CHARACTERS
 from apps.notify import webhooks
 from apps.notify.events import EVENTS
 from apps.notify.models import Shape, State, Webhook

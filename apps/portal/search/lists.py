@@ -19,6 +19,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import Grant, Role
 from apps.modules.catalogue import entries
+from apps.portal.frame import elsewhere
 from apps.portal.frame.negotiation import is_htmx
 from apps.portal.frame.page_urls import page_of
 from apps.portal.frame.rows import rows_of
@@ -26,6 +27,7 @@ from apps.releases.catalogue import search
 from apps.releases.models import Kind, SearchDoc
 
 PAGE = 30
+ELSEWHERE = 5  # providers of other registries, of which another page has all
 RECENT = timedelta(days=30)
 # "" sorts by best match for a query, else by name.
 SORTS = {"": "Name", search.UPDATED: "Last published", search.DOWNLOADS: "Downloads"}
@@ -144,6 +146,7 @@ def providers(request: HttpRequest) -> HttpResponse:
     docs = search.search(kind=Kind.PROVIDER, namespaces=gate.visible_namespaces(viewer), query=query)
     page = page_of(docs.select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"page": page, "rows": rows_of(page.object_list, query), "query": query}
+    context["elsewhere"] = elsewhere.providers_found(viewer, query, ELSEWHERE) if page.number == 1 else None
     return render(request, "portal/providers/list.html", context)
 
 

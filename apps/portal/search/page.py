@@ -12,10 +12,11 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access import throttling
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
+from apps.portal.frame import elsewhere
 from apps.portal.frame.negotiation import is_htmx
 from apps.portal.help import manual
 from apps.portal.search.actions import actions_for
-from apps.portal.search.rows import sections_of
+from apps.portal.search.rows import section_elsewhere, sections_of
 from apps.releases.catalogue import everything
 
 MAX_QUERY = 200  # characters: no address is longer
@@ -34,11 +35,16 @@ def search(request: HttpRequest) -> HttpResponse:
     is_palette = is_fragment and "palette" in request.GET
     limit = SHOWN_IN_PALETTE if is_palette else everything.MAX_SHOWN if only else everything.SHOWN
     answer = everything.everything(viewer, query, only=only, limit=limit)
+    sections = sections_of(answer.groups, answer.words)
+    found = elsewhere.providers_found(viewer, query, limit) if answer.words and not only else None
+    if found is not None:
+        sections.append(section_elsewhere(found))
     context: dict[str, Any] = {
         "query": query,
         "only": only,
         "answer": answer,
-        "sections": sections_of(answer.groups, answer.words),
+        "elsewhere": found,
+        "sections": sections,
         "actions": [] if only else actions_for(viewer, query),
         "help": [] if only else manual.find(query)[:limit],
     }

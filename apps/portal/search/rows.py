@@ -6,6 +6,7 @@ from urllib.parse import quote
 from django.urls import reverse
 
 from apps.lib.addresses import ProviderAddress
+from apps.portal.frame.elsewhere import Elsewhere
 from apps.portal.frame.page_urls import url_of
 from apps.portal.frame.rows import Row, address_of
 from apps.releases.catalogue import everything
@@ -57,6 +58,7 @@ class Section:
     icon: str
     rows: list[HitRow]
     count: int
+    url: str = ""  # the page that has all of them, where another than the search does
 
     @property
     def has_more(self) -> bool:
@@ -75,6 +77,12 @@ def sections_of(groups: list[Group], words: tuple[str, ...]) -> list[Section]:
         rows = [row_of(hit, what, words) for hit in group.hits]
         found.append(Section(group.kind, title, icon, rows, group.count))
     return found
+
+
+def section_elsewhere(found: Elsewhere) -> Section:
+    """Providers of other registries, labelled with their host."""
+    rows = [HitRow(one.address, one.url, "provider", version=one.version) for one in found.rows]
+    return Section("elsewhere", "Providers of other registries", "globe", rows, found.count, found.url)
 
 
 def row_of(hit: Hit, what: str, words: tuple[str, ...] = ()) -> HitRow:

@@ -4,36 +4,19 @@ package. Fixed bytes, made from the rows on each request; rows store their diges
 
 from collections.abc import Iterable
 
-from apps.lib.formats.oci_manifests import (
-    PROVIDER,
-    PROVIDER_TARGET,
-    TITLE,
-    VERSION,
-    Target,
-    digest_of,
-    index,
-    zip_manifest,
-)
+from apps.lib.formats import provider_manifests
+from apps.lib.formats.oci_manifests import digest_of
+from apps.lib.formats.provider_manifests import Zip
 from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import Release
 
 
 def package_manifest(package: Package, release: Release) -> bytes:
-    """Refers to the zip that the registry serves: its digest is the `zh:` of lock files."""
-    return zip_manifest(
-        PROVIDER_TARGET,
-        sha256=package.digest,
-        size=package.size,
-        file_name=package.filename,
-        annotations=_annotations(release),
-    )
+    return provider_manifests.package_manifest(_zip(package), name=release.name, version=release.version)
 
 
 def version_index(release: Release, packages: Iterable[Package]) -> bytes:
-    """One entry for each platform: clients fail on two for the same platform."""
-    ordered = sorted(packages, key=lambda one: (one.os, one.arch))
-    targets = [Target(package_manifest(one, release), one.os, one.arch) for one in ordered]
-    return index(PROVIDER, targets, target_type=PROVIDER_TARGET, annotations=_annotations(release))
+    return provider_manifests.version_index(map(_zip, packages), name=release.name, version=release.version)
 
 
 def store_digests(version: ProviderVersion, packages: Iterable[Package]) -> None:
@@ -44,5 +27,5 @@ def store_digests(version: ProviderVersion, packages: Iterable[Package]) -> None
     version.index_digest = digest_of(version_index(version.release, listed))
 
 
-def _annotations(release: Release) -> dict[str, str]:
-    return {TITLE: release.name, VERSION: release.version}
+def _zip(package: Package) -> Zip:
+    return Zip(package.os, package.arch, package.filename, package.digest, package.size)

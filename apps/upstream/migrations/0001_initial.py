@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('request', models.JSONField(help_text='The providers with their versions, and the platforms.')),
-                ('own', models.JSONField(blank=True, default=list, help_text='Hashes of our own providers, as the asker sees them.')),
+                ('own', models.JSONField(blank=True, default=list, help_text='Hashes of providers published here, by what the asker sees.')),
                 ('state', models.CharField(choices=[('planning', 'Planning'), ('planned', 'Planned'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='planning', max_length=9)),
                 ('planned', models.PositiveIntegerField(default=0, help_text='packages')),
                 ('done', models.PositiveIntegerField(default=0)),
@@ -53,7 +53,7 @@ class Migration(migrations.Migration):
                 ('plan', models.JSONField(blank=True, default=list, help_text='What would be fetched, one entry for each package.')),
                 ('planned', models.PositiveIntegerField(default=0, help_text='packages')),
                 ('planned_bytes', models.BigIntegerField(default=0)),
-                ('done', models.PositiveIntegerField(default=0, help_text='packages; a run that was stopped goes on from here')),
+                ('done', models.PositiveIntegerField(default=0, help_text='packages; a stopped run continues here')),
                 ('done_bytes', models.BigIntegerField(default=0)),
                 ('problems', models.JSONField(blank=True, default=list)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),

@@ -1,4 +1,4 @@
-"""`manage.py verify`: every published version, compared with its bytes, signature and ledger entry; or the reverse."""
+"""`manage.py verify`: each version with its bytes, signature and ledger entry; mirrored packages; or the reverse."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -7,11 +7,12 @@ from django.core.management.base import BaseCommand, CommandError
 
 from apps.blobs.care import runs
 from apps.blobs.store import StorageUnavailable
+from registry_site import wiring
 from registry_site.operations import verifying
 
 
 class Command(BaseCommand):
-    help = "Verify the stored bytes of every published version; exit with 1 if one was changed."
+    help = "Verify the stored bytes of every published version and mirrored package; exit with 1 if one was changed."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         which = parser.add_mutually_exclusive_group()
@@ -34,11 +35,24 @@ class Command(BaseCommand):
                 wrong += bool(verdict.problems)
                 for problem in verdict.problems:
                     self.stdout.write(f"{verdict.release}: {problem}")
+            mirrored, lost = self.verify_mirrored(sample)
         except StorageUnavailable as away:
             raise CommandError(f"Stopped after {checked} versions: {away}") from away
         self.stdout.write(f"{checked} published versions checked: {wrong} damaged.")
-        if wrong:
+        if mirrored:
+            self.stdout.write(f"{mirrored} mirrored packages checked: {lost} damaged.")
+        if wrong or lost:
             raise CommandError("See docs/operations/storage.md, Check the stored bytes.")
+
+    def verify_mirrored(self, sample: int) -> tuple[int, int]:
+        """Return how many packages of other registries were checked, and how many are damaged."""
+        checked = wrong = 0
+        for name, problems in wiring.verify_mirrored(sample=sample):
+            checked += 1
+            wrong += bool(problems)
+            for problem in problems:
+                self.stdout.write(f"{name}: {problem}")
+        return checked, wrong
 
     def compare_ledger(self) -> None:
         count = 0

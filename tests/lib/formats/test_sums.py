@@ -183,3 +183,13 @@ def test_whatever_is_read_has_only_lines_of_the_one_shape(parts: list[str]):
     except Refusal:
         return
     assert data.rstrip(b"\n") == "\n".join(f"{digest}  {name}" for name, digest in files.items()).encode()
+
+
+def test_sums_of_another_registry_are_read_as_clients_find_them():
+    digest, other = "a" * 64, "b" * 64
+    data = (
+        f"{digest}  one.zip\r\n\n# a comment\n{other.upper()}\ttwo.zip   more\n{other} one.zip\nshort three.zip\n"
+        f"{digest}\n{digest} *four.zip"
+    ).encode()
+    assert sums.read_as_clients_do(data) == {"one.zip": digest, "two.zip": other, "*four.zip": digest}
+    assert sums.read_as_clients_do(b"\xff\xfe\0") == {}

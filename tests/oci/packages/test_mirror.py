@@ -118,8 +118,12 @@ def test_only_whole_versions_are_tags(shelf, mirror, tag):
 def test_what_is_not_here_is_an_unknown_name_so_that_init_goes_on(shelf, tofu, alice, acme):
     shelf("1.2.0")
 
-    for name in (f"providers/{HOST}/pantry/nothing", "providers/elsewhere.example.com/pantry/dns"):
-        other = Repo(tofu(), name)
+    # Without a token what is unknown elsewhere reads as what is hidden, and gets a challenge first
+    for name, who in (
+        (f"providers/{HOST}/pantry/nothing", None),
+        ("providers/elsewhere.example.com/pantry/dns", alice),
+    ):
+        other = Repo(tofu(who), name)
         for answer in (other.tags(), other.get("1.2.0"), other.client.get(f"/v2/{name}/blobs/sha256:{'a' * 64}")):
             assert code_of(answer) == (404, "NAME_UNKNOWN")
 

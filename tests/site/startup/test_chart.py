@@ -25,7 +25,7 @@ CUSTOM = {
     if kind != "$comment"
 }
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
-LONG_RUNNING = {"web", "worker", "notify-worker", "signing-worker", "beat"}
+LONG_RUNNING = {"web", "worker", "notify-worker", "upstream-worker", "signing-worker", "beat"}
 
 
 def validate(document: Document) -> None:
@@ -140,7 +140,7 @@ def test_the_schema_knows_the_names_of_the_values_and_no_others() -> None:
             one for name in below for one in missing(schema["properties"][name], found[name], name)
         ]
 
-    assert components == {"web", "worker", "notifyWorker", "signingWorker", "beat", "jobs", "backup"}
+    assert components == {"web", "worker", "notifyWorker", "upstreamWorker", "signingWorker", "beat", "jobs", "backup"}
     assert missing(SCHEMA, values, "") == []
 
 

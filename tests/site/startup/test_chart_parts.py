@@ -17,7 +17,7 @@ from tests.live import CHECKOUT
 pytestmark = pytest.mark.needs("helm")
 
 RULES = CHECKOUT / "deploy" / "prometheus" / "alerts.yml"
-SCRAPED = {"web": 8080, "worker": 9464, "notify-worker": 9464, "signing-worker": 9464}
+SCRAPED = {"web": 8080, "worker": 9464, "notify-worker": 9464, "upstream-worker": 9464, "signing-worker": 9464}
 
 
 def mounted(documents: list[Document], name: str) -> set[str]:

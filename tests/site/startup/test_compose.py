@@ -24,7 +24,9 @@ def test_every_part_that_serves_is_asked_whether_it_is_well() -> None:
 
     assert silent == {"nginx", "web"}
     asked = {name: SERVICES[name]["healthcheck"]["test"][-1] for name in OURS.keys() - ONCE - {"web"}}
-    assert asked == dict.fromkeys(("worker", "notify-worker", "signing-worker"), "worker") | {"beat": "beat"}
+    assert asked == dict.fromkeys(("worker", "notify-worker", "upstream-worker", "signing-worker"), "worker") | {
+        "beat": "beat"
+    }
 
 
 def test_larder_starts_after_the_parts_that_it_needs() -> None:
@@ -90,7 +92,7 @@ def test_prometheus_asks_every_process_that_answers_metrics() -> None:
     asked = {(name, found["port"]) for found in job["dns_sd_configs"] for name in found["names"]}
 
     listens = {"web": "LARDER_LISTEN"} | dict.fromkeys(
-        ("worker", "notify-worker", "signing-worker"), "LARDER_METRICS_LISTEN"
+        ("worker", "notify-worker", "upstream-worker", "signing-worker"), "LARDER_METRICS_LISTEN"
     )
     environments = {name: OURS[name]["environment"] for name in listens}
     assert asked == {(name, int(environments[name][own].rpartition(":")[2])) for name, own in listens.items()}

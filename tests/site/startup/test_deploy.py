@@ -24,6 +24,7 @@ COMPOSE_NETWORKS = {
     "web": {"edge", "database", "broker", "cache", "storage", "metrics", "outside"},
     "worker": {"database", "broker", "storage", "metrics"},
     "notify-worker": {"database", "broker", "metrics", "outside"},
+    "upstream-worker": {"database", "broker", "storage", "metrics", "outside"},
     "signing-worker": {"database", "broker", "storage", "metrics", "kms"},
     "beat": {"database", "broker"},
     "migrate": {"database"},
@@ -39,7 +40,7 @@ COMPOSE_NETWORKS = {
     "grafana": {"metrics", "entrance"},
 }
 # Parts of a NetworkPolicy, as in values.yaml, by their labels in tests.
-PARTS = ("database", "broker", "cache", "storage", "kms", "outside", "backup")
+PARTS = ("database", "broker", "cache", "storage", "kms", "outside", "upstream", "backup")
 COMMANDS = {tuple(one["command"]) for one in OURS.values()}
 # Of the chart alone.
 BACKUP, TEST = ("python", "manage.py", "backup"), ("python", "-m", "registry_site.healthcheck", "ready")
@@ -94,6 +95,9 @@ def test_each_component_asks_and_is_asked_only_as_it_needs() -> None:
     assert found.keys() == pods().keys()
     assert found.pop("backup") == {"database", "storage", "backup"}
     assert found.pop("test") == {"web"}
+    # Docker's networks do not filter by address: there the registries are as far outside as a webhook.
+    assert found["upstream-worker"] == {"database", "broker", "storage", "upstream"}
+    found["upstream-worker"] ^= {"upstream", "outside"}
     assert found == {name: COMPOSE_NETWORKS[name] - {"edge", "metrics"} for name in found}
     assert found["signing-worker"] == {"database", "broker", "storage", "kms"}
 
@@ -117,7 +121,7 @@ def test_each_role_of_the_database_has_its_own_secret() -> None:
     assert found == {
         "larder": {"test"},  # the secret of all
         "larder-owner": {"migrate", "roles", "backup"},
-        "larder-web": {"web", "worker", "notify-worker", "beat"},
+        "larder-web": {"web", "worker", "notify-worker", "upstream-worker", "beat"},
         "larder-signing": {"signing-worker"},
     }
     assert pods()["signing-worker"]["serviceAccountName"] == "here-larder-signing"
@@ -139,6 +143,7 @@ def test_only_the_signing_worker_has_the_key_encryption_key():
     assert {name for name, value in queues.items() if value == "sign"} == mounting
     assert queues["worker"] == "check"
     assert queues["notify-worker"] == "notify"
+    assert queues["upstream-worker"] == "upstream"
 
 
 def test_no_container_is_on_a_network_that_it_does_not_need() -> None:
@@ -240,5 +245,5 @@ def test_the_page_installs_the_chart(tmp_path: Path):
     manifests = typed(block_of("test_the_page_installs_the_chart"), tmp_path, helm=HELM_INSTALL % HELM)
     kinds = [one["kind"] for one in yaml.safe_load_all(manifests) if one]
 
-    assert kinds.count("Deployment") == 5
+    assert kinds.count("Deployment") == 6
     assert "Ingress" in kinds

@@ -28,7 +28,7 @@ for job in Job.objects.filter(kind__in=("make-signing-key", "sign-release")):
     print(job.worker.split(":")[1])
 """
 PATIENCE = 10.0
-WITH_WEB_ROLE = ("web", "worker", "notify-worker", "beat")
+WITH_WEB_ROLE = ("web", "worker", "notify-worker", "upstream-worker", "beat")
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,11 @@ def test_both_web_servers_answer_pages_and_probes(production: Stack) -> None:
 
 @pytest.mark.parametrize(
     ("name", "mode"),
-    [("web", "web"), ("worker", "worker"), ("notify-worker", "worker"), ("signing-worker", "worker"), ("beat", "beat")],
+    [
+        ("web", "web"),
+        *((f"{kind}worker", "worker") for kind in ("", "notify-", "upstream-", "signing-")),
+        ("beat", "beat"),
+    ],
 )
 def test_each_process_is_healthy_by_its_own_check(production: Stack, name: str, mode: str) -> None:
     words = [sys.executable, "-m", "registry_site.healthcheck", mode]

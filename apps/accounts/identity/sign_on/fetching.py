@@ -22,7 +22,7 @@ from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
-from apps.lib.net import outgoing
+from apps.lib.net import addresses, outgoing
 from apps.lib.settings_values.saml import AnyProvider
 
 MAX_SECONDS = 5.0
@@ -48,7 +48,7 @@ class _Bounded(BaseAdapter):
                 urlsplit(str(request.url)),
                 body=request.body.encode() if isinstance(request.body, str) else cast("bytes | None", request.body),
                 headers=request.headers,
-                allowed=outgoing.ANYWHERE,
+                allowed=addresses.ANYWHERE,
                 seconds=MAX_SECONDS,
                 max_bytes=MAX_BYTES,
                 trusted=_trusted(),

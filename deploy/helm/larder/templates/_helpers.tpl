@@ -28,7 +28,7 @@ app.kubernetes.io/component: {{ .component }}
 
 {{/* The name of a component's values. */}}
 {{- define "larder.key" -}}
-{{- get (dict "notify-worker" "notifyWorker" "signing-worker" "signingWorker" "migrate" "jobs" "roles" "jobs" "test" "jobs") . | default . }}
+{{- get (dict "notify-worker" "notifyWorker" "upstream-worker" "upstreamWorker" "signing-worker" "signingWorker" "migrate" "jobs" "roles" "jobs" "test" "jobs") . | default . }}
 {{- end }}
 
 {{/* A map of providers as Larder's variables: `corp=…` of each, joined by commas. `fields`: a field and its variable. */}}
@@ -70,7 +70,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- if and (eq .role "signing") $secrets.signingKek }}
 - {name: signing-kek, secret: {{ $secrets.signingKek | quote }}, folder: /secrets/signing, variables: {LARDER_SIGNING_KEK_FILE: kek}}
 {{- end }}
-{{- if and .root.Values.metrics.enabled (has .component (list "web" "worker" "notify-worker" "signing-worker")) }}
+{{- if and .root.Values.metrics.enabled (has .component (list "web" "worker" "notify-worker" "upstream-worker" "signing-worker")) }}
 - {name: metrics, secret: {{ required "existingSecrets.metrics is needed with metrics.enabled" $secrets.metrics | quote }}, folder: /secrets/metrics, variables: {LARDER_METRICS_TOKEN_FILE: token}}
 {{- end }}
 {{- if eq .component "web" }}
@@ -118,7 +118,7 @@ variables), `more` (a map for the container), `grace` (seconds), `once` (a job: 
   "LARDER_INSTANCES" (max 2 (int $values.web.replicas))
   "LARDER_STOP_NOTICE_SECONDS" "10"
   "LARDER_DRAIN_SECONDS" $values.web.drainSeconds
-  "LARDER_WORKER_QUEUES" "check notify"
+  "LARDER_WORKER_QUEUES" "check notify upstream"
 }}
 {{- range $file := $files }}{{ range $name, $key := $file.variables }}{{ $_ := set $env $name (printf "%s/%s" $file.folder $key) }}{{ end }}{{ end }}
 {{- if eq .component "web" }}{{ $env = merge $env (include "larder.signOn" $values.signOn | fromYaml) }}{{ end }}

@@ -1,0 +1,65 @@
+"""Views whose request leaves its thread until a worker has fetched something (apps/jobs/waiting.py)."""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from django.conf import settings
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.access.asking import Asker
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import sign_ins
+from apps.http.views import MachineView
+from apps.jobs import waiting
+from apps.jobs.waiting import NotYet, Waiting
+from apps.lib.errors import Unavailable
+
+# Clients give up on a document after 10 s, and tofu does not ask again.
+DOCUMENT_SECONDS = 8
+# More than LARDER_UPSTREAM_WAIT_SECONDS may say, which is the limit of all others.
+MOST_SECONDS = 3600
+RETRY_AFTER = 5
+
+
+class WaitingView(MachineView):
+    """Where it cannot wait, or not any longer, it answers 503 with Retry-After."""
+
+    waits_seconds = DOCUMENT_SECONDS
+    resumed: Waiting | None = None
+    _until: float | None = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        # Before anything fails: whoever leaves it there is called again and again.
+        self.resumed = request.META.pop(waiting.ASKED, None)
+        super().initial(request, *args, **kwargs)
+
+    @property
+    def until(self) -> float:
+        """Until when the request can wait, by time.monotonic(); the same each time that it is resumed."""
+        if self._until is None:
+            begun = time.monotonic()
+            if self.resumed is not None:
+                self._until = float(self.resumed.resume)
+            else:
+                can_wait = self.request.META.get(waiting.OFFERED)
+                seconds = min(self.waits_seconds, settings.UPSTREAM.wait_seconds)
+                self._until = begun + (seconds if can_wait else 0)
+        return self._until
+
+    def asker(self, viewer: Viewer) -> Asker:
+        return Asker(
+            viewer=viewer,
+            user_agent=self.request.headers.get("User-Agent", ""),
+            client=sign_ins.address_of(self.request),
+            until=self.until,
+            has_waited=self.resumed is not None,
+        )
+
+    def answer_exception(self, error: Exception, context: dict[str, Any]) -> Response:
+        if isinstance(error, NotYet):
+            if self.request.META.get(waiting.OFFERED) and time.monotonic() < self.until:
+                self.request.META[waiting.ASKED] = replace(error.waiting, until=self.until, resume=self.until)
+            error = Unavailable(str(error), hint="Try again in a few seconds.", retry_after=RETRY_AFTER)
+        return super().answer_exception(error, context)

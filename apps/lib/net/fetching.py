@@ -1,0 +1,321 @@
+"""Read what lies at a URL that others choose, however large it is: through a proxy, after redirects, while it streams.
+
+The rules of `outgoing.py` hold for every hop: all addresses of a name are checked, and the connection goes to one of
+those. The time limits are enforced by a watch that shuts the connection, because the time-outs of a socket begin again
+with every byte. Resolving a name is outside of them: the resolver has its own.
+
+With a proxy, names are resolved by the proxy, so Larder cannot know where they lead: the proxy must refuse private
+addresses itself. Larder still refuses literal private addresses in any spelling, names without a dot, and everything
+but https on port 443, unless networks are allowed. The proxy's own address is the operator's choice.
+"""
+
+import base64
+import http.client
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
+
+from apps.lib.errors import Invalid
+from apps.lib.net.addresses import ANYWHERE, HTTPS_PORT, Networks, check_parts, parts_of, port_of
+from apps.lib.net.outgoing import PRIVATE_ADDRESS, NotAnswered, NotTrusted, TooSlow, connected, resolved
+from apps.lib.net.watching import Watch
+
+# Signed links of object storage are long.
+MAX_URL_CHARACTERS = 8000
+MAX_DIGITS = 18
+STEP = 256 * 1024
+REDIRECTS = (301, 302, 303, 307, 308)
+# What may stand in a URL as it is; servers redirect to others, which are encoded.
+_URL_CHARACTERS = "%/:?#[]@!$&'()*+,;=~"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`first_byte_seconds`: from the connection to the end of the headers, for each hop. `total_seconds`: for all."""
+
+    connect_seconds: float = 5.0
+    first_byte_seconds: float = 15.0
+    total_seconds: float = 60.0
+    min_bytes_per_second: float = 1024.0  # while Larder waits for the body, over a window
+    window_seconds: float = 10.0
+    max_redirects: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What operators chose. `refuse` raises NotAnswered for a hop; `setting` names the variable of `allowed`."""
+
+    trusted: ssl.SSLContext
+    allowed: Networks = ()
+    proxy: str = ""
+    setting: str = ""
+    refuse: Callable[[SplitResult], None] = field(default=lambda _: None)
+
+
+class Response:
+    """A final answer, whatever its status. `url` is that of the last hop."""
+
+    def __init__(self, answer: http.client.HTTPResponse, url: str, watch: Watch, limits: Limits, ends: float) -> None:
+        self.status, self.headers, self.url = answer.status, answer.headers, url
+        self._answer, self._watch, self._limits, self._ends = answer, watch, limits, ends
+
+    @property
+    def size(self) -> int | None:
+        """What the server promises, also to HEAD."""
+        text = str(self.headers.get("Content-Length") or "")
+        return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else None
+
+    @property
+    def location(self) -> str | None:
+        found = self.headers.get("Location") if self.status in REDIRECTS else None
+        return str(found) if found else None
+
+    def chunks(self, max_bytes: int) -> Iterator[bytes]:
+        """Yield the body. Raises NotAnswered for one that is too large, too slow or ends early."""
+        encoding = str(self.headers.get("Content-Encoding") or "identity").lower()
+        if encoding != "identity":
+            text = f"the body is encoded with {encoding[:20]!r}, expected no encoding"
+            raise NotAnswered(text, code="bad_encoding", rule="content_encoding")
+        if self.size is not None and self.size > max_bytes:
+            raise _too_large(f"{self.size:,} bytes", max_bytes)
+        seen = 0
+        for piece in self._pieces():
+            seen += len(piece)
+            if seen > max_bytes:
+                raise _too_large("more", max_bytes)
+            yield piece
+        if self._answer.length:
+            raise _truncated(f"{seen:,} of {seen + self._answer.length:,} bytes")
+
+    def _pieces(self) -> Iterator[bytes]:
+        """Only time that is spent waiting for the server counts as slow."""
+        limits, got, waited = self._limits, 0, 0.0
+        while True:
+            began = time.monotonic()
+            window_ends = began + limits.window_seconds - waited
+            self._watch.limit((window_ends, "min_bytes_per_second"), (self._ends, "total_seconds"))
+            with _told(self._watch, limits):
+                piece = self._answer.read1(STEP)
+            self._watch.limit((self._ends, "total_seconds"))
+            if not piece:
+                return
+            waited, got = waited + time.monotonic() - began, got + len(piece)
+            yield piece
+            if got >= limits.min_bytes_per_second * limits.window_seconds:
+                waited, got = 0.0, 0
+
+
+@contextmanager
+def opened(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    route: Route,
+    limits: Limits,
+    authorization: str = "",
+) -> Iterator[Response]:
+    """GET or HEAD a URL, and follow redirects. Raises NotAnswered, with the URL of the hop.
+
+    `authorization` goes to the origin of the URL alone, and not again once another one was asked.
+    """
+    ends, seen = time.monotonic() + limits.total_seconds, [encoded(url)]
+    while True:
+        hop = seen[-1]
+        with _naming(hop):
+            parts = _checked(hop, route)
+            if origin_of(parts) != origin_of(urlsplit(seen[0])):
+                authorization = ""
+            more = {"Authorization": authorization} if authorization else {}
+            with _answered(method, parts, {**headers, **more}, route=route, limits=limits, ends=ends) as response:
+                if response.location is None:
+                    yield response
+                    return
+                seen.append(_next(hop, response.location, seen, limits))
+
+
+def _next(url: str, location: str, seen: list[str], limits: Limits) -> str:
+    """Return where a redirect leads. Raises NotAnswered if it leads in a circle, or is one too many."""
+    # http.client decodes headers as Latin-1.
+    raw = location.encode("latin-1", "replace")
+    try:
+        found = urljoin(url, quote(raw, safe=_URL_CHARACTERS)).partition("#")[0]
+    except ValueError:
+        raise NotAnswered("the redirect leads to no URL", code="bad_redirect", rule="redirects") from None
+    if found in seen:
+        raise NotAnswered("the redirects lead in a circle", code="redirect_loop", rule="max_redirects")
+    if len(seen) > limits.max_redirects:
+        text = f"there are more than {limits.max_redirects} redirects"
+        raise NotAnswered(text, code="too_many_redirects", rule="max_redirects")
+    return found
+
+
+def encoded(url: str) -> str:
+    """Encode what URLs do not have, such as spaces and umlauts, and drop the fragment."""
+    return quote(url, safe=_URL_CHARACTERS).partition("#")[0]
+
+
+def origin_of(parts: SplitResult) -> tuple[str, str, int]:
+    return parts.scheme, parts.hostname or "", port_of(parts)
+
+
+def _checked(url: str, route: Route) -> SplitResult:
+    try:
+        parts = parts_of(url, max_characters=MAX_URL_CHARACTERS)
+    except Invalid as error:
+        raise NotAnswered(str(error), code="bad_url", rule="url") from None
+    route.refuse(parts)
+    if route.proxy:
+        try:
+            check_parts(parts, route.allowed, setting=route.setting)
+        except Invalid as error:
+            raise NotAnswered(str(error), code=PRIVATE_ADDRESS, rule=PRIVATE_ADDRESS) from None
+    return parts
+
+
+@contextmanager
+def _answered(
+    method: str, parts: SplitResult, headers: Mapping[str, str], *, route: Route, limits: Limits, ends: float
+) -> Iterator[Response]:
+    connection = _connection(parts, route, limits, ends)
+    # The watch comes first. This ends what it could not.
+    connection.sock.settimeout(1 + max(limits.first_byte_seconds, limits.window_seconds))
+    watch = Watch(connection.sock)
+    try:
+        first = time.monotonic() + limits.first_byte_seconds
+        watch.limit((first, "first_byte_seconds"), (ends, "total_seconds"))
+        with _told(watch, limits):
+            if route.proxy and parts.scheme == "https":
+                connection = _tunnelled(connection, parts, route)
+                watch.follow(connection.sock)
+            if isinstance(connection.sock, ssl.SSLSocket):
+                connection.sock.do_handshake()
+            target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+            if route.proxy and parts.scheme == "http":
+                target = f"http://{parts.netloc}{target}"
+                headers = {**headers, **_proxy_authorization(route.proxy)}
+            connection.request(method, target, headers={**headers, "Accept-Encoding": "identity"})
+            answer = connection.getresponse()
+        with answer:
+            yield Response(answer, parts.geturl(), watch, limits, ends)
+    finally:
+        watch.end()
+        connection.close()
+
+
+def _connection(parts: SplitResult, route: Route, limits: Limits, ends: float) -> http.client.HTTPConnection:
+    """Connect to the host, or to the proxy. With several addresses, the first that hangs leaves time for the next."""
+    if route.proxy:
+        there = urlsplit(route.proxy)
+        try:
+            addresses = resolved(there, ANYWHERE)
+        except NotAnswered:
+            raise NotAnswered("the name of the proxy cannot be resolved", code="proxy_failed") from None
+    else:
+        there, addresses = parts, resolved(parts, route.allowed)
+    until = min(time.monotonic() + limits.connect_seconds, ends)
+    each = limits.connect_seconds / max(1, len(addresses))
+    try:
+        return connected(there, addresses, until, route.trusted, connect_seconds=each)
+    except NotAnswered:
+        what, code = ("the proxy", "proxy_failed") if route.proxy else ("the host", "unreachable")
+        rule = "connect_seconds" if time.monotonic() >= until else ""
+        within = f" within {limits.connect_seconds:g} s" if rule else ""
+        raise NotAnswered(f"no connection to {what}{within}", code=code, rule=rule) from None
+
+
+def _tunnelled(connection: http.client.HTTPConnection, parts: SplitResult, route: Route) -> http.client.HTTPConnection:
+    """Have the proxy connect to the host, and speak TLS with that."""
+    host, port = parts.hostname or "", port_of(parts)
+    there = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    lines = [f"CONNECT {there} HTTP/1.1", f"Host: {there}"]
+    lines += [f"{name}: {value}" for name, value in _proxy_authorization(route.proxy).items()]
+    sock = connection.sock
+    sock.sendall("\r\n".join([*lines, "", ""]).encode("ascii"))
+    with http.client.HTTPResponse(sock, method="CONNECT") as answer:
+        answer.begin()
+        if answer.status // 100 != 2:  # noqa: PLR2004
+            text = f"the proxy answered {answer.status} to CONNECT {there}"
+            raise NotAnswered(text, code="proxy_failed", rule="proxy")
+    inner = http.client.HTTPConnection(host, port)
+    inner.default_port = HTTPS_PORT  # else Host names the port
+    inner.sock = route.trusted.wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
+    return inner
+
+
+def _proxy_authorization(proxy: str) -> dict[str, str]:
+    parts = urlsplit(proxy)
+    if parts.username is None:
+        return {}
+    pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return {"Proxy-Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+
+
+@contextmanager
+def _told(watch: Watch, limits: Limits) -> Iterator[None]:
+    """Say what the watch, TLS and http.client mean."""
+    try:
+        yield
+        if watch.rule:  # http.client takes the end of a connection for that of the headers, or of a body without length
+            raise TimeoutError
+    except NotAnswered:
+        raise
+    except ssl.SSLCertVerificationError as error:
+        text = f"its certificate is not trusted: {error.verify_message}"
+        raise NotTrusted(text, rule="certificate") from None
+    except http.client.IncompleteRead:
+        if watch.rule:
+            raise _too_slow(watch, limits) from None
+        raise _truncated("a part") from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        if watch.rule or isinstance(error, TimeoutError):
+            raise _too_slow(watch, limits) from None
+        raise NotAnswered(f"the connection failed: {type(error).__name__}", code="connection_failed") from None
+
+
+@contextmanager
+def _naming(url: str) -> Iterator[None]:
+    try:
+        yield
+    except NotAnswered as error:
+        error.url = error.url or url
+        raise
+
+
+def _too_slow(watch: Watch, limits: Limits) -> TooSlow:
+    texts = {
+        "min_bytes_per_second": f"less than {limits.min_bytes_per_second:g} bytes a second for "
+        f"{limits.window_seconds:g} s",
+        "total_seconds": f"not finished within {limits.total_seconds:g} s",
+    }
+    rule = watch.rule or "first_byte_seconds"
+    return TooSlow(texts.get(rule, f"no answer within {limits.first_byte_seconds:g} s"), rule=rule)
+
+
+def _too_large(found: str, max_bytes: int) -> NotAnswered:
+    return NotAnswered(
+        f"the body has {found}, expected at most {max_bytes:,} bytes", code="too_large", rule="max_bytes"
+    )
+
+
+def _truncated(found: str) -> NotAnswered:
+    return NotAnswered(f"the body ended after {found}", code="truncated")
+
+
+@lru_cache(maxsize=64)
+def trusting(ca_file: str, changed_at: int, pem: str) -> ssl.SSLContext:
+    """Return a context that trusts the system's authorities, those of the file and those of the text.
+
+    Raises OSError or ssl.SSLError for a file or text that cannot be read.
+    """
+    _ = changed_at  # a file that was replaced is read again
+    context = ssl.create_default_context()
+    if ca_file:
+        context.load_verify_locations(cafile=ca_file)
+    if pem:
+        context.load_verify_locations(cadata=pem)
+    return context

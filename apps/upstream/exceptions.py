@@ -1,0 +1,81 @@
+"""Let one version of an upstream through its policy, for a time and with a reason."""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from apps.accounts.access.gate import Viewer
+from apps.audit.kinds import Kind
+from apps.lib import versions
+from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.upstream.models import Upstream, UpstreamVersion
+from apps.upstream.policy import moment
+from apps.upstream.rows import PolicyException
+
+LONGEST = timedelta(days=366)
+MAX_REASON = 300
+
+
+def of(upstream: Upstream) -> QuerySet[PolicyException]:
+    """Return all of them, newest first: those that ended too."""
+    rows = PolicyException.objects.filter(version__provider__upstream=upstream)
+    return rows.select_related("version__provider__upstream", "created_by").order_by("-pk")
+
+
+def version_of(upstream: Upstream, *, namespace: str, type: str, version: str) -> UpstreamVersion:  # noqa: A002
+    """Return the row, matched by value. Raises NotFound, and Invalid for what is not a version."""
+    key = versions.sort_key(version.strip().removeprefix("v"))
+    rows = UpstreamVersion.objects.select_related("provider__upstream").defer("sums", "signature")
+    found = rows.filter(
+        provider__upstream=upstream,
+        provider__namespace=namespace.strip().lower(),
+        provider__type=type.strip().lower(),
+        sort_key=key,
+    ).first()
+    if found is None:
+        raise NotFound(
+            f"Larder knows no version {version.strip()[:128]} of {upstream.host}/{namespace[:64]}/{type[:64]}.",
+            hint="Request its list once with a client, or run a sync.",
+        )
+    return found
+
+
+@transaction.atomic
+def allow(version: UpstreamVersion, *, reason: str, expires_at: datetime, actor: Viewer) -> PolicyException:
+    """Let it through until then, whatever the rules say. A further one for the same version adds time. Raises Invalid.
+
+    It says nothing about trust: an unsigned or replaced version stays refused.
+    """
+    reason, now = " ".join(reason.split()), timezone.now()
+    if not reason:
+        raise Invalid("The reason is missing.", hint="Say why this version cannot wait.")
+    if len(reason) > MAX_REASON:
+        raise Invalid(f"The reason has more than {MAX_REASON} characters.", hint="Shorten it.")
+    if not now < expires_at <= now + LONGEST:
+        raise Invalid(
+            f"Found expiry {moment(expires_at)}, expected a date within the next {LONGEST.days} days.",
+            hint="Choose the day on which the rules may decide again.",
+        )
+    row = PolicyException.objects.create(
+        version=version, reason=reason, expires_at=expires_at, created_by_id=actor.user_id
+    )
+    actor.record(Kind.UPSTREAM_VERSION_ALLOWED, subject=str(version), reason=reason, expires_at=expires_at.isoformat())
+    return row
+
+
+@transaction.atomic
+def withdraw(exception: PolicyException, *, actor: Viewer) -> None:
+    """End it now. Raises Conflict if it has ended."""
+    now = timezone.now()
+    rows = PolicyException.objects.filter(pk=exception.pk, withdrawn_at=None, expires_at__gt=now)
+    if not rows.update(withdrawn_at=now):
+        raise Conflict("This exception has ended already.")
+    exception.withdrawn_at = now
+    actor.record(
+        Kind.UPSTREAM_POLICY_CHANGED,
+        subject=str(exception.version),
+        withdrawn_exception=exception.pk,
+        reason=exception.reason,
+    )

@@ -1,0 +1,169 @@
+"""How far the sums of a version are proven: three verdicts, never confused. Decided where the record is written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.signing.foreign import Signer
+from apps.upstream import alarms, trust
+from apps.upstream.failures import Distrusted
+from apps.upstream.models import KeyPin, KeyState, UnsignedAllowance, Upstream, UpstreamVersion, Verdict
+from apps.upstream.rows import Alarm, AlarmKind, AlarmState
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict with its key, or a refusal, whose alarm must be committed all the same."""
+
+    verdict: Verdict = Verdict.NONE
+    key: KeyPin | None = None
+    refusal: Distrusted | None = None
+
+
+def signed(version: UpstreamVersion, signer: Signer, *, source: str, url: str) -> Judgement:
+    """Judge a version whose signature is valid. The first key of a namespace is pinned, another one waits for staff.
+
+    The caller has locked the upstream: of two first keys at once, one is the first.
+    """
+    upstream, namespace = version.provider.upstream, version.provider.namespace
+    pins = KeyPin.objects.filter(upstream=upstream, namespace=namespace)
+    pin = pins.filter(fingerprint=signer.fingerprint).first()
+    if pin is not None and pin.state == KeyState.TRUSTED:
+        return Judgement(Verdict.PINNED, pin)
+    if pin is None:
+        is_first = not pins.exists()
+        pin = KeyPin.objects.create(
+            upstream=upstream,
+            namespace=namespace,
+            fingerprint=signer.fingerprint,
+            armor=signer.armor,
+            source=(source or signer.uid)[:200],
+            state=KeyState.TRUSTED if is_first else KeyState.WAITING,
+        )
+        if is_first:
+            record(
+                Kind.UPSTREAM_KEY_PINNED,
+                actor_id=None,
+                subject=trust.subject_of_namespace(upstream, namespace),
+                fingerprint=pin.fingerprint,
+                state=str(pin.state),
+                version=str(version),
+            )
+            return Judgement(Verdict.FIRST_SEEN, pin)
+    return Judgement(refusal=_refused_key(version, pin, url))
+
+
+def unsigned(version: UpstreamVersion, *, url: str) -> Judgement:
+    """Judge a version for which the registry names no key. Allowed only by staff who knew of all pinned keys."""
+    upstream, namespace = version.provider.upstream, version.provider.namespace
+    allowance = UnsignedAllowance.objects.filter(upstream=upstream, namespace=namespace).first()
+    newest = KeyPin.objects.filter(upstream=upstream, namespace=namespace, state=KeyState.TRUSTED)
+    last = newest.order_by("-first_seen_at").first()
+    if allowance is not None and (last is None or last.first_seen_at < allowance.created_at):
+        return Judgement(Verdict.NO_KEY)
+    alarms.raise_alarm(
+        AlarmKind.NO_KEY,
+        upstream=upstream,
+        provider=version.provider,
+        version=version,
+        subject=trust.subject_of_namespace(upstream, namespace),
+        known={"fingerprint": last.fingerprint if last else ""},
+        found={"fingerprint": ""},
+        url=url,
+    )
+    before = f", although {last.fingerprint} signed earlier versions" if last else ""
+    return Judgement(
+        refusal=Distrusted(
+            "no_key",
+            f"The registry names no key for {upstream}/{namespace}{before}, so no signature can be checked",
+            url=url,
+            rule="signed",
+        )
+    )
+
+
+def badly_signed(version: UpstreamVersion, found: str, *, issuer: str, is_foreign: bool, url: str) -> Distrusted:
+    """Raise the alarm of a signature by a key that the registry does not name, or of one that does not fit."""
+    upstream = version.provider.upstream
+    pinned = KeyPin.objects.filter(
+        upstream=upstream, namespace=version.provider.namespace, state=KeyState.TRUSTED
+    ).values_list("fingerprint", flat=True)
+    alarms.raise_alarm(
+        AlarmKind.SIGNATURE_BAD,
+        upstream=upstream,
+        provider=version.provider,
+        version=version,
+        subject=str(version),
+        known={"fingerprint": ", ".join(sorted(pinned))},
+        found={"fingerprint": issuer, "problem": found},
+        url=url,
+    )
+    code = "signature_foreign" if is_foreign else "signature_bad"
+    return Distrusted(code, f"The signature of {version} is not valid: found {found}", url=url, rule="signature")
+
+
+def other_bytes(
+    version: UpstreamVersion, filename: str, *, known: str, found: str, is_signed: bool, url: str
+) -> Distrusted:
+    """Raise the alarm of other bytes for a known version, with both digests."""
+    alarms.raise_alarm(
+        AlarmKind.BYTES_CHANGED,
+        upstream=version.provider.upstream,
+        provider=version.provider,
+        version=version,
+        subject=f"{version} {filename}",
+        known={"digest": known},
+        found={"digest": found, "is_signed": is_signed},
+        url=url,
+    )
+    return Distrusted(
+        "bytes_changed",
+        f"The registry has other bytes for {filename} of {version} than before: "
+        f"found sha256:{found}, expected sha256:{known}",
+        url=url,
+        rule="known_digest",
+    )
+
+
+def unaccepted(version: UpstreamVersion, digests: Mapping[str, str], *, url: str) -> Distrusted | None:
+    """Compare new sums with the bytes that staff accepted for this version: only those were meant."""
+    accepted = Alarm.objects.filter(version=version, kind=AlarmKind.BYTES_CHANGED, state=AlarmState.ACCEPTED)
+    latest: dict[str, str] = {}
+    for alarm in accepted.order_by("pk"):
+        latest[alarm.subject.rpartition(" ")[2]] = str(alarm.found.get("digest", ""))
+    for filename, digest in latest.items():
+        if digests.get(filename, digest) != digest:
+            return other_bytes(version, filename, known=digest, found=digests[filename], is_signed=True, url=url)
+    return None
+
+
+def _refused_key(version: UpstreamVersion, pin: KeyPin, url: str) -> Distrusted:
+    upstream, namespace = version.provider.upstream, version.provider.namespace
+    trusted = KeyPin.objects.filter(upstream=upstream, namespace=namespace, state=KeyState.TRUSTED)
+    known = ", ".join(trusted.order_by("pk").values_list("fingerprint", flat=True))
+    if pin.state == KeyState.REFUSED:
+        found = f"{version} is signed by {pin.fingerprint}, which staff refused"
+        return Distrusted("key_refused", found, url=url, rule="pinned_key")
+    alarms.raise_alarm(
+        AlarmKind.KEY_CHANGED,
+        upstream=upstream,
+        provider=version.provider,
+        version=version,
+        subject=trust.subject_of_key(pin),
+        known={"fingerprint": known},
+        found={"fingerprint": pin.fingerprint},
+        url=url,
+    )
+    return Distrusted(
+        "key_waiting",
+        f"{version} is signed by another key than before, which waits for staff: "
+        f"found {pin.fingerprint}, expected {known or 'a key that staff trust'}",
+        url=url,
+        rule="pinned_key",
+    )
+
+
+def lock(upstream: Upstream) -> None:
+    """Until the caller's transaction ends, no other one judges providers of this registry."""
+    Upstream.objects.select_for_update(no_key=True).get(pk=upstream.pk)

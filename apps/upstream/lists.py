@@ -1,0 +1,256 @@
+"""The list of a provider's versions: read, compared with what is known, and refreshed conditionally."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+from django.utils.dateparse import parse_date, parse_datetime
+
+from apps.audit import generation
+from apps.lib import versions
+from apps.lib.errors import Invalid
+from apps.upstream import alarms, exchanges, platforms
+from apps.upstream.errors import FetchFailed
+from apps.upstream.models import UpstreamProvider, UpstreamVersion
+from apps.upstream.rows import AlarmKind
+
+MAX_BYTES = 16 * 1024 * 1024
+MAX_VERSIONS = 10_000
+MAX_PLATFORMS = 64
+MAX_WARNINGS, MAX_WARNING_CHARACTERS = 20, 500
+NAMED = 20  # in an alarm
+BATCH_SIZE = 500
+# A date that lies further ahead is no date: a version would be held back for as long.
+CLOCK_MAY_DIFFER = timedelta(days=1)
+
+_OS = re.compile(r"[a-z0-9]{1,20}")
+_ARCH = re.compile(r"[a-z0-9_.-]{1,20}")
+_PROTOCOL = re.compile(r"\d{1,3}(\.\d{1,3})?")
+
+log = structlog.get_logger("larder.upstream")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    version: str
+    sort_key: bytes
+    protocols: list[str]
+    platforms: list[list[str]]
+    published_at: datetime | None
+
+
+@dataclass(slots=True)
+class Document:
+    """`skipped`: entries whose version is not SemVer, or equals another one but for its build metadata."""
+
+    versions: dict[bytes, Listed] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    skipped: int = 0
+
+
+def url_of(provider: UpstreamProvider, *rest: str) -> str:
+    """Return a URL of the provider registry protocol. Raises FetchFailed."""
+    base = exchanges.discover(provider.upstream).rstrip("/")
+    parts = (provider.namespace, provider.type, *rest)
+    return "/".join([base, *(quote(part, safe="") for part in parts)])
+
+
+def scope_of(provider: UpstreamProvider) -> str:
+    """The scope of the generation that every change of what a mirror answers for this provider touches."""
+    return generation.published_at(str(provider))
+
+
+def is_fresh(provider: UpstreamProvider) -> bool:
+    lasts = timedelta(seconds=provider.upstream.list_seconds)
+    return provider.listed_at is not None and provider.listed_at > timezone.now() - lasts
+
+
+def refresh(provider: UpstreamProvider, guard: Callable[[], None]) -> None:
+    """Ask the registry, and write what it says. Raises FetchFailed, and nothing has changed then."""
+    url = url_of(provider, "versions")
+    said = exchanges.get_json(
+        provider.upstream, url, max_bytes=MAX_BYTES, etag=provider.etag, last_modified=provider.last_modified
+    )
+    if said.is_unchanged and provider.listed_at is not None:
+        with transaction.atomic():
+            guard()
+            UpstreamProvider.objects.filter(pk=provider.pk).update(listed_at=timezone.now())
+        return
+    found = parse(said.body, url=url)
+    with transaction.atomic():
+        guard()
+        _write(UpstreamProvider.objects.select_for_update(no_key=True, of=("self",)).get(pk=provider.pk), found, url)
+        UpstreamProvider.objects.filter(pk=provider.pk).update(
+            etag=said.etag if len(said.etag) <= 200 else "",  # noqa: PLR2004  # the column
+            last_modified=said.last_modified[:100],
+            warnings=found.warnings,
+            skipped=found.skipped,
+        )
+    if found.skipped:
+        log.warning("upstream_versions_skipped", provider=str(provider), versions=found.skipped)
+
+
+def parse(body: Any, *, url: str) -> Document:
+    """Raises FetchFailed for a document of another shape, or with too many versions."""
+    entries = body.get("versions") if isinstance(body, dict) else None
+    if not isinstance(entries, list):
+        raise _wrong(url, _kind(body if not isinstance(body, dict) else entries), "an object with a list `versions`")
+    if len(entries) > MAX_VERSIONS:
+        raise FetchFailed(
+            "too_many_versions",
+            f"The list has {len(entries):,} versions, expected at most {MAX_VERSIONS:,}",
+            url=url,
+            rule="max_versions",
+            is_final=True,
+        )
+    found = Document(warnings=_warnings(body.get("warnings")))
+    for entry in entries:
+        listed = _listed(entry, url)
+        if listed is None or listed.sort_key in found.versions:
+            found.skipped += 1
+        else:
+            found.versions[listed.sort_key] = listed
+    return found
+
+
+def _listed(entry: Any, url: str) -> Listed | None:
+    """Return None for a version that is not SemVer, which clients skip too."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("version"), str):
+        raise _wrong(url, _kind(entry), "an object with a `version` for each version")
+    protocols = entry.get("protocols") or []
+    targets = entry.get("platforms") or []
+    if not isinstance(protocols, list) or not all(isinstance(one, str) for one in protocols):
+        raise _wrong(url, f"`protocols` as {_kind(protocols)}", "a list of numbers such as 5.0 as text")
+    if not isinstance(targets, list) or len(targets) > MAX_PLATFORMS or not all(map(_is_platform, targets)):
+        raise _wrong(
+            url, f"`platforms` as {_kind(targets)}", f"a list of at most {MAX_PLATFORMS} objects with `os` and `arch`"
+        )
+    try:
+        version = versions.parse(entry["version"])
+    except Invalid:
+        return None
+    pairs = sorted({(one["os"], one["arch"]) for one in targets})
+    return Listed(
+        version.text,
+        version.sort_key,
+        [one for one in protocols if _PROTOCOL.fullmatch(one)],
+        [list(pair) for pair in pairs],
+        moment_of(entry.get("published_at")),
+    )
+
+
+def _is_platform(one: Any) -> bool:
+    if not isinstance(one, dict):
+        return False
+    os, arch = one.get("os"), one.get("arch")
+    return isinstance(os, str) and isinstance(arch, str) and bool(_OS.fullmatch(os) and _ARCH.fullmatch(arch))
+
+
+def moment_of(text: Any) -> datetime | None:
+    """Return the date that a registry says, None for what is none or lies in the future."""
+    if not isinstance(text, str):
+        return None
+    try:
+        found = parse_datetime(text)
+        if found is None and (day := parse_date(text)) is not None:
+            found = datetime(day.year, day.month, day.day)  # noqa: DTZ001  # below
+    except ValueError:
+        return None
+    if found is None:
+        return None
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return found if found <= timezone.now() + CLOCK_MAY_DIFFER else None
+
+
+def _write(provider: UpstreamProvider, found: Document, url: str) -> None:
+    """Bring the rows in line, in the caller's transaction. What is no longer listed stays, and raises an alarm."""
+    now = timezone.now()
+    is_first = provider.first_listed_at is None
+    known = {bytes(row.sort_key): row for row in provider.versions.defer("sums", "signature")}
+    new = [
+        UpstreamVersion(
+            provider=provider,
+            version=one.version,
+            sort_key=one.sort_key,
+            protocols=one.protocols,
+            platforms=one.platforms,
+            first_seen_at=now,
+            published_at=one.published_at,
+            was_in_first_list=is_first,
+        )
+        for key, one in found.versions.items()
+        if key not in known
+    ]
+    UpstreamVersion.objects.bulk_create(new, batch_size=BATCH_SIZE)
+    changed = [row for key, row in known.items() if key in found.versions and _update(row, found.versions[key])]
+    UpstreamVersion.objects.bulk_update(
+        changed, ["version", "protocols", "platforms", "published_at", "is_listed"], batch_size=BATCH_SIZE
+    )
+    for row in changed:
+        if row.verdict:
+            platforms.add_listed(row)
+    vanished = [row for key, row in known.items() if key not in found.versions and row.is_listed]
+    if vanished:
+        for some in _batches(vanished):
+            UpstreamVersion.objects.filter(pk__in=[row.pk for row in some]).update(is_listed=False)
+        _raise_alarm(provider, vanished, known, found.versions, url)
+    UpstreamProvider.objects.filter(pk=provider.pk).update(
+        listed_at=now, first_listed_at=provider.first_listed_at or now
+    )
+    if new or changed or vanished or is_first:
+        generation.touch([scope_of(provider)])
+
+
+def _update(row: UpstreamVersion, listed: Listed) -> bool:
+    """Tell whether the row has changed. A date that was said once stays: it decides how old the version is."""
+    before = (row.version, row.protocols, row.platforms, row.published_at, row.is_listed)
+    # Only its build metadata can differ. Whoever has the record of one text keeps it.
+    row.version = row.version if row.verdict else listed.version
+    row.protocols, row.platforms, row.is_listed = listed.protocols, listed.platforms, True
+    row.published_at = row.published_at or listed.published_at
+    return before != (row.version, row.protocols, row.platforms, row.published_at, row.is_listed)
+
+
+def _raise_alarm(
+    provider: UpstreamProvider,
+    vanished: list[UpstreamVersion],
+    known: Mapping[bytes, UpstreamVersion],
+    listed: Mapping[bytes, Listed],
+    url: str,
+) -> None:
+    newest = sorted(vanished, key=lambda row: bytes(row.sort_key), reverse=True)
+    before = sum(row.is_listed or row in vanished for row in known.values())
+    alarms.raise_alarm(
+        AlarmKind.LIST_SHRANK,
+        upstream=provider.upstream,
+        provider=provider,
+        subject=str(provider),
+        known={"listed": before, "vanished": [row.version for row in newest[:NAMED]], "more": len(newest[NAMED:])},
+        found={"listed": len(listed), "vanished": [], "more": 0},
+        url=url,
+    )
+
+
+def _batches(found: list[UpstreamVersion]) -> Iterable[list[UpstreamVersion]]:
+    return (found[at : at + BATCH_SIZE] for at in range(0, len(found), BATCH_SIZE))
+
+
+def _warnings(said: Any) -> list[str]:
+    found = said if isinstance(said, list) else []
+    return [one[:MAX_WARNING_CHARACTERS] for one in found[:MAX_WARNINGS] if isinstance(one, str)]
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "nothing"}
+    return names.get(type(value), "a number")
+
+
+def _wrong(url: str, found: str, expected: str) -> FetchFailed:
+    message = f"The list of versions has another shape: found {found}, expected {expected}"
+    return FetchFailed("bad_shape", message, url=url, rule="shape", is_final=True)

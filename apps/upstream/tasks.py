@@ -1,0 +1,50 @@
+from collections.abc import Callable
+from typing import Any, cast
+
+from celery import shared_task, signals
+from django.utils import timezone
+
+from apps.upstream import pruning, servable, storage, working
+
+# A process of a prefork worker ends after some tasks, in the midst of what its threads fetch.
+LAST_SECONDS = 30.0
+# A worker that is stopped: what is not done by then is taken up by another one, once the lease has ended.
+STOP_SECONDS = 8.0
+
+
+def _waking(kind: str) -> Callable[..., None]:
+    """The Celery task of a kind of job: the doorbell of the threads, which look for all that waits."""
+
+    @shared_task(name=kind, ignore_result=True)
+    def wake(**_: object) -> None:
+        working.threads.wake()
+
+    return cast("Callable[..., None]", wake)
+
+
+fetch_list, fetch_version, fetch_package, fetch_sizes = map(_waking, working.KINDS)
+
+
+@signals.worker_process_shutdown.connect
+def finish(**_: Any) -> None:
+    working.threads.finish(LAST_SECONDS)
+
+
+@signals.worker_shutdown.connect
+def stop(**_: Any) -> None:
+    working.threads.finish(STOP_SECONDS)
+
+
+@shared_task(name="upstream.prune", ignore_result=True)
+def prune(**_: object) -> None:
+    pruning.prune_unknown()
+
+
+@shared_task(name="upstream.evict", ignore_result=True)
+def evict(**_: object) -> None:
+    storage.evict(now=timezone.now())
+
+
+@shared_task(name="upstream.forget_lost", ignore_result=True)
+def forget_lost(**_: object) -> None:
+    servable.forget_lost()

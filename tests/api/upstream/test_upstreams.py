@@ -1,0 +1,255 @@
+"""/api/v1/upstreams: staff enable and change upstreams, everybody sees what they may read of them."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import Group
+from django.utils import timezone
+
+from apps.accounts.models import Scope
+from apps.audit.models import AuditEvent
+from apps.lib.net.addresses import ANYWHERE
+from apps.upstream import upstreams
+from apps.upstream.models import KeyPin, Upstream, UpstreamPackage, UpstreamProvider
+from apps.upstream.rows import Alarm, AlarmKind, PolicyException
+from tests.builders.tls import Authority
+from tests.conftest import person
+from tests.upstream import mirrored
+
+URL = "/api/v1/upstreams"
+TOFU = f"{URL}/registry.opentofu.org"
+TERRAFORM = f"{URL}/registry.terraform.io"
+CHANGED = "operation:upstream:changed"
+
+
+def put(client, at=TOFU, **fields):
+    return client.put(at, json.dumps(fields), content_type="application/json")
+
+
+@pytest.fixture
+def auditor(db):
+    user = person("audrey", is_staff=True)
+    user.groups.add(Group.objects.get(name="Auditor"))
+    return user
+
+
+@pytest.mark.both
+def test_staff_enable_the_opentofu_registry_with_two_fields(tofu, olga):
+    answer = put(tofu(olga), enabled=True, cooldown_days=0)
+
+    assert answer.status_code == 201, answer.json()
+    made = answer.json()
+    assert (made["host"], made["enabled"], made["cooldown_days"]) == ("registry.opentofu.org", True, 0)
+    assert (made["visibility"], made["terraform_only"], made["url"], made["has_token"]) == ("public", False, "", False)
+    assert made["health"]["state"] == "unasked"
+    assert made["storage"] == {"packages": 0, "bytes": 0, "providers": 0}
+    assert str(upstreams.enabled("Registry.OpenTofu.org")) == "registry.opentofu.org"
+    assert tofu(olga).get(TOFU).json() == made
+    assert tofu(olga).get(URL).json() == {"upstreams": [made], "next": None}
+    [event] = AuditEvent.objects.filter(kind=CHANGED)
+    assert event.detail == {"created": True, "changed": {"is_enabled": True, "cooldown_days": 0}}
+    assert (event.subject, event.actor_id) == ("registry.opentofu.org", olga.pk)
+
+
+def test_sent_again_it_changes_nothing_and_records_nothing(tofu, olga):
+    put(tofu(olga), enabled=True, token="secret-of-theirs")
+    again = put(tofu(olga), enabled=True, token="secret-of-theirs")
+
+    assert again.status_code == 200
+    assert AuditEvent.objects.filter(kind=CHANGED).count() == 1
+    assert put(tofu(olga), enabled=False).json()["enabled"] is False
+    assert upstreams.enabled("registry.opentofu.org") is None
+    assert upstreams.of_host("registry.opentofu.org") is not None
+
+
+@pytest.mark.parametrize("who", ["nobody", "alice", "bob", "charlie", "audrey", "olga-read"])
+def test_only_staff_with_the_permission_and_a_managing_token_change_one(
+    tofu, request, alice, bob, charlie, auditor, olga, who
+):
+    people = {"alice": alice, "bob": bob, "charlie": charlie, "audrey": auditor, "nobody": None, "olga-read": olga}
+    client = tofu(people[who], Scope.READ if who == "olga-read" else Scope.MANAGE)
+
+    assert put(client, enabled=True).status_code == (401 if who == "nobody" else 403)
+    assert client.delete(TOFU).status_code == (401 if who == "nobody" else 403)
+    assert not Upstream.objects.exists()
+
+
+def test_operators_change_them_and_auditors_read_how_they_do(tofu, auditor):
+    operator = person("otto", is_staff=True)
+    operator.groups.add(Group.objects.get(name="Operator"))
+
+    assert put(tofu(operator), enabled=True).status_code == 201
+    assert tofu(auditor).get(TOFU).json()["health"]["state"] == "unasked"
+
+
+def test_others_see_those_that_are_on_and_nothing_about_operations(tofu, olga, charlie):
+    put(tofu(olga), enabled=True, url="https://mirror.example.org", proxy="http://proxy.example:3128")
+    put(tofu(olga), f"{URL}/internal.example", enabled=True, visibility="internal")
+    put(tofu(olga), f"{URL}/private.example", enabled=True, visibility="private")
+    put(tofu(olga), f"{URL}/off.example")
+
+    def hosts(client):
+        return [one["host"] for one in client.get(URL).json()["upstreams"]]
+
+    assert hosts(tofu()) == ["registry.opentofu.org"]
+    assert hosts(tofu(charlie)) == ["internal.example", "registry.opentofu.org"]
+    assert hosts(tofu(olga)) == ["internal.example", "off.example", "private.example", "registry.opentofu.org"]
+    shown = tofu(charlie).get(TOFU).json()
+    assert {name for name, value in shown.items() if value is not None} == {
+        *("host", "enabled", "visibility", "terraform_only", "sealed", "cooldown_days"),
+    }
+    assert "mirror.example.org" not in json.dumps(tofu().get(URL).json())
+    for host in ("private.example", "off.example", "missing.example"):
+        assert tofu(charlie).get(f"{URL}/{host}").status_code == 404
+        assert tofu().get(f"{URL}/{host}").status_code == 401
+
+
+def test_the_token_is_written_and_never_shown(tofu, olga):
+    answer = put(tofu(olga), enabled=True, token="hidden-token-7")
+
+    assert answer.json()["has_token"] is True
+    assert "hidden-token-7" not in answer.content.decode()
+    rows = [str(row) for model in apps.get_models() for row in model._default_manager.values_list()]
+    assert [row for row in rows if "hidden-token-7" in row] == []
+    assert upstreams.token_of(Upstream.objects.get()) == "hidden-token-7"
+    assert AuditEvent.objects.get(kind=CHANGED).detail["changed"]["signs_in"] is True
+    assert put(tofu(olga), token="").json()["has_token"] is False
+    assert AuditEvent.objects.filter(kind=CHANGED).latest("pk").detail["changed"] == {"signs_in": False}
+
+
+def test_the_terraform_registry_needs_its_terms_accepted(tofu, olga):
+    refused = put(tofu(olga), TERRAFORM, enabled=True)
+
+    assert refused.status_code == 422
+    assert "solely for use with, or in support of, HashiCorp Terraform" in refused.json()["error"]["message"]
+    assert "https://registry.terraform.io/terms" in refused.json()["error"]["message"]
+    assert not Upstream.objects.exists()
+    made = put(tofu(olga), TERRAFORM, enabled=True, accept_terms=True).json()
+    assert (made["enabled"], made["terraform_only"]) == (True, True)
+    assert made["terms_accepted_at"] is not None
+    detail = AuditEvent.objects.get(kind=CHANGED).detail["changed"]
+    assert detail == {"is_enabled": True, "accepted_terms": "https://registry.terraform.io/terms"}
+    assert put(tofu(olga), TERRAFORM, terraform_only=False).json()["terraform_only"] is False
+    assert put(tofu(olga), accept_terms=True).status_code == 422  # the other registry has none
+
+
+@pytest.mark.parametrize(
+    ("host", "fields", "said"),
+    [
+        ("127.0.0.1", {}, "is this Larder, whose providers need no mirror"),
+        ("larder.example", {}, "is this Larder"),
+        ("registry.example:8443", {}, "has a colon"),
+        ("registry..example", {}, "is not a host name"),
+        ("under_score.example", {}, "is not a host name"),
+        ("-dash.example", {}, "is not a host name"),
+        ("x.example", {"url": "http://x.example"}, "expected https on port 443"),
+        ("x.example", {"url": "https://10.0.0.1"}, "is not allowed"),
+        ("x.example", {"url": "https://x.example/v1"}, "has a path"),
+        ("x.example", {"url": "https://u:p@x.example"}, "password"),
+        ("x.example", {"proxy": "http://u:p@proxy.example:3128"}, "user name or password"),
+        ("x.example", {"proxy": "socks5://proxy.example"}, "expected http://"),
+        ("x.example", {"ca": "no PEM"}, "is not a PEM certificate"),
+        ("x.example", {"ca": "-----BEGIN PRIVATE KEY-----"}, "contains a private key"),
+        ("x.example", {"token": "two words"}, "blanks"),
+        ("x.example", {"visibility": "secret"}, "is not a valid choice"),
+        ("x.example", {"cooldown_days": -1}, "cooldown_days"),
+        ("x.example", {"cooldown_days": 10**9}, "cooldown_days"),
+        ("x.example", {"color": "red"}, "There is no field"),
+    ],
+)
+def test_what_cannot_work_is_refused_with_a_hint(tofu, olga, settings, host, fields, said):
+    settings.HOSTNAMES = frozenset({"larder.example", "127.0.0.1"})
+    answer = put(tofu(olga), f"{URL}/{host}", **fields)
+
+    assert answer.status_code == 422, answer.content
+    assert said in json.dumps(answer.json(), ensure_ascii=False)
+    assert answer.json()["error"]["hint"]
+    assert not Upstream.objects.exists()
+
+
+def test_an_internal_registry_has_its_own_url_authority_and_proxy(tofu, olga, settings):
+    settings.UPSTREAM = type(settings.UPSTREAM)(allow=ANYWHERE)
+    pem = Authority("Corp").pem.decode()
+    made = put(
+        tofu(olga),
+        f"{URL}/registry.corp.example",
+        enabled=True,
+        url="http://10.0.0.7:8080/",
+        ca=pem,
+        proxy="http://proxy.corp.example:3128",
+    ).json()
+
+    assert (made["url"], made["ca"], made["proxy"]) == ("http://10.0.0.7:8080", pem, "http://proxy.corp.example:3128")
+    [fingerprint] = AuditEvent.objects.get(kind=CHANGED).detail["changed"]["ca"]
+    assert len(fingerprint) == 64
+
+
+def test_a_change_of_the_way_there_asks_again_at_once(tofu, olga):
+    put(tofu(olga), enabled=True)
+    later = timezone.now() + timedelta(hours=1)
+    Upstream.objects.update(failures=9, open_until=later, discovered="https://x/", discovered_at=timezone.now())
+    row = Upstream.objects.get()
+    provider = UpstreamProvider.objects.create(upstream=row, namespace="hashicorp", type="random", retry_at=later)
+    assert tofu(olga).get(TOFU).json()["health"]["state"] == "open"
+
+    put(tofu(olga), cooldown_days=5)
+    row.refresh_from_db()
+    assert row.failures == 9  # this changes nothing about the way there
+    put(tofu(olga), proxy="http://proxy.example:3128")
+    row.refresh_from_db()
+    provider.refresh_from_db()
+    assert (row.failures, row.open_until, row.discovered, row.discovered_at) == (0, None, "", None)
+    assert provider.retry_at is None
+
+
+@pytest.mark.both
+def test_the_list_costs_the_same_however_many_there_are(tofu, olga, in_pages):
+    for number in range(5):
+        put(tofu(olga), f"{URL}/r{number}.example", enabled=True)
+
+    rows = in_pages(tofu(olga), URL, queries=7)
+    assert [row["host"] for row in rows] == [f"r{number}.example" for number in range(5)]
+
+
+def test_an_idn_host_is_one_upstream_in_any_spelling(tofu, olga):
+    assert put(tofu(olga), f"{URL}/Bücher.example", enabled=True).json()["host"] == "xn--bcher-kva.example"
+    assert put(tofu(olga), f"{URL}/xn--bcher-kva.example", enabled=True).status_code == 200
+
+
+@pytest.mark.both
+def test_removed_it_is_forgotten_with_its_keys_and_packages(tofu, olga, charlie):
+    row = mirrored.upstream()
+    version = mirrored.provider(row).versions.get(version="3.7.0")
+    mirrored.verify(version)
+    Alarm.objects.create(
+        kind=AlarmKind.KEY_CHANGED, upstream=row, version=version, namespace="hashicorp", seen_at=timezone.now()
+    )
+    PolicyException.objects.create(version=version, reason="Fixes a bug", expires_at=timezone.now())
+    other = mirrored.provider(mirrored.upstream("other.example"))
+
+    assert tofu(charlie).delete(TOFU).status_code == 403
+    assert tofu(olga).delete(TOFU).status_code == 204
+    assert tofu(olga).delete(TOFU).status_code == 404
+    assert [str(one) for one in Upstream.objects.all()] == ["other.example"]
+    assert set(UpstreamProvider.objects.all()) == {other}
+    assert [model.objects.count() for model in (KeyPin, UpstreamPackage, Alarm, PolicyException)] == [0, 0, 0, 0]
+    [event] = AuditEvent.objects.filter(kind=CHANGED)
+    forgotten = {"providers": 1, "packages": 1, "keys": [f"hashicorp: {mirrored.FINGERPRINT}"]}
+    assert event.detail == {"removed": True, "forgotten": forgotten}
+
+
+def test_how_an_upstream_does_is_told_with_the_url_status_and_rule(tofu, olga):
+    row = mirrored.upstream(
+        failures=2,
+        failed_at=timezone.now(),
+        failure={"code": "bad_status", "message": "403", "url": "https://x.example/v1", "status": 403, "rule": ""},
+    )
+    mirrored.verify(mirrored.provider(row).versions.get(version="3.7.0"), stored=("linux_amd64", "darwin_arm64"))
+
+    told = tofu(olga).get(TOFU).json()
+    assert told["health"]["state"] == "failing"
+    assert (told["health"]["failure"]["url"], told["health"]["failure"]["status"]) == ("https://x.example/v1", 403)
+    assert told["health"]["oldest_list_at"] is not None
+    assert told["storage"] == {"packages": 2, "bytes": 4096, "providers": 1}

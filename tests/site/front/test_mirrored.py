@@ -1,0 +1,149 @@
+"""Packages of other registries that the front sends itself: by the rules of the view, and each fetch counted."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.accounts.models import Visibility
+from apps.blobs import capabilities
+from apps.lib.mirrored import HostedProvider, PackageLink
+from apps.upstream import uses
+from apps.upstream.models import Upstream, UpstreamPackage, UpstreamVersion
+from apps.upstream.open_links import fetchable
+from apps.upstream.rows import Effect, PolicyException, PolicyRule
+from registry_site.front.archives import SMALL_BYTES
+from registry_site.server.connections import PATHSEND
+from tests.site.front.test_archives import is_as_django_says
+from tests.upstream.shelf import add_package, add_upstream, add_version
+
+pytestmark = pytest.mark.both
+
+
+@pytest.fixture
+def upstream(db) -> Upstream:
+    return add_upstream(cooldown_days=0)
+
+
+@pytest.fixture
+def packages(upstream) -> list[UpstreamPackage]:
+    version = add_version(upstream)
+    return [add_package(version, arch.encode(), arch=arch) for arch in ("amd64", "arm64")]
+
+
+def plain(package: UpstreamPackage) -> str:
+    provider = package.version.provider
+    return f"/v1/mirror/{provider}/{package.version.version}/{package.filename}"
+
+
+def link_to(package: UpstreamPackage) -> str:
+    capability = capabilities.sign(digest=package.digest, file_name=package.filename, now=datetime.now(tz=UTC))
+    return plain(package).replace(f"/{package.filename}", f"/{capability}/{package.filename}")
+
+
+def is_by_the_front(process, client, url: str) -> bool:
+    answer = process.ask(client, url)
+    return answer.was_ready and answer.status == 200
+
+
+def test_a_package_that_was_never_asked_for_needs_no_django(process, packages, tofu):
+    one, other = packages
+    client = tofu()
+    assert not process.ask(client, plain(one)).was_ready, "it shows how Django answers"
+
+    for method in ("GET", "HEAD"):
+        assert process.ask(client, plain(other), method).was_ready
+        assert is_as_django_says(process, client, plain(other), method)
+    assert process.ask(client, plain(other)).body == b"arm64"
+
+
+def test_a_large_one_is_sent_as_a_file_once_it_was_checked(process, upstream, tofu):
+    process.offers = {"extensions": {PATHSEND: {}}}
+    version = add_version(upstream)
+    large = [add_package(version, arch.encode() * SMALL_BYTES, arch=arch) for arch in ("amd64", "arm64")]
+    process.ask(tofu(), plain(large[0]))
+
+    assert not process.ask(tofu(), plain(large[1])).was_ready, "nobody has hashed it"
+    answer = process.ask(tofu(), plain(large[1]))
+    assert answer.was_ready
+    assert answer.body == b"arm64" * SMALL_BYTES
+
+
+def test_a_link_opens_what_needs_credentials_and_a_wrong_one_is_the_views(process, upstream, packages, tofu):
+    upstream.visibility = Visibility.INTERNAL
+    upstream.save()
+    one, other = packages
+    assert process.ask(tofu(), link_to(one)).status == 200
+
+    assert is_by_the_front(process, tofu(), link_to(other))
+    assert process.ask(tofu(), plain(other)).status == 401
+    forged = link_to(one).replace(one.filename, other.filename)
+    assert process.ask(tofu(), forged).status == 403
+
+
+@pytest.mark.parametrize("change", ["denied", "held back", "switched off", "hidden", "for terraform", "evicted"])
+def test_each_fetch_is_by_the_rules_of_that_moment(process, upstream, packages, tofu, change):
+    one, other = packages
+    process.ask(tofu(), plain(one))
+    assert is_by_the_front(process, tofu(), plain(other))
+
+    if change == "denied":
+        PolicyRule.objects.create(upstream=upstream, position=1, pattern="*", effect=Effect.DENY)
+    elif change == "held back":
+        PolicyRule.objects.create(upstream=upstream, position=1, pattern="*", effect=Effect.COOL_DOWN, days=3)
+        UpstreamVersion.objects.update(published_at=timezone.now())
+    elif change == "evicted":
+        UpstreamPackage.objects.update(blob=None)
+    else:
+        changed = {
+            "switched off": {"is_enabled": False},
+            "hidden": {"visibility": Visibility.PRIVATE},
+            "for terraform": {"terraform_only": True},
+        }
+        Upstream.objects.update(**changed[change])
+
+    assert not is_by_the_front(process, tofu(), plain(other))
+    assert process.ask(tofu(), plain(other)).status in (401, 403, 404, 503)
+
+
+def test_a_platform_and_an_exception_count_as_in_the_view(process, upstream, packages, tofu):
+    amd, arm = packages
+    process.ask(tofu(), plain(amd))
+    PolicyRule.objects.create(upstream=upstream, position=1, pattern="*", effect=Effect.DENY, platforms=["linux_arm64"])
+    assert is_by_the_front(process, tofu(), plain(amd))
+    assert process.ask(tofu(), plain(arm)).status == 403
+    hour = timezone.now() + timedelta(hours=1)
+    PolicyException.objects.create(version=arm.version, reason="A fix.", expires_at=hour)
+    assert is_by_the_front(process, tofu(), plain(arm))
+
+
+def test_bytes_in_quarantine_are_not_served(process, packages, tofu, published, monkeypatch):
+    one, other = packages
+    process.ask(tofu(), plain(one))
+    release = published("pantry/vpc/aws")
+    type(release).objects.filter(pk=release.pk).update(digest=other.digest, quarantined_at=timezone.now())
+
+    assert process.ask(tofu(), plain(other)).status == 403
+    assert is_by_the_front(process, tofu(), plain(one))
+
+
+def test_each_fetch_counts(process, packages, tofu):
+    uses.flush()
+    UpstreamPackage.objects.update(uses=0)  # those of other tests
+    one, other = packages
+    for url in (plain(one), plain(other), plain(other), plain(other)):
+        process.ask(tofu(), url)
+    process.ask(tofu(), plain(other), "HEAD")
+    uses.flush()
+
+    assert [UpstreamPackage.objects.get(pk=row.pk).uses for row in packages] == [1, 3]
+
+
+def test_many_cost_a_few_queries(process, upstream, tofu, django_assert_max_num_queries):
+    links = []
+    for number in range(20):
+        package = add_package(add_version(upstream, f"acme/p{number}"), str(number).encode())
+        provider = HostedProvider(upstream.host, "acme", f"p{number}")
+        links.append(PackageLink(provider, "3.6.0", package.filename, ""))
+    with django_assert_max_num_queries(4):
+        assert len(fetchable(links, now=timezone.now())) == 20

@@ -1,0 +1,46 @@
+"""What tests of mirrored providers may ask for. Each part adds its own fixtures in its own module."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from ipaddress import ip_network
+
+import pytest
+
+from apps.upstream.models import Upstream
+from tests.upstream import misbehaving
+from tests.upstream.misbehaving import Registry
+
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+
+
+@pytest.fixture
+def allow_loopback(settings) -> None:
+    """An operator allows upstreams on this machine."""
+    settings.UPSTREAM = replace(settings.UPSTREAM, allow=LOOPBACK)
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    """A registry over plain http, without providers: see misbehaving.py."""
+    with misbehaving.running() as started:
+        yield started
+
+
+@pytest.fixture
+def tls_registry(tmp_path) -> Iterator[Registry]:
+    """The same over https, with a certificate of a private authority."""
+    with misbehaving.running(tls=tmp_path) as started:
+        yield started
+
+
+@pytest.fixture
+def upstream(db, allow_loopback, registry: Registry) -> Upstream:
+    """The enabled row of `registry`."""
+    return Upstream.objects.create(host=registry.host, url=registry.url, is_enabled=True, cooldown_days=0)
+
+
+@pytest.fixture
+def tls_upstream(db, allow_loopback, tls_registry: Registry) -> Upstream:
+    return Upstream.objects.create(
+        host=tls_registry.host, url=tls_registry.url, is_enabled=True, cooldown_days=0, ca=tls_registry.ca
+    )

@@ -1,0 +1,102 @@
+"""What tests of lists, records and packages do: ask as a client would, and be the worker in between."""
+
+import time
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from apps.jobs.models import Job
+from apps.jobs.waiting import NotYet
+from apps.upstream import fetching, working
+from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
+
+PATIENCE = 30.0
+
+
+def work() -> int:
+    """Do what the threads of a worker would with each job that waits; return how many."""
+    found = working.waiting()
+    for job_id, _ in found:
+        working.run_job(job_id)
+    return len(found)
+
+
+def ask(question: Any, *given: Any, by: int | None = None) -> Any:
+    """Ask until it is answered: what is not there yet is fetched in between."""
+    for _ in range(5):
+        try:
+            return question(*given, by=by, until=time.monotonic() + PATIENCE)
+        except NotYet as waits:
+            waiting = waits.waiting
+        work()
+        if waiting.states_of([waiting.row])[waiting.row] in waiting.states:
+            raise AssertionError("nobody wakes this request")
+        fresh = given[0]
+        if not isinstance(fresh, Upstream):
+            given = (reread(fresh), *given[1:])
+    raise AssertionError("it is fetched again and again")
+
+
+def listed(upstream: Upstream, address: str = "acme/tool") -> UpstreamProvider:
+    return ask(fetching.provider_with_list, upstream, *address.split("/"))
+
+
+def version(upstream: Upstream, number: str = "1.0.0", address: str = "acme/tool") -> UpstreamVersion:
+    """A version of which nothing but its line in the list is known."""
+    return UpstreamVersion.objects.select_related("provider__upstream").get(
+        provider=listed(upstream, address), version=number
+    )
+
+
+def recorded(upstream: Upstream, number: str = "1.0.0", address: str = "acme/tool") -> UpstreamVersion:
+    return ask(fetching.version_with_record, version(upstream, number, address))
+
+
+def package(
+    upstream: Upstream, number: str = "1.0.0", platform: str = "linux_amd64", address: str = "acme/tool"
+) -> UpstreamPackage:
+    """A package of a verified version, without its bytes."""
+    found = recorded(upstream, number, address)
+    os, _, arch = platform.partition("_")
+    return UpstreamPackage.objects.select_related("version__provider__upstream").get(version=found, os=os, arch=arch)
+
+
+def stored(
+    upstream: Upstream,
+    number: str = "1.0.0",
+    platform: str = "linux_amd64",
+    address: str = "acme/tool",
+    by: int | None = None,
+) -> UpstreamPackage:
+    return ask(fetching.package_with_bytes, package(upstream, number, platform, address), by=by)
+
+
+def reread(row: Any) -> Any:
+    """As the next request finds it."""
+    related = {
+        UpstreamProvider: "upstream",
+        UpstreamVersion: "provider__upstream",
+        UpstreamPackage: "version__provider__upstream",
+    }[type(row)]
+    return type(row).objects.select_related(related).get(pk=row.pk)
+
+
+def without_pauses() -> None:
+    """As if the time after each failure was over."""
+    for model in (UpstreamProvider, UpstreamVersion, UpstreamPackage):
+        model.objects.update(retry_at=None)
+
+
+def stale(provider: UpstreamProvider, **ago: Any) -> None:
+    """As if its list was read so long ago."""
+    UpstreamProvider.objects.filter(pk=provider.pk).update(listed_at=timezone.now() - timedelta(**ago))
+
+
+def jobs(kind: str) -> int:
+    return Job.objects.filter(kind=kind).count()
+
+
+def due_again() -> None:
+    """As if the pause after an outage or the death of a worker was over."""
+    Job.objects.filter(state__in=["queued", "running"]).update(not_before=None, lease_until=None)

@@ -1,0 +1,33 @@
+"""From a name to verified bytes: the list, the record and the package, each by one job."""
+
+import pytest
+
+from apps.blobs import store
+from apps.upstream.models import KeyPin, KeyState, Verdict
+from tests.upstream import fetched
+
+pytestmark = pytest.mark.both
+
+
+def test_a_package_is_listed_verified_and_stored(upstream, registry, alice):
+    tool = registry.add_provider(versions=["1.0.0"], platforms=["linux_amd64", "darwin_arm64"])
+    row = fetched.stored(upstream, by=alice.pk)
+
+    assert b"".join(store.read(row.digest)) == tool.zip("1.0.0")
+    assert row.h1.startswith("h1:")
+    assert row.size == len(tool.zip("1.0.0"))
+    assert (row.fetched_by, row.fetched_from) == (alice, registry.url + tool.zip_path("1.0.0"))
+    found = row.version
+    assert bytes(found.sums) == tool.sums("1.0.0")
+    assert found.verdict == Verdict.FIRST_SEEN
+    assert found.key.state == KeyState.TRUSTED
+    assert sorted(one.platform for one in found.packages.all()) == ["darwin_arm64", "linux_amd64"]
+    assert registry.count(tool.zip_path("1.0.0")) == 1
+    assert registry.count(tool.zip_path("1.0.0", "darwin_arm64")) == 0
+
+
+def test_the_first_key_is_pinned_and_the_next_version_is_signed_by_a_pinned_key(upstream, registry):
+    registry.add_provider(versions=["1.0.0", "1.1.0"])
+    assert fetched.recorded(upstream, "1.0.0").verdict == Verdict.FIRST_SEEN
+    assert fetched.recorded(upstream, "1.1.0").verdict == Verdict.PINNED
+    assert KeyPin.objects.count() == 1

@@ -1,0 +1,250 @@
+"""Lists of versions: what is read, refused, kept while the registry is down, and what vanished."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from apps.audit import generation
+from apps.jobs.waiting import NotYet
+from apps.lib.errors import NotFound, Unavailable
+from apps.upstream import fetching, lists
+from apps.upstream.errors import FetchFailed
+from apps.upstream.models import Upstream, UpstreamProvider, UpstreamVersion
+from apps.upstream.rows import Alarm, AlarmKind
+from tests.upstream import faults, fetched
+
+pytestmark = pytest.mark.both
+
+
+def names(provider: UpstreamProvider) -> list[str]:
+    rows = provider.versions.filter(is_listed=True).order_by("sort_key")
+    return list(rows.values_list("version", flat=True))
+
+
+def refreshed(upstream: Upstream) -> UpstreamProvider:
+    provider = UpstreamProvider.objects.get()
+    fetched.stale(provider, days=1)
+    return fetched.listed(upstream)
+
+
+def scopes() -> dict[str, int]:
+    return generation.changes_since(connection, 0)
+
+
+def test_pre_releases_and_build_metadata_are_kept_and_other_names_are_skipped_and_counted(upstream, registry):
+    registry.add_provider(versions=["1.0.0-beta", "1.0.0-rc.1", "1.0.0+build.7", "2.0.0", "v3.0.0", "1.2", "newest"])
+    provider = fetched.listed(upstream)
+    assert names(provider) == ["1.0.0-beta", "1.0.0-rc.1", "1.0.0+build.7", "2.0.0"]
+    assert provider.skipped == 3
+
+
+def test_a_version_with_build_metadata_is_installed(upstream, registry):
+    registry.add_provider(versions=["1.0.0-beta.1+build.7"])
+    assert fetched.stored(upstream, "1.0.0-beta.1+build.7").blob is not None
+
+
+def test_the_first_list_counts_as_old_and_what_comes_later_is_new(upstream, registry):
+    tool = registry.add_provider(versions=["1.0.0"])
+    fetched.listed(upstream)
+    tool.versions.append("1.1.0")
+    refreshed(upstream)
+    old, new = UpstreamVersion.objects.order_by("sort_key")
+    assert old.was_in_first_list
+    assert old.known_since is None
+    assert not new.was_in_first_list
+    assert new.known_since == new.first_seen_at
+
+
+def test_a_version_from_2018_has_its_date_and_an_undated_one_the_day_it_was_seen(upstream, registry):
+    tool = registry.add_provider(versions=["1.0.0"])
+    fetched.listed(upstream)
+    tool.versions += ["1.1.0", "1.2.0", "1.3.0", "1.4.0"]
+    tool.more["1.1.0"] = {"published_at": "2018-05-01T10:00:00Z"}
+    tool.more["1.3.0"] = {"published_at": "yesterday"}
+    tool.more["1.4.0"] = {"published_at": f"{timezone.now() + timedelta(days=400):%Y-%m-%d}"}
+    refreshed(upstream)
+    found = {row.version: row for row in UpstreamVersion.objects.all()}
+    assert found["1.1.0"].known_since == datetime(2018, 5, 1, 10, tzinfo=UTC)
+    for undated in ("1.2.0", "1.3.0", "1.4.0"):
+        assert found[undated].published_at is None
+        assert found[undated].known_since == found[undated].first_seen_at
+
+
+def test_a_date_that_was_said_once_does_not_change(upstream, registry):
+    tool = registry.add_provider(versions=["1.0.0"])
+    tool.more["1.0.0"] = {"published_at": "2024-05-01T10:00:00Z"}
+    fetched.listed(upstream)
+    tool.more["1.0.0"] = {"published_at": "2018-05-01T10:00:00Z"}
+    refreshed(upstream)
+    assert UpstreamVersion.objects.get().published_at.year == 2024
+
+
+def test_a_shrinking_list_raises_an_alarm_and_what_is_stored_stays(upstream, registry):
+    tool = registry.add_provider(versions=["1.0.0", "1.1.0", "1.2.0"])
+    stored = fetched.stored(upstream, "1.0.0")
+    del tool.versions[:2]
+    provider = refreshed(upstream)
+    assert names(provider) == ["1.2.0"]
+    assert provider.versions.count() == 3
+    assert fetched.reread(stored).blob is not None
+    assert fetched.reread(stored.version).verdict
+    alarm = Alarm.objects.get()
+    assert alarm.kind == AlarmKind.LIST_SHRANK
+    assert alarm.subject == str(provider)
+    assert alarm.known == {"listed": 3, "vanished": ["1.1.0", "1.0.0"], "more": 0}
+    assert alarm.found["listed"] == 1
+
+    tool.versions.insert(0, "1.0.0")
+    assert names(refreshed(upstream)) == ["1.0.0", "1.2.0"]
+
+
+def test_a_list_is_repeated_without_asking_then_asked_conditionally(upstream, registry):
+    tool = registry.add_provider()
+    fetched.listed(upstream)
+    fetched.listed(upstream)
+    assert registry.count(tool.list_path) == 1
+    before = scopes()
+    provider = refreshed(upstream)
+    assert registry.count(tool.list_path) == 2
+    assert "if-none-match" in registry.requests[-1].headers
+    assert lists.is_fresh(provider)
+    assert scopes() == before, "nothing has changed, so answers may be repeated"
+    tool.versions.append("1.1.0")
+    refreshed(upstream)
+    changed = {scope for scope, number in scopes().items() if before.get(scope) != number}
+    assert lists.scope_of(provider) in changed
+    assert generation.EVERYTHING not in changed
+
+
+def test_100_000_versions_are_refused_with_the_limit(upstream, registry):
+    tool = registry.add_provider()
+    body = {"versions": [{"version": f"1.0.{number}"} for number in range(100_000)]}
+    registry.misbehave(tool.list_path, faults.wrong_shape(body))
+    with pytest.raises(Unavailable, match=r"100,000 versions, expected at most 10,000.*max_versions"):
+        fetched.listed(upstream)
+    assert not UpstreamVersion.objects.exists()
+
+
+def test_10_000_versions_are_read(upstream, registry):
+    tool = registry.add_provider()
+    body = {"versions": [{"version": f"1.0.{number}"} for number in range(10_000)]}
+    registry.misbehave(tool.list_path, faults.wrong_shape(body))
+    assert fetched.listed(upstream).versions.count() == 10_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [],
+        {},
+        {"versions": None},
+        {"versions": {}},
+        {"versions": ["1.0.0"]},
+        {"versions": [{"version": 1}]},
+        {"versions": [{"version": "1.0.0", "platforms": "linux"}]},
+        {"versions": [{"version": "1.0.0", "platforms": ["linux_amd64"]}]},
+        {"versions": [{"version": "1.0.0", "platforms": [{"os": "linux"}]}]},
+        {"versions": [{"version": "1.0.0", "platforms": [{"os": "../..", "arch": "amd64"}]}]},
+        {"versions": [{"version": "1.0.0", "platforms": [{"os": "linux", "arch": f"a{one}"} for one in range(65)]}]},
+        {"versions": [{"version": "1.0.0", "protocols": {"5.0": True}}]},
+        {"versions": [{"version": "1.0.0", "protocols": [5]}]},
+    ],
+)
+def test_a_list_of_another_shape_is_refused_whole(body):
+    with pytest.raises(FetchFailed) as refused:
+        lists.parse(body, url="https://registry.acme.example/")
+    assert (refused.value.code, refused.value.rule) == ("bad_shape", "shape")
+    assert "found" in str(refused.value)
+    assert "expected" in str(refused.value)
+
+
+def test_a_list_of_another_shape_keeps_the_one_before(upstream, registry):
+    tool = registry.add_provider()
+    fetched.listed(upstream)
+    registry.misbehave(tool.list_path, faults.wrong_shape())
+    assert names(refreshed(upstream)) == ["1.0.0"]
+    assert UpstreamProvider.objects.get().failure["code"] == "bad_shape"
+
+
+def test_the_last_list_is_served_while_the_registry_is_down_and_no_longer_than_the_setting_says(upstream, registry):
+    registry.add_provider()
+    fetched.listed(upstream)
+    registry.stop()
+    assert names(refreshed(upstream)) == ["1.0.0"]
+    failure = UpstreamProvider.objects.get().failure
+    assert registry.url in failure["url"]
+    fetched.stale(UpstreamProvider.objects.get(), hours=upstream.stale_hours + 1)
+    with pytest.raises(Unavailable, match=registry.url):
+        fetched.listed(upstream)
+
+
+def test_a_failure_is_remembered_so_that_clients_do_not_hammer(upstream, registry):
+    tool = registry.add_provider()
+    registry.misbehave(tool.list_path, faults.says(429, Retry_After="120"))
+    with pytest.raises(Unavailable, match=r"429"):
+        fetched.listed(upstream)
+    asked = registry.count(tool.list_path)
+    with pytest.raises(Unavailable):
+        fetched.listed(upstream)
+    assert registry.count(tool.list_path) == asked
+    wait = UpstreamProvider.objects.get().retry_at - timezone.now()
+    assert timedelta(seconds=100) < wait <= timedelta(seconds=120)
+
+
+def test_a_provider_that_the_registry_does_not_have_is_not_found(upstream, registry):
+    with pytest.raises(NotFound, match=r"acme/nothing was not found: .* answered 404"):
+        fetched.listed(upstream, "acme/nothing")
+
+
+def test_a_sealed_upstream_fetches_nothing_on_demand(upstream, registry):
+    tool = registry.add_provider(versions=["1.0.0", "1.1.0"])
+    known = fetched.stored(upstream, "1.0.0")
+    Upstream.objects.update(is_sealed=True)
+    upstream.refresh_from_db()
+    asked = len(registry.requests)
+    with pytest.raises(NotFound) as missing:
+        fetched.listed(upstream, "acme/other")
+    assert "sealed" in missing.value.hint
+    assert not UpstreamProvider.objects.filter(type="other").exists()
+    assert names(refreshed(upstream)) == ["1.0.0", "1.1.0"]
+    assert fetched.stored(upstream, "1.0.0").blob == known.blob
+    with pytest.raises(fetching.Refused, match=r"1\.1\.0 is not stored"):
+        fetched.recorded(upstream, "1.1.0")
+    assert len(registry.requests) == asked
+    assert tool.versions
+
+
+def test_a_refresh_that_takes_long_is_not_waited_for_where_a_list_is_known(upstream, registry, monkeypatch):
+    registry.add_provider()
+    fetched.stale(fetched.listed(upstream), hours=1)
+    with pytest.raises(NotYet):
+        fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30)
+    monkeypatch.setattr(fetching, "PATIENCE", timedelta(0))
+    found = fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30)
+    assert names(found) == ["1.0.0"]
+
+
+def test_a_platform_that_is_listed_later_is_added_by_the_sums_that_were_verified(upstream, registry):
+    tool = registry.add_provider(platforms=["linux_amd64", "darwin_arm64"])
+    tool.more["1.0.0"] = {"platforms": [{"os": "linux", "arch": "amd64"}]}
+    assert fetched.recorded(upstream).packages.count() == 1
+    del tool.more["1.0.0"]
+    refreshed(upstream)
+    assert fetched.stored(upstream, platform="darwin_arm64").blob is not None
+    assert registry.count(tool.sums_path("1.0.0")) == 1
+
+
+def test_a_list_that_is_never_kept_is_read_once_for_each_request(upstream, registry):
+    tool = registry.add_provider()
+    Upstream.objects.update(list_seconds=0)
+    upstream.refresh_from_db()
+    for asked in (1, 2):
+        since = timezone.now()
+        with pytest.raises(NotYet):
+            fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30, since=since)
+        fetched.work()
+        fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30, since=since)
+        assert registry.count(tool.list_path) == asked

@@ -1,0 +1,142 @@
+"""The test registry itself: right until it is told otherwise, so that other tests fail for their own reasons."""
+
+import hashlib
+import io
+import ssl
+import subprocess
+import sys
+import time
+import zipfile
+
+import httpx
+import pytest
+
+from tests.builders.keys import gpg, gpg_home, signing_key
+from tests.upstream import faults
+
+
+def get(registry, path, method="GET", **headers):
+    trusted = ssl.create_default_context(cadata=registry.ca or None)
+    with httpx.Client(verify=trusted, timeout=5, trust_env=False) as client:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return client.request(method, registry.url + path, headers=named)
+
+
+@pytest.mark.parametrize("way", ["registry", "tls_registry"])
+def test_it_serves_whole_providers(way, request):
+    registry = request.getfixturevalue(way)
+    tool = registry.add_provider(versions=["1.0.0", "1.1.0-beta1+x"], platforms=["linux_amd64", "windows_arm64"])
+    assert get(registry, "/.well-known/terraform.json").json() == {"providers.v1": "/v1/providers/"}
+    listed = get(registry, tool.list_path).json()["versions"]
+    assert [entry["version"] for entry in listed] == ["1.0.0", "1.1.0-beta1+x"]
+    assert {"os": "windows", "arch": "arm64"} in listed[0]["platforms"]
+
+    told = get(registry, tool.document_path("1.1.0-beta1+x")).json()
+    zipped = get(registry, told["download_url"].removeprefix(registry.url)).content
+    sums = get(registry, told["shasums_url"].removeprefix(registry.url)).content
+    signature = get(registry, told["shasums_signature_url"].removeprefix(registry.url)).content
+
+    assert hashlib.sha256(zipped).hexdigest() == told["shasum"]
+    assert f"{told['shasum']}  {told['filename']}\n".encode() in sums
+    assert zipfile.ZipFile(io.BytesIO(zipped)).namelist() == ["terraform-provider-tool_v1.1.0-beta1+x"]
+    assert registry.count(tool.zip_path("1.1.0-beta1+x")) == 1
+    with gpg_home() as home:
+        gpg(home, "--import", data=told["signing_keys"]["gpg_public_keys"][0]["ascii_armor"].encode())
+        (home / "signature").write_bytes(signature)
+        gpg(home, "--verify", str(home / "signature"), "-", data=sums)
+
+
+def test_conditional_requests_ranges_and_heads(registry):
+    tool = registry.add_provider(size=100_000)
+    first = get(registry, tool.list_path)
+    again = get(registry, tool.list_path, If_None_Match=first.headers["etag"])
+    assert (again.status_code, again.content) == (304, b"")
+    head = get(registry, tool.zip_path("1.0.0"), method="HEAD")
+    size = len(tool.zip("1.0.0"))
+    assert size > 100_000
+    assert (head.headers["content-length"], head.content) == (str(size), b"")
+    part = get(registry, tool.zip_path("1.0.0"), Range="bytes=0-0")
+    assert (part.status_code, part.headers["content-range"]) == (206, f"bytes 0-0/{size}")
+
+
+def test_changed_bytes_and_keys_fit_their_sums(registry):
+    tool = registry.add_provider()
+    before = tool.zip("1.0.0"), tool.sums("1.0.0")
+    tool.replace("1.0.0")
+    tool.change_key(signing_key("rsa2048"))
+    assert tool.zip("1.0.0") != before[0]
+    assert hashlib.sha256(tool.zip("1.0.0")).hexdigest().encode() in tool.sums("1.0.0") != before[1]
+    named = get(registry, tool.document_path("1.0.0")).json()["signing_keys"]["gpg_public_keys"]
+    assert [key["key_id"] for key in named] == [signing_key("rsa2048").key_id]
+    tool.name_no_key()
+    assert get(registry, tool.document_path("1.0.0")).json()["signing_keys"] == {"gpg_public_keys": []}
+    tool.sign_with(signing_key("nistp256"))
+    assert get(registry, tool.signature_path("1.0.0")).content == signing_key("nistp256").sign(tool.sums("1.0.0"))
+
+
+def test_a_fault_holds_for_its_paths_and_times(registry):
+    tool = registry.add_provider()
+    registry.misbehave("*/versions", faults.says(429, Retry_After="7"), times=1)
+    refused = get(registry, tool.list_path)
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "7")
+    assert get(registry, tool.list_path).status_code == 200
+    registry.misbehave("*.zip", faults.wrong_bytes())
+    wrong = get(registry, tool.zip_path("1.0.0")).content
+    assert len(wrong) == len(tool.zip("1.0.0"))
+    assert wrong != tool.zip("1.0.0")
+    registry.behave()
+    assert get(registry, tool.zip_path("1.0.0")).content == tool.zip("1.0.0")
+
+
+@pytest.mark.parametrize("fault", [faults.truncated(), faults.hangs(), faults.hangs_after_headers()])
+def test_an_answer_that_never_comes_whole(fault, registry):
+    tool = registry.add_provider()
+    registry.misbehave("*.zip", fault)
+    began = time.monotonic()
+    with pytest.raises(httpx.HTTPError), httpx.Client(timeout=0.3, trust_env=False) as client:
+        client.get(registry.url + tool.zip_path("1.0.0"))
+    assert time.monotonic() - began < 20
+
+
+def test_a_slow_answer_is_right(registry):
+    tool = registry.add_provider(size=2000)
+    registry.misbehave("*.zip", faults.slow(10_000))
+    began = time.monotonic()
+    assert get(registry, tool.zip_path("1.0.0")).content == tool.zip("1.0.0")
+    assert time.monotonic() - began > 0.15
+
+
+def test_a_token_is_needed_for_documents_and_not_for_packages(registry):
+    tool = registry.add_provider()
+    registry.token = "pears"
+    assert get(registry, tool.list_path).status_code == 401
+    assert get(registry, tool.list_path, Authorization="Bearer pears").status_code == 200
+    assert get(registry, tool.zip_path("1.0.0")).status_code == 200
+
+
+def test_a_list_of_a_hundred_thousand_versions_and_one_that_shrinks(registry):
+    tool = registry.add_provider(versions=[f"1.0.{number}" for number in range(100_000)])
+    assert len(get(registry, tool.list_path).json()["versions"]) == 100_000
+    del tool.versions[1:]
+    assert len(get(registry, tool.list_path).json()["versions"]) == 1
+
+
+def test_it_stops_and_starts_at_the_same_address(registry):
+    url = registry.url
+    registry.stop()
+    with pytest.raises(httpx.ConnectError):
+        get(registry, "/.well-known/terraform.json")
+    registry.start()
+    assert registry.url == url
+    assert get(registry, "/.well-known/terraform.json").status_code == 200
+
+
+def test_it_runs_as_a_process_too():
+    command = [sys.executable, "-m", "tests.upstream.misbehaving", "acme/tool", "1.0.0", "linux_amd64", "5000"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        answer = httpx.get(f"{url}/v1/providers/acme/tool/versions", trust_env=False)
+        process.communicate()
+    assert answer.json()["versions"][0]["version"] == "1.0.0"
+    assert process.returncode == 0

@@ -1,0 +1,184 @@
+"""Mirrored bytes that storage lost are fetched again; bytes in quarantine are not served through the mirror either."""
+
+import shutil
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from apps.accounts.access.gate import Viewer
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.blobs import store
+from apps.blobs.care import integrity, scrub
+from apps.blobs.models import Blob, Problem
+from apps.releases.lifecycle import quarantine, verbs
+from apps.releases.models import Release
+from apps.upstream import servable
+from apps.upstream.errors import Refused
+from apps.upstream.models import UpstreamPackage
+from apps.upstream.tasks import forget_lost
+from tests.conftest import BLOBS
+from tests.upstream.shelf import add_package, add_upstream, add_version, refetch
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
+DATA = b"a zip" * 1000
+
+
+@pytest.fixture
+def package() -> UpstreamPackage:
+    return add_package(add_version(add_upstream()), DATA, is_pinned=True)
+
+
+def file_of(digest: str):
+    return BLOBS / "sha256" / digest[:2] / digest
+
+
+def damage(digest: str) -> None:
+    file_of(digest).chmod(0o644)
+    file_of(digest).write_bytes(b"?" * len(DATA))
+
+
+def has_bytes(package: UpstreamPackage) -> bool:
+    package.refresh_from_db()
+    return package.blob is not None
+
+
+@pytest.mark.parametrize("harm", ["damaged", "missing"])
+def test_what_a_scrub_finds_is_let_go_and_fetched_again(package, harm):
+    damage(package.digest) if harm == "damaged" else file_of(package.digest).unlink()
+    scrub.scrub(now=timezone.now())
+    assert Blob.objects.get().problem == harm
+    forget_lost()
+
+    assert not has_bytes(package)
+    assert not file_of(package.digest).exists()
+    assert not Blob.objects.exists()
+    row = AuditEvent.objects.get(kind=Kind.UPSTREAM_PACKAGES_EVICTED)
+    assert row.detail["reason"] == f"the stored bytes are {harm}"
+    refetch(package, DATA)
+    integrity.known.renew()
+    assert b"".join(store.read(package.digest)) == DATA
+
+
+def test_what_a_client_finds_damaged_is_let_go_before_it_is_served_again(package):
+    damage(package.digest)
+    with pytest.raises(store.DamagedInStorage):
+        b"".join(store.read(package.digest))
+
+    assert servable.without_lost_bytes(package).blob is None
+    refetch(package, DATA)
+    integrity.known.renew()
+    assert b"".join(store.read(package.digest)) == DATA
+
+
+def test_an_old_finding_does_not_mark_bytes_that_were_fetched_since(package):
+    damage(package.digest)
+    with pytest.raises(store.DamagedInStorage):
+        b"".join(store.read(package.digest))  # noted, not written yet
+    servable.without_lost_bytes(package)
+    refetch(package, DATA)
+    integrity.known.renew()
+
+    assert Blob.objects.get().problem == Problem.NONE
+
+
+def test_what_a_client_finds_missing_is_let_go(package):
+    file_of(package.digest).unlink()
+
+    assert servable.note_missing(package) is True
+    assert not has_bytes(package)
+
+
+def test_what_is_there_is_not_missing(package):
+    assert servable.note_missing(package) is False
+    assert has_bytes(package)
+
+
+def test_sound_bytes_cost_no_query(package, django_assert_num_queries):
+    package = UpstreamPackage.objects.select_related("blob").get()
+    with django_assert_num_queries(0):
+        assert servable.without_lost_bytes(package).blob is not None
+
+
+def test_what_is_right_by_now_is_kept_and_served(package):
+    Blob.objects.update(problem=Problem.DAMAGED, checked_at=timezone.now())
+    integrity.known.renew()
+
+    assert servable.without_lost_bytes(package).blob is not None
+    integrity.known.renew()
+    assert b"".join(store.read(package.digest)) == DATA
+
+
+def test_storage_that_is_away_has_lost_nothing(package, settings, tmp_path):
+    Blob.objects.update(problem=Problem.MISSING)
+    (tmp_path / "in the way").write_bytes(b"no folder")
+    settings.STORAGE_URL = f"file://{tmp_path / 'in the way'}"
+    package = UpstreamPackage.objects.select_related("blob").get()
+    with pytest.raises(store.StorageUnavailable):
+        servable.without_lost_bytes(package)
+
+    assert has_bytes(package)
+
+
+def test_a_disk_that_is_not_mounted_loses_no_references():
+    upstream = add_upstream()
+    for number in range(servable.MOST_MISSING + 1):
+        add_package(add_version(upstream, version=f"1.{number}.0"), b"%d" % number)
+    shutil.rmtree(BLOBS / "sha256")
+    scrub.scrub(now=timezone.now())
+    forget_lost()
+
+    assert UpstreamPackage.objects.filter(blob__isnull=False).count() == servable.MOST_MISSING + 1
+
+
+def test_damaged_bytes_that_a_version_of_ours_needs_stay_for_the_operator(published):
+    release = published()
+    data = b"".join(store.read(release.digest))
+    package = add_package(add_version(add_upstream()), data)
+    damage(release.digest)
+    scrub.scrub(now=timezone.now())
+    forget_lost()
+
+    assert has_bytes(package)
+    assert file_of(release.digest).exists()
+
+
+def test_missing_bytes_that_a_version_of_ours_needs_come_back_with_the_fetch(published):
+    release = published()
+    data = b"".join(store.read(release.digest))
+    package = add_package(add_version(add_upstream()), data)
+    file_of(release.digest).unlink()
+    scrub.scrub(now=timezone.now())
+    forget_lost()
+    refetch(package, data)
+
+    assert b"".join(store.read(release.digest)) == data
+
+
+def test_bytes_in_quarantine_are_not_served_through_a_mirror(published, olga):
+    release = published()
+    data = b"".join(store.read(release.digest))
+    package = add_package(add_version(add_upstream()), data)
+    other = add_package(add_version(add_upstream("other.example.com")), b"other")
+    servable.refuse_quarantined(package)
+    verbs.quarantine(release=release, actor=Viewer(olga), reason="malware")
+
+    assert servable.quarantined([package.digest, other.digest]) == {package.digest}
+    servable.refuse_quarantined(other)
+    with pytest.raises(Refused) as refused:
+        servable.refuse_quarantined(package)
+    assert "are in quarantine" in str(refused.value)
+    assert "acme" not in str(refused.value)
+
+
+def test_without_the_database_the_last_list_decides(published, olga, monkeypatch):
+    release = published()
+    verbs.quarantine(release=release, actor=Viewer(olga), reason="malware")
+    quarantine.blocked.renew()
+
+    def away(**_):
+        raise OperationalError
+
+    monkeypatch.setattr(Release.objects, "filter", away)
+    assert servable.quarantined([release.digest, "0" * 64]) == {release.digest}

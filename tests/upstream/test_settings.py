@@ -1,0 +1,102 @@
+"""What holds for all mirrored registries, read at the start: a value that cannot be used stops it with a sentence."""
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from apps.lib.text import redaction
+from registry_site import env
+from tests.builders.tls import Authority
+
+PROXY = "http://larder:hunter2@proxy.acme.example:3128"
+
+
+def stops(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> str:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ImproperlyConfigured) as stopped:
+        env.upstream()
+    return str(stopped.value)
+
+
+def test_without_variables_nothing_private_is_asked_and_nothing_else_is_trusted(monkeypatch):
+    for name in ("ALLOW", "CA_FILE", "PROXY", "ADVISORIES", "WAIT_SECONDS", "CONNECTIONS"):
+        monkeypatch.delenv(f"LARDER_UPSTREAM_{name}", raising=False)
+    found = env.upstream()
+
+    assert not found.allow
+    assert (found.ca_file, found.proxy, found.advisories) == ("", "", "")
+    assert (found.wait_seconds, found.connections) == (55, 4)
+
+
+def test_a_file_of_certificates_and_a_folder_are_taken(monkeypatch, tmp_path):
+    certificate = tmp_path / "ca.crt"
+    certificate.write_bytes(Authority("Acme").pem)
+    monkeypatch.setenv("LARDER_UPSTREAM_CA_FILE", str(certificate))
+    monkeypatch.setenv("LARDER_UPSTREAM_ADVISORIES", str(tmp_path))
+    monkeypatch.setenv("LARDER_UPSTREAM_ALLOW", "10.20.0.0/16, fd00::/8")
+
+    found = env.upstream()
+    assert (found.ca_file, found.advisories) == (str(certificate), str(tmp_path))
+    assert [str(network) for network in found.allow] == ["10.20.0.0/16", "fd00::/8"]
+
+
+def test_a_missing_file_of_certificates_stops_the_start(monkeypatch, tmp_path):
+    said = stops(monkeypatch, "LARDER_UPSTREAM_CA_FILE", str(tmp_path / "ca.crt"))
+    assert said.startswith(f"LARDER_UPSTREAM_CA_FILE: {tmp_path / 'ca.crt'} cannot be read: No such file")
+
+
+def test_a_folder_in_place_of_certificates_stops_the_start(monkeypatch, tmp_path):
+    assert stops(monkeypatch, "LARDER_UPSTREAM_CA_FILE", str(tmp_path)).startswith("LARDER_UPSTREAM_CA_FILE: ")
+
+
+@pytest.mark.parametrize("text", ["", "not a certificate\n", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
+def test_a_file_without_a_certificate_stops_the_start(monkeypatch, tmp_path, text):
+    (tmp_path / "ca.crt").write_text(text)
+    said = stops(monkeypatch, "LARDER_UPSTREAM_CA_FILE", str(tmp_path / "ca.crt"))
+    assert "has no certificate that can be read. Expected PEM certificates" in said
+
+
+def test_a_missing_folder_of_advisories_stops_the_start(monkeypatch, tmp_path):
+    said = stops(monkeypatch, "LARDER_UPSTREAM_ADVISORIES", str(tmp_path / "osv"))
+    assert said.startswith(f"LARDER_UPSTREAM_ADVISORIES: {tmp_path / 'osv'} cannot be read: No such file")
+    assert "folder of OSV files" in said
+
+
+def test_a_file_in_place_of_advisories_stops_the_start(monkeypatch, tmp_path):
+    (tmp_path / "osv").write_text("{}")
+    assert "Not a directory" in stops(monkeypatch, "LARDER_UPSTREAM_ADVISORIES", str(tmp_path / "osv"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ALLOW", "10.20.0.1/16"),
+        ("WAIT_SECONDS", "0"),
+        ("WAIT_SECONDS", "601"),
+        ("CONNECTIONS", "0"),
+        ("PROXY", "proxy"),
+    ],
+)
+def test_other_values_that_cannot_be_used_stop_the_start_by_name(monkeypatch, name, value):
+    assert stops(monkeypatch, f"LARDER_UPSTREAM_{name}", value).startswith(f"LARDER_UPSTREAM_{name}")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "ftp://larder:hunter2@proxy.acme.example",
+        "http:larder:hunter2@proxy.acme.example",
+        "http://larder:hunter/2:x@proxy.acme.example:3128x",
+        "http://larder:hunter2@[proxy.acme.example",
+        "larder:hunter2@proxy.acme.example",
+    ],
+)
+def test_no_message_about_the_proxy_shows_its_password(monkeypatch, value):
+    said = stops(monkeypatch, "LARDER_UPSTREAM_PROXY", value)
+    assert "hunter" not in said
+
+
+def test_the_log_and_the_audit_hide_the_password_of_a_proxy():
+    assert redaction.redact(f"could not connect to {PROXY}") == (
+        "could not connect to http://larder:[redacted]@proxy.acme.example:3128"
+    )
+    assert "hunter2" not in str(redaction.redact_all({"change": {"proxy": ["", PROXY]}}))

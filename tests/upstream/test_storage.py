@@ -1,0 +1,258 @@
+"""The room of mirrored packages: what counts, what goes, what stays, and when a download is refused."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connections
+from django.utils import timezone
+
+from apps.accounts.access.gate import Viewer
+from apps.artifacts import gc
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.blobs import store
+from apps.blobs.models import Blob
+from apps.lib.errors import Invalid
+from apps.upstream import storage
+from apps.upstream.errors import FetchFailed
+from apps.upstream.models import Upstream, UpstreamPackage
+from apps.upstream.tasks import evict as nightly
+from apps.upstream.tasks import forget_lost
+from registry_site.celery import app
+from tests.upstream.shelf import add_package, add_upstream, add_version, refetch
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
+LONG_AGO = timedelta(days=40)
+
+
+def long_ago(days: int = 40) -> dict:
+    moment = timezone.now() - timedelta(days=days)
+    return {"used_at": moment, "fetched_at": moment}
+
+
+def stored() -> list[str]:
+    rows = UpstreamPackage.objects.filter(blob__isnull=False)
+    return sorted(rows.values_list("version__version", flat=True))
+
+
+def evicted() -> list[dict]:
+    return [row.detail for row in AuditEvent.objects.filter(kind=Kind.UPSTREAM_PACKAGES_EVICTED).order_by("pk")]
+
+
+def test_the_same_bytes_count_once_for_each_upstream():
+    one, two = add_upstream(), add_upstream("other.example.com")
+    add_package(add_version(one), b"x" * 1000)
+    add_package(add_version(one, version="3.6.1"), b"x" * 1000)
+    add_package(add_version(one, version="3.6.2"), b"y" * 10)
+    add_package(add_version(two), b"x" * 1000)
+
+    assert (storage.used_bytes(one), storage.used_bytes(two)) == (1010, 1000)
+    rows = storage.with_used_bytes(Upstream.objects.order_by("pk")).values_list("used_bytes", "stored_packages")
+    assert list(rows) == [(1010, 3), (1000, 1)]
+
+
+def test_an_upstream_without_packages_uses_nothing():
+    add_upstream()
+
+    assert storage.used_bytes(Upstream.objects.get()) == 0
+    assert storage.with_used_bytes(Upstream.objects.all()).get().used_bytes == 0
+
+
+def test_without_a_quota_there_is_always_room():
+    storage.require_room(add_upstream(), 10**15)
+
+
+def test_what_fits_exactly_fits_and_nothing_goes():
+    upstream = add_upstream(quota_bytes=1500)
+    add_package(add_version(upstream), b"x" * 1000, **long_ago())
+    storage.require_room(upstream, 500)
+
+    assert stored() == ["3.6.0"]
+
+
+def test_a_full_quota_takes_what_was_fetched_longest_ago():
+    upstream = add_upstream(quota_bytes=3000)
+    for number, days in enumerate((10, 30, 20)):
+        add_package(add_version(upstream, version=f"3.{number}.0"), b"%d" % number * 1000, **long_ago(days))
+    storage.require_room(upstream, 1001)
+
+    assert stored() == ["3.0.0"]
+    assert storage.used_bytes(upstream) == 1000
+    (detail,) = evicted()
+    assert (detail["reason"], detail["count"], detail["bytes"]) == ("the quota is full", 2, 2000)
+    assert detail["packages"][0] == "registry.example.com/hashicorp/random 3.1.0 linux_amd64"
+
+
+def test_a_quota_takes_both_of_two_packages_with_the_same_bytes():
+    upstream = add_upstream(quota_bytes=1000)
+    for number in range(2):
+        add_package(add_version(upstream, version=f"3.{number}.0"), b"x" * 1000, **long_ago(20 + number))
+    storage.require_room(upstream, 10)
+
+    assert stored() == []
+    assert Blob.objects.count() == 0
+
+
+def test_a_quota_full_of_pinned_and_recent_packages_refuses():
+    upstream = add_upstream(quota_bytes=3000)
+    pinned = add_package(add_version(upstream, version="3.0.0"), b"0" * 1000, is_pinned=True, **long_ago())
+    add_package(add_version(upstream, version="3.1.0"), b"1" * 1000)
+    add_package(add_version(upstream, version="3.2.0"), b"2" * 1000, **{**long_ago(), "used_at": timezone.now()})
+    with pytest.raises(FetchFailed) as refused:
+        storage.require_room(upstream, 1)
+
+    assert (refused.value.rule, refused.value.code, refused.value.url) == ("quota", "quota", upstream.base_url)
+    assert "3,000 bytes of 3,000 bytes are used, 1 bytes more are needed" in refused.value.message
+    assert stored() == ["3.0.0", "3.1.0", "3.2.0"]
+    assert pinned.blob is not None
+
+
+def test_what_is_larger_than_the_whole_quota_takes_nothing():
+    upstream = add_upstream(quota_bytes=1000)
+    add_package(add_version(upstream), b"x" * 900, **long_ago())
+    with pytest.raises(FetchFailed, match="quota"):
+        storage.require_room(upstream, 1001)
+
+    assert stored() == ["3.6.0"]
+
+
+def test_the_quota_of_one_upstream_takes_nothing_of_another():
+    full, other = add_upstream(quota_bytes=10), add_upstream("other.example.com")
+    add_package(add_version(other), b"x" * 1000, **long_ago())
+    storage.require_room(full, 10)
+
+    assert stored() == ["3.6.0"]
+
+
+def test_each_night_goes_what_nobody_fetched_for_so_long_and_the_record_stays(stored_files):
+    upstream = add_upstream(evict_days=30)
+    old = add_package(add_version(upstream, version="1.0.0"), b"old", **long_ago(31))
+    add_package(add_version(upstream, version="2.0.0"), b"young", **long_ago(29))
+    add_package(add_version(upstream, version="3.0.0"), b"used", fetched_at=timezone.now() - LONG_AGO,
+                used_at=timezone.now())  # fmt: skip
+    add_package(add_version(upstream, version="4.0.0"), b"never used", fetched_at=timezone.now() - LONG_AGO)
+    add_package(add_version(upstream, version="5.0.0"), b"pinned", is_pinned=True, **long_ago())
+    nightly()
+
+    assert stored() == ["2.0.0", "3.0.0", "5.0.0"]
+    assert len(stored_files()) == 3
+    old.refresh_from_db()
+    assert (old.h1, old.size, old.digest) == ("h1:" + "a" * 43 + "=", 3, old.digest)
+    version = old.version
+    assert (bytes(version.sums), bytes(version.signature), version.verdict) == (b"the sums", b"the signature", "pinned")
+    (detail,) = evicted()
+    assert detail["count"] == 2
+    assert detail["reason"] == "not fetched for 30 days"
+
+
+def test_zero_days_evict_nothing():
+    add_package(add_version(add_upstream(evict_days=0)), **long_ago(4000))
+
+    assert storage.evict(now=timezone.now()) == 0
+    assert stored() == ["3.6.0"]
+
+
+def test_what_went_can_be_fetched_again():
+    package = add_package(add_version(add_upstream(evict_days=30)), b"a zip", **long_ago())
+    storage.evict(now=timezone.now())
+    refetch(package, b"a zip")
+
+    assert b"".join(store.read(package.digest)) == b"a zip"
+    assert storage.evict(now=timezone.now()) == 0
+
+
+def test_bytes_that_a_version_of_ours_has_stay_in_storage(published):
+    release = published()
+    data = b"".join(store.read(release.digest))
+    package = add_package(add_version(add_upstream(evict_days=30)), data, **long_ago())
+    storage.evict(now=timezone.now())
+
+    package.refresh_from_db()
+    assert package.blob is None
+    assert b"".join(store.read(release.digest)) == data
+
+
+def test_what_is_used_between_the_choice_and_the_act_stays():
+    package = add_package(add_version(add_upstream(evict_days=30)), **long_ago())
+    UpstreamPackage.objects.update(used_at=timezone.now())
+
+    assert storage.evict_packages([package], reason="test", unused_since=timezone.now() - timedelta(days=30)) == 0
+    assert stored() == ["3.6.0"]
+    assert evicted() == []
+
+
+def test_what_is_pinned_between_the_choice_and_the_act_stays(olga):
+    package = add_package(add_version(add_upstream(evict_days=30)), **long_ago())
+    storage.pin(package.version, is_pinned=True, actor=Viewer(olga), reason="in production")
+
+    assert storage.evict_packages([package], reason="test") == 0
+    assert stored() == ["3.6.0"]
+
+
+def test_pinning_and_unpinning_are_recorded_with_their_reason(olga):
+    package = add_package(add_version(add_upstream()))
+    storage.pin(package.version, is_pinned=True, actor=Viewer(olga), reason=" in production ")
+    storage.pin(package.version, is_pinned=True, actor=Viewer(olga), reason="again")
+    storage.pin(package.version, is_pinned=False, actor=Viewer(olga), reason="retired")
+
+    rows = AuditEvent.objects.filter(kind=Kind.UPSTREAM_CHANGED).order_by("pk")
+    assert [(row.detail["change"], row.detail["reason"]) for row in rows] == [
+        ("pinned", "in production"),
+        ("unpinned", "retired"),
+    ]
+    with pytest.raises(Invalid, match="reason"):
+        storage.pin(package.version, is_pinned=True, actor=Viewer(olga), reason=" ")
+
+
+def test_storage_that_is_away_keeps_bytes_that_the_garbage_collection_removes(monkeypatch, stored_files, settings):
+    package = add_package(add_version(add_upstream(evict_days=30)), **long_ago())
+
+    def away(_digest: str) -> bool:
+        raise store.StorageUnavailable("away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "remove", away)
+        assert storage.evict(now=timezone.now()) == 1
+    assert stored_files() == [f"sha256/{package.digest[:2]}/{package.digest}"]
+
+    Blob.objects.update(created_at=timezone.now() - settings.OCI_GRACE - timedelta(hours=1))
+    gc.collect()
+    assert stored_files() == []
+
+
+def test_garbage_collection_keeps_mirrored_bytes(settings, stored_files):
+    add_package(add_version(add_upstream()))
+    Blob.objects.update(created_at=timezone.now() - settings.OCI_GRACE - timedelta(hours=1))
+    gc.collect()
+
+    assert len(stored_files()) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_evictions_at_once_count_each_package_once():
+    upstream = add_upstream(evict_days=30)
+    for number in range(5):
+        add_package(add_version(upstream, version=f"3.{number}.0"), b"%d" % number, **long_ago())
+    counts = []
+
+    def work() -> None:
+        try:
+            counts.append(storage.evict(now=timezone.now()))
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sum(counts) == 5
+    assert sum(detail["count"] for detail in evicted()) == 5
+    assert stored() == []
+
+
+def test_beat_rings_for_both():
+    entries = {entry["task"] for entry in app.conf.beat_schedule.values()}
+    assert {nightly.name, forget_lost.name} <= entries
