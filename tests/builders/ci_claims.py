@@ -216,6 +216,7 @@ OIDC = Shape(
         {"event_name": "pull_request"},
         {"pipeline_source": "merge_request_event"},
         {"ref": "refs/pull/3/head"},
+        {"event_name": ["pull_request"]},
     ],
     recreated={"repository_id": 8},
     wrong=[{"repository_id": "7"}, {"is_main": 1}, {"workflow": None}, {"workflow": ["release.yaml"]}],

@@ -82,9 +82,7 @@ def _seconds(claims: dict[str, Any], name: str) -> float:
 
 
 def _public_key(found: keys.Key, algorithm: str) -> Any:
-    """Return the key as PyJWT takes it; None for one that is private, weak or of another curve."""
-    if "d" in found:
-        return None
+    """Return the key as PyJWT takes it; None for a private one (of another class), a weak one, or another curve."""
     try:
         key = jwt.PyJWK(found, algorithm=algorithm).key
     except (jwt.PyJWTError, ValueError, TypeError, KeyError):

@@ -72,6 +72,9 @@ def test_a_public_key_is_no_secret_of_hmac(issuer, claims, refusal):
 def test_a_key_is_for_its_own_algorithm(issuer, claims, refusal):
     assert "kid" in refusal(issuer.signed(claims, algorithm="ES256", kid="key-RS256"))
     assert "kid" in refusal(issuer.signed(claims, algorithm="RS256", kid="key-EdDSA"))
+    del issuer.published[0]["alg"]
+    keys.clear()
+    assert "has no keys" in refusal(issuer.signed(claims, algorithm="ES256", kid="key-RS256"))
     issuer.published[0]["alg"] = "PS256"
     keys.clear()
     assert "kid" in refusal(issuer.signed(claims))
@@ -124,7 +127,10 @@ def test_the_header_brings_no_key_and_no_extension(issuer, claims, refusal):
 def test_a_kid_of_another_type_is_refused(kid, issuer, claims, refusal):
     head, body, signature = issuer.signed(claims).split(".")
     del head
-    assert "kid" in refusal(f"{encoded({'alg': 'RS256', 'kid': kid})}.{body}.{signature}")
+    message = refusal(f"{encoded({'alg': 'RS256', 'kid': kid})}.{body}.{signature}")
+    assert "kid" in message
+    assert "expected the id of a key as text" in message
+    assert issuer.asked == []
 
 
 def test_without_a_kid_the_only_key_of_the_algorithm_counts(issuer, claims, exchange, refusal):
