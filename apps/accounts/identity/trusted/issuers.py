@@ -8,7 +8,7 @@ from django.conf import settings
 from apps.accounts.identity.trusted.declarations import Vendor
 from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.lib.errors import Invalid
-from apps.lib.net import outgoing
+from apps.lib.net.addresses import ANYWHERE, MAX_URL_CHARACTERS, Networks
 from apps.lib.settings_values.openid import is_safe
 
 
@@ -22,8 +22,8 @@ class Issuer:
         return self.url in settings.TRUSTED_ISSUERS
 
     @property
-    def allowed(self) -> outgoing.Networks:
-        return outgoing.ANYWHERE if self.is_listed else ()
+    def allowed(self) -> Networks:
+        return ANYWHERE if self.is_listed else ()
 
     @property
     def discovery_url(self) -> str:
@@ -31,7 +31,7 @@ class Issuer:
 
     def may_ask(self, url: object) -> bool:
         """Tell whether keys may be read there: by HTTPS, or on this machine if the issuer is here as well."""
-        if not isinstance(url, str) or len(url) > outgoing.MAX_URL_CHARACTERS:
+        if not isinstance(url, str) or len(url) > MAX_URL_CHARACTERS:
             return False
         if not url.isascii() or not url.isprintable() or " " in url:
             return False

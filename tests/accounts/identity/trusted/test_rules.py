@@ -183,6 +183,7 @@ def test_a_deleted_rule_ends_its_tokens_at_once(add, id_token, exchange, refusal
     publishers.end(publisher=rule, actor=Viewer(dora))
     with pytest.raises(tokens.TokenRefused):
         tokens.identify(secret)
+    assert ApiToken.objects.get().revoked_at is not None
     assert "deleted" in refusal(id_token())
     assert not TrustedPublisher.objects.filter(ended_at=None).exists()
 
