@@ -1,7 +1,8 @@
 """The vendors whose id tokens Larder exchanges, each as one declaration. None of them matches `sub`: its format is the
 vendor's to change, and GitHub's has changed.
 
-Sources: the vendors' documentation of their id tokens, as of November 2026; docs/trusted-publishing.md has the links.
+None of them was asked from here. The claims of GitHub, GitLab, Azure and CircleCI are those of public examples; no
+example of Bitbucket or Buildkite tells a pull request, so `one_of` requires a branch, tag or environment there.
 """
 
 from datetime import timedelta
