@@ -136,6 +136,7 @@ app.conf.update(
         "prune-configurations": {"task": "modules.prune_configurations", "schedule": crontab(hour=2, minute=57)},
         "clean-up-versions": {"task": "releases.clean_up", "schedule": crontab(minute=47)},
         "index-search": {"task": "releases.index_search", "schedule": 60.0},
+        "show-releases": {"task": "releases.show_due", "schedule": 10.0},
         "sweep-uploads": {"task": "releases.sweep", "schedule": settings.REAPER_INTERVAL},
     },
     beat_schedule_filename=str(settings.DATA_DIR / "beat-schedule"),

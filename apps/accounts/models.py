@@ -104,6 +104,9 @@ class Namespace(models.Model):
     trusted_publishers_only = models.BooleanField(
         default=False, db_default=False, help_text="Only CI publishes, by its trusted publishers."
     )
+    cooldown_hours = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Clients see a release so many hours after its publication; 0: at once."
+    )
     quota_bytes = models.BigIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")
     quota_versions = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: the registry's default.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")

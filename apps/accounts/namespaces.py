@@ -18,6 +18,7 @@ from apps.audit.kinds import Kind
 from apps.lib.addresses import canonical, check_namespace, skeleton
 from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
 
+LONGEST_COOLDOWN_HOURS = 24 * 90
 # Of PostgreSQL's advisory locks with two numbers; the second is the crc32 of a skeleton.
 LOOK_LOCK = 0x4C6F6F6B
 # The limits of the columns.
@@ -40,6 +41,7 @@ def create(
     actor: Viewer,
     description: str = "",
     breaking_changes: str | None = None,
+    cooldown_hours: int | None = None,
 ) -> Namespace:
     """Create a namespace owned by its creator, or restore a deleted one with its former owners.
 
@@ -49,7 +51,7 @@ def create(
     """
     owner = creator(actor)
     check_namespace(name, reserved=settings.RESERVED_NAMES)
-    _check(visibility, description, breaking_changes or BreakingChanges.WARN)
+    _check(visibility, description, breaking_changes or BreakingChanges.WARN, cooldown_hours or 0)
     try:
         created = _create(name, visibility, description, owner, actor)
     except IntegrityError:
@@ -57,8 +59,8 @@ def create(
         if again is None:
             raise _taken(name, actor) from None
         created = again
-    if breaking_changes is not None:
-        change(namespace=created, actor=actor, breaking_changes=breaking_changes)
+    if breaking_changes is not None or cooldown_hours is not None:
+        change(namespace=created, actor=actor, breaking_changes=breaking_changes, cooldown_hours=cooldown_hours)
     return created
 
 
@@ -132,11 +134,22 @@ def change(
     visibility: str | None = None,
     description: str | None = None,
     breaking_changes: str | None = None,
+    cooldown_hours: int | None = None,
 ) -> None:
-    """Change the given fields; None leaves one as it is. Raises Invalid."""
+    """Change the given fields; None leaves one as it is. Raises Invalid.
+
+    The cool-down is for releases that are published from now on: those that are published keep their dates.
+    """
     row = Namespace.objects.select_for_update().get(pk=namespace.pk)
-    wanted = {"visibility": visibility, "description": description, "breaking_changes": breaking_changes}
-    _check(visibility or row.visibility, description or "", breaking_changes or row.breaking_changes)
+    wanted = {
+        "visibility": visibility,
+        "description": description,
+        "breaking_changes": breaking_changes,
+        "cooldown_hours": cooldown_hours,
+    }
+    _check(
+        visibility or row.visibility, description or "", breaking_changes or row.breaking_changes, cooldown_hours or 0
+    )
     given = {field: value for field, value in wanted.items() if value is not None}
     _update(namespace, row, given, Kind.NAMESPACE_CHANGED, actor)
 
@@ -311,7 +324,12 @@ def _keep_an_owner(leaving: Grant) -> None:
         )
 
 
-def _check(visibility: str, description: str, breaking_changes: str = BreakingChanges.WARN) -> None:
+def _check(visibility: str, description: str, breaking_changes: str, cooldown_hours: int) -> None:
+    if not 0 <= cooldown_hours <= LONGEST_COOLDOWN_HOURS:
+        raise Invalid(
+            f"The cool-down is {cooldown_hours} hours, expected 0 to {LONGEST_COOLDOWN_HOURS}.",
+            hint="0 shows a release to clients at once.",
+        )
     if breaking_changes not in BreakingChanges.values:
         raise Invalid(
             f"There is no rule {breaking_changes!r} for breaking changes.",

@@ -27,14 +27,16 @@ class NamespaceInput(serializers.Serializer[Any]):
     visibility = serializers.ChoiceField(choices=Visibility.values)
     description = serializers.CharField(required=False, allow_blank=True, max_length=200)
     breaking_changes = serializers.ChoiceField(choices=BreakingChanges.values, required=False)
+    cooldown_hours = serializers.IntegerField(required=False, min_value=0, max_value=namespaces.LONGEST_COOLDOWN_HOURS)
 
 
 class NamespaceChange(serializers.Serializer[Any]):
-    """An omitted field stays unchanged. Owners set `breaking_changes` and `trusted_publishers_only`, staff the quotas:
-    null is the registry's default, 0 no limit.
+    """An omitted field stays unchanged. Owners set `breaking_changes`, `cooldown_hours` and `trusted_publishers_only`,
+    staff the quotas: null is the registry's default, 0 no limit.
     """
 
     breaking_changes = serializers.ChoiceField(choices=BreakingChanges.values, required=False)
+    cooldown_hours = serializers.IntegerField(required=False, min_value=0, max_value=namespaces.LONGEST_COOLDOWN_HOURS)
     trusted_publishers_only = serializers.BooleanField(required=False)
     quota_bytes = serializers.IntegerField(required=False, allow_null=True)
     quota_versions = serializers.IntegerField(required=False, allow_null=True)
@@ -70,6 +72,9 @@ class Namespace(NamespaceNames):
     breaking_changes = ChoiceField(
         choices=BreakingChanges.values,
         help_text="What happens to a version with breaking changes that is not a major version.",
+    )
+    cooldown_hours = IntegerField(
+        help_text="Clients see a release so many hours after its publication. A change is for later releases."
     )
     trusted_publishers_only = BooleanField(help_text="Only CI publishes, by its trusted publishers.")
     role = RoleField(allow_null=True, help_text="The caller's; null without a grant.")
@@ -117,7 +122,7 @@ class NamespaceDetail(DetailView):
         return self.answer(_with_usage(target, role))
 
     @operation(
-        "Change who publishes and the rule for breaking changes (owners), or the quotas (staff), of a namespace",
+        "Change rules (owners) or the quotas (staff) of a namespace",
         takes=NamespaceChange,
         answers={200: Namespace},
         again="Changes nothing.",
@@ -127,18 +132,19 @@ class NamespaceDetail(DetailView):
         if role != Role.OWNER and not is_operator(self.viewer):
             gate.namespace_for(self.viewer, namespace, need=Role.OWNER)  # raises, and records the refusal
         wanted = self.body()
-        rule, only = wanted.pop("breaking_changes", None), wanted.pop("trusted_publishers_only", None)
+        rules = {name: wanted.pop(name) for name in ("breaking_changes", "cooldown_hours") if name in wanted}
+        only = wanted.pop("trusted_publishers_only", None)
         if wanted:
             operated_namespace_and_role(self.viewer, namespace, permission="accounts.change_namespace")
-        elif rule is None and only is None:
+        elif not rules and only is None:
             raise Invalid("The request changes nothing.", hint=f"Send some of {', '.join(self.takes().fields)}.")
-        if rule is not None or only is not None:
+        if rules or only is not None:
             gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         if only is not None:
             namespaces.require_trusted_publishers(namespace=target, required=only, actor=self.viewer)
         with transaction.atomic():
-            if rule is not None:
-                namespaces.change(namespace=target, actor=self.viewer, breaking_changes=rule)
+            if rules:
+                namespaces.change(namespace=target, actor=self.viewer, **rules)
             if wanted:
                 namespaces.set_quotas(namespace=target, actor=self.viewer, **wanted)
         return self.answer(_with_usage(target, role))

@@ -63,6 +63,8 @@ class MachineView(APIView):
     content_negotiation_class = IgnoreAccept
     dialect: ClassVar[Dialect]
     counted: ready.Download | None = None
+    # When the answer changes by itself: a release leaves its cool-down.
+    ready_until: datetime | None = None
 
     @property
     def viewer(self) -> Viewer:
@@ -138,6 +140,7 @@ class MachineView(APIView):
             return response
         if (scopes := self.ready_scopes()) is not None:
             ends = [capabilities.same_until(asked_at)]
+            ends += [self.ready_until] if self.ready_until else []
             if self.request.auth is not None:
                 scopes = {*scopes, generation.ACCESS}
                 ends += [end] if (end := self.credentials_end()) else []

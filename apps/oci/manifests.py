@@ -31,7 +31,9 @@ def read(found: VisibleRepository, reference: str, *, bytes_wanted: bool = True)
         rows = Manifest.objects.filter(**found.here, **{column: reference})
         row = rows.values(*columns, is_release=Exists(versions)).first()
         if row is not None and row["is_release"]:  # then the release decides, whatever the tag (D9)
-            served = packages.served_by_digest(found, row["digest"], bytes_wanted=bytes_wanted)
+            served = packages.served_by_digest(
+                found, row["digest"], bytes_wanted=bytes_wanted, is_by_tag=column != "digest"
+            )
         elif row is not None:
             served = Served(bytes(row.get("raw", b"")), row["digest"], row["media_type"], size=row["size"])
     if served is None:

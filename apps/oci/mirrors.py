@@ -8,6 +8,7 @@ to its next installation method; any other failure ends `init`.
 """
 
 from contextlib import suppress
+from operator import itemgetter
 
 from django.conf import settings
 
@@ -26,6 +27,7 @@ from apps.oci.authentication import Caller
 from apps.oci.served import Served
 from apps.providers.drafting.package_manifests import package_manifest, version_index
 from apps.providers.models import Package, ProviderVersion, ProviderVersionQuerySet
+from apps.releases.cooldown import Shown, require_visible, shown
 from apps.releases.models import Release
 
 
@@ -59,22 +61,23 @@ def namespace_of(caller: Caller, mirror: ProviderMirror) -> Namespace:
     return namespace
 
 
-def tags(caller: Caller, mirror: ProviderMirror) -> list[str]:
+def tags(caller: Caller, mirror: ProviderMirror) -> Shown[str]:
     """One tag for each listed version, `_` for `+`, in byte order. Never a short one: for `2` clients ask `2.0.0`.
 
     Empty where all versions are yanked: clients take that for "not here", too.
     """
     rows = _published(mirror, namespace_of(caller, mirror))
-    listed = sorted(tag_of(version) for version in rows.listed().values_list("release__version", flat=True))
-    if not listed and not rows.exists():
+    listed = shown(rows.unyanked().values_list("release__version", "release__visible_at"), itemgetter(1))
+    if not listed.rows and not rows.exists():
         raise unknown(mirror)
-    return listed
+    return Shown(sorted(tag_of(version) for version, _ in listed.rows), listed.next_at)
 
 
 def served(caller: Caller, mirror: ProviderMirror, reference: str) -> Served:
     """The index of a tag; an index or a platform's manifest by digest. Raises ManifestUnknown.
 
-    Yanked versions answer to their exact name (D9). What a client fetches last, a platform's manifest, is a download.
+    Yanked versions answer to their exact name (D9), those in their cool-down to their digest alone. What
+    a client fetches last, a platform's manifest, is a download.
     """
     rows = _published(mirror, namespace_of(caller, mirror)).select_related("release")
     version, package = None, None
@@ -87,6 +90,8 @@ def served(caller: Caller, mirror: ProviderMirror, reference: str) -> Served:
         with suppress(Invalid):
             number = versions.parse(version_of(reference))
             version = rows.filter(release__sort_key=number.sort_key, release__version=number.text).first()
+        if version is not None:
+            require_visible(version.release, what=f"{mirror.address} {version.release.version}")
     if version is not None:
         raw = version_index(version.release, list(Package.objects.filter(version=version)))
         return Served(raw, version.index_digest or digest_of(raw), IMAGE_INDEX, version.release)

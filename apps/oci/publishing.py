@@ -142,7 +142,7 @@ def check(repository: Repository, manifest: Manifest) -> None:
         name=_module(repository).path_name,
         module_version__manifest_digest=manifest.digest,
     )
-    if releases.listed().exists():
+    if releases.unyanked().exists():  # once its cool-down has ended, `latest` leads there
         return
     if (release := releases.first()) is not None:
         raise ManifestInvalid(f"{release} is yanked or in quarantine: it cannot be latest.", hint="Restore it first.")

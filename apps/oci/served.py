@@ -1,6 +1,7 @@
 """A manifest as it is served, with the release behind it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from apps.releases.catalogue.reading import advice_of
 from apps.releases.models import Lifecycle, Release
@@ -18,6 +19,7 @@ class Served:
     release: Release | None = None
     is_download: bool = False
     size: int | None = None
+    until: datetime | None = None  # then something else may be served under this name
 
     @property
     def length(self) -> int:

@@ -84,8 +84,9 @@ class Index(MirrorView):
         viewer = self.viewer
         try:
             if (found := self.find()) is None:
-                versions = reading.listed_versions(viewer, ProviderAddress(namespace, type))
-                return Response(mirror_index_document(version.version for version in versions))
+                listed = reading.listed_versions(viewer, ProviderAddress(namespace, type))
+                self.ready_until = listed.next_at
+                return Response(mirror_index_document(version.version for version in listed.rows))
             others, hosted = found
             mirrored = others.versions(self.asker(viewer), hosted)
         except OtherClientsOnly:

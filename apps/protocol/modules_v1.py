@@ -40,6 +40,7 @@ class Versions(SameForReaders, ProtocolView):
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
         address = ModuleAddress(namespace, name, system)
         listed = reading.listed_versions(self.viewer, address)
+        self.ready_until = listed.next_at
         return Response(versions_document(address, listed.versions, listed.source_url))
 
 
@@ -144,7 +145,8 @@ class Systems(ReadyInNamespace, ProtocolView):
 
 class Latest(ReadyInNamespace, ProtocolView):
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
-        return Response(_details(browsing.latest_version(self.viewer, ModuleAddress(namespace, name, system))))
+        latest = browsing.latest_version(self.viewer, ModuleAddress(namespace, name, system))
+        return Response(_details(self, latest))
 
 
 class Exact(ReadyInNamespace, ProtocolView):
@@ -152,7 +154,7 @@ class Exact(ReadyInNamespace, ProtocolView):
 
     def get(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:  # noqa: ARG002
         address = ModuleAddress(namespace, name, system)
-        return Response(_details(reading.version_for(self.viewer, address, version, with_markdown=True)))
+        return Response(_details(self, reading.version_for(self.viewer, address, version, with_markdown=True)))
 
 
 class LatestDownload(ProtocolView):
@@ -164,8 +166,11 @@ class LatestDownload(ProtocolView):
         return HttpResponseRedirect(url, content_type="application/json")
 
 
-def _details(version: ModuleVersion) -> dict[str, Any]:
-    return details_document(version, versions=browsing.listed_numbers(version), systems=browsing.siblings(version))
+def _details(view: ProtocolView, version: ModuleVersion) -> dict[str, Any]:
+    listed = browsing.listed_numbers(version)
+    view.ready_until = listed.next_at
+    numbers = [number for number, _ in listed.rows]
+    return details_document(version, versions=numbers, systems=browsing.siblings(version))
 
 
 _MODULE = "v1/modules/<segment:namespace>/<segment:name>/<segment:system>"

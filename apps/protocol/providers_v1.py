@@ -31,8 +31,9 @@ class Versions(SameForReaders, ProtocolView):
     """Every listed version, highest first. A version is listed only if all its parts are present."""
 
     def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
-        versions = reading.listed_versions(self.viewer, ProviderAddress(namespace, type))
-        return Response(versions_document(versions, timezone.now()))
+        listed = reading.listed_versions(self.viewer, ProviderAddress(namespace, type))
+        self.ready_until = listed.next_at
+        return Response(versions_document(listed.rows, timezone.now()))
 
 
 class Download(SameForReaders, ProtocolView):
@@ -67,20 +68,23 @@ class Download(SameForReaders, ProtocolView):
 
 class Latest(ReadyInNamespace, ProtocolView):
     def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
-        return Response(_details(reading.latest_version(self.viewer, ProviderAddress(namespace, type))))
+        return Response(_details(self, reading.latest_version(self.viewer, ProviderAddress(namespace, type))))
 
 
 class Exact(ReadyInNamespace, ProtocolView):
     """One version; a yanked one is still readable by its exact number (D9)."""
 
     def get(self, request: Request, namespace: str, type: str, version: str) -> Response:  # noqa: A002, ARG002
-        return Response(_details(reading.version_for(self.viewer, ProviderAddress(namespace, type), version)))
+        found = reading.version_for(self.viewer, ProviderAddress(namespace, type), version)
+        return Response(_details(self, found))
 
 
-def _details(version: ProviderVersion) -> dict[str, Any]:
+def _details(view: ProtocolView, version: ProviderVersion) -> dict[str, Any]:
     provider = version.provider
     downloads = downloads_of_name(kind=Kind.PROVIDER, namespace=provider.namespace, name=provider.type)
-    return details_document(version, versions=reading.listed_numbers(provider), downloads=downloads)
+    listed = reading.listed_numbers(provider)
+    view.ready_until = listed.next_at
+    return details_document(version, versions=[number for number, _ in listed.rows], downloads=downloads)
 
 
 _PROVIDER = "v1/providers/<segment:namespace>/<segment:type>"

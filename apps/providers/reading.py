@@ -1,12 +1,12 @@
 """Read providers through the gate."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import (
-    Aggregate,
     BigIntegerField,
     BinaryField,
     CharField,
@@ -17,9 +17,7 @@ from django.db.models import (
     Prefetch,
     Q,
     QuerySet,
-    Value,
 )
-from django.db.models.functions import Concat
 from django.utils import timezone
 
 from apps.accounts.access import gate, operators
@@ -28,6 +26,7 @@ from apps.accounts.models import Namespace, Role
 from apps.jobs.statements import Slot, Statement
 from apps.lib.addresses import ProviderAddress, canonical, hosted_provider
 from apps.lib.errors import NotFound
+from apps.providers.joined_platforms import Joined, split
 from apps.providers.models import (
     FormerSignature,
     Package,
@@ -37,6 +36,7 @@ from apps.providers.models import (
     ProviderVersionQuerySet,
 )
 from apps.releases.catalogue.reading import no_version, sort_key_of
+from apps.releases.cooldown import Shown, require_visible, shown
 from apps.releases.models import Kind, Release, ReleaseQuerySet, State
 from apps.signing.models import SigningKey
 from apps.signing.models import State as KeyState
@@ -73,6 +73,7 @@ class ListedVersion(NamedTuple):
     lifecycle_replacement: str
     notice: str  # the provider's
     source_url: str  # the provider's
+    visible_at: datetime | None
     key: Key
     platforms: list[tuple[str, str]]
 
@@ -96,13 +97,14 @@ _OF_VERSION = (
     *(f"release__lifecycle{column}" for column in ("", "_reason", "_replacement")),
     "provider__notice",
     "provider__source_url",
+    "release__visible_at",
 )
 # Columns that a download needs: naming all columns of four tables takes Django longer than the query.
 _SERVED = (
     *("os", "arch", "filename", "digest", "size", "h1"),
     *(f"version__{column}" for column in ("protocols", "signing", "key", "sums_digest", "signature_digest")),
     *("version__provider__type", "version__provider__namespace"),
-    *("version__release__version", "version__release__namespace"),
+    *("version__release__version", "version__release__namespace", "version__release__visible_at"),
 )
 
 
@@ -178,7 +180,7 @@ def version_of(viewer: Viewer, provider: Provider, version: str, *, even_quarant
     return version_row
 
 
-def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ListedVersion]:
+def listed_versions(viewer: Viewer, address: ProviderAddress) -> Shown[ListedVersion]:
     """Every listed version, highest first by SemVer precedence, each with its platforms and its key.
 
     Two queries. If all versions are yanked the list is empty: clients report that the provider has no versions.
@@ -189,7 +191,7 @@ def listed_versions(viewer: Viewer, address: ProviderAddress) -> list[ListedVers
         rows = ProviderVersion.objects.published().filter(provider__namespace=namespace, provider__type=address.type)
         if not rows.exists():
             raise _no_provider(address)
-    return versions
+    return shown(versions, _visible_at)
 
 
 def latest_version(viewer: Viewer, address: ProviderAddress) -> ProviderVersion:
@@ -202,10 +204,11 @@ def latest_version(viewer: Viewer, address: ProviderAddress) -> ProviderVersion:
     return version
 
 
-def listed_numbers(provider: Provider) -> list[str]:
-    """The provider's listed versions, lowest first, as the public registries order them."""
-    rows = ProviderVersion.objects.listed().filter(provider=provider)
-    return list(rows.newest_first().reverse().values_list("release__version", flat=True))
+def listed_numbers(provider: Provider) -> Shown[tuple[str, datetime | None]]:
+    """The provider's listed versions, lowest first, as the public registries order them; each with its `visible_at`."""
+    rows = ProviderVersion.objects.unyanked().filter(provider=provider)
+    numbers = rows.newest_first().reverse().values_list("release__version", "release__visible_at")
+    return shown(numbers, itemgetter(1))
 
 
 def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str, arch: str) -> Package:
@@ -243,6 +246,7 @@ def download_in(
     else:
         rows = _ONE_WITH_KEYS(now=now, os=platform[0], arch=platform[1], **values)
     packages = _in(list({row.pk: row for row in rows}.values()), namespace)
+    _require_visible(packages, address)
     package = _one(packages, f"{address} {version}", platform)
     first = [row for row in rows if row.pk == rows[0].pk and row.signer_state != KeyState.REVOKED]
     signers = sorted(first, key=lambda row: row.signer != row.version.key_id)
@@ -251,9 +255,18 @@ def download_in(
 
 
 def packages_for(viewer: Viewer, address: ProviderAddress, version: str) -> list[Package]:
-    """The zips of all platforms, for the mirror; empty for an unknown version. Two queries."""
+    """The zips of all platforms, for the mirror; empty for an unknown version. Two queries. Raises HeldBack as well."""
     namespace, _ = _namespace_and_role(viewer, address)
-    return _in(_PACKAGES(**_named(namespace, address, version)), namespace)
+    packages = _in(_PACKAGES(**_named(namespace, address, version)), namespace)
+    _require_visible(packages, address)
+    return packages
+
+
+def _require_visible(packages: list[Package], address: ProviderAddress) -> None:
+    """Raise HeldBack for the packages of a version that clients do not see yet."""
+    for package in packages[:1]:
+        release = package.version.release
+        require_visible(release, what=f"{address} {release.version}")
 
 
 def _named(namespace: Namespace, address: ProviderAddress, version: str) -> dict[str, Any]:
@@ -334,36 +347,23 @@ def is_ending(key: SigningKey | Key, now: datetime) -> bool:
 
 def listed(rows: ProviderVersionQuerySet) -> list[ListedVersion]:
     """The listed versions among `rows`, highest first, each with its platforms in order. One query for all of it."""
-    return _listed(_rows_of(rows))
+    return shown(_listed(_rows_of(rows)), _visible_at).rows
+
+
+def _visible_at(version: ListedVersion) -> datetime | None:
+    return version.visible_at
 
 
 def _listed(rows: Iterable[tuple[Any, ...]]) -> list[ListedVersion]:
-    split = len(_OF_VERSION)
+    columns = len(_OF_VERSION)
     return [
-        ListedVersion._make((*values[:split], Key(*values[split:]), sorted(_platforms(named))))
+        ListedVersion._make((*values[:columns], Key(*values[columns:]), sorted(split(named))))
         for *values, named in rows
     ]
 
 
-def _platforms(named: str | None) -> Iterator[tuple[str, str]]:
-    for platform in (named or "").split():
-        os, _, arch = platform.partition("/")
-        yield os, arch
-
-
-class _Joined(Aggregate):
-    """Texts with spaces between them. A row for each platform would take five times as long as one for each version."""
-
-    function = "GROUP_CONCAT"
-    template = "%(function)s(%(expressions)s, ' ')"
-
-    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
-        return self.as_sql(compiler, connection, function="STRING_AGG")
-
-
 def _rows_of(versions: ProviderVersionQuerySet) -> QuerySet[ProviderVersion, tuple[Any, ...]]:
-    platform = Concat("packages__os", Value("/"), "packages__arch")
-    ordered = versions.listed().newest_first().annotate(platforms=_Joined(platform))
+    ordered = versions.unyanked().newest_first().annotate(platforms=Joined())
     return ordered.values_list(*_OF_VERSION, *_OF_KEY, "platforms")
 
 

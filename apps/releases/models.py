@@ -5,10 +5,12 @@ from typing import Self
 from django.conf import settings
 from django.db import models
 from django.db.models import Exists, Q
+from django.db.models.functions import Now
+from django.utils import timezone
 
-from apps.accounts.models import Namespace, Team
+from apps.accounts.models import Namespace
 from apps.lib.errors import Reason
-from apps.releases import search_rows, upload_rows  # noqa: F401  # Django looks for models from here
+from apps.releases import search_rows, team_rows, upload_rows  # noqa: F401  # Django looks for models from here
 from apps.releases.cleanup import rows  # noqa: F401  # and for the cleanup rules
 
 
@@ -76,6 +78,11 @@ class Stored:
 Source = Staged | Stored
 
 
+def visible_now(prefix: str = "") -> Q:
+    """Match releases that clients see. `prefix` is the path to the release: `release__`."""
+    return Q(**{f"{prefix}visible_at": None}) | Q(**{f"{prefix}visible_at__lte": Now()})
+
+
 class ReleaseQuerySet(models.QuerySet["Release"]):
     def live(self) -> Self:
         return self.filter(state__in=LIVE)
@@ -84,9 +91,13 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         """Return what may be read and fetched: published and not in quarantine. Includes yanked releases (D9)."""
         return self.filter(state=State.PUBLISHED, quarantined_at=None)
 
-    def listed(self) -> Self:
-        """Return what version lists name: published and not yanked."""
+    def unyanked(self) -> Self:
+        """Return published releases that are not yanked, also those that clients do not see yet."""
         return self.published().exclude(lifecycle=Lifecycle.YANKED)
+
+    def listed(self) -> Self:
+        """Return what version lists name: published, not yanked, and not held back by a cool-down."""
+        return self.unyanked().filter(visible_now())
 
     def removed(self) -> Self:
         return self.filter(state=State.PURGED)
@@ -179,6 +190,9 @@ class Release(models.Model):
     signed_at = models.DateTimeField(null=True, blank=True, help_text="Only for kinds that are signed.")
     finished_at = models.DateTimeField(null=True, blank=True)
     published_at = models.DateTimeField(null=True, blank=True)
+    visible_at = models.DateTimeField(
+        null=True, blank=True, help_text="Held back from clients until then; empty once they see it."
+    )
 
     objects = ReleaseQuerySet.as_manager()
 
@@ -218,6 +232,7 @@ class Release(models.Model):
                 name="releases_in_quarantine",
             ),
             models.Index(fields=["verified_as"], condition=~Q(verified_as__in=["", "sound"]), name="releases_unsound"),
+            models.Index(fields=["visible_at"], condition=Q(visible_at__isnull=False), name="releases_held_back"),
         ]
         # For staff, in the portal, the API and the admin alike: `lifecycle.actions` asks for them.
         permissions = [
@@ -240,6 +255,11 @@ class Release(models.Model):
     def source(self) -> Source:
         """The bytes that it begins with; for a draft, which has several files, see `ReleaseFile`."""
         return Staged(self.staging_key) if self.staging_key else Stored(self.digest)
+
+    @property
+    def is_held_back(self) -> bool:
+        """Clients do not see it yet."""
+        return self.visible_at is not None and self.visible_at > timezone.now()
 
     @property
     def is_working(self) -> bool:
@@ -362,37 +382,3 @@ class SearchDoc(models.Model):
 
     def __str__(self) -> str:
         return f"{self.namespace.name}/{self.name}"
-
-
-class TeamDownload(models.Model):
-    """The downloads of one release on one day (UTC) by the people of a team, or by one of its service accounts.
-
-    A person in two teams counts for both. People are not told apart.
-    """
-
-    release = models.ForeignKey("releases.Release", models.CASCADE, related_name="team_downloads")
-    day = models.DateField()
-    team = models.ForeignKey(Team, models.CASCADE, related_name="+")
-    account = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        models.CASCADE,
-        null=True,
-        related_name="+",
-        help_text="A service account of the team.",
-    )
-    count = models.PositiveBigIntegerField(default=0)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["release", "day", "team"], condition=Q(account=None), name="releases_team_downloads_once"
-            ),
-            models.UniqueConstraint(
-                fields=["release", "day", "account"],
-                condition=Q(account__isnull=False),
-                name="releases_account_downloads_once",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.day} {self.account or self.team}: {self.count}"

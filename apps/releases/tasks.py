@@ -1,7 +1,7 @@
 from celery import shared_task
 
 from apps.jobs.claims import task
-from apps.releases.catalogue import indexing
+from apps.releases.catalogue import indexing, showing
 from apps.releases.cleanup import applying
 from apps.releases.lifecycle import purging, verification
 from apps.releases.publishing import sweeping
@@ -25,6 +25,11 @@ def index_search(**_: object) -> None:
     for _step in range(INDEXED_AT_ONCE):
         if not indexing.rebuild_outdated():
             return
+
+
+@shared_task(name="releases.show_due")
+def show_due(**_: object) -> None:
+    showing.show_due()
 
 
 purge_blob = task(purging.JOB, purging.run)

@@ -33,9 +33,7 @@ def wait_of(upstream: Upstream) -> float:
 
     After a pause, one thread of all processes gets the lease: its discovery and its request are the try.
     """
-    now = timezone.now()
-    row = Upstream.objects.filter(pk=upstream.pk).values("open_until", "failures").first()
-    seen = row["open_until"] if row else None
+    seen, now = _open_until(upstream), timezone.now()
     if seen is None:
         return 0
     if seen > now:
@@ -47,8 +45,12 @@ def wait_of(upstream: Upstream) -> float:
     return 0
 
 
+def _open_until(upstream: Upstream) -> datetime | None:
+    return Upstream.objects.filter(pk=upstream.pk).values_list("open_until", flat=True).first()
+
+
 def is_open(upstream: Upstream) -> bool:
-    until = Upstream.objects.filter(pk=upstream.pk).values_list("open_until", flat=True).first()
+    until = _open_until(upstream)
     return until is not None and until > timezone.now()
 
 
@@ -68,7 +70,7 @@ def succeeded(upstream: Upstream, *, closes: bool) -> None:
 
 
 def failed(upstream: Upstream, failure: Mapping[str, Any], *, counts: bool, retry_after: float = 0) -> None:
-    """Write the failure. `counts`: the registry itself is unwell. `retry_after`: it asks for that many seconds."""
+    """Write the failure. `counts`: the registry itself is unwell. `retry_after`: it asks for rest, in seconds."""
     now, lease = timezone.now(), _leases().pop(upstream.pk, None)
     rows = Upstream.objects.filter(pk=upstream.pk)
     if not counts:

@@ -24,6 +24,14 @@ def of(upstream: Upstream) -> QuerySet[PolicyException]:
     return rows.select_related("version__provider__upstream", "created_by").order_by("-pk")
 
 
+def in_force(upstream: Upstream, number: int) -> PolicyException:
+    """Raises NotFound, also for one that has ended."""
+    found = of(upstream).filter(pk=number, withdrawn_at=None, expires_at__gt=timezone.now()).first()
+    if found is None:
+        raise NotFound(f"{upstream.host} has no such exception in force.", hint="List them to see which are.")
+    return found
+
+
 def version_of(upstream: Upstream, *, namespace: str, type: str, version: str) -> UpstreamVersion:  # noqa: A002
     """Return the row, matched by value. Raises NotFound, and Invalid for what is not a version."""
     key = versions.sort_key(version.strip().removeprefix("v"))

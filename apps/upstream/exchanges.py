@@ -98,9 +98,9 @@ def get_bytes(upstream: Upstream, url: str, *, max_bytes: int) -> bytes:
 def stream(upstream: Upstream, url: str, *, max_bytes: int) -> Iterator[Download]:
     """Open a download, whose chunks raise FetchFailed as well.
 
-    Until it is closed it takes one of the connections to its host: ask for nothing else meanwhile.
+    Until it is closed it takes one of the connections to its host. The last one is left for documents.
     """
-    with asked(upstream, Request("GET", url, PACKAGES)) as said:
+    with asked(upstream, Request("GET", url, PACKAGES, is_long=True)) as said:
         yield Download(said.chunks(max_bytes), said.size, routes.shown(said.url))
 
 

@@ -63,11 +63,14 @@ _GAUGES = {
 
 def families() -> Iterator[Metric]:
     """Yield the state of each enabled registry, by its host. A few queries, however many providers there are."""
+    rows = list(storage.with_used_bytes(Upstream.objects.filter(is_enabled=True)).order_by("host"))
+    if not rows:
+        return
     gauges = {
         name: GaugeMetricFamily(f"larder_upstream_{name}", words, labels=["host"]) for name, words in _GAUGES.items()
     }
     now = timezone.now()
-    for host, numbers in _numbers(now):
+    for host, numbers in _numbers(rows, now):
         for name, number in numbers.items():
             gauges[name].add_metric([host], number)
     yield from gauges.values()
@@ -76,8 +79,7 @@ def families() -> Iterator[Metric]:
     yield GaugeMetricFamily("larder_upstream_oldest_fetch_seconds", "Age of the oldest fetch that waits.", age)
 
 
-def _numbers(now: datetime) -> Iterator[tuple[str, dict[str, float]]]:
-    rows = list(storage.with_used_bytes(Upstream.objects.filter(is_enabled=True)).order_by("host"))
+def _numbers(rows: list[Any], now: datetime) -> Iterator[tuple[str, dict[str, float]]]:
     known = UpstreamProvider.objects.known().order_by().values("upstream")
     oldest = dict(known.annotate(at=Min("listed_at")).values_list("upstream", "at"))
     stale = dict(known.filter(~Q(failure={})).annotate(at=Min("listed_at")).values_list("upstream", "at"))

@@ -10,10 +10,12 @@ from typing import Any
 
 from django.db import transaction
 
+from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.lib.constraints import Constraint
-from apps.lib.errors import Conflict, Invalid
+from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.upstream import upstreams
 from apps.upstream.models import Upstream, UpstreamProvider, UpstreamVersion
 from apps.upstream.policy import (
     COLUMNS,
@@ -33,6 +35,18 @@ CHUNK = 1000
 _PATTERN = re.compile(r"\*|(?:\*|[0-9a-z][0-9a-z_-]{0,63})/(?:\*|[0-9a-z][0-9a-z_-]{0,63})", re.ASCII)
 _PLATFORM = re.compile(r"[a-z0-9]{1,20}_[a-z0-9]{1,20}", re.ASCII)
 _FIELDS = ("pattern", "effect", "days", "versions", "platforms", "advisories_only", "reason")
+
+
+def place(viewer: Viewer, host: str, *, changes: bool = False) -> Upstream:
+    """Return the upstream for staff who may view it, with `changes` for those who may operate it.
+
+    Raises RoleRequired or NotFound.
+    """
+    operators.require_everywhere(viewer, upstreams.OPERATE if changes else upstreams.VIEW)
+    found = upstreams.of_host(host)
+    if found is None:
+        raise NotFound(f"There is no upstream {host[:80]!r}.", hint="See the list of upstreams.")
+    return found
 
 
 def rules_of(upstream: Upstream) -> list[PolicyRule]:

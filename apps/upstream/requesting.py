@@ -51,7 +51,10 @@ log = structlog.get_logger("larder.upstream")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`closes`: an answer ends a series of failures. `accepts_any_status`: the caller knows what to do with a 4xx."""
+    """`closes`: an answer ends a series of failures. `accepts_any_status`: the caller knows what to do with a 4xx.
+
+    `is_long`: the answer can take minutes; of several connections one is left for what does not.
+    """
 
     method: str
     url: str
@@ -60,27 +63,33 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     closes: bool = True
     accepts_any_status: bool = False
+    is_long: bool = False
 
 
 class _Connections:
     """How many requests of this process are under way, for each host."""
 
     def __init__(self) -> None:
-        self._free: dict[tuple[str, int], BoundedSemaphore] = {}
+        self._free: dict[tuple[str, int, bool], BoundedSemaphore] = {}
         self._lock = Lock()
 
     @contextmanager
-    def one_to(self, host: str, url: str) -> Iterator[None]:
+    def one_to(self, host: str, request: Request) -> Iterator[None]:
         limit = settings.UPSTREAM.connections
+        with ExitStack() as taken:
+            if request.is_long:
+                self._take(taken, request, (host, max(1, limit - 1), True))
+            self._take(taken, request, (host, limit, False))
+            yield
+
+    def _take(self, taken: ExitStack, request: Request, which: tuple[str, int, bool]) -> None:
+        limit = which[1]
         with self._lock:
-            free = self._free.setdefault((host, limit), BoundedSemaphore(limit))
+            free = self._free.setdefault(which, BoundedSemaphore(limit))
         if not free.acquire(timeout=MAX_QUEUE_SECONDS):
             text = f"all {limit} connections to the host were busy for {MAX_QUEUE_SECONDS:.0f} s"
-            raise FetchFailed("busy", text, url=routes.shown(url), rule="connections")
-        try:
-            yield
-        finally:
-            free.release()
+            raise FetchFailed("busy", text, url=routes.shown(request.url), rule="connections")
+        taken.callback(free.release)
 
 
 _connections = _Connections()
@@ -91,7 +100,7 @@ def asked(upstream: Upstream, request: Request) -> Iterator[fetching.Response]:
     """Yield a good answer. Its chunks raise NotAnswered, which becomes FetchFailed here, as all that goes wrong."""
     host = urlsplit(routes.shown(request.url)).netloc
     try:
-        with _converted(request), _connections.one_to(host, request.url), ExitStack() as stack:
+        with _converted(request), _connections.one_to(host, request), ExitStack() as stack:
             said = _opened(stack, upstream, request, host)
             yield said
     except FetchFailed as failure:

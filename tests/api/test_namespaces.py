@@ -23,6 +23,7 @@ def test_a_namespace_is_created_and_belongs_to_its_creator(tofu, charlie):
 
     assert response.status_code == 201
     assert json.loads(response.content) == {
+        "cooldown_hours": 0,
         "name": "fresh",
         "visibility": "private",
         "description": "New.",

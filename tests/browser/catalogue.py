@@ -176,7 +176,7 @@ from apps.providers import catalogue
 from apps.releases.models import Release
 from apps.providers.docs import sources
 from tests.browser.catalogue import HOSTILE
-from tests.house import scenario_notify
+from tests.house import scenario_notify, scenario_policy
 from tests.upstream import mirrored
 from tests.builders import docs
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
@@ -214,6 +214,7 @@ hooks = scenario_notify.place(grant.namespace, Viewer(admin), Viewer(admin))
 known["webhook"] = [hooks[f"{site}{what}_id"] for site in ("", "site_") for what in ("webhook", "delivery")]
 mirror = mirrored.fill(admin)
 known["mirror"] = [mirror.waiting.pk, *(alarm.pk for alarm in mirror.alarms.values())]
+scenario_policy.shelve(admin, HOSTILE)
 known["mail"] = [hooks["mail_token"], hooks["address_token"]]
 print(json.dumps(known | {"fingerprint": key.fingerprint, "several": ",".join(map(str, keys))}))
 """

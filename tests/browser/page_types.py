@@ -93,6 +93,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "trusted-publishers": [({"namespace": SPACE}, "")],
     "trusted-publisher-add": [({"namespace": SPACE}, f"?kind={kind}") for kind in ("github", "buildkite", "oidc")],
     "trusted-publisher-delete": [({"namespace": SPACE, "publisher_id": lambda shelf: shelf.publisher}, "")],
+    "upstream-policy": [({"host": "registry.example"}, "")],
     "site-webhooks": [({}, "")],
     "site-webhook-add": [({}, "")],
     "site-webhook": [(SITE_HOOK, "")],
@@ -205,6 +206,8 @@ READER_PAGES: dict[str, list[tuple[Keywords, str]]] = {
 }
 # Routes that are no pages: fragments, bytes, redirects, one-time links, and what only takes a POST.
 NO_PAGES = {
+    "upstream-exception-add",
+    "upstream-exception-withdraw",
     "mail-address",
     "webhook-rotate",
     "webhook-test",

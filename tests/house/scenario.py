@@ -279,7 +279,7 @@ def body_of(name, method, row):
 def _acts(namespace):
     """The actions on a version."""
     several = {("portal:lifecycle-several", "POST"): {"data": {"reason": "No."}}}
-    texts = dict.fromkeys(("deprecate", "yank", "quarantine", "restore"), '{"reason": "No."}')
+    texts = dict.fromkeys(("deprecate", "yank", "quarantine", "restore", "end-cooldown"), '{"reason": "No."}')
     acts = several | {
         (f"api:{kind}-{act}", "POST"): _json(text) for act, text in texts.items() for kind in ("module", "provider")
     }

@@ -10,6 +10,7 @@ from apps.blobs import capabilities
 from apps.upstream import upstreams
 from apps.upstream.models import KeyState, UnsignedAllowance, Verdict
 from apps.upstream.rows import AlarmKind
+from tests.house import scenario_policy
 from tests.upstream import mirrored, shelf
 
 NAMES = {"mirrored_namespace": "cooks", "mirrored_type": "spice"}
@@ -21,6 +22,7 @@ NOWHERE: dict[str, Any] = {
     "pin_id": 0,
     "package": {"hostname": "nowhere.example"} | _PROVIDER | _FORGED,
     **NAMES,
+    **scenario_policy.NOWHERE,
 }
 
 
@@ -35,7 +37,14 @@ def place(namespace, operator):
     stored = shelf.add_package(shelf.add_version(row, "acme/random"), namespace.name.encode())
     capability = capabilities.sign(digest=stored.digest, file_name=stored.filename, now=timezone.now())
     package = {"hostname": host, "capability": capability, "file_name": stored.filename} | _PROVIDER
-    return {"host": host, "alarm_id": alarm.pk, "pin_id": key.pk, "package": package, **NAMES}
+    return {
+        "host": host,
+        "alarm_id": alarm.pk,
+        "pin_id": key.pk,
+        "package": package,
+        **NAMES,
+        **scenario_policy.place(row, operator),
+    }
 
 
 def _json(**body):
@@ -54,6 +63,7 @@ FORM = {
     "evict_days": 0,
 }
 BODIES: dict[tuple[str, str], Any] = {
+    **scenario_policy.BODIES,
     ("api:upstream", "PUT"): _json(enabled=True, cooldown_days=7),
     ("api:upstream-alarm-accept", "POST"): _json(reason=REASON),
     ("api:upstream-alarm-dismiss", "POST"): _json(reason=REASON),

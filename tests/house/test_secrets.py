@@ -35,6 +35,7 @@ SHAPES = (
 )
 # What only looks like one: a first line of a private key with no key behind it, and what the log has to redact.
 OF_TESTS = {
+    "tests/api/upstream/test_upstreams.py": {"Private Key"},
     "tests/builders/archives.py": {"Private Key"},
     "tests/builders/canaries.py": {"Private Key", "JSON Web Token"},
     "tests/lib/archives/test_private_keys.py": {"Private Key"},

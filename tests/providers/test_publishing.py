@@ -197,7 +197,7 @@ def test_lists_are_complete_and_cost_the_same_at_any_length(tofu, alice, registe
         draft_client = DraftClient(tofu(alice), f"/api/v1/providers/acme/dns/1.{number}.0")
         assert draft_client.publish(signed(dist(f"1.{number}.0")))["state"] == "published", stem
         with django_assert_num_queries(2):
-            listed = reading.listed_versions(viewer, ADDRESS)
+            listed = reading.listed_versions(viewer, ADDRESS).rows
             assert [len(version.platforms) for version in listed] == [2] * (number + 1)
     assert [version.version for version in listed] == ["1.2.0", "1.1.0", "1.0.0"]
     doc = SearchDoc.objects.get(kind="provider")
@@ -209,12 +209,12 @@ def test_a_version_is_deprecated_yanked_restored_and_put_into_quarantine(draft_c
     said: dict[str, Any] = {"address": ADDRESS, "version": "1.2.0", "reason": "It loses data."}
 
     lifecycle.deprecate(viewer=Viewer(alice), **said)
-    assert [one.lifecycle for one in reading.listed_versions(Viewer(alice), ADDRESS)] == ["deprecated"]
+    assert [one.lifecycle for one in reading.listed_versions(Viewer(alice), ADDRESS).rows] == ["deprecated"]
     lifecycle.yank(viewer=Viewer(dora), **said)
-    assert reading.listed_versions(Viewer(alice), ADDRESS) == []
+    assert reading.listed_versions(Viewer(alice), ADDRESS).rows == []
     assert reading.package_for(Viewer(alice), ADDRESS, "1.2.0", "linux", "amd64").filename == LINUX
     lifecycle.restore(viewer=Viewer(dora), **said)
-    assert len(reading.listed_versions(Viewer(alice), ADDRESS)) == 1
+    assert len(reading.listed_versions(Viewer(alice), ADDRESS).rows) == 1
     lifecycle.quarantine(viewer=Viewer(olga), **said)
     with pytest.raises(NotFound):
         reading.package_for(Viewer(alice), ADDRESS, "1.2.0", "linux", "amd64")

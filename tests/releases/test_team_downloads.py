@@ -10,7 +10,8 @@ from apps.accounts.models import Team, User
 from apps.accounts.people import service_accounts, teams
 from apps.releases.catalogue import downloads
 from apps.releases.catalogue.downloads import DownloadBuffer
-from apps.releases.models import Release, TeamDownload
+from apps.releases.models import Release
+from apps.releases.team_rows import TeamDownload
 from tests.portal.rows import add_module
 
 pytestmark = pytest.mark.both

@@ -6,6 +6,7 @@ from ipaddress import ip_network
 
 import pytest
 
+from apps.upstream import breaker, requesting
 from apps.upstream.models import Upstream
 from tests.upstream import misbehaving
 from tests.upstream.misbehaving import Registry
@@ -17,6 +18,14 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 def allow_loopback(settings) -> None:
     """An operator allows upstreams on this machine."""
     settings.UPSTREAM = replace(settings.UPSTREAM, allow=LOOPBACK)
+
+
+@pytest.fixture(autouse=True)
+def as_a_fresh_process(monkeypatch) -> None:
+    """No pause before another try, and no breaker open from another test."""
+    monkeypatch.setattr(requesting, "PAUSES", (0.0, 0.0))
+    breaker.hosts.clear()
+    breaker._leases().clear()
 
 
 @pytest.fixture

@@ -99,6 +99,7 @@ def test_the_queries_do_not_grow_with_what_is_mirrored(all_up, django_assert_max
 
 
 def test_the_oldest_fetch_that_waits_is_told_and_other_jobs_are_not(all_up):
+    add_upstream()
     Job.objects.create(kind="publish-module", target=1)
     Job.objects.create(kind="fetch-upstream-list", target=1)
     Job.objects.filter(kind="publish-module").update(created_at=timezone.now() - 2 * HOUR)

@@ -74,6 +74,7 @@ def test_a_file_in_place_of_advisories_stops_the_start(monkeypatch, tmp_path):
         ("WAIT_SECONDS", "601"),
         ("CONNECTIONS", "0"),
         ("PROXY", "proxy"),
+        ("PROXY", "https://proxy.acme.example:3128"),
     ],
 )
 def test_other_values_that_cannot_be_used_stop_the_start_by_name(monkeypatch, name, value):

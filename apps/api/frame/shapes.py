@@ -223,6 +223,7 @@ class Release(Shape):
     created_at = MomentField(allow_null=True)
     checking_at = MomentField(allow_null=True)
     published_at = MomentField(allow_null=True)
+    visible_at = MomentField(allow_null=True, help_text="In its cool-down: when clients will see it; else null.")
     lifecycle = VersionLifecycle(source="row")
     quarantined = BooleanField()
 

@@ -1,5 +1,10 @@
 """Routes of the API of upstreams. Each module has its own list."""
 
-from apps.api.upstream import alarms, providers, upstreams
+from apps.api.upstream import alarms, policies, providers, upstreams
 
-urlpatterns = [*upstreams.urlpatterns, *providers.urlpatterns, *alarms.urlpatterns]
+urlpatterns = [
+    *upstreams.urlpatterns,
+    *policies.urlpatterns,
+    *providers.urlpatterns,
+    *alarms.urlpatterns,
+]

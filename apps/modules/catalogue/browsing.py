@@ -4,6 +4,8 @@ Yanked and quarantined versions appear only if requested exactly.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
+from operator import itemgetter
 
 from django.db.models import F, QuerySet
 
@@ -14,7 +16,8 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound
 from apps.modules.models import ModuleVersion
 from apps.releases.catalogue import search
-from apps.releases.models import Kind, SearchDoc
+from apps.releases.cooldown import Shown, shown
+from apps.releases.models import Kind, SearchDoc, visible_now
 
 
 def listed_modules(viewer: Viewer, *, query: str = "", filters: Mapping[str, str] | None = None) -> QuerySet[SearchDoc]:
@@ -46,10 +49,11 @@ def latest_version(viewer: Viewer, address: ModuleAddress) -> ModuleVersion:
     return version
 
 
-def listed_numbers(version: ModuleVersion) -> list[str]:
-    """The module's listed versions, lowest first, as the public registries order them."""
-    rows = ModuleVersion.objects.listed().filter(module=version.module_id)
-    return list(rows.newest_first().reverse().values_list("release__version", flat=True))
+def listed_numbers(version: ModuleVersion) -> Shown[tuple[str, datetime | None]]:
+    """The module's listed versions, lowest first, as the public registries order them; each with its `visible_at`."""
+    rows = ModuleVersion.objects.unyanked().filter(module=version.module_id)
+    numbers = rows.newest_first().reverse().values_list("release__version", "release__visible_at")
+    return shown(numbers, itemgetter(1))
 
 
 def siblings(version: ModuleVersion) -> dict[str, int]:
@@ -65,4 +69,6 @@ def _in_namespace(namespace: Namespace, filters: Mapping[str, str] | None) -> Qu
 
 
 def _with_source(docs: QuerySet[SearchDoc]) -> QuerySet[SearchDoc]:
+    """Without those whose only versions are held back."""
+    docs = docs.filter(visible_now("release__"))
     return docs.select_related("namespace").annotate(source_url=F("release__module_version__module__source_url"))

@@ -15,6 +15,7 @@ from apps.lib.errors import Misspelled, NotFound
 from apps.modules.models import Module, ModuleQuerySet, ModuleVersion
 from apps.releases.catalogue import nearest
 from apps.releases.catalogue.reading import no_version, sort_key_of
+from apps.releases.cooldown import require_visible, shown
 from apps.releases.models import Kind, Release, SearchDoc
 
 _LISTED = Statement(
@@ -25,9 +26,9 @@ _LISTED = Statement(
             module__name=Slot("name", CharField()),
             module__system=Slot("system", CharField()),
         )
-        .listed()
+        .unyanked()
         .newest_first()
-        .values_list("release__version", "release__published_at", "module__source_url")
+        .values_list("release__version", "release__published_at", "release__visible_at", "module__source_url")
     )
 )
 _PUBLISHED = Statement(
@@ -43,6 +44,7 @@ _PUBLISHED = Statement(
 class Listed(NamedTuple):
     versions: list[tuple[str, datetime]]  # with the time of publication
     source_url: str
+    next_at: datetime | None = None  # when a version that is held back joins them
 
 
 def visible_modules(viewer: Viewer) -> ModuleQuerySet:
@@ -130,17 +132,19 @@ def listed_versions(viewer: Viewer, address: ModuleAddress) -> Listed:
         named = {"module__namespace": namespace, "module__name": address.name, "module__system": address.system}
         if not ModuleVersion.objects.published().filter(**named).exists():
             raise unknown_module(namespace, address)
-    return Listed([(version, at) for version, at, _ in listed if at], listed[0][2] if listed else "")
+    found = shown(listed, lambda row: row[2])
+    return Listed([(row[0], row[1]) for row in found.rows if row[1]], listed[0][3] if listed else "", found.next_at)
 
 
 def published_release(viewer: Viewer, address: ModuleAddress, version: str) -> Release:
-    """As `version_for`, for a client's download: without page texts, in two queries."""
+    """As `version_for`, for a client's download: without page texts, in two queries. Raises HeldBack as well."""
     namespace = gate.namespace_for(viewer, address.namespace)
     key = sort_key_of(address, version)
     found = _PUBLISHED(namespace=namespace.pk, name=address.path_name, sort_key=key)
     if not found:
         raise NotFound(f"There is no version {version} of {address}.")
     found[0].namespace = namespace
+    require_visible(found[0])
     return found[0]
 
 

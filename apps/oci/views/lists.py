@@ -20,6 +20,7 @@ from apps.lib.errors import CredentialsRequired, Invalid
 from apps.lib.formats.oci_manifests import IMAGE_INDEX
 from apps.oci import hosted_mirrors, mirrors, packages, repositories
 from apps.oci.base import OciView, ReadyInRepository
+from apps.releases.cooldown import Shown
 
 FILTERED = "OCI-Filters-Applied"
 _MAX_DIGITS = 18
@@ -29,15 +30,17 @@ class TagList(ReadyInRepository, WaitingView, OciView):
     def get(self, request: Request, name: str) -> Response:
         address = parse_name(name)
         if isinstance(address, ProviderMirror) and mirrors.hosted(address) is not None:
-            found, self.seconds = hosted_mirrors.tags(self.caller, address, self.asker(self.viewer))
+            tags, self.seconds = hosted_mirrors.tags(self.caller, address, self.asker(self.viewer))
+            found = Shown(tags)
         elif isinstance(address, ProviderMirror):
             found = mirrors.tags(self.caller, address)
         else:
             repository = repositories.find(self.caller, address)
             found = packages.tags(repository)
-            if not found:
+            if not found.rows:
                 repositories.require_there(repository)
-        page, headers = page_of(found, request.GET, f"/v2/{name}/tags/list")
+        self.ready_until = found.next_at
+        page, headers = page_of(found.rows, request.GET, f"/v2/{name}/tags/list")
         return Response({"name": name, "tags": page}, headers=headers)
 
 

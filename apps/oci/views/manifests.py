@@ -44,6 +44,7 @@ class Manifest(ReadyInRepository, WaitingView, OciView):
             served = mirrors.served(self.caller, address, reference)
         else:
             served = manifests.read(repositories.find(self.caller, address), reference, bytes_wanted=is_get)
+        self.ready_until = served.until
         etag = f'"{served.digest}"'
         headers = {"Content-Type": served.media_type, "Content-Length": str(served.length), "ETag": etag}
         whole = HttpResponse(served.raw, headers=headers)

@@ -46,13 +46,21 @@ class SettingsForm(forms.Form):
         label="Breaking changes without a major version",
         widget=forms.RadioSelect,
     )
+    cooldown_hours = forms.IntegerField(
+        min_value=0,
+        max_value=namespaces.LONGEST_COOLDOWN_HOURS,
+        required=False,
+        label="Cool-down of new releases (hours)",
+        help_text="Clients see a release so long after its publication; 0: at once. A change is for later releases.",
+    )
 
 
 class NamespaceForm(SettingsForm):
     name = forms.CharField(
         max_length=64, help_text="Letters and digits, with single - or _ between them: acme, Azure, data-platform."
     )
-    breaking_changes = None  # type: ignore[assignment]  # Django's way to leave a field out: an owner may change it later
+    # Django's way to leave a field out: an owner may change it later.
+    breaking_changes = cooldown_hours = None  # type: ignore[assignment]
     field_order = ("name", "visibility", "description")
 
     def __init__(self, data: Mapping[str, str] | None = None) -> None:

@@ -25,6 +25,7 @@ from apps.http.errors import registry_dialect
 from apps.http.views import MachineView, ReadyAtAddress, ReadyInNamespace
 from apps.portal.frame.page_urls import url_of
 from apps.portal.versions.pages import VersionPages
+from apps.releases.cooldown import shown
 from apps.releases.models import Lifecycle, Release, ReleaseQuerySet
 
 ENTRIES = 50
@@ -59,7 +60,10 @@ class FeedView(MachineView):
         return 'Basic realm="Larder", charset="UTF-8"'
 
     def answer(self, title: str, page: str, releases: Iterable[Release]) -> HttpResponseBase:
-        body = atom(title, page, self.request.path, releases)
+        """Without those in their cool-down, which join when clients see them."""
+        found = shown(releases, lambda release: release.visible_at)
+        self.ready_until = found.next_at
+        body = atom(title, page, self.request.path, found.rows)
         headers = {"ETag": f'"{hashlib.sha256(body).hexdigest()}"'}
         whole = HttpResponse(body, content_type="application/atom+xml; charset=utf-8", headers=headers)
         return get_conditional_response(self.request, etag=headers["ETag"], response=whole) or whole

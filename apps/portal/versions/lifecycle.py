@@ -34,11 +34,17 @@ DONE = {
     "yank": ("version", "{} is yanked: it is no longer listed."),
     "quarantine": ("version", "{} is in quarantine: it is no longer served."),
     "restore": ("version", "{} is restored."),
+    "end_cooldown": ("version", "Clients see {} now."),
     "verify": ("lifecycle", "A worker is verifying the stored files of {}. This page will show the result."),
     "resign": ("lifecycle", "A worker is signing {} again."),
 }
 # What takes a version from its users, or gives it back to them. A deprecation does neither.
-CONFIRMED = {"yank": "Yank", "quarantine": "Quarantine", "restore": "Restore"}
+CONFIRMED = {
+    "yank": "Yank",
+    "quarantine": "Quarantine",
+    "restore": "Restore",
+    "end_cooldown": "End the cool-down of",
+}
 
 
 class ReasonForm(forms.Form):
@@ -94,6 +100,7 @@ FORMS: dict[str, type[forms.Form]] = {
     "yank": ReasonForm,
     "quarantine": QuarantineForm,
     "restore": RestoreForm,
+    "end_cooldown": RestoreForm,
     "verify": forms.Form,
     "resign": forms.Form,
 }
@@ -185,6 +192,7 @@ def _page(
         context |= owner_links(release, address)
     context["may_yank"] = role.covers(role_to_yank(viewer, release))
     context |= {"own_yank_hours": OWN_YANK_HOURS, "yankable_until": own_yank_until(release)}
+    context["can_end_cooldown"] = context["is_owner"] and release.is_held_back
     context["is_operator"] = operators.is_operator(viewer)
     context["forms"] = {act: form(auto_id=f"{act}_%s") for act, form in FORMS.items()} | dict(bound or {})
     context["can_restore"] = release.quarantined_at is not None or release.lifecycle != Lifecycle.MAINTAINED

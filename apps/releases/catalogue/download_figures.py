@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from apps.accounts.models import Namespace, Team
 from apps.releases.lifecycle.impact import DAYS
-from apps.releases.models import DownloadCount, Fetch, Lifecycle, Release, SearchDoc, State, TeamDownload
+from apps.releases.models import DownloadCount, Fetch, Lifecycle, Release, SearchDoc, State
+from apps.releases.team_rows import TeamDownload
 
 Counts = QuerySet[DownloadCount]
 TeamCounts = QuerySet[TeamDownload]

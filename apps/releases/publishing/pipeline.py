@@ -19,6 +19,7 @@ from apps.jobs.claims import Claim
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import Reason
 from apps.lib.process import metrics, traces
+from apps.releases import cooldown
 from apps.releases.models import READY, WORKING, Release, State, Stored
 from apps.releases.publishing import ledger, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
@@ -190,7 +191,8 @@ def finalise(work: Work[F], describe: Callable[[Work[F]], None], catalogue: Call
         describe(work)
         now = timezone.now()
         ready = (State.CHECKING, State.SIGNING)
-        transitions.move(work.release, *ready, to=State.PUBLISHED, published_at=now, finished_at=now)
+        held = cooldown.begins(work.release.namespace, now)
+        transitions.move(work.release, *ready, to=State.PUBLISHED, published_at=now, finished_at=now, visible_at=held)
         record(
             Event.RELEASE_PUBLISHED,
             actor_id=work.release.created_by_id,
@@ -198,6 +200,7 @@ def finalise(work: Work[F], describe: Callable[[Work[F]], None], catalogue: Call
             subject=str(work.release),
             release=work.release.pk,
             digest=work.release.digest,
+            **{"visible_at": held.isoformat()} if held else {},
         )
         catalogue(work)
 

@@ -9,7 +9,8 @@ from apps.accounts.people import teams
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from apps.modules.models import ModuleVersion
-from apps.releases.models import DownloadCount, Lifecycle, Release, TeamDownload
+from apps.releases.models import DownloadCount, Lifecycle, Release
+from apps.releases.team_rows import TeamDownload
 from tests import pages
 from tests.modules.dependents.rows import calls, requires
 from tests.portal.providers.rows import provider_version, row_of_key

@@ -143,7 +143,7 @@ def test_metrics_are_for_prometheus_alone(production: Stack) -> None:
     with production.live.client() as client:
         assert client.get("/metrics").status_code == 404
     workers = {name: production.pages[name] for name in production.processes if "worker" in name}
-    assert len(workers) == 4
+    assert len(workers) == 5
     for port in (*production.webs.values(), *workers.values()):
         url = f"http://127.0.0.1:{port}/metrics"
         assert httpx.get(url).status_code == 404

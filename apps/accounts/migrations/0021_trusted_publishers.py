@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0019_plain_words'),
+        ('accounts', "0020_cooldown_hours"),
     ]
 
     operations = [

@@ -1,0 +1,151 @@
+"""/mirror/alarms and keys: both sides beside each other, and what staff decide."""
+
+import pytest
+from django.contrib.auth.models import Group
+
+from apps.audit.models import AuditEvent
+from apps.upstream.models import KeyState, UnsignedAllowance
+from tests.conftest import person
+from tests.pages import queries_of, shown, text_of
+from tests.upstream import mirrored
+
+
+@pytest.fixture
+def shelf(olga):
+    return mirrored.fill(olga)
+
+
+@pytest.fixture
+def auditor(db):
+    user = person("audrey", is_staff=True)
+    user.groups.add(Group.objects.get(name="Auditor"))
+    return user
+
+
+def url_of(alarm):
+    return f"/mirror/alarms/{alarm.pk}"
+
+
+def kinds():
+    rows = AuditEvent.objects.filter(kind__startswith="operation:upstream:").order_by("pk")
+    return [row.kind.rpartition(":")[2] for row in rows]
+
+
+def test_both_fingerprints_are_side_by_side(browser_of, shelf, olga):
+    page = shown(browser_of(olga).get(url_of(shelf.alarms["key"])))
+
+    row = page.partition('<th scope="row">Key</th>')[2].partition("</tr>")[0]
+    assert row.index("C874 011F 0AB4") < row.index("91A6 E7F8 5D05")
+    assert shelf.alarms["key"].url in page
+
+
+def test_both_digests_are_side_by_side(browser_of, shelf, olga):
+    page = shown(browser_of(olga).get(url_of(shelf.alarms["bytes"])))
+
+    row = page.partition('<th scope="row">sha256</th>')[2].partition("</tr>")[0]
+    assert row.index("a" * 64) < row.index("d" * 64)
+    assert "found 3 times" in page
+
+
+@pytest.mark.both
+def test_an_accepted_key_is_pinned_and_its_alarm_closed(browser_of, shelf, olga):
+    alarm, client = shelf.alarms["key"], browser_of(olga)
+    answer = client.post(url_of(alarm), {"decision": "accept", "reason": "They announced it on their page."})
+
+    assert (answer.status_code, answer.url) == (303, url_of(alarm))
+    alarm.refresh_from_db()
+    shelf.waiting.refresh_from_db()
+    assert (alarm.state, shelf.waiting.state) == ("accepted", KeyState.TRUSTED)
+    assert (alarm.reason, alarm.resolved_by) == ("They announced it on their page.", olga)
+    assert {"alarm-resolved", "key-pinned"} <= set(kinds())
+    page = shown(client.get(url_of(alarm)))
+    assert "They announced it on their page." in page
+    assert 'name="decision"' not in page  # nothing left to decide
+
+
+@pytest.mark.both
+def test_a_dismissed_key_stays_refused(browser_of, shelf, olga):
+    alarm = shelf.alarms["key"]
+    browser_of(olga).post(url_of(alarm), {"decision": "dismiss", "reason": "They know nothing of it."})
+
+    alarm.refresh_from_db()
+    shelf.waiting.refresh_from_db()
+    assert (alarm.state, shelf.waiting.state) == ("dismissed", KeyState.REFUSED)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"decision": "accept", "reason": ""}, "This field is required"),
+        ({"decision": "accept", "reason": "x" * 301}, "at most 300 characters"),
+        ({"decision": "shrug", "reason": "why"}, "Select a valid choice"),
+    ],
+)
+def test_a_decision_needs_a_reason(browser_of, shelf, olga, data, said):
+    answer = browser_of(olga).post(url_of(shelf.alarms["key"]), data)
+
+    assert answer.status_code == 422
+    assert said in text_of(answer)
+    shelf.alarms["key"].refresh_from_db()
+    assert shelf.alarms["key"].state == "open"
+
+
+def test_a_signature_that_does_not_fit_cannot_be_accepted(browser_of, shelf, olga):
+    client, alarm = browser_of(olga), shelf.alarms["signature"]
+
+    assert 'value="accept"' not in shown(client.get(url_of(alarm)))
+    assert client.post(url_of(alarm), {"decision": "accept", "reason": "please"}).status_code == 409
+    assert client.post(url_of(alarm), {"decision": "dismiss", "reason": "a mishap"}).status_code == 303
+
+
+def test_a_decision_is_made_once(browser_of, shelf, olga):
+    answer = browser_of(olga).post(url_of(shelf.alarms["done"]), {"decision": "dismiss", "reason": "again"})
+
+    assert answer.status_code == 409
+    assert "already accepted" in text_of(answer)
+
+
+def test_auditors_read_alarms_and_others_do_not(browser_of, shelf, auditor, charlie):
+    alarm = url_of(shelf.alarms["key"])
+    page = shown(browser_of(auditor).get(alarm))
+
+    assert 'name="decision"' not in page
+    assert browser_of(auditor).post(alarm, {"decision": "accept", "reason": "x"}).status_code == 403
+    assert "A different key" in shown(browser_of(auditor).get("/mirror/alarms"))
+    for url in ("/mirror/alarms", alarm, "/mirror/upstreams/registry.opentofu.org/unsigned"):
+        assert browser_of(charlie).get(url).status_code == 403
+        assert browser_of(None).get(url).status_code == 302
+
+
+def test_a_key_is_refused_and_trusted_on_its_page(browser_of, shelf, olga):
+    client, url = browser_of(olga), f"/mirror/upstreams/{shelf.public}/keys/{shelf.waiting.pk}"
+
+    assert "91A6 E7F8 5D05" in shown(client.get(url))
+    assert client.post(url, {"decision": "refuse", "reason": "not theirs"}).status_code == 303
+    shelf.waiting.refresh_from_db()
+    assert shelf.waiting.state == KeyState.REFUSED
+    assert client.post(url, {"decision": "refuse", "reason": "not theirs"}).status_code == 409
+    assert client.post(url, {"decision": "trust", "reason": "it is theirs"}).status_code == 303
+
+
+def test_a_namespace_without_a_key_is_allowed_and_refused_again(browser_of, shelf, olga):
+    client, url = browser_of(olga), f"/mirror/upstreams/{shelf.public}/unsigned"
+
+    assert client.post(url, {"namespace": "no/name", "reason": "x"}).status_code == 422
+    assert client.post(url, {"namespace": "Newrelic", "reason": "They plan to sign."}).status_code == 303
+    assert "They plan to sign." in shown(client.get(f"/mirror/upstreams/{shelf.public}"))
+    assert client.post(f"{url}/newrelic", {"reason": "They did not."}).status_code == 303
+    assert client.get(f"{url}/newrelic").status_code == 404
+    assert list(UnsignedAllowance.objects.values_list("namespace", flat=True)) == ["kreuzwerker"]
+
+
+@pytest.mark.both
+def test_the_list_costs_the_same_however_many_there_are(browser_of, shelf, olga):
+    client = browser_of(olga)
+    urls = ("/mirror/alarms", "/mirror/alarms?state=open", f"/mirror/upstreams/{shelf.public}")
+    before = {url: queries_of(client, url) for url in urls}
+    for number in range(10):
+        mirrored.alarm("no_key", shelf.versions["3.6.3"], known={}, found={}, subject=f"{shelf.public}/n{number}")
+        mirrored.pin(shelf.public, f"n{number}")
+
+    assert {url: queries_of(client, url) for url in urls} == before

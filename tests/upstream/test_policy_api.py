@@ -1,0 +1,167 @@
+"""/api/v1/upstreams/<host>/policies and …/exceptions: what staff change and auditors read."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.utils import timezone
+
+from apps.accounts.models import Scope
+from tests.conftest import person
+from tests.upstream.policy import LONG_AGO, provider, rule, soon, upstream, version, visible
+
+pytestmark = pytest.mark.django_db
+URL = "/api/v1/upstreams/registry.opentofu.org"
+
+
+@pytest.fixture
+def random(db):
+    found = provider(upstream())
+    version(found, "1.0.0", published_at=LONG_AGO)
+    version(found, "2.0.0", published_at=timezone.now() - timedelta(days=1))
+    return found
+
+
+@pytest.fixture
+def api(tofu, olga):
+    return tofu(olga)
+
+
+def put(client, *rules, **more):
+    body = {"rules": list(rules), **more}
+    return client.put(f"{URL}/policies", json.dumps(body), content_type="application/json")
+
+
+def dry_run(client, **body):
+    return client.post(f"{URL}/policies/dry-run", json.dumps(body), content_type="application/json")
+
+
+def let_through(client, text="2.0.0", **more):
+    body = {"provider": "hashicorp/random", "version": text, "reason": "Fixes it", "expires_at": soon().isoformat()}
+    return client.post(f"{URL}/exceptions", json.dumps(body | more), content_type="application/json")
+
+
+def test_staff_replace_the_rules_and_read_them_in_order(random, api, olga):
+    answer = put(api, rule("deny", "acme/*", reason="Not ours"), rule("cool_down", days=30), cooldown_days=7)
+
+    assert answer.status_code == 200
+    assert answer.json() == api.get(f"{URL}/policies").json()
+    assert answer.json()["cooldown_days"] == 7
+    first, second = answer.json()["rules"]
+    assert first == {
+        "position": 1,
+        "pattern": "acme/*",
+        "effect": "deny",
+        "days": 0,
+        "versions": "",
+        "platforms": [],
+        "advisories_only": False,
+        "reason": "Not ours",
+        "by": olga.shown_name,
+    }
+    assert (second["position"], second["effect"], second["days"]) == (2, "cool_down", 30)
+    assert visible(random, now=timezone.now()) == ["1.0.0"]
+
+
+def test_a_rule_with_a_misspelled_field_is_refused(random, api):
+    answer = put(api, rule("allow", version=">= 2.0"))
+
+    assert answer.status_code == 422
+    assert "rules.0.version: A rule has no such field" in answer.json()["error"]["message"]
+    assert api.get(f"{URL}/policies").json()["rules"] == []
+
+
+def test_a_rule_that_cannot_be_meant_is_422_and_names_it(random, api):
+    answer = put(api, rule("allow"), rule("deny", versions="^5"))
+
+    assert answer.status_code == 422
+    assert answer.json()["error"]["message"].startswith("Rule 2: found version constraint '^5'")
+
+
+def test_the_dry_run_names_versions_by_provider_with_rule_and_date(random, api):
+    answer = dry_run(api, rules=[rule("deny", "hashicorp/*", versions="< 2.0"), rule("allow")])
+
+    assert answer.status_code == 200
+    document = answer.json()
+    assert {name: document[name] for name in ("checked_providers", "checked_versions", "hidden", "shown")} == {
+        "checked_providers": 1,
+        "checked_versions": 2,
+        "hidden": 1,
+        "shown": 1,
+    }
+    (found,) = document["providers"]
+    assert found["provider"] == "hashicorp/random"
+    shown, hidden = found["changes"]
+    assert (shown["version"], shown["becomes"], shown["rule"]) == ("2.0.0", "shown", "rule 2: allow *")
+    assert shown["former_rule"] == "cool-down of 3 days (default of registry.opentofu.org)"
+    assert (hidden["version"], hidden["becomes"], hidden["available_at"]) == ("1.0.0", "hidden", None)
+    assert api.get(f"{URL}/policies").json()["rules"] == []
+
+
+def test_the_dry_run_of_a_cool_down_alone_names_the_date(random, api):
+    (found,) = dry_run(api, cooldown_days=36500 // 10).json()["providers"]
+
+    (change,) = found["changes"]
+    assert change["version"] == "1.0.0"
+    assert change["available_at"] == "2028-02-27T00:00:00Z"
+
+
+def test_an_exception_is_created_listed_and_withdrawn(random, api, olga):
+    made = let_through(api)
+
+    assert made.status_code == 201
+    assert made.json()["by"] == olga.shown_name
+    assert made.json()["in_force"] is True
+    assert visible(random, now=timezone.now()) == ["2.0.0", "1.0.0"]
+    assert [one["id"] for one in api.get(f"{URL}/exceptions").json()["exceptions"]] == [made.json()["id"]]
+
+    assert api.delete(f"{URL}/exceptions/{made.json()['id']}").status_code == 204
+
+    assert visible(random, now=timezone.now()) == ["1.0.0"]
+    (row,) = api.get(f"{URL}/exceptions").json()["exceptions"]
+    assert (row["in_force"], row["reason"]) == (False, "Fixes it")
+    assert api.delete(f"{URL}/exceptions/{row['id']}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({"text": "9.9.9"}, 404),
+        ({"text": "latest"}, 422),
+        ({"provider": "random"}, 404),
+        ({"reason": " "}, 422),
+        ({"expires_at": "2020-01-01T00:00:00Z"}, 422),
+        ({"expires_at": "soon"}, 422),
+    ],
+)
+def test_an_exception_that_cannot_be_meant_is_refused(random, api, more, status):
+    assert let_through(api, **more).status_code == status
+    assert api.get(f"{URL}/exceptions").json()["exceptions"] == []
+
+
+def test_auditors_read_and_try_but_change_nothing(random, tofu):
+    ava = person("ava", is_staff=True)
+    ava.user_permissions.add(Permission.objects.get(codename="view_upstream"))
+    auditor = tofu(ava)
+
+    assert auditor.get(f"{URL}/policies").status_code == 200
+    assert auditor.get(f"{URL}/exceptions").status_code == 200
+    assert dry_run(auditor, cooldown_days=0).status_code == 200
+    assert put(auditor, rule("allow")).status_code == 403
+    assert let_through(auditor).status_code == 403
+    assert auditor.delete(f"{URL}/exceptions/1").status_code == 403
+    assert visible(random, now=timezone.now()) == ["1.0.0"]
+
+
+def test_others_see_nothing_and_tokens_of_scope_read_change_nothing(random, tofu, olga, dora):
+    assert tofu().get(f"{URL}/policies").status_code == 401
+    assert tofu(dora).get(f"{URL}/policies").status_code == 403
+    assert dry_run(tofu(dora), cooldown_days=0).status_code == 403
+    assert put(tofu(olga, Scope.READ), rule("allow")).status_code == 403
+
+
+def test_an_unknown_host_is_404(random, api):
+    assert api.get("/api/v1/upstreams/nowhere.example/policies").status_code == 404
+    assert api.get("/api/v1/upstreams/a:b/policies").status_code == 404
+    assert api.get("/api/v1/upstreams/Registry.OpenTofu.org/policies").status_code == 200
