@@ -1,6 +1,7 @@
 """What lock files record of a provider of this registry."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from apps.accounts.access.gate import Viewer
 from apps.blobs import store
@@ -10,6 +11,7 @@ from apps.lib.formats import lock_files
 from apps.lib.mirrored import HostedProvider, LockedVersion
 from apps.lib.provider_constraints import Constraints
 from apps.providers import reading
+from apps.releases import cooldown
 from apps.signing.models import State
 
 
@@ -18,10 +20,14 @@ def hashes_of(
 ) -> LockedVersion:
     """The version that a client selects, with the hashes that it records for these platforms, through the gate.
 
-    Raises CredentialsRequired or NotFound for what the viewer does not see, Invalid for constraints that nothing meets.
+    Raises CredentialsRequired or NotFound for what the viewer does not see, HeldBack for a locked version in its
+    cool-down, and what `choose` raises.
     """
     address = ProviderAddress(provider.namespace, provider.type)
     offered = [version.version for version in reading.listed_versions(viewer, address).rows]
+    if locked and locked not in offered:
+        with suppress(NotFound):
+            cooldown.require_visible(reading.version_for(viewer, address, locked).release)
     chosen = lock_files.choose(offered, constraints, locked=locked, provider=provider)
     version = reading.version_for(viewer, address, chosen)
     if version.key.state == State.REVOKED:

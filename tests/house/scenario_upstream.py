@@ -10,7 +10,7 @@ from apps.blobs import capabilities
 from apps.upstream import upstreams
 from apps.upstream.models import KeyState, UnsignedAllowance, Verdict
 from apps.upstream.rows import AlarmKind
-from tests.house import scenario_policy
+from tests.house import scenario_locks, scenario_policy
 from tests.upstream import mirrored, shelf
 
 NAMES = {"mirrored_namespace": "cooks", "mirrored_type": "spice"}
@@ -23,6 +23,7 @@ NOWHERE: dict[str, Any] = {
     "package": {"hostname": "nowhere.example"} | _PROVIDER | _FORGED,
     **NAMES,
     **scenario_policy.NOWHERE,
+    **scenario_locks.NOWHERE,
 }
 
 
@@ -44,6 +45,7 @@ def place(namespace, operator):
         "package": package,
         **NAMES,
         **scenario_policy.place(row, operator),
+        **scenario_locks.place(),
     }
 
 
@@ -64,6 +66,7 @@ FORM = {
 }
 BODIES: dict[tuple[str, str], Any] = {
     **scenario_policy.BODIES,
+    **scenario_locks.BODIES,
     ("api:upstream", "PUT"): _json(enabled=True, cooldown_days=7),
     ("api:upstream-alarm-accept", "POST"): _json(reason=REASON),
     ("api:upstream-alarm-dismiss", "POST"): _json(reason=REASON),

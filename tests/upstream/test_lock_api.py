@@ -1,12 +1,16 @@
 """POST /api/v1/lock, and the job that it may answer."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from apps.blobs import store
 from apps.jobs.models import Job
 from apps.lib.formats.lock_files import parse_lock, parse_source, zip_hashes
 from apps.lib.settings_values.rates import Rate
 from apps.providers.models import ProviderVersion
+from apps.releases.models import Release
 from apps.upstream import locking, runs
 from apps.upstream.rows import LockRun
 from tests.providers.draft_client import DraftClient, hold, zips
@@ -98,6 +102,11 @@ def test_own_versions_that_clients_would_refuse_are_refused(own, client, bearer,
     lock = f'provider "{settings.PUBLIC_HOST}/acme/dns" {{ version = "9.0.0" }}'
     gone = post(client, headers, lock=lock)
     assert (gone.status_code, "is not available" in str(gone.json())) == (404, True)
+    Release.objects.update(visible_at=timezone.now() + timedelta(hours=3))
+    young = post(client, headers, lock=lock.replace("9.0.0", "1.2.0"))
+    assert (young.status_code, "is in its cool-down" in str(young.json())) == (403, True)
+    assert post(client, headers, required_providers=block).status_code == 404
+    Release.objects.update(visible_at=None)
     own.key.state = "revoked"
     own.key.save()
     refused = post(client, headers, required_providers=block, platforms=["linux_amd64"])
