@@ -29,6 +29,7 @@ from bench import (
     stale,
     starts,
     uploads,
+    upstream,
 )
 from bench.larder import Bench
 from bench.report import Figure
@@ -41,6 +42,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "size": reads.measure_size,
     "reads": reads.measure,
     "init": init.measure,
+    "upstream": upstream.measure,
     "uploads": uploads.measure,
     "publishing": publishing.measure,
     "modules": modules.measure,

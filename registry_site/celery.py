@@ -72,7 +72,7 @@ app.conf.update(
         # These go out to other hosts: a receiver or mail server must not delay a check.
         "notify.*": {"queue": "notify"},
         "audit.record_head": {"queue": "notify"},
-        "fetch-upstream-*": {"queue": "upstream"},
+        **{name: {"queue": "upstream"} for name in ("fetch-upstream-*", "lock-providers", "sync-upstream")},
     },
     accept_content=["json"],
     task_serializer="json",
@@ -124,6 +124,7 @@ app.conf.update(
         "scrub-storage": {"task": "blobs.scrub", "schedule": crontab(hour=3, minute=17)},
         "recheck-storage": {"task": "blobs.recheck", "schedule": 600.0},
         "prune-mirrored": {"task": "upstream.prune", "schedule": crontab(hour=3, minute=2)},
+        "sync-mirrored": {"task": "upstream.sync_due", "schedule": 300.0},
         "evict-mirrored": {"task": "upstream.evict", "schedule": crontab(hour=3, minute=7)},
         "forget-lost-mirrored": {"task": "upstream.forget_lost", "schedule": 60.0},
         "collect-oci": {"task": "oci.collect", "schedule": 3600.0},

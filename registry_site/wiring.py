@@ -24,7 +24,7 @@ from apps.modules.models import ModuleVersion
 from apps.notify import outbox, webhooks
 from apps.portal.frame import elsewhere
 from apps.portal.upstream import providers as mirrored_providers
-from apps.providers import lifecycle
+from apps.providers import lifecycle, locked
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers import publishing as provider_publishing
 from apps.providers.docs import replacing
@@ -37,7 +37,7 @@ from apps.releases.publishing import quotas
 from apps.signing import keys
 from apps.signing.models import SignatureRequest, SigningKey
 from apps.upstream import health as upstream_health
-from apps.upstream import serving, working
+from apps.upstream import locking, serving, syncing, working
 from apps.upstream import verification as upstream_verification
 from apps.upstream.models import (
     KeyPin,
@@ -47,7 +47,7 @@ from apps.upstream.models import (
     UpstreamProvider,
     UpstreamVersion,
 )
-from apps.upstream.rows import Alarm, AlarmState, PolicyException, PolicyRule, Schedule, SyncRun
+from apps.upstream.rows import Alarm, AlarmState, LockRun, PolicyException, PolicyRule, Schedule, SyncRun
 from registry_site.startup import first_run
 
 # What the site's pages and commands tell of the room that fetches from other registries; they must not import it.
@@ -99,6 +99,8 @@ def connect() -> None:
     creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS)
     # Pushed manifests that versions need.
     gc.reference_checks = (package_manifest.needs,)
+    # Hashes of our own providers, for lock files.
+    locking.own = locked.hashes_of
     # Only while a registry is mirrored.
     queues.is_needed = {upstream_health.QUEUE: upstream_health.is_used}
     # How each kind refreshes its search documents.
@@ -147,6 +149,8 @@ def _of_upstreams() -> dict[str, Source]:
         lambda word: _by_hosted_address(word, "provider__"),
     )
     return {
+        locking.JOB: Source(LockRun.objects.all, lambda _: Q(pk__in=[])),
+        syncing.JOB: Source(SyncRun.objects.all, lambda _: Q(pk__in=[])),
         working.LIST: Source(UpstreamProvider.objects.select_related("upstream").all, _by_hosted_address),
         working.VERSION: versions,
         working.SIZES: versions,

@@ -44,6 +44,14 @@ class MirroredPackage:
 
 
 @dataclass(frozen=True, slots=True)
+class LockedVersion:
+    """What a lock file records of a provider: hashes of bytes that were verified, and those of its signed sums."""
+
+    version: str
+    hashes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PackageLink:
     """What a package's URL names. `capability`: of a link that carries its own permission; empty without one."""
 

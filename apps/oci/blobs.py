@@ -1,6 +1,6 @@
 """Find the blobs that may be read in a repository, mount them in another one, and delete them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -38,6 +38,7 @@ class Readable:
     size: int
     inline: bytes | None = None
     row: RepositoryBlob | None = None
+    read_part: Callable[..., Iterator[bytes]] = store.read_part
 
     def is_stored(self) -> bool:
         """Raises Unavailable for known damage."""
@@ -56,7 +57,7 @@ class Readable:
         if self.inline is not None:
             return iter([self.inline[part.start : part.stop]])
         try:
-            return store.read_part(self.sha256, part, size=self.size)
+            return self.read_part(self.sha256, part, size=self.size)
         except store.Missing:
             raise Unavailable("The blob cannot be read from storage right now; try again in a few seconds.") from None
 

@@ -62,9 +62,9 @@ urlpatterns = [
     *teams.urlpatterns,
     *service_accounts.urlpatterns,
     *lifecycle_several.urlpatterns,
+    *upstream.urlpatterns,
     *modules.urlpatterns,
     *providers.urlpatterns,
     *docs.urlpatterns,
     *provider_uploads.urlpatterns,
-    *upstream.urlpatterns,
 ]

@@ -1,6 +1,6 @@
 """Archive URLs (D6): who may fetch the archives that download answers name. Only the suffix of a file name matters."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from django.conf import settings
@@ -27,7 +27,14 @@ class LinkRefused(RegistryError):
     code = "forbidden"
 
 
-def archive_response(request: Request, *, digest: str, file_name: str, cache_control: str) -> HttpResponseBase:
+def archive_response(
+    request: Request,
+    *,
+    digest: str,
+    file_name: str,
+    cache_control: str,
+    read_part: Callable[..., Iterator[bytes]] = store.read_part,
+) -> HttpResponseBase:
     """The blob of that digest. Raises Unavailable if storage has none, or a damaged one.
 
     The caller has checked that this digest may be read, and that `file_name` is plain ASCII without controls.
@@ -46,7 +53,7 @@ def archive_response(request: Request, *, digest: str, file_name: str, cache_con
 
     def read(part: range) -> Iterator[bytes]:
         try:
-            return store.read_part(digest, part, size=size)
+            return read_part(digest, part, size=size)
         except store.Missing:
             raise _lost() from None
 

@@ -25,7 +25,7 @@ from rest_framework.response import Response
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Visibility
 from apps.audit import generation
-from apps.blobs import capabilities
+from apps.blobs import capabilities, verifying
 from apps.http import mirrors, ready
 from apps.http.errors import Failure
 from apps.http.mirrors import OtherRegistries
@@ -173,11 +173,18 @@ class Package(MirrorView):
             package = stored(self.asker(NOBODY), capability=capability)
         except CredentialsRequired:
             package = self._stored_for_viewer(stored, has_link=bool(capability))
+        self.verify_file(package.digest, package.size)
         if request.method == "GET":
             others.record_use(hosted, package)
         is_cached = package.is_public and not capability
         cache_control = f"public, max-age={settings.PUBLIC_ARCHIVE_MAX_AGE}" if is_cached else "private"
-        return archive_response(request, digest=package.digest, file_name=file_name, cache_control=cache_control)
+        return archive_response(
+            request,
+            digest=package.digest,
+            file_name=file_name,
+            cache_control=cache_control,
+            read_part=verifying.read_part,
+        )
 
     def _find_other(self, file_name: str) -> tuple[OtherRegistries, HostedProvider]:
         """An unknown host is answered like a hidden one."""

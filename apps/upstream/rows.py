@@ -1,5 +1,7 @@
 """Policy, alarms and runs: what people decide about upstreams and ask of them."""
 
+import uuid
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -139,6 +141,7 @@ class SyncRun(models.Model):
 class LockRun(models.Model):
     """Completes a lock file. The answer is deleted after a day."""
 
+    public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     request = models.JSONField(help_text="The providers with their versions, and the platforms.")
     own = models.JSONField(
         default=list, blank=True, help_text="Hashes of providers published here, by what the asker sees."

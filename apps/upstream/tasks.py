@@ -4,40 +4,51 @@ from typing import Any, cast
 from celery import shared_task, signals
 from django.utils import timezone
 
-from apps.upstream import pruning, servable, storage, working
+from apps.upstream import locking, pruning, runs, servable, storage, syncing, working
 
 # A process of a prefork worker ends after some tasks, in the midst of what its threads fetch.
 LAST_SECONDS = 30.0
+GIVE_BACK_SECONDS = 5.0
 # A worker that is stopped: what is not done by then is taken up by another one, once the lease has ended.
 STOP_SECONDS = 8.0
 
 
-def _waking(kind: str) -> Callable[..., None]:
+def _waking(kind: str, wake_threads: Callable[[], None] = working.threads.wake) -> Callable[..., None]:
     """The Celery task of a kind of job: the doorbell of the threads, which look for all that waits."""
 
     @shared_task(name=kind, ignore_result=True)
     def wake(**_: object) -> None:
-        working.threads.wake()
+        wake_threads()
 
     return cast("Callable[..., None]", wake)
 
 
 fetch_list, fetch_version, fetch_package, fetch_sizes = map(_waking, working.KINDS)
+lock_providers, sync_upstream = (_waking(kind, runs.threads.wake) for kind in (locking.JOB, syncing.JOB))
 
 
 @signals.worker_process_shutdown.connect
 def finish(**_: Any) -> None:
+    runs.threads.finish(GIVE_BACK_SECONDS)
     working.threads.finish(LAST_SECONDS)
 
 
 @signals.worker_shutdown.connect
 def stop(**_: Any) -> None:
+    runs.threads.finish(GIVE_BACK_SECONDS)
     working.threads.finish(STOP_SECONDS)
 
 
 @shared_task(name="upstream.prune", ignore_result=True)
 def prune(**_: object) -> None:
     pruning.prune_unknown()
+    locking.prune()
+    syncing.prune()
+
+
+@shared_task(name="upstream.sync_due", ignore_result=True)
+def sync_due(**_: object) -> None:
+    syncing.start_due(now=timezone.now())
 
 
 @shared_task(name="upstream.evict", ignore_result=True)

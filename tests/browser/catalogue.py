@@ -39,6 +39,8 @@ class Shelf:
     mail: tuple[str, str] = ("", "")  # tokens of links
     webhook: tuple[int, ...] = ()  # of the namespace and of the site, each with a delivery
     mirror: tuple[int, ...] = ()  # a key that waits, and the alarms of other registries
+    lock: str = ""
+    sync: int = 0
     fingerprint: str = ""
     releases: dict[str, str] = field(default_factory=dict)  # "name/system version" -> public id
 
@@ -149,6 +151,7 @@ def fill(live: Live) -> Shelf:
     shelf.machine, shelf.webhook = known["machine"], known["webhook"]
     shelf.mail = known["mail"]
     shelf.mirror = tuple(known["mirror"])
+    shelf.lock, shelf.sync = known["lock"], known["sync"]
     shelf.fingerprint = known["fingerprint"]
     with live.client(shelf.token) as client:
         wait_until_held(client, shelf.held)
@@ -172,7 +175,7 @@ from apps.providers import catalogue
 from apps.releases.models import Release
 from apps.providers.docs import sources
 from tests.browser.catalogue import HOSTILE
-from tests.house import scenario_notify, scenario_policy
+from tests.house import scenario_locks, scenario_notify, scenario_policy
 from tests.upstream import mirrored
 from tests.builders import docs
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
@@ -209,6 +212,8 @@ known["machine"] = [machine.pk, machines.pk]
 hooks = scenario_notify.place(grant.namespace, Viewer(admin), Viewer(admin))
 known["webhook"] = [hooks[f"{site}{what}_id"] for site in ("", "site_") for what in ("webhook", "delivery")]
 mirror = mirrored.fill(admin)
+runs = scenario_locks.place()
+known["lock"], known["sync"] = str(runs["lock_id"]), runs["sync_id"]
 known["mirror"] = [mirror.waiting.pk, *(alarm.pk for alarm in mirror.alarms.values())]
 scenario_policy.shelve(admin, HOSTILE)
 known["mail"] = [hooks["mail_token"], hooks["address_token"]]

@@ -106,6 +106,10 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "mirror-providers": [({}, ""), ({}, "?q=nothing-is-called-so")],
     "mirror-provider": [(RANDOM, "")],
     "mirror-version": [({**RANDOM, "version": version}, "") for version in ("3.5.1", "3.7.0")],
+    "lock": [({}, "")],
+    "lock-run": [({"lock_id": lambda shelf: shelf.lock}, "")],
+    "sync": [({}, "")],
+    "sync-run": [({"sync_id": lambda shelf: shelf.sync}, "")],
     "mirror-alarms": [({}, ""), ({}, "?state=dismissed")],
     "mirror-alarm": [({"alarm_id": lambda shelf, at=at: shelf.mirror[at]}, "") for at in range(1, 5)],
     "mirror-key": [({**OTHER, "pin_id": lambda shelf: shelf.mirror[0]}, "")],
@@ -203,6 +207,10 @@ READER_PAGES: dict[str, list[tuple[Keywords, str]]] = {
 }
 # Routes that are no pages: fragments, bytes, redirects, one-time links, and what only takes a POST.
 NO_PAGES = {
+    "lock-file",
+    "sync-confirm",
+    "sync-cancel",
+    "sync-schedule-end",
     "upstream-exception-add",
     "upstream-exception-withdraw",
     "mail-address",

@@ -26,6 +26,7 @@ from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.archives import MODULE, module_zip
 from tests.conftest import person, run_jobs
 from tests.house import (
+    scenario_locks,
     scenario_machines,
     scenario_notify,
     scenario_oci,
@@ -162,6 +163,7 @@ def _place(namespace, users):
         **scenario_machines.place(team, dora, release),
         **scenario_notify.place(namespace, dora, Viewer(users["olga"])),
         **scenario_upstream.place(namespace, users["olga"]),
+        **scenario_locks.place(),
         "fingerprint": key.fingerprint,
         "oci": scenario_oci.place(namespace.name, users["alice"]),
     }
@@ -210,6 +212,7 @@ def _nowhere():
         **scenario_machines.NOWHERE,
         **scenario_notify.NOWHERE,
         **scenario_upstream.NOWHERE,
+        **scenario_locks.NOWHERE,
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
         "oci": scenario_oci.values("nowhere"),
     }
@@ -271,9 +274,9 @@ def body_of(name, method, row):
         ("account_login", "POST"): {"data": {"login": "bob", "password": "bob likes pears"}},
     }
     others = scenario_oci.BODIES | scenario_machines.bodies(namespace) | scenario_uploads.BODIES
-    return (bodies | others | scenario_notify.bodies() | scenario_upstream.BODIES | _acts(namespace)).get(
-        (name, method), {}
-    )
+    return (
+        bodies | others | scenario_notify.bodies() | scenario_upstream.BODIES | scenario_locks.BODIES | _acts(namespace)
+    ).get((name, method), {})
 
 
 def _acts(namespace):

@@ -9,6 +9,8 @@ import time_machine
 from django.test import Client
 
 from apps.audit import generation
+from apps.blobs import verifying
+from apps.blobs.verifying import BeingVerified
 from apps.http import mirrors
 from apps.http.ready import ready_of
 from apps.jobs import waiting
@@ -133,7 +135,7 @@ def test_who_has_had_too_much_fetched_is_told_to_wait(registry, tofu):
 # --- Waiting for a worker -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("url", "most"), [(INDEX, 8), (VERSION, 8), (PACKAGE, 55)])
+@pytest.mark.parametrize(("url", "most"), [(INDEX, 9), (VERSION, 9), (PACKAGE, 55)])
 def test_a_request_leaves_its_thread_until_a_worker_has_fetched_it(registry, rf, url, most):
     """Documents for less long: clients give up after 10 s."""
     store_zip()
@@ -231,3 +233,21 @@ def test_credentials_of_a_netrc_open_it_as_well_and_wrong_ones_close_nothing_tha
 @pytest.mark.parametrize("name", ["a.zip.exe", "a%0D%0Ab.zip", "..", "%00.zip"])
 def test_a_name_that_no_package_can_have_is_404(registry, name):
     assert Client().get(PACKAGE.rpartition("/")[0] + "/" + name).status_code == 404
+
+
+def test_a_package_that_another_thread_is_hashing_is_waited_for_without_a_thread(registry, monkeypatch):
+    store_zip()
+
+    def busy(digest: str, *, size: int) -> None:
+        raise BeingVerified(77)
+
+    monkeypatch.setattr(verifying, "verify_file", busy)
+    first = Client().get(PACKAGE, **{waiting.OFFERED: True})
+    asked = first.wsgi_request.META[waiting.ASKED]
+    assert (first.status_code, asked.row, asked.states_of) == (503, 77, verifying.states_of)
+    assert registry.uses == []
+
+    monkeypatch.undo()
+    monkeypatch.setattr(mirrors, "others", registry)
+    assert Client().get(PACKAGE, **{waiting.OFFERED: True, waiting.ASKED: asked}).status_code == 200
+    assert len(registry.uses) == 1

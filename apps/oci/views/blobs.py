@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
+from apps.blobs import verifying
 from apps.http.byte_ranges import byte_response
 from apps.http.waits import MOST_SECONDS, WaitingView
 from apps.lib.errors import Unavailable
@@ -35,9 +36,12 @@ class Blob(WaitingView, OciView):
         package = hosted_mirrors.blob(self.caller, mirror, str(digest), self.asker(self.viewer))
         if package is None:
             return blob_response(request, digest, blobs.EMPTY)
+        self.verify_file(package.digest, package.size)
         if request.method == "GET":
             hosted_mirrors.record_use(mirror, package)
-        return blob_response(request, digest, Readable(package.digest, package.size or 0))
+        return blob_response(
+            request, digest, Readable(package.digest, package.size or 0, read_part=verifying.read_part)
+        )
 
     def delete(self, request: Request, name: str, digest: str) -> Response:  # noqa: ARG002
         found = repositories.for_delete(self.caller, repositories.pushable(self.caller, name))

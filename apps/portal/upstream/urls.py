@@ -1,8 +1,10 @@
 """Routes of the pages about other registries. Each module has its own list."""
 
-from apps.portal.upstream import alarms, policy, providers, upstreams
+from apps.portal.upstream import alarms, lock, policy, providers, sync, upstreams
 
 urlpatterns = [
+    *lock.urlpatterns,
+    *sync.urlpatterns,
     *upstreams.urlpatterns,
     *policy.urlpatterns,
     *providers.urlpatterns,

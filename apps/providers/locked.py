@@ -1,0 +1,41 @@
+"""What lock files record of a provider of this registry."""
+
+from collections.abc import Sequence
+
+from apps.accounts.access.gate import Viewer
+from apps.blobs import store
+from apps.lib.addresses import ProviderAddress
+from apps.lib.errors import Conflict, NotFound
+from apps.lib.formats import lock_files
+from apps.lib.mirrored import HostedProvider, LockedVersion
+from apps.lib.provider_constraints import Constraints
+from apps.providers import reading
+from apps.signing.models import State
+
+
+def hashes_of(
+    viewer: Viewer, provider: HostedProvider, *, constraints: Constraints, locked: str, platforms: Sequence[str]
+) -> LockedVersion:
+    """The version that a client selects, with the hashes that it records for these platforms, through the gate.
+
+    Raises CredentialsRequired or NotFound for what the viewer does not see, Invalid for constraints that nothing meets.
+    """
+    address = ProviderAddress(provider.namespace, provider.type)
+    offered = [version.version for version in reading.listed_versions(viewer, address)]
+    chosen = lock_files.choose(offered, constraints, locked=locked, provider=provider)
+    version = reading.version_for(viewer, address, chosen)
+    if version.key.state == State.REVOKED:
+        raise Conflict(
+            f"The key {version.key.key_id}, which signed {lock_files.written(provider)} {chosen}, was revoked: clients "
+            "reject this version.",
+            hint="Ask the provider's owners to sign it again.",
+        )
+    packages = {package.platform: package for package in version.packages.all()}
+    if missing := [platform for platform in platforms if platform not in packages]:
+        raise NotFound(
+            f"{lock_files.written(provider)} {chosen} has no package for {', '.join(missing)}.",
+            hint=f"It has {', '.join(sorted(packages)) or 'none'}.",
+        )
+    sums = b"".join(store.read(version.sums_digest))
+    hashes = [packages[platform].h1 for platform in platforms]
+    return LockedVersion(chosen, (*hashes, *lock_files.zip_hashes(sums)))
