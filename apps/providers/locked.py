@@ -21,7 +21,7 @@ def hashes_of(
     Raises CredentialsRequired or NotFound for what the viewer does not see, Invalid for constraints that nothing meets.
     """
     address = ProviderAddress(provider.namespace, provider.type)
-    offered = [version.version for version in reading.listed_versions(viewer, address)]
+    offered = [version.version for version in reading.listed_versions(viewer, address).rows]
     chosen = lock_files.choose(offered, constraints, locked=locked, provider=provider)
     version = reading.version_for(viewer, address, chosen)
     if version.key.state == State.REVOKED:
