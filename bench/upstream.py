@@ -200,7 +200,7 @@ def _memory(bench: Bench, live: Live) -> Iterator[Figure]:
         with live.client() as anybody:
             anybody.get(f"/v1/mirror/{HOST}/bench/bench/{version}.json").raise_for_status()
         # HTTP/2 as Go's clients speak it, in which nobody sends files by themselves
-        command = ["curl", "-sSf", "--cacert", live.ca_bundle, "-o", "/dev/null", live.url + url]
+        command: list[str] = ["curl", "-sSf", "--cacert", str(live.ca_bundle), "-o", "/dev/null", live.url + url]
         before, began = trees.pss(live.process.pid), time.perf_counter()
         with trees.Peak(live.process.pid) as tree:
             clients = [subprocess.Popen(command) for _ in range(5 if bench.is_tiny else CLIENTS)]

@@ -132,6 +132,7 @@ app.conf.update(
         "record-audit-head": {"task": "audit.record_head", "schedule": crontab(minute=57)},
         "prune-audit": {"task": "audit.prune", "schedule": crontab(hour=2, minute=17)},
         "prune-jobs": {"task": "jobs.prune", "schedule": crontab(hour=2, minute=27)},
+        "prune-exchanges": {"task": "accounts.prune_exchanges", "schedule": crontab(hour=2, minute=41)},
         "prune-sessions": {"task": "accounts.prune_sessions", "schedule": crontab(hour=2, minute=37)},
         "prune-configurations": {"task": "modules.prune_configurations", "schedule": crontab(hour=2, minute=57)},
         "clean-up-versions": {"task": "releases.clean_up", "schedule": crontab(minute=47)},

@@ -20,7 +20,7 @@ from django.core.exceptions import ImproperlyConfigured
 from apps.lib.errors import Invalid
 from apps.lib.net.forwarding import TrustedProxies
 from apps.lib.net.hostnames import normalised, on_the_wire
-from apps.lib.settings_values import kek_urls, smtp_urls, storage_urls
+from apps.lib.settings_values import kek_urls, smtp_urls, storage_urls, trusted_issuers
 from apps.lib.settings_values import upstream as upstreams
 from apps.lib.settings_values.openid import Provider
 from apps.lib.settings_values.rates import DEFAULT_RATES, Rate
@@ -145,6 +145,11 @@ def trusted_proxies(name: str) -> TrustedProxies:
         return TrustedProxies.parse(words(name))
 
 
+def issuers(name: str) -> tuple[str, ...]:
+    with _stopping(name):
+        return trusted_issuers.parse_all(words(name))
+
+
 def networks(name: str) -> tuple[IPv4Network | IPv6Network, ...]:
     """Read addresses and networks such as 10.0.0.0/8; none by default."""
     try:
@@ -177,12 +182,9 @@ def smtp(name: str) -> dict[str, Any] | None:
 def token_lifetimes() -> tuple[timedelta, timedelta, timedelta]:
     """Read the defaults for tokens and for a person's token of scope manage, and the longest life of the latter."""
     most = number("LARDER_MANAGE_TOKEN_MAX_DAYS", 90, least=1, most=365)
-    days = (
-        number("LARDER_TOKEN_DAYS", 90, least=1, most=365),
-        number("LARDER_MANAGE_TOKEN_DAYS", min(7, most), least=1, most=most),
-        most,
-    )
-    return timedelta(days=days[0]), timedelta(days=days[1]), timedelta(days=days[2])
+    usual = number("LARDER_TOKEN_DAYS", 90, least=1, most=365)
+    managing = number("LARDER_MANAGE_TOKEN_DAYS", min(7, most), least=1, most=most)
+    return timedelta(days=usual), timedelta(days=managing), timedelta(days=most)
 
 
 def rates() -> dict[str, Rate | None]:
@@ -375,11 +377,10 @@ def secrets_in(name: str) -> list[str]:
 def database(name: str, database_url: str) -> dict[str, Any]:
     """Return Django's database settings for sqlite:///path or postgres://user:password@host:port/name."""
     try:
-        found = dict(dj_database_url.parse(database_url))
+        found: dict[str, Any] = {**dj_database_url.parse(database_url)}
     except ValueError as error:
         raise ImproperlyConfigured(f"{name}: {error}") from None
-    options: Any = found.get("OPTIONS", {})
-    if found.get("NAME") in ("", ":memory:") and "service" not in options:
+    if found.get("NAME") in ("", ":memory:") and "service" not in found.get("OPTIONS", {}):
         raise ImproperlyConfigured(
             f"{name} names no database: expected sqlite:///path/to/file or postgres://user:password@host:port/name"
         )
@@ -390,8 +391,7 @@ def database(name: str, database_url: str) -> dict[str, Any]:
 
 def of_all_hosts() -> dict[str, str]:
     """The variables on which an answer may depend: all but those about one host, its processes and its parts."""
-    found = {name: value for name, value in os.environ.items() if name.startswith("LARDER_")}  # noqa: TID251
-    return {name: value for name, value in found.items() if not OF_ONE_HOST.fullmatch(name)}
+    return {n: v for n, v in os.environ.items() if n.startswith("LARDER_") and not OF_ONE_HOST.fullmatch(n)}  # noqa: TID251
 
 
 def preset(**values: str) -> None:

@@ -9,6 +9,7 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 
 from apps.accounts import creations, namespace_deletion
+from apps.accounts.identity.trusted import publishers
 from apps.admin_base.base import address_condition
 from apps.artifacts import gc, repositories
 from apps.audit import recorder
@@ -30,7 +31,7 @@ from apps.providers import publishing as provider_publishing
 from apps.providers.docs import replacing
 from apps.providers.models import ProviderVersion
 from apps.providers.signatures import requests, resigning
-from apps.releases.catalogue import indexing
+from apps.releases.catalogue import indexing, reading
 from apps.releases.lifecycle import purging, release_blobs, verification
 from apps.releases.models import Kind, Release
 from apps.releases.publishing import quotas
@@ -95,6 +96,8 @@ def connect() -> None:
     elsewhere.providers = mirrored_providers.found_for
     # Descriptions of the contents of a namespace.
     namespace_deletion.contents_checks = (quotas.versions_in, repositories.contents_of)
+    # Whether the address of a rule for CI exists.
+    publishers.address_exists = reading.is_named
     # What tokens create, beside people, roles and tokens.
     creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS)
     # Pushed manifests that versions need.

@@ -101,6 +101,9 @@ class Namespace(models.Model):
         db_default=BreakingChanges.WARN,
         help_text="For breaking changes outside a major version.",
     )
+    trusted_publishers_only = models.BooleanField(
+        default=False, db_default=False, help_text="Only CI publishes, by its trusted publishers."
+    )
     cooldown_hours = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Clients see a release so many hours after its publication; 0: at once."
     )

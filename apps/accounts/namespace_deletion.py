@@ -13,6 +13,7 @@ from django.utils import timezone
 from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer, operates
 from apps.accounts.access.people_only import people_only
+from apps.accounts.identity.trusted import publishers
 from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User, Visibility
 from apps.accounts.people import invitations
 from apps.audit.kinds import Kind
@@ -30,7 +31,7 @@ def contents_of(namespace: Namespace) -> list[str]:
 
 @people_only("delete a namespace")
 def delete(*, namespace: Namespace, actor: Viewer) -> None:
-    """Delete an empty namespace with its grants and open invitations. Safe to repeat.
+    """Delete an empty namespace with its grants, open invitations and trusted publishers. Safe to repeat.
 
     The caller checks the role of owners. Raises Conflict with what is in it, and RoleRequired for staff who are no
     owners and lack the permission.
@@ -54,6 +55,7 @@ def delete(*, namespace: Namespace, actor: Viewer) -> None:
         }
         for invitation in Invitation.objects.filter(namespace=row, used_at=None, revoked_at=None):
             invitations.revoke(invitation=invitation, actor=actor)
+        publishers.end_all(namespace=row, actor=actor)
         held.delete()
         Namespace.objects.filter(pk=row.pk).update(
             deleted_at=timezone.now(), former_owners=former, visibility=Visibility.PRIVATE

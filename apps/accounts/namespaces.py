@@ -165,6 +165,14 @@ def _update(namespace: Namespace, row: Namespace, wanted: Mapping[str, Any], kin
     actor.record(kind, subject=row.name, changes=changes)
 
 
+@people_only("change who publishes")
+@transaction.atomic
+def require_trusted_publishers(*, namespace: Namespace, required: bool, actor: Viewer) -> None:
+    """Let only trusted publishers publish, or everyone with the role. What was received before is published."""
+    row = _locked(namespace)
+    _update(namespace, row, {"trusted_publishers_only": required}, Kind.NAMESPACE_CHANGED, actor)
+
+
 @transaction.atomic
 def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> None:
     """Set `quota_bytes`, `quota_versions` or both; None is the registry's default, 0 no limit.
@@ -259,7 +267,8 @@ def transfer(
 
 def grants_in(namespace: Namespace) -> QuerySet[Grant]:
     """Return all grants, owners first, and teams before people. (Databases sort NULL differently.)"""
-    rows = Grant.objects.filter(namespace=namespace).select_related("user", "team")
+    # The machines of trusted publishers have a list of their own.
+    rows = Grant.objects.filter(namespace=namespace, user__trusted_publisher=None).select_related("user", "team")
     return rows.order_by("-role", F("team__name").asc(nulls_last=True), "user__username", "pk")
 
 

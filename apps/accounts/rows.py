@@ -32,3 +32,78 @@ class DeletedTeam(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class TrustedPublisher(models.Model):
+    """A rule: whose CI runs may publish here. `identity.trusted` has the verbs.
+
+    `fields` are what its owner named, by the names of the vendor's declaration; `pinned` are the immutable ids that its
+    first exchange added to them. The row stays when the rule ends, because releases name its `user`.
+    """
+
+    namespace = models.ForeignKey("accounts.Namespace", models.CASCADE, related_name="trusted_publishers")
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        related_name="trusted_publisher",
+        help_text="A machine that has this rule's role and publishes its releases.",
+    )
+    kind = models.CharField(max_length=10)
+    issuer = models.CharField(max_length=200)
+    only_name = models.CharField(max_length=130, blank=True, help_text="Publishes only this, such as vpc/aws.")
+    fields = models.JSONField()
+    digest = models.CharField(max_length=64, help_text="Of all that decides: no two rules are equal.")
+    pinned = models.JSONField(default=dict)
+    pinned_at = models.DateTimeField(null=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by_token = models.ForeignKey("accounts.ApiToken", models.SET_NULL, null=True, related_name="+")
+    expires_at = models.DateTimeField(null=True, help_text="Unless it is used before: its address did not exist.")
+    last_used_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["namespace", "digest"], condition=models.Q(ended_at=None), name="accounts_one_equal_rule"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["issuer"], name="accounts_rules_by_issuer"),
+            models.Index(
+                fields=["expires_at"], condition=models.Q(expires_at__isnull=False), name="accounts_rules_unused"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"trusted publisher {self.pk}"
+
+
+class TokenExchange(models.Model):
+    """An id token that came close to a rule: accepted, with the API token for it, or refused because of a claim.
+
+    Only tokens with a valid signature have one, so that strangers cannot fill an owner's page.
+    """
+
+    publisher = models.ForeignKey(TrustedPublisher, models.CASCADE, related_name="exchanges")
+    at = models.DateTimeField(auto_now_add=True)
+    claims = models.JSONField()
+    refused = models.CharField(max_length=60, blank=True, help_text="The claim; empty if it was accepted.")
+    message = models.CharField(max_length=500, blank=True)
+    token = models.OneToOneField("accounts.ApiToken", models.SET_NULL, null=True, related_name="exchange")
+
+    class Meta:
+        indexes = [models.Index(fields=["publisher", "-at"], name="accounts_exchanges_of_rule")]
+
+    def __str__(self) -> str:
+        return f"exchange {self.pk}"
+
+
+class UsedIdToken(models.Model):
+    """That an id token was exchanged, until it would be refused for its age anyway."""
+
+    digest = models.CharField(max_length=64, unique=True, help_text="Of its issuer and its jti.")
+    expires_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"id token {self.pk}"

@@ -9,7 +9,7 @@ from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import CharField, ChoiceField, IntegerField
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
 
 from apps.accounts import namespace_deletion, namespaces
 from apps.accounts.access import gate
@@ -31,12 +31,13 @@ class NamespaceInput(serializers.Serializer[Any]):
 
 
 class NamespaceChange(serializers.Serializer[Any]):
-    """An omitted field stays unchanged. Owners set `breaking_changes` and `cooldown_hours`, staff the quotas: null is
-    the registry's default, 0 no limit.
+    """An omitted field stays unchanged. Owners set `breaking_changes`, `cooldown_hours` and `trusted_publishers_only`,
+    staff the quotas: null is the registry's default, 0 no limit.
     """
 
     breaking_changes = serializers.ChoiceField(choices=BreakingChanges.values, required=False)
     cooldown_hours = serializers.IntegerField(required=False, min_value=0, max_value=namespaces.LONGEST_COOLDOWN_HOURS)
+    trusted_publishers_only = serializers.BooleanField(required=False)
     quota_bytes = serializers.IntegerField(required=False, allow_null=True)
     quota_versions = serializers.IntegerField(required=False, allow_null=True)
 
@@ -75,6 +76,7 @@ class Namespace(NamespaceNames):
     cooldown_hours = IntegerField(
         help_text="Clients see a release so many hours after its publication. A change is for later releases."
     )
+    trusted_publishers_only = BooleanField(help_text="Only CI publishes, by its trusted publishers.")
     role = RoleField(allow_null=True, help_text="The caller's; null without a grant.")
     usage = Usage()
     quota = Quota(source="usage", help_text="The limits in force; null for none.")
@@ -120,7 +122,7 @@ class NamespaceDetail(DetailView):
         return self.answer(_with_usage(target, role))
 
     @operation(
-        "Change the rule for breaking changes and the cool-down (owners) or the quotas (staff) of a namespace",
+        "Change rules (owners) or the quotas (staff) of a namespace",
         takes=NamespaceChange,
         answers={200: Namespace},
         again="Changes nothing.",
@@ -131,14 +133,17 @@ class NamespaceDetail(DetailView):
             gate.namespace_for(self.viewer, namespace, need=Role.OWNER)  # raises, and records the refusal
         wanted = self.body()
         rules = {name: wanted.pop(name) for name in ("breaking_changes", "cooldown_hours") if name in wanted}
+        only = wanted.pop("trusted_publishers_only", None)
         if wanted:
             operated_namespace_and_role(self.viewer, namespace, permission="accounts.change_namespace")
-        elif not rules:
-            fields = ", ".join(NamespaceChange().fields)
-            raise Invalid("The request changes nothing.", hint=f"Send one of {fields}.")
+        elif not rules and only is None:
+            raise Invalid("The request changes nothing.", hint=f"Send some of {', '.join(self.takes().fields)}.")
+        if rules or only is not None:
+            gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        if only is not None:
+            namespaces.require_trusted_publishers(namespace=target, required=only, actor=self.viewer)
         with transaction.atomic():
             if rules:
-                gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
                 namespaces.change(namespace=target, actor=self.viewer, **rules)
             if wanted:
                 namespaces.set_quotas(namespace=target, actor=self.viewer, **wanted)

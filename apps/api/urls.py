@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from apps.api import audit, jobs, keys, namespaces, webhooks
 from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search, usage
 from apps.api.frame.base import ApiView, Unknown, operation
-from apps.api.people import grants, invitations, leaks, service_accounts, teams, tokens, users
+from apps.api.people import grants, invitations, leaks, service_accounts, teams, tokens, trusted_publishers, users
 from apps.api.upstream import urls as upstream
 from apps.api.versions import cleanup, lifecycle, modules, providers, releases, uploads
 
@@ -39,6 +39,7 @@ urlpatterns = [
     *teams.urlpatterns,
     *service_accounts.urlpatterns,
     *tokens.urlpatterns,
+    *trusted_publishers.urlpatterns,
     *users.urlpatterns,
     *invitations.urlpatterns,
     *details.urlpatterns,  # with /modules/<…>/health before /modules/<…>/<version>

@@ -27,6 +27,7 @@ class Kind(models.TextChoices):
     TOKEN_ISSUED = "account:token:issued"  # noqa: S105
     TOKEN_REVOKED = "account:token:revoked"  # noqa: S105
     TOKEN_LEAKED = "account:token:leaked"  # noqa: S105
+    ID_TOKEN_REFUSED = "account:id-token:refused"  # noqa: S105
     LOGIN_ALLOWED = "account:login:allowed"
     LOGIN_REFUSED = "account:login:refused"
     MAIL_CHANGED = "account:mail:changed"
@@ -41,6 +42,10 @@ class Kind(models.TextChoices):
     ACCESS_DECLINED = "namespace:access:declined"
     USAGE_NOTIFIED = "namespace:usage:notified"
     NAMESPACE_TRANSFERRED = "namespace:namespace:transferred"
+    TRUSTED_PUBLISHER_ADDED = "namespace:trusted-publisher:added"
+    TRUSTED_PUBLISHER_DELETED = "namespace:trusted-publisher:deleted"
+    TRUSTED_EXCHANGED = "namespace:trusted-publisher:exchanged", "Trusted publisher id token exchanged"
+    TRUSTED_EXCHANGE_REFUSED = "namespace:trusted-publisher:refused", "Trusted publisher id token refused"
     CLEANUP_RULE_CHANGED = "namespace:cleanup:rule-changed"
     CLEANUP_APPLIED = "namespace:cleanup:applied"
     NAMESPACE_QUOTA_CHANGED = "namespace:quota:changed"

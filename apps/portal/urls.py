@@ -4,7 +4,7 @@ from apps.portal import api_docs, help_pages, home
 from apps.portal.frame import context, reauthentication
 from apps.portal.help import pages as manual
 from apps.portal.modules import pages as modules
-from apps.portal.namespaces import access, cleanup, keys, members, webhooks
+from apps.portal.namespaces import access, cleanup, keys, members, trusted_publishers, webhooks
 from apps.portal.namespaces import pages as namespaces
 from apps.portal.people import (
     account,
@@ -58,6 +58,7 @@ urlpatterns = [
     *keys.urlpatterns,
     *feeds.urlpatterns,
     *webhooks.urlpatterns,
+    *trusted_publishers.urlpatterns,
     *mail.urlpatterns,
     *teams.urlpatterns,
     *service_accounts.urlpatterns,

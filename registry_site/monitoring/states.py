@@ -175,7 +175,9 @@ def _expiries() -> Iterator[Metric]:
     tokens = GaugeMetricFamily(
         "larder_token_expiry_seconds", "Until the first API token of such an owner expires.", labels=["owner"]
     )
-    rows = ApiToken.objects.usable(now).values_list("user__is_service").annotate(at=Min("expires_at")).order_by()
+    # Tokens of trusted publishers live 15 minutes, and nobody renews them.
+    lasting = ApiToken.objects.usable(now).filter(user__trusted_publisher=None)
+    rows = lasting.values_list("user__is_service").annotate(at=Min("expires_at")).order_by()
     for is_service, at in rows:
         tokens.add_metric(["service_account" if is_service else "person"], (at - now).total_seconds())
     yield tokens

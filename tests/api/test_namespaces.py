@@ -28,6 +28,7 @@ def test_a_namespace_is_created_and_belongs_to_its_creator(tofu, charlie):
         "visibility": "private",
         "description": "New.",
         "breaking_changes": "warn",
+        "trusted_publishers_only": False,
         "role": "owner",
         "usage": {"bytes": 0, "versions": 0},
         "quota": {"bytes": None, "versions": None},

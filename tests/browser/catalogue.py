@@ -38,6 +38,7 @@ class Shelf:
     machine: tuple[int, int] = (0, 0)  # a service account of the team, and its token
     mail: tuple[str, str] = ("", "")  # tokens of links
     webhook: tuple[int, ...] = ()  # of the namespace and of the site, each with a delivery
+    publisher: int = 0
     mirror: tuple[int, ...] = ()  # a key that waits, and the alarms of other registries
     lock: str = ""
     sync: int = 0
@@ -150,6 +151,9 @@ def fill(live: Live) -> Shelf:
     shelf.grant_id, shelf.membership_id = known["grant"], known["membership"]
     shelf.machine, shelf.webhook = known["machine"], known["webhook"]
     shelf.mail = known["mail"]
+    rule = {"kind": "github", "repository": HOSTILE[:150], "workflow": "release.yml", "only_name": "network/aws"}
+    with live.client(shelf.token) as client:
+        shelf.publisher = client.post(f"/api/v1/namespaces/{SPACE}/trusted-publishers", json=rule).json()["id"]
     shelf.mirror = tuple(known["mirror"])
     shelf.lock, shelf.sync = known["lock"], known["sync"]
     shelf.fingerprint = known["fingerprint"]

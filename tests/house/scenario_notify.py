@@ -1,4 +1,4 @@
-"""What the routes of webhooks name: one of the namespace and one of the whole site, each with a delivery that ended."""
+"""What the routes of webhooks and trusted publishers name: one of the namespace, one of the site, with deliveries."""
 
 import json
 from typing import Any
@@ -9,6 +9,7 @@ from django.utils import timezone
 from apps.notify import webhooks
 from apps.notify.mail import mailing, preferences
 from apps.notify.models import Delivery, State
+from tests.house import scenario_trusted
 
 URL = "https://hooks.acme.example/larder"
 NOWHERE = {
@@ -19,6 +20,7 @@ NOWHERE = {
     "delivery_id": 0,
     "site_webhook_id": 0,
     "site_delivery_id": 0,
+    **scenario_trusted.NOWHERE,
 }
 
 
@@ -43,7 +45,7 @@ def place(namespace, owner, operator):
             ended_at=timezone.now(),
         )
         found |= {f"{prefix}webhook_id": hook.pk, f"{prefix}delivery_id": delivery.pk}
-    return found
+    return found | scenario_trusted.place(namespace, owner)
 
 
 def bodies():
@@ -52,6 +54,7 @@ def bodies():
         ("portal:mail", "POST"): {"data": {"topics": ["published"], "digest": "on"}},
         ("portal:mail-address", "POST"): {"data": {"address": "cook@acme.example"}},
         ("portal:watch", "POST"): {"data": {"on": "1"}},
+        **scenario_trusted.bodies(),
     }
     for name in ("webhook", "site-webhook"):
         found |= {

@@ -25,7 +25,10 @@ def shelve(operator, hostile):
     """An upstream whose policy has everything, for those who look at pages."""
     upstream = upstreams.change("registry.example", actor=Viewer(operator), enabled=True)
     version = _version(upstream)
-    rules = [*RULES, {"pattern": "*/random", "effect": "signed_only", "platforms": ["linux_amd64"], "reason": hostile}]
+    rules: list[dict[str, Any]] = [
+        *RULES,
+        {"pattern": "*/random", "effect": "signed_only", "platforms": ["linux_amd64"], "reason": hostile},
+    ]
     policies.change(upstream, rules=rules, actor=Viewer(operator))
     until = timezone.now() + timedelta(days=7)
     exceptions.allow(version, reason=hostile, expires_at=until, actor=Viewer(operator))
@@ -51,7 +54,7 @@ def _json(**body):
     return {"data": json.dumps(body), "content_type": "application/json"}
 
 
-RULES = [
+RULES: list[dict[str, Any]] = [
     {"pattern": "hashicorp/*", "effect": "cool_down", "days": 7},
     {"pattern": "*", "effect": "deny", "versions": "< 3.0", "reason": "No longer maintained."},
 ]

@@ -45,9 +45,14 @@ FIRST = {
     ("api:provider-restore", "POST"): ("POST", "/api/v1/providers/acme/dns/1.0.0/deprecate", '{"reason": "Old."}'),
 }
 # These need a version that a worker has signed: tests/api/providers and tests/e2e/test_resign.py send them.
-WITHOUT = {("api:provider-resign", "POST"), ("api:provider-signature", "PUT")}
-# These need a version in its cool-down: tests/releases/test_cooldown.py sends them.
-WITHOUT |= {(f"api:{kind}-end-cooldown", "POST") for kind in ("module", "provider")}
+WITHOUT = {
+    ("api:provider-resign", "POST"),
+    ("api:provider-signature", "PUT"),
+    # It needs an issuer that signs: tests/accounts/identity/trusted sends it.
+    ("api:trusted-publishing-token", "POST"),
+    # These need a version in its cool-down: tests/releases/test_cooldown.py sends them.
+    *((f"api:{kind}-end-cooldown", "POST") for kind in ("module", "provider")),
+}
 STEADY = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(Z|\+00:00)"), "2026-11-20T12:00:00Z"),
     (re.compile(r"\d{4}-\d\d-\d\d"), "2026-11-20"),
@@ -64,6 +69,7 @@ STEADY = [
     (re.compile(r"(https?://[^/]+/invitations/)[\w-]{43}"), r"\g<1>…"),
     (re.compile(r"[\w.-]+:\d+"), "worker-1:7"),
     (re.compile(r"whsec_.+"), "whsec_…"),
+    (re.compile(r"(:github-)\d+"), r"\g<1>7"),
     (re.compile(r"msg_[0-9a-f]+"), "msg_7"),
     (re.compile(r'{"type":"webhook.test".+'), '{"type":"webhook.test",…}'),
 ]

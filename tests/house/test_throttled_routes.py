@@ -28,6 +28,7 @@ LIMITED = {
     ("api:audit", "GET"): "api",
     ("api:namespace-audit", "GET"): "api",
     ("api:leaked-tokens", "POST"): "api",
+    ("api:trusted-publishing-token", "POST"): "api",
     ("assistants:mcp", "POST"): "api",
     ("api:module-release", "PUT"): "api",
     ("api:provider-release", "POST"): "api",

@@ -4,6 +4,7 @@ import hashlib
 import json
 import time
 from dataclasses import replace
+from typing import Any
 
 from django.utils import timezone
 
@@ -29,7 +30,12 @@ RAW = json.dumps({"mediaType": IMAGE_INDEX, "manifests": []}).encode()
 def package(platform: str, **more) -> MirroredPackage:
     os, arch = platform.split("_")
     name = f"terraform-provider-random_3.1.0+build.1_{platform}.zip"
-    fields = {"digest": hashlib.sha256(ZIP).hexdigest(), "size": len(ZIP), "h1": "h1:abc=", "is_public": True}
+    fields: dict[str, Any] = {
+        "digest": hashlib.sha256(ZIP).hexdigest(),
+        "size": len(ZIP),
+        "h1": "h1:abc=",
+        "is_public": True,
+    }
     return MirroredPackage(os, arch, name, manifest_digest="", **(fields | more))
 
 

@@ -51,7 +51,9 @@ def show(release):
 
 
 def seconds_of(response):
-    return ready.ready_of(response).seconds
+    found = ready.ready_of(response)
+    assert found is not None
+    return found.seconds
 
 
 def refused(response, release, name):

@@ -3,6 +3,7 @@
 import base64
 import json
 import time
+from typing import Any
 
 import pytest
 import time_machine
@@ -24,7 +25,12 @@ from tests.protocol.test_mirror import NOON, NOT_HERE
 INDEX = f"/v1/mirror/{HOST}/hashicorp/random/index.json"
 VERSION = INDEX.replace("index", "3.1.0+build.1")
 PACKAGE = f"/v1/mirror/{HOST}/hashicorp/random/3.1.0+build.1/{package('linux_amd64').filename}"
+OFFERED: Any = {waiting.OFFERED: True}
 HELD_BACK = "random 3.1.0 is held back by rule 2 until 2026-11-30."
+
+
+def asking(asked: Waiting) -> Any:
+    return {waiting.ASKED: asked}
 
 
 @pytest.fixture
@@ -139,7 +145,7 @@ def test_who_has_had_too_much_fetched_is_told_to_wait(registry, tofu):
 def test_a_request_leaves_its_thread_until_a_worker_has_fetched_it(registry, rf, url, most):
     """Documents for less long: clients give up after 10 s."""
     store_zip()
-    environ = {waiting.OFFERED: True, "SERVER_NAME": "testserver"}
+    environ: dict[str, Any] = {waiting.OFFERED: True, "SERVER_NAME": "testserver"}
     news = Waiting(lambda rows: dict.fromkeys(rows, 1), 7, [0], time.monotonic() + 3600)
     registry.error = NotYet(news)
     client = Client()
@@ -149,7 +155,7 @@ def test_a_request_leaves_its_thread_until_a_worker_has_fetched_it(registry, rf,
     assert (first.status_code, asked.row, asked.states_of) == (503, 7, news.states_of)
     assert most - 2 < asked.until - time.monotonic() <= most
     registry.error = None
-    second = client.get(url, **environ, **{waiting.ASKED: asked})
+    second = client.get(url, **environ, **asking(asked))
     assert second.status_code == 200
     assert waiting.ASKED not in second.wsgi_request.META
     assert [one.has_waited for one in registry.askers[:2]] == [False, True]
@@ -160,7 +166,7 @@ def test_a_request_that_cannot_wait_any_longer_is_503(registry):
     registry.error = NotYet(Waiting(lambda rows: dict.fromkeys(rows, 0), 7, [0], time.monotonic()))
     over = Waiting(registry.error.waiting.states_of, 7, [0], time.monotonic(), time.monotonic())
 
-    response = Client().get(INDEX, **{waiting.OFFERED: True, waiting.ASKED: over})
+    response = Client().get(INDEX, **OFFERED, **asking(over))
 
     assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
     assert waiting.ASKED not in response.wsgi_request.META
@@ -242,7 +248,7 @@ def test_a_package_that_another_thread_is_hashing_is_waited_for_without_a_thread
         raise BeingVerified(77)
 
     monkeypatch.setattr(verifying, "verify_file", busy)
-    first = Client().get(PACKAGE, **{waiting.OFFERED: True})
+    first = Client().get(PACKAGE, **OFFERED)
     asked = first.wsgi_request.META[waiting.ASKED]
     assert (first.status_code, asked.row, asked.states_of) == (503, 77, verifying.states_of)
     assert registry.uses == []

@@ -78,7 +78,7 @@ def test_what_clients_refuse_is_refused(signature, armor, found):
 
 
 def test_too_many_or_too_large_keys_are_refused_before_gpg_sees_them(monkeypatch):
-    monkeypatch.setattr(foreign.findings, "ask", lambda *_: 1 / 0)
+    monkeypatch.setattr("apps.signing.foreign.findings.ask", lambda *_: 1 / 0)
     with pytest.raises(NotSigned, match="at most 32"):
         verify(data=DATA, signature=signed_by("ed25519"), armors=armors("ed25519") * 33)
     with pytest.raises(NotSigned, match="cannot be read"):

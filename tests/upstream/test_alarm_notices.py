@@ -60,7 +60,7 @@ def test_another_key_is_told_to_the_webhook_of_the_site_and_the_mail_of_staff(
     assert data["text"] == f"{alarm.subject} raised an alarm."
     assert data["url"] == f"{site.PUBLIC_URL}/mirror/alarms/{alarm.pk}"
 
-    letters = {letter.user.username: letter for letter in Letter.objects.all()}
+    letters = {str(letter.user): letter for letter in Letter.objects.all()}
     assert sorted(letters) == ["bob", "olga"], "only staff who decide it"
     text = letters["olga"].text
     assert alarm.known["fingerprint"] in text

@@ -6,10 +6,11 @@ import pytest
 from django.conf import settings as site
 
 from apps.accounts.access.gate import Viewer
+from apps.blobs import ingest, store
 from apps.blobs.models import Blob
 from apps.lib.errors import Conflict, Unavailable
 from apps.lib.packages import sandboxed
-from apps.upstream import alarms, packages, records
+from apps.upstream import alarms, exchanges, manifests, packages, records
 from apps.upstream.errors import Refused
 from apps.upstream.models import UpstreamPackage, UpstreamVersion, Verdict
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState
@@ -183,14 +184,14 @@ class Killed(BaseException):
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        (records.exchanges, "get_bytes"),
+        (exchanges, "get_bytes"),
         (records, "_judge"),
-        (records.manifests, "set_digests"),
+        (manifests, "set_digests"),
         (records, "_write"),
-        (packages.store, "stage"),
-        (packages.sandboxed, "inspect_foreign"),
-        (packages.ingest, "claim"),
-        (packages.ingest, "mark_ready"),
+        (store, "stage"),
+        (sandboxed, "inspect_foreign"),
+        (ingest, "claim"),
+        (ingest, "mark_ready"),
         (packages, "_write_digests"),
         (packages, "record"),
     ],

@@ -20,6 +20,7 @@ def test_a_package_is_listed_verified_and_stored(upstream, registry, alice):
     found = row.version
     assert bytes(found.sums) == tool.sums("1.0.0")
     assert found.verdict == Verdict.FIRST_SEEN
+    assert found.key is not None
     assert found.key.state == KeyState.TRUSTED
     assert sorted(one.platform for one in found.packages.all()) == ["darwin_arm64", "linux_amd64"]
     assert registry.count(tool.zip_path("1.0.0")) == 1

@@ -9,6 +9,7 @@ import pytest
 from django.conf import settings as site
 from django.utils import timezone
 
+from apps.blobs import ingest
 from apps.jobs import queue, targets
 from apps.jobs.models import Job, State
 from apps.jobs.waiting import NotYet
@@ -76,7 +77,7 @@ def test_a_job_of_a_row_that_is_gone_ends(upstream, registry):
 @pytest.mark.both
 def test_an_error_of_our_own_is_retried_then_given_up_with_a_clear_answer(upstream, registry, monkeypatch):
     registry.add_provider()
-    monkeypatch.setattr(working.lists, "refresh", lambda *_: 1 / 0)
+    monkeypatch.setattr("apps.upstream.working.lists.refresh", lambda *_: 1 / 0)
     with pytest.raises(NotYet):
         fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + SOON)
     for _ in range(site.JOB_ATTEMPTS + 1):
@@ -101,13 +102,13 @@ def test_a_request_without_time_left_is_told_to_try_again(upstream, registry):
 def test_a_worker_that_lost_its_lease_writes_nothing(upstream, registry, monkeypatch):
     registry.add_provider()
     package = fetched.package(upstream)
-    truth = working.packages.ingest.mark_ready
+    truth = ingest.mark_ready
 
     def slept(blob):
         Job.objects.filter(kind=working.PACKAGE).update(fence=99)
         truth(blob)
 
-    monkeypatch.setattr(working.packages.ingest, "mark_ready", slept)
+    monkeypatch.setattr(ingest, "mark_ready", slept)
     with pytest.raises(NotYet):
         fetching.package_with_bytes(package, by=None, until=time.monotonic() + SOON)
     fetched.work()

@@ -11,7 +11,7 @@ from apps.audit import generation
 from apps.jobs.waiting import NotYet
 from apps.lib.errors import NotFound, Unavailable
 from apps.upstream import fetching, lists
-from apps.upstream.errors import FetchFailed
+from apps.upstream.errors import FetchFailed, Refused
 from apps.upstream.models import Upstream, UpstreamProvider, UpstreamVersion
 from apps.upstream.rows import Alarm, AlarmKind
 from tests.upstream import faults, fetched
@@ -79,7 +79,7 @@ def test_a_date_that_was_said_once_does_not_change(upstream, registry):
     fetched.listed(upstream)
     tool.more["1.0.0"] = {"published_at": "2018-05-01T10:00:00Z"}
     refreshed(upstream)
-    assert UpstreamVersion.objects.get().published_at.year == 2024
+    assert str(UpstreamVersion.objects.get().published_at).startswith("2024-")
 
 
 def test_a_shrinking_list_raises_an_alarm_and_what_is_stored_stays(upstream, registry):
@@ -190,7 +190,9 @@ def test_a_failure_is_remembered_so_that_clients_do_not_hammer(upstream, registr
     with pytest.raises(Unavailable):
         fetched.listed(upstream)
     assert registry.count(tool.list_path) == asked
-    wait = UpstreamProvider.objects.get().retry_at - timezone.now()
+    retry_at = UpstreamProvider.objects.get().retry_at
+    assert retry_at is not None
+    wait = retry_at - timezone.now()
     assert timedelta(seconds=100) < wait <= timedelta(seconds=120)
 
 
@@ -211,7 +213,7 @@ def test_a_sealed_upstream_fetches_nothing_on_demand(upstream, registry):
     assert not UpstreamProvider.objects.filter(type="other").exists()
     assert names(refreshed(upstream)) == ["1.0.0", "1.1.0"]
     assert fetched.stored(upstream, "1.0.0").blob == known.blob
-    with pytest.raises(fetching.Refused, match=r"1\.1\.0 is not stored"):
+    with pytest.raises(Refused, match=r"1\.1\.0 is not stored"):
         fetched.recorded(upstream, "1.1.0")
     assert len(registry.requests) == asked
     assert tool.versions

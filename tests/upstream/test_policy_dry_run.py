@@ -1,6 +1,7 @@
 """The dry run says exactly what saving the same policy would hide and show."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -84,7 +85,7 @@ def test_a_dry_run_equals_what_happens_after_saving(db, before, after, days):
     assert {str(one.version) for one in run.changes if not one.platforms and not one.after.is_visible} == hidden
     assert {str(one.version) for one in run.changes if not one.platforms and one.after.is_visible} == shown
     assert (run.hidden, run.shown, run.versions, run.providers) == (len(hidden), len(shown), len(was), 3)
-    told = {}
+    told: dict[Any, Any] = {}
     for one in run.changes:
         if one.platforms:
             told.setdefault((str(one.version), one.after.is_visible), set()).update(one.platforms)

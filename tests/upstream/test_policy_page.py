@@ -42,6 +42,7 @@ def fields(page):
             found[name[1]] = value[1] if value else ""
     for name, options in re.findall(r'<select name="([^"]*)".*?>(.*?)</select>', form, re.DOTALL):
         chosen = re.search(r'value="([^"]*)" selected', options) or re.search(r'value="([^"]*)"', options)
+        assert chosen is not None
         found[name] = chosen[1]
     return found
 

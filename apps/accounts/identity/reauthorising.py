@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from apps.accounts.access.gate import Viewer, namespace_for, role_on
 from apps.accounts.identity import sessions, tokens
+from apps.accounts.identity.trusted.requiring import require_trusted
 from apps.accounts.models import Namespace, Role, User
 from apps.audit.kinds import Kind
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, RoleRequired
@@ -25,9 +26,12 @@ def authorise_again(viewer: Viewer, namespace: Namespace, *, only_name: str) -> 
 
 
 def refusal(viewer: Viewer, namespace: Namespace, *, only_name: str) -> RegistryError | None:
-    """Return what `authorise_again` raises, so that the transaction commits the audit row of the refusal."""
+    """Return what `authorise_again` raises, so that the transaction commits the audit row of the refusal; or that by
+    now only trusted publishers publish.
+    """
     try:
         authorise_again(viewer, namespace, only_name=only_name)
+        require_trusted(viewer, namespace)
     except REFUSALS as refused:
         return refused
     return None

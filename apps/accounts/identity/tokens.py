@@ -120,6 +120,39 @@ def issue(
     return token, secret
 
 
+@transaction.atomic
+def issue_to_run(
+    *, user: User, label: str, namespace: Namespace, only_name: str, lifetime: timedelta
+) -> tuple[ApiToken, str]:
+    """As `issue`, for a run of a trusted publisher: it publishes in one namespace, perhaps one name of it.
+
+    Runs are many, and end by themselves, so they are not counted as those of other machines are.
+    """
+    secret = new_secret("c")
+    token = ApiToken.objects.create(
+        user=user,
+        label=label,
+        start=secret[:_START_LENGTH],
+        digest=digest_of(secret),
+        scope=Scope.PUBLISH,
+        is_limited=True,
+        only_name=only_name,
+        manages_people=False,
+        expires_at=timezone.now() + lifetime,
+    )
+    token.namespaces.set([namespace])
+    Viewer(user, token).record(
+        Kind.TOKEN_ISSUED,
+        subject=f"token/{token.pk}",
+        user=user.pk,
+        scope=Scope.PUBLISH.value,
+        namespaces=[namespace.name],
+        only_name=only_name,
+        expires_at=token.expires_at.isoformat(),
+    )
+    return token, secret
+
+
 def rotate(*, token: ApiToken, actor: Viewer, lifetime: timedelta | None = None) -> tuple[ApiToken, str]:
     """Create the next token of a service account, with the label and limits of this one, which stays valid.
 
@@ -247,13 +280,18 @@ def digest_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
+def check_only_name(only_name: str) -> None:
+    """Raises Invalid. Empty is every name."""
+    if only_name and (len(only_name) > 130 or not _ONLY_NAME.fullmatch(only_name)):  # noqa: PLR2004
+        raise Invalid(f"{only_name!r} is not a name in a namespace.", hint="Write name/system, such as vpc/aws.")
+
+
 def _check(label: str, scope: str, only_name: str, lifetime: timedelta) -> None:
     if not 1 <= len(label.strip()) <= 80:  # noqa: PLR2004  # the column's width
         raise Invalid("A token needs a label of 1 to 80 characters.", hint="Say what it is for, such as: CI of vpc.")
     if scope not in Scope.values:
         raise Invalid(f"There is no scope {scope!r}.", hint=f"Scopes are {', '.join(Scope.values)}.")
-    if only_name and (len(only_name) > 130 or not _ONLY_NAME.fullmatch(only_name)):  # noqa: PLR2004
-        raise Invalid(f"{only_name!r} is not a name in a namespace.", hint="Write name/system, such as vpc/aws.")
+    check_only_name(only_name)
     longest = settings.MANAGE_TOKEN_MAX_LIFETIME if scope == Scope.MANAGE else LONGEST_LIFETIME
     if not timedelta(0) < lifetime <= longest:
         raise Invalid(

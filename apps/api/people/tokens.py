@@ -91,7 +91,9 @@ class Me(Shape):
 
 
 class Creation(Shape):
-    kind = CharField(help_text="role, membership, invitation, token, service account, signing key or webhook.")
+    kind = CharField(
+        help_text="role, membership, invitation, trusted publisher, token, service account, signing key or webhook."
+    )
     name = CharField()
     created_at = MomentField(source="at")
 

@@ -50,6 +50,7 @@ TOPICS = {
     "sign-on": "sign-on",
     "signing-keys": "providers#who-signs",
     "tokens": "tokens",
+    "trusted-publishing": "trusted-publishing",
     "update-bots": "recipes/update-bots",
     "usage": "who-uses-what",
     "use": "using",

@@ -47,6 +47,11 @@ def release_for(viewer: Viewer, public_id: uuid.UUID) -> Release:
     return release
 
 
+def is_named(namespace: Namespace, name: str) -> bool:
+    """Tell whether the namespace has a release of that name, `vpc/aws` or `random`, or ever had one."""
+    return Release.objects.filter(namespace=namespace, name__iexact=name).exclude(published_at=None).exists()
+
+
 def sort_key_of(address: ModuleAddress | ProviderAddress, version: str) -> bytes:
     """Raises NotFound for text that no version can have."""
     try:

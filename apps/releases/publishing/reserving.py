@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import reauthorising
+from apps.accounts.identity.trusted.requiring import require_trusted
 from apps.accounts.models import ApiToken, Namespace
 from apps.audit.kinds import Kind as Event
 from apps.lib.errors import Conflict, NotFound, Reason, RegistryError, Unavailable
@@ -108,8 +109,10 @@ def reserve(
     `fields` are further columns of the release. With a `ticket` the reservation waits for the browser that has it. The
     ticket is part of the insert, because a browser that repeats a lost request replaces its first reservation.
 
-    There is no check before the insert: the unique constraint decides between two at once.
+    There is no check before the insert: the unique constraint decides between two at once. Raises RoleRequired where
+    only trusted publishers publish.
     """
+    require_trusted(viewer, coordinate.namespace)
     _free_lapsed(coordinate, viewer)
     now = timezone.now()
     wait = settings.UPLOAD_TICKET_LIFETIME if ticket else UPLOAD_LEASE

@@ -18,6 +18,7 @@ ELSEWHERE = {
     "post_module_restore": "tests/api/test_lifecycle.py",
     "post_provider_restore": "tests/api/providers/test_provider_lifecycle.py",
     "post_provider_resign": "tests/providers/signatures",
+    "post_trusted_publishing_token": "tests/accounts/identity/trusted",
     "put_provider_signature": "tests/providers/signatures",
 }
 # The scene leaves them nothing to do, so the second answer equals the first; their own tests repeat them.

@@ -1,13 +1,13 @@
 """The small part of HCL: what it reads, what it passes, what it refuses, and how long it may take."""
 
 import time
+import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.lib.errors import Invalid
-from apps.lib.formats import plain_hcl
 from apps.lib.formats.plain_hcl import MAX_BYTES, Expression, Number, parse, quoted
 
 
@@ -94,7 +94,7 @@ def test_it_says_what_is_wrong_and_where(text, part):
 
 @given(st.text(max_size=200))
 def test_quoted_texts_are_read_back(text):
-    text = plain_hcl.unicodedata.normalize("NFC", text)
+    text = unicodedata.normalize("NFC", text)
     if not any(0xD800 <= ord(character) < 0xE000 for character in text):
         assert values_of(f"a = {quoted(text)}") == {"a": text}
 

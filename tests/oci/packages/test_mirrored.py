@@ -1,6 +1,7 @@
 """Providers of other registries as an OCI mirror. What the room behind it does is tested in tests/upstream."""
 
 import time
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -20,6 +21,7 @@ from tests.protocol.mirrored import HOST, PROVIDER, RAW, ZIP, OneProvider, packa
 NAME = f"providers/{HOST}/hashicorp/random"
 BLOB = f"/v2/{NAME}/blobs/sha256:{package('linux_amd64').digest}"
 TAG = "3.1.0_build.1"
+OFFERED: Any = {waiting.OFFERED: True}
 
 
 @pytest.fixture
@@ -42,10 +44,10 @@ def test_a_client_finds_its_way_from_the_tags_to_the_zip(registry, tofu):
     head, got = mirror.head(TAG), mirror.get(TAG)
     assert head.headers["Docker-Content-Digest"] == got.headers["Docker-Content-Digest"] == digest_of(RAW)
     assert got.content == mirror.get(digest_of(RAW)).content == RAW
-    assert b"".join(mirror.client.get(BLOB).streaming_content) == ZIP
+    assert b"".join(mirror.client.get(BLOB)) == ZIP
     assert mirror.client.head(BLOB).headers["Content-Length"] == str(len(ZIP))
     assert registry.uses == [package("linux_amd64").filename]
-    assert b"".join(mirror.client.get(f"/v2/{NAME}/blobs/{EMPTY_DIGEST}").streaming_content) == b"{}"
+    assert b"".join(mirror.client.get(f"/v2/{NAME}/blobs/{EMPTY_DIGEST}")) == b"{}"
     assert mirror.client.get(f"/v2/{NAME}/referrers/{digest_of(RAW)}").json()["manifests"] == []
 
 
@@ -102,7 +104,7 @@ def test_a_registry_that_is_away_is_503_with_its_url(registry, mirror):
 def test_a_request_leaves_its_thread_until_a_worker_has_fetched_it(registry, url):
     store_zip()
     registry.error = NotYet(Waiting(lambda rows: dict.fromkeys(rows, 1), 7, [0], time.monotonic() + 3600))
-    first = Client().get(url, **{waiting.OFFERED: True})
+    first = Client().get(url, **OFFERED)
     asked_for = first.wsgi_request.META[waiting.ASKED]
 
     assert (first.status_code, asked_for.row) == (503, 7)

@@ -58,7 +58,8 @@ def test_staff_see_how_a_registry_does_with_the_url_status_and_rule(browser_of, 
     Upstream.objects.filter(pk=shelf.public.pk).update(failure=mirrored.FAILURE | {"rule": "max_bytes"})
     page = shown(browser_of(auditor).get("/mirror/upstreams/registry.opentofu.org"))
 
-    for text in (str(mirrored.FAILURE["url"]), "503", "max_bytes", "Failing", "Oldest list of versions", "/mirror/registry.opentofu.org/policy"):
+    named = ("503", "max_bytes", "Failing", "Oldest list of versions", "/mirror/registry.opentofu.org/policy")
+    for text in (str(mirrored.FAILURE["url"]), *named):
         assert text in page
     assert "registry.opentofu.org/change" not in page  # an auditor changes nothing
     assert "Registries with their health" in shown(browser_of(auditor).get("/mirror"))

@@ -1,6 +1,7 @@
 """Packages of other registries that the front sends itself: by the rules of the view, and each fetch counted."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -95,7 +96,7 @@ def test_each_fetch_is_by_the_rules_of_that_moment(process, upstream, packages, 
     elif change == "evicted":
         UpstreamPackage.objects.update(blob=None)
     else:
-        changed = {
+        changed: dict[str, dict[str, Any]] = {
             "switched off": {"is_enabled": False},
             "hidden": {"visibility": Visibility.PRIVATE},
             "for terraform": {"terraform_only": True},

@@ -1,0 +1,238 @@
+"""Exchange an id token of a CI run for an API token of 15 minutes that publishes what a rule says, and nothing else.
+
+Nothing is asked of an issuer that no rule names. A claim counts, and is shown to an owner, only after the signature was
+checked. The database is not kept in a transaction while keys are read.
+
+Two rules that fit: they may say different things, so the sender names the address (`address`), and is refused without.
+If both allow the same, the one that names more counts, then the older one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from apps.accounts.identity import tokens
+from apps.accounts.identity.trusted import attempts, matching, publishers, reading
+from apps.accounts.identity.trusted.issuers import Issuer, is_allowed
+from apps.accounts.identity.trusted.matching import Mismatch
+from apps.accounts.identity.trusted.reading import Read
+from apps.accounts.identity.trusted.refusals import ExchangeRefused, shown
+from apps.accounts.models import ApiToken, Namespace
+from apps.accounts.rows import TokenExchange, TrustedPublisher, UsedIdToken
+from apps.lib.addresses import canonical
+from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError, TooLarge, Unavailable
+
+TOKEN_LIFETIME = timedelta(minutes=15)
+# A used token is remembered longer than it is accepted.
+MEMORY = timedelta(minutes=10)
+MAX_SENTENCES = 3
+
+
+class SeveralRules(Conflict):
+    """More than one rule fits, and they allow different things."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    rule: TrustedPublisher
+    wrong: list[Mismatch]
+    is_near: bool
+
+
+def exchange(text: str, *, address: str = "") -> tuple[ApiToken, str, TokenExchange]:
+    """Return the API token, its secret, and the record of the exchange.
+
+    Raises Invalid, TooLarge, ExchangeRefused, SeveralRules, NotFound and Unavailable; all of them are recorded.
+    """
+    # It imports PyJWT and cryptography.
+    from apps.accounts.identity.trusted import verifying
+
+    try:
+        token = reading.read(text)
+    except (Invalid, TooLarge) as refused:
+        attempts.refused(claims={}, claim="token", message=str(refused), is_verified=False, near=())
+        raise
+    rules = _rules_of(token.issuer)
+    try:
+        if not rules:
+            raise ExchangeRefused("iss", f"no trusted publisher names the issuer {shown(token.claims.get('iss'))}.")
+        verifying.check_signature(token, Issuer(token.issuer))
+    except (ExchangeRefused, Unavailable) as refused:
+        attempts.refused(
+            claims=token.claims,
+            claim=getattr(refused, "claim", "keys"),
+            message=str(refused),
+            is_verified=False,
+            near=(),
+        )
+        raise
+    now = timezone.now()
+    try:
+        verifying.check_times(token.claims, now=now)
+        judged = [_judged(rule, token, now) for rule in rules]
+        rule, only_name = _chosen(judged, token, address, now)
+        used = verifying.use_once(token, publishers.vendor_of(rule))
+        return _mint(rule, only_name, token, used, now)
+    except RegistryError as refused:
+        attempts.refused(
+            claims=token.claims,
+            claim=getattr(refused, "claim", "address"),
+            message=str(refused),
+            is_verified=True,
+            near=[rule for rule in rules if _is_near(rule, token)],
+        )
+        raise
+
+
+def _rules_of(issuer: str) -> list[TrustedPublisher]:
+    """Return the rules of the issuer as far as it is still allowed; those that have ended say why nothing fits."""
+    if not issuer or len(issuer) > 200 or "\0" in issuer:  # noqa: PLR2004  # the column's width
+        return []
+    rows = TrustedPublisher.objects.filter(issuer=issuer).select_related("namespace", "user").order_by("pk")
+    return [rule for rule in rows if is_allowed(publishers.vendor_of(rule), rule.issuer, rule.fields)]
+
+
+def _is_near(rule: TrustedPublisher, token: Read) -> bool:
+    return matching.is_near(publishers.vendor_of(rule), publishers.fields_of(rule), token.claims)
+
+
+def _judged(rule: TrustedPublisher, token: Read, now: datetime) -> Judged:
+    return Judged(rule, _wrong(rule, token, now), _is_near(rule, token))
+
+
+def _wrong(rule: TrustedPublisher, token: Read, now: datetime) -> list[Mismatch]:
+    vendor, fields = publishers.vendor_of(rule), publishers.fields_of(rule)
+    return list(matching.mismatches(vendor, rule.issuer, fields, token.claims, now=now))
+
+
+def _over(rule: TrustedPublisher, now: datetime) -> str:
+    """Say why the rule no longer counts; empty if it does."""
+    if rule.namespace.deleted_at is not None:
+        return f"the namespace {rule.namespace} of its trusted publisher was deleted"
+    if rule.ended_at is not None:
+        return f"its trusted publisher in {rule.namespace} was deleted"
+    if rule.expires_at is not None and rule.expires_at <= now:
+        return (
+            f"its trusted publisher in {rule.namespace} expired on {rule.expires_at:%Y-%m-%d}, "
+            f"after {publishers.UNUSED_LIFETIME.days} days without use"
+        )
+    return ""
+
+
+def _chosen(judged: Iterable[Judged], token: Read, address: str, now: datetime) -> tuple[TrustedPublisher, str]:
+    """Return the rule that fits, and the name that its token is limited to."""
+    found = list(judged)
+    fitting = [one.rule for one in found if not one.wrong and not _over(one.rule, now)]
+    if not fitting:
+        raise _why_none(found, token, now)
+    name = ""
+    if address:
+        space, _, name = address.partition("/")
+        fitting = _at(fitting, space, name)
+        if not fitting:
+            raise NotFound(
+                f"No trusted publisher lets this run publish {shown(address)}.", hint="Check the spelling of address."
+            )
+    rights = {(rule.namespace_id, canonical(rule.only_name)): rule for rule in fitting}
+    if len(rights) > 1:
+        named = ", ".join(sorted(publishers.subject_of(rule) for rule in rights.values()))
+        raise SeveralRules(
+            f"This run fits {len(rights)} trusted publishers: {named}.",
+            hint="Send address as well, such as namespace/name/system, to say which one.",
+        )
+    rule = min(fitting, key=lambda one: (-len(one.fields), one.pk))
+    return rule, rule.only_name or name
+
+
+def _at(rules: list[TrustedPublisher], space: str, name: str) -> list[TrustedPublisher]:
+    """Return the rules for the address: those for it alone, else those for all of its namespace."""
+    if name:
+        tokens.check_only_name(name)
+    there = [rule for rule in rules if rule.namespace.canonical == canonical(space)]
+    if not name:
+        return there
+    alone = [rule for rule in there if canonical(rule.only_name) == canonical(name)]
+    return alone or [rule for rule in there if not rule.only_name]
+
+
+def _why_none(judged: list[Judged], token: Read, now: datetime) -> ExchangeRefused:
+    """The rule that comes closest says what is wrong. A token that is meant for none learns nothing of any."""
+    near = [one for one in judged if one.is_near]
+    counting = [one for one in near if not _over(one.rule, now)]
+    if counting:
+        closest = min(counting, key=lambda one: len(one.wrong))
+        claim = closest.wrong[0].claim
+        others = [f"{one.claim}: {one.sentence}" for one in closest.wrong[1:MAX_SENTENCES] if one.claim != claim]
+        hint = "The trusted publishers page of the namespace shows the claims that pass."
+        return ExchangeRefused(claim, " Also ".join([closest.wrong[0].sentence, *others]), hint=hint)
+    claim = _subject_claim(judged, token)
+    if near:
+        return ExchangeRefused(claim, f"{_over(near[-1].rule, now)}.", hint="An owner can add one again.")
+    return ExchangeRefused(
+        claim,
+        f"no trusted publisher names {shown(token.claims.get(claim))}.",
+        hint="An owner of the namespace adds one on its page of trusted publishers.",
+    )
+
+
+def _subject_claim(judged: list[Judged], token: Read) -> str:
+    """The claim that names the repository, by the first kind of rule whose claim is there."""
+    for one in judged:
+        vendor = publishers.vendor_of(one.rule)
+        names = [field.claim for field in vendor.fields if field.identifies and field.claim]
+        names = names or list(one.rule.fields.get("claims", {}))
+        if found := next((name for name in names if name in token.claims), None):
+            return found
+    vendor = publishers.vendor_of(judged[0].rule)
+    return next((field.claim for field in vendor.fields if field.identifies and field.claim), "iss")
+
+
+@transaction.atomic
+def _mint(
+    rule: TrustedPublisher, only_name: str, token: Read, used: tuple[str, float], now: datetime
+) -> tuple[ApiToken, str, TokenExchange]:
+    """Under the lock of the rule: it may have ended, or another exchange may have pinned other ids meanwhile."""
+    row = TrustedPublisher.objects.select_for_update().get(pk=rule.pk)
+    row.namespace, row.user = Namespace.including_deleted.get(pk=row.namespace_id), rule.user
+    vendor = publishers.vendor_of(row)
+    if over := _over(row, now):
+        raise ExchangeRefused("iss", f"{over}.")
+    if wrong := _wrong(row, token, now):
+        raise ExchangeRefused(wrong[0].claim, wrong[0].sentence)
+    _claim_once(used)
+    if pins := matching.pins_in(vendor, publishers.fields_of(row), token.claims):
+        row.pinned, row.pinned_at = {**row.pinned, **pins}, now
+    row.last_used_at, row.expires_at = now, None
+    row.save(update_fields=["pinned", "pinned_at", "last_used_at", "expires_at"])
+    made, secret = tokens.issue_to_run(
+        user=row.user,
+        label=_label(row, token),
+        namespace=row.namespace,
+        only_name=only_name,
+        lifetime=TOKEN_LIFETIME,
+    )
+    record = attempts.accepted(rule=row, vendor=vendor, token=made, claims=token.claims)
+    return made, secret, record
+
+
+def _claim_once(used: tuple[str, float]) -> None:
+    """No check before the insert: the unique constraint decides between two at once."""
+    digest, expires = used
+    until = datetime.fromtimestamp(expires, tz=timezone.get_default_timezone()) + MEMORY
+    try:
+        with transaction.atomic():
+            UsedIdToken.objects.create(digest=digest, expires_at=until)
+    except IntegrityError:
+        raise ExchangeRefused(
+            "jti", "this id token was exchanged before.", hint="Ask for a new id token for each exchange."
+        ) from None
+
+
+def _label(rule: TrustedPublisher, token: Read) -> str:
+    said: dict[str, Any] = attempts.origin_of(publishers.vendor_of(rule), token.claims)
+    words = [rule.kind, said.get("repository", ""), f"run {said['run']}" if said.get("run") else ""]
+    return " ".join(filter(None, words))[:80]
