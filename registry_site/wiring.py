@@ -114,6 +114,10 @@ def connect() -> None:
     # Providers of other registries, for both edges of the mirror.
     mirrors.others = serving.Mirrors()
     # The targets of jobs by kind.
+    targets.sources = _of_releases() | _of_upstreams()
+
+
+def _of_releases() -> dict[str, Source]:
     of_release = (
         module_publishing.JOB,
         provider_publishing.JOB,
@@ -127,7 +131,7 @@ def connect() -> None:
         SignatureRequest.objects.select_related("key__namespace").all,
         lambda word: Q(key__namespace__name=word) | Q(key__key_id=word.upper()),
     )
-    targets.sources = dict.fromkeys(of_release, releases) | {
+    return dict.fromkeys(of_release, releases) | {
         reinspection.JOB: Source(
             ModuleVersion.objects.select_related("release__namespace").without_texts().all,
             lambda word: _by_address(word, "release__"),
@@ -141,7 +145,6 @@ def connect() -> None:
             SigningKey.objects.select_related("namespace").all,
             lambda word: Q(namespace__name=word) | Q(key_id=word.upper()),
         ),
-        **_of_upstreams(),
     }
 
 
