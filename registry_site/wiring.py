@@ -113,11 +113,11 @@ def connect() -> None:
     }
     # Providers of other registries, for both edges of the mirror.
     mirrors.others = serving.Mirrors()
-    # The targets of jobs by kind.
-    targets.sources = _of_releases() | _of_upstreams()
+    targets.sources = _of_releases_and_keys() | _of_upstreams()
 
 
-def _of_releases() -> dict[str, Source]:
+def _of_releases_and_keys() -> dict[str, Source]:
+    """The targets of jobs by kind."""
     of_release = (
         module_publishing.JOB,
         provider_publishing.JOB,

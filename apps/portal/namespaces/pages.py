@@ -60,7 +60,7 @@ class NamespaceForm(SettingsForm):
         max_length=64, help_text="Letters and digits, with single - or _ between them: acme, Azure, data-platform."
     )
     # Django's way to leave a field out: an owner may change it later.
-    breaking_changes = cooldown_hours = None  # type: ignore[assignment]
+    breaking_changes = cooldown_hours = None  # type: ignore[assignment]  # Django leaves them out
     field_order = ("name", "visibility", "description")
 
     def __init__(self, data: Mapping[str, str] | None = None) -> None:
