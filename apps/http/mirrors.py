@@ -13,23 +13,21 @@ from apps.lib.mirrored import (
     MirroredPackage,
     MirroredVersion,
     MirroredVersions,
+    OpenLink,
     PackageLink,
 )
 
 
 class OtherRegistries(Protocol):
-    """Every method but `has` is the gate as well. They raise
+    """Every method but the last is the gate as well. They raise
 
-    - CredentialsRequired or NotFound for what is hidden, not there or switched off (D8), by the names above where the
-      asker sees that much;
+    - CredentialsRequired or NotFound for what is not mirrored, hidden, not there or switched off (D8); OtherClientsOnly
+      and VersionUnknown where the asker sees that much;
     - TooManyAttempts for who has had too much fetched;
     - jobs.waiting.NotYet until a worker has fetched it;
     - RegistryError of code "forbidden", with rule and date, for what policy or trust refuses;
     - Unavailable, with the URL of the registry and its answer, where it is away and nothing is stored.
     """
-
-    def has(self, host: str) -> bool:
-        """Tell whether this host is mirrored; `host` as clients write it."""
 
     def require_visible(self, asker: Asker, host: str) -> None:
         """Nothing but the gate."""
@@ -48,7 +46,7 @@ class OtherRegistries(Protocol):
         `capability`: of a link that carries its own permission. It opens what is hidden, and nothing that is refused.
         """
 
-    def fetchable(self, links: Collection[PackageLink]) -> Mapping[PackageLink, MirroredPackage]:
+    def fetchable(self, links: Collection[PackageLink]) -> Mapping[PackageLink, OpenLink]:
         """Return the packages that whoever has these links may fetch right now, without waiting and by any client.
 
         A few queries for all. What is missing is left to `stored`, which says why.

@@ -62,6 +62,14 @@ class PackageLink:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenLink:
+    """The package that a link opens right now, and for how many seconds nothing but a change ends that."""
+
+    package: MirroredPackage
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class MirroredVersions:
     """What one asker may see, highest first. `seconds`: as of a version."""
 

@@ -63,7 +63,7 @@ def _found(caller: Caller, mirror: ProviderMirror) -> Iterator[tuple[OtherRegist
     """A challenge first, then NameUnknown, for what is hidden and for what nobody mirrors."""
     hosted, others = mirrors.hosted(mirror), registries.others
     try:
-        if hosted is None or others is None or not others.has(hosted.host):
+        if hosted is None or others is None:
             raise NotFound(mirror.hostname)
         yield others, hosted
     except VersionUnknown:

@@ -51,7 +51,7 @@ class MirrorView(ReadyAtAddress, WaitingView, ProtocolView):
     seconds = ready.LONGEST
 
     def find(self) -> tuple[OtherRegistries, HostedProvider] | None:
-        """Return None for a provider of our own. Raises NotFound under a host name that nobody mirrors."""
+        """Return None for a provider of our own. Raises NotFound where there are no others."""
         asked, others = self.kwargs["hostname"], mirrors.others
         try:
             host = normalised(asked)
@@ -59,7 +59,7 @@ class MirrorView(ReadyAtAddress, WaitingView, ProtocolView):
             host = ""
         if host and host in settings.HOSTNAMES:
             return None
-        if not host or others is None or not others.has(host):
+        if not host or others is None:
             raise NotFound(f"This mirror has no providers of {asked[:80]!r}.")
         self.hosted = HostedProvider(host, self.kwargs["namespace"].lower(), self.kwargs["type"].lower())
         return others, self.hosted
@@ -187,7 +187,7 @@ class Package(MirrorView):
         )
 
     def _find_other(self, file_name: str) -> tuple[OtherRegistries, HostedProvider]:
-        """An unknown host is answered like a hidden one."""
+        """What can be nobody's is answered like a hidden host."""
         try:
             found = self.find()
         except NotFound:

@@ -4,7 +4,7 @@ The same rules as in serving.py, of which this is the part that fetches nothing 
 here is the view's, which says why.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 
 from apps.accounts.models import Visibility
@@ -12,12 +12,14 @@ from apps.blobs import capabilities
 from apps.blobs.models import Problem
 from apps.lib import versions
 from apps.lib.errors import Invalid
-from apps.lib.mirrored import MirroredPackage, PackageLink
+from apps.lib.mirrored import MirroredPackage, OpenLink, PackageLink
 from apps.upstream import servable
 from apps.upstream.models import UpstreamPackage
-from apps.upstream.policy import Policy, exceptions_of
+from apps.upstream.policy import Decision, Policy, exceptions_of, next_change
 from apps.upstream.rows import PolicyException
 
+# An answer that nothing but a change ends; whoever repeats it has a shorter limit of its own.
+ALWAYS = 24 * 3600.0
 _Key = tuple[str, str, str, bytes, str]
 
 
@@ -35,14 +37,20 @@ def mirrored(package: UpstreamPackage, *, is_public: bool) -> MirroredPackage:
     )
 
 
-def fetchable(links: Collection[PackageLink], *, now: datetime) -> Mapping[PackageLink, MirroredPackage]:
+def seconds_of(found: Iterable[Decision], *, now: datetime) -> float:
+    """For how long these decisions hold without a change."""
+    until = next_change(found)
+    return ALWAYS if until is None else max(0.0, (until - now).total_seconds())
+
+
+def fetchable(links: Collection[PackageLink], *, now: datetime) -> Mapping[PackageLink, OpenLink]:
     """A few queries, however many there are."""
     rows: dict[_Key | None, UpstreamPackage] = {_key_of(row): row for row in _stored(links)}
     asked = {link: row for link in links if (row := rows.get(_key(link))) is not None and _opens(link, row, now)}
     shown = _shown_by_policy(asked.values(), now)
     blocked = servable.quarantined({row.digest for row in asked.values()}) if asked else frozenset()
     return {
-        link: mirrored(row, is_public=_is_public(row))
+        link: OpenLink(mirrored(row, is_public=_is_public(row)), seconds_of([shown[row.pk]], now=now))
         for link, row in asked.items()
         if row.pk in shown and row.digest not in blocked
     }
@@ -71,18 +79,18 @@ def _is_public(row: UpstreamPackage) -> bool:
     return row.version.provider.upstream.visibility == Visibility.PUBLIC
 
 
-def _shown_by_policy(rows: Collection[UpstreamPackage], now: datetime) -> Collection[int]:
+def _shown_by_policy(rows: Collection[UpstreamPackage], now: datetime) -> Mapping[int, Decision]:
     upstreams = {row.version.provider.upstream_id: row.version.provider.upstream for row in rows}
     policies = {pk: Policy.of(upstream) for pk, upstream in upstreams.items()}
     numbers = {row.version_id for row in rows}
     exceptions = exceptions_of(PolicyException.objects.filter(version__in=numbers), now=now) if numbers else {}
-    shown = set()
+    shown: dict[int, Decision] = {}
     for row in rows:
         version = row.version
         rules = policies[version.provider.upstream_id].for_address(version.provider.address)
         found = rules.decide(version, now=now, exception=exceptions.get(version.pk), platform=row.platform)
         if found.is_visible:
-            shown.add(row.pk)
+            shown[row.pk] = found
     return shown
 
 

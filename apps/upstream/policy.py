@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from django.db.models import QuerySet
+from django.db.models import BigIntegerField, DateTimeField, QuerySet
 
+from apps.jobs.statements import Slot, Statement
 from apps.lib import versions
 from apps.lib.constraints import Constraint
 from apps.lib.versions import Version
@@ -105,8 +106,7 @@ class Policy:
     @classmethod
     def of(cls, upstream: Upstream) -> "Policy":
         """As it is saved. One query."""
-        rows = PolicyRule.objects.filter(upstream=upstream).order_by("position", "pk")
-        return cls.proposed(upstream, rows, upstream.cooldown_days)
+        return cls.proposed(upstream, _RULES(upstream=upstream.pk), upstream.cooldown_days)
 
     @classmethod
     def proposed(cls, upstream: Upstream, rows: Iterable[PolicyRule], cooldown_days: int) -> "Policy":
@@ -233,15 +233,14 @@ def decide(version: UpstreamVersion, *, now: datetime, platform: str = "") -> De
     """Decide about one version, for one platform (`linux_amd64`) if it is named."""
     provider = version.provider
     policy = Policy.of(provider.upstream).for_address(provider.address)
-    exceptions = exceptions_of(PolicyException.objects.filter(version=version), now=now)
-    return policy.decide(version, now=now, exception=exceptions.get(version.pk), platform=platform)
+    return policy.decide(version, now=now, exception=_exception_of(version, now), platform=platform)
 
 
 def platform_decisions(version: UpstreamVersion, platforms: Iterable[str], *, now: datetime) -> dict[str, Decision]:
     """Decide about several platforms of one version, reading the policy once."""
     provider = version.provider
     policy = Policy.of(provider.upstream).for_address(provider.address)
-    exception = exceptions_of(PolicyException.objects.filter(version=version), now=now).get(version.pk)
+    exception = _exception_of(version, now)
     return {one: policy.decide(version, now=now, exception=exception, platform=one) for one in platforms}
 
 
@@ -264,6 +263,21 @@ def exceptions_of(rows: QuerySet[PolicyException], *, now: datetime) -> dict[int
     """Return those in force by the number of their version, the one that lasts longest. One query."""
     in_force = rows.filter(withdrawn_at=None, expires_at__gt=now).order_by("expires_at", "pk")
     return {row.version_id: row for row in in_force}
+
+
+def _exception_of(version: UpstreamVersion, now: datetime) -> PolicyException | None:
+    return next(iter(_EXCEPTIONS(version=version.pk, now=now)), None)
+
+
+# Each download asks for these.
+_RULES = Statement(
+    lambda: PolicyRule.objects.filter(upstream=Slot("upstream", BigIntegerField())).order_by("position", "pk")
+)
+_EXCEPTIONS = Statement(
+    lambda: PolicyException.objects.filter(
+        version=Slot("version", BigIntegerField()), withdrawn_at=None, expires_at__gt=Slot("now", DateTimeField())
+    ).order_by("-expires_at", "-pk")
+)
 
 
 def days_text(days: int) -> str:

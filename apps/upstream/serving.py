@@ -25,18 +25,17 @@ from apps.lib.mirrored import (
     MirroredPackage,
     MirroredVersion,
     MirroredVersions,
+    OpenLink,
     OtherClientsOnly,
     PackageLink,
     VersionUnknown,
 )
-from apps.upstream import fetching, manifests, open_links, policy, servable, upstreams, uses
+from apps.upstream import asked, fetching, manifests, open_links, policy, servable, upstreams, uses
 from apps.upstream.errors import Refused
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.upstream.policy import Decision
 from apps.upstream.working import LIST, PACKAGE, SIZES, VERSION
 
-# An answer that nothing but a change ends; whoever repeats it has a shorter limit of its own.
-ALWAYS = 24 * 3600.0
 # Terraform has always said so; OpenTofu says OpenTofu.
 TERRAFORM = "Terraform/"
 # Of an index by its digest, where a rule hides platforms and each version's index has to be made anew.
@@ -46,9 +45,6 @@ _WITHOUT_TEXTS = ("version__sums", "version__signature")
 
 class Mirrors:
     """Every method resolves what was asked for, and then answers from that alone."""
-
-    def has(self, host: str) -> bool:
-        return upstreams.enabled(host) is not None
 
     def require_visible(self, asker: Asker, host: str) -> None:
         _visible(asker, host)
@@ -79,11 +75,11 @@ class Mirrors:
     def stored(
         self, asker: Asker, provider: HostedProvider, number: str, filename: str, *, capability: str = ""
     ) -> MirroredPackage:
-        rows = _packages_of(provider).filter(version__sort_key=_sort_key(number), filename=filename)
-        package, now = rows.first(), timezone.now()
+        sort_key, now = _sort_key(number), timezone.now()
+        package = asked.package(provider, sort_key, filename)
         if package is None:
             version = _verified(asker, _visible(asker, provider.host), provider, number, now)
-            package = rows.first()
+            package = asked.package(provider, sort_key, filename)
             if package is None:
                 raise VersionUnknown(f"{version} has no package {filename[:100]!r}.")
         else:
@@ -94,7 +90,7 @@ class Mirrors:
             _require_visible(asker, upstream, provider.host, is_open=is_open)
         return self._with_bytes(asker, package, now)
 
-    def fetchable(self, links: Collection[PackageLink]) -> Mapping[PackageLink, MirroredPackage]:
+    def fetchable(self, links: Collection[PackageLink]) -> Mapping[PackageLink, OpenLink]:
         return open_links.fetchable(links, now=timezone.now())
 
     def index(self, asker: Asker, provider: HostedProvider, number: str) -> MirroredDocument:
@@ -125,8 +121,7 @@ class Mirrors:
 
     def stored_by_digest(self, asker: Asker, provider: HostedProvider, digest: str) -> MirroredPackage | None:
         upstream, now = _visible(asker, provider.host), timezone.now()
-        rows = _packages_of(provider).filter(digest=digest.removeprefix("sha256:"))
-        package = rows.order_by("-version__is_listed", "pk").first()
+        package = asked.package_with_digest(provider, digest.removeprefix("sha256:"))
         if package is not None:
             return self._with_bytes(asker, package, now)
         _listed(asker, upstream, provider)
@@ -152,7 +147,7 @@ class Mirrors:
 
 
 def _visible(asker: Asker, host: str) -> Upstream:
-    found = upstreams.enabled(host)
+    found = asked.enabled(host)
     if found is None:
         raise _hidden(asker.viewer, host)
     _require_visible(asker, found, host)
@@ -198,9 +193,10 @@ def _verified(
 ) -> UpstreamVersion:
     """Return a version with its record, of which policy shows at least one platform."""
     sort_key = _sort_key(number)
-    version = _version(_known(upstream, provider), sort_key)
+    known = _known(upstream, provider)
+    version = None if known is None else asked.version(known, sort_key)
     if version is None:  # perhaps it is new
-        version = _version(_listed(asker, upstream, provider), sort_key)
+        version = asked.version(_listed(asker, upstream, provider), sort_key)
     if version is None or not (version.is_listed or version.verdict):
         raise VersionUnknown(f"{provider} has no version {number[:80]!r}.")
     policy.require_visible(version, now=now)
@@ -210,13 +206,6 @@ def _verified(
     version = fetching.version_with_record(version, by=asker.viewer.user_id, until=asker.until)
     policy.require_visible(version, now=now)
     return version
-
-
-def _version(provider: UpstreamProvider | None, sort_key: bytes) -> UpstreamVersion | None:
-    if provider is None:
-        return None
-    rows = provider.versions.select_related("provider__upstream").defer("sums", "signature")
-    return rows.filter(sort_key=sort_key).first()
 
 
 def _sort_key(number: str) -> bytes:
@@ -287,14 +276,13 @@ def _seconds(upstream: Upstream, found: Collection[Decision], now: datetime) -> 
     """For how long these decisions hold without a change. 0 where the client's name decides as well."""
     if upstream.terraform_only:
         return 0
-    until = policy.next_change(found)
-    return ALWAYS if until is None else max(0.0, (until - now).total_seconds())
+    return open_links.seconds_of(found, now=now)
 
 
 def _list_seconds(provider: UpstreamProvider, now: datetime) -> float:
     """Until the registry is asked again."""
     if provider.upstream.is_sealed or provider.listed_at is None:
-        return ALWAYS
+        return open_links.ALWAYS
     fresh = provider.upstream.list_seconds - (now - provider.listed_at).total_seconds()
     paused = (provider.retry_at - now).total_seconds() if provider.retry_at else 0.0
     return max(0.0, fresh, paused)

@@ -57,6 +57,7 @@ class Stored:
     body: bytes | None
     file: str
     package: MirroredPackage | None = None
+    seconds: float = LONGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +140,12 @@ class Archives:
                 found[digest] = stored
                 # Where the database is away, the view goes on with what was public.
                 last_public.update(digest, is_public=Visibility.PUBLIC in shown.values())
-        for link, package in packages.items():
+        for link, opened in packages.items():
+            package = opened.package
             visibility = Visibility.PUBLIC if package.is_public else Visibility.PRIVATE
             place = {generation.published_at(str(link.provider)): visibility}
             if (stored := _read(package.digest, place)) is not None:
-                found[link] = replace(stored, package=package)
+                found[link] = replace(stored, package=package, seconds=opened.seconds)
         return found
 
     def has_frame(self, kind: Key) -> bool:
@@ -179,16 +181,16 @@ class Archives:
         }
         headers = (*((name, own.get(name, value)) for name, value in frame.headers), *more)
         body = (stored.body or b"")[part.start : part.stop] if question.method == "GET" else b""
-        seconds = LONGEST if asked.seconds is None else min(LONGEST, asked.seconds)
+        seconds = min(LONGEST, stored.seconds) if asked.seconds is None else min(LONGEST, asked.seconds)
         is_public = asked.seconds is None
-        may_stay = stored.package is None  # else policy decides, and each fetch counts
+        may_stay = stored.package is None or is_public
         return Archive(status, headers, body, file, {places[0]}, seconds, frame.origin, is_public, may_stay)
 
     def record_use(self, question: Question, asked: Asked, stored: Stored) -> None:
-        """Count the fetch of a package of another registry, as its view does."""
-        if asked.link is None or stored.package is None or mirrors.others is None or question.method != "GET":
-            return
-        mirrors.others.record_use(asked.link.provider, stored.package)
+        """Count the fetch of a package of another registry, as its view does. What is repeated is not counted again."""
+        is_fetch = question.method == "GET" and question.prepared_for is None
+        if is_fetch and asked.link is not None and stored.package is not None and mirrors.others is not None:
+            mirrors.others.record_use(asked.link.provider, stored.package)
 
     def learn(self, question: Question, *, status: int, headers: Headers, origin: Origin) -> bool:
         """Keep what Django's answers of this kind have in common; False if this one does not show it."""

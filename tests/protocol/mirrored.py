@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.accounts.access.asking import Asker
 from apps.blobs import capabilities, ingest
-from apps.lib.errors import CredentialsRequired
+from apps.lib.errors import CredentialsRequired, NotFound
 from apps.lib.formats.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, digest_of
 from apps.lib.mirrored import (
     HostedProvider,
@@ -40,7 +40,7 @@ def package(platform: str, **more) -> MirroredPackage:
 
 
 class OneProvider:
-    """hashicorp/random with one version. `error` is raised by everything but `has`; `uses` are those it counted."""
+    """hashicorp/random with one version. `error` is raised by everything; `uses` are those it counted."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
@@ -49,11 +49,9 @@ class OneProvider:
         self.askers: list[Asker] = []
         self.uses: list[str] = []
 
-    def has(self, host: str) -> bool:
-        return host == HOST
-
     def require_visible(self, asker: Asker, host: str) -> None:
-        assert host == HOST
+        if host != HOST:
+            raise NotFound(host) if asker.viewer.is_identified else CredentialsRequired(host)
         self.askers.append(asker)
         if self.error is not None:
             raise self.error

@@ -1,5 +1,6 @@
 """Packages of other registries that the front sends itself: by the rules of the view, and each fetch counted."""
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import Visibility
+from apps.audit import generation
 from apps.blobs import capabilities
 from apps.lib.mirrored import HostedProvider, PackageLink
 from apps.upstream import uses
@@ -82,6 +84,17 @@ def test_a_link_opens_what_needs_credentials_and_a_wrong_one_is_the_views(proces
     assert process.ask(tofu(), forged).status == 403
 
 
+def test_a_small_one_is_ready_for_no_longer_than_policy_says(process, upstream, packages, tofu):
+    one, other = packages
+    PolicyRule.objects.create(upstream=upstream, position=1, pattern="*", effect=Effect.DENY)
+    soon = timezone.now() + timedelta(seconds=30)
+    PolicyException.objects.create(version=one.version, reason="A fix.", expires_at=soon)
+    process.ask(tofu(), plain(one))
+    assert is_by_the_front(process, tofu(), plain(other))
+    (entry,) = [found for key, found in process.front.table._entries.items() if key[2] == plain(other)]
+    assert 0 < entry.until - time.monotonic() <= 30
+
+
 @pytest.mark.parametrize("change", ["denied", "held back", "switched off", "hidden", "for terraform", "evicted"])
 def test_each_fetch_is_by_the_rules_of_that_moment(process, upstream, packages, tofu, change):
     one, other = packages
@@ -102,6 +115,8 @@ def test_each_fetch_is_by_the_rules_of_that_moment(process, upstream, packages, 
             "for terraform": {"terraform_only": True},
         }
         Upstream.objects.update(**changed[change])
+    generation.touch([generation.EVERYTHING])  # as the verbs do
+    process.learn()
 
     assert not is_by_the_front(process, tofu(), plain(other))
     assert process.ask(tofu(), plain(other)).status in (401, 403, 404, 503)
@@ -112,6 +127,7 @@ def test_a_platform_and_an_exception_count_as_in_the_view(process, upstream, pac
     process.ask(tofu(), plain(amd))
     PolicyRule.objects.create(upstream=upstream, position=1, pattern="*", effect=Effect.DENY, platforms=["linux_arm64"])
     assert is_by_the_front(process, tofu(), plain(amd))
+    process.learn()
     assert process.ask(tofu(), plain(arm)).status == 403
     hour = timezone.now() + timedelta(hours=1)
     PolicyException.objects.create(version=arm.version, reason="A fix.", expires_at=hour)
@@ -128,16 +144,20 @@ def test_bytes_in_quarantine_are_not_served(process, packages, tofu, published, 
     assert is_by_the_front(process, tofu(), plain(one))
 
 
-def test_each_fetch_counts(process, packages, tofu):
+def test_each_look_counts_as_a_fetch_and_what_is_repeated_from_memory_is_not_looked_for(process, upstream, tofu):
     uses.flush()
+    process.offers = {"extensions": {PATHSEND: {}}}
+    version = add_version(upstream)
+    small = add_package(version, b"small")
+    large = add_package(version, b"large" * SMALL_BYTES, arch="arm64")
     UpstreamPackage.objects.update(uses=0)  # those of other tests
-    one, other = packages
-    for url in (plain(one), plain(other), plain(other), plain(other)):
+    for url in (plain(small), plain(small), plain(small), plain(large), plain(large), plain(large)):
         process.ask(tofu(), url)
-    process.ask(tofu(), plain(other), "HEAD")
+    process.ask(tofu(), plain(large), "HEAD")
     uses.flush()
 
-    assert [UpstreamPackage.objects.get(pk=row.pk).uses for row in packages] == [1, 3]
+    # The first one of each by a view; the small one stays ready after it was looked for once.
+    assert [UpstreamPackage.objects.get(pk=row.pk).uses for row in (small, large)] == [2, 3]
 
 
 def test_many_cost_a_few_queries(process, upstream, tofu, django_assert_max_num_queries):
