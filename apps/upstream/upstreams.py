@@ -180,8 +180,8 @@ def checked_namespace(text: str) -> str:
 def change(host: str, *, actor: Viewer, **fields: Any) -> Upstream:
     """Change the fields that are given, or create the upstream, which is off unless `enabled`. Raises Invalid.
 
-    `enabled`, `sealed`, `terraform_only`, `visibility`, the NUMBERS, `url`, `proxy`, `ca` and `token` (empty: none),
-    and `accept_terms` for a registry that has terms.
+    `enabled`, `sealed`, `terraform_only`, `visibility`, the NUMBERS, `url`, `proxy`, `ca` and `token` (empty: none).
+    Who enables a registry that has terms accepts them, and the audit says so.
     """
     name = checked_host(host)
     row = Upstream.objects.select_for_update().filter(host=name).first()
@@ -191,7 +191,8 @@ def change(host: str, *, actor: Viewer, **fields: Any) -> Upstream:
     changes = {field: value for field, value in _checked(row, fields).items() if getattr(row, field) != value}
     for field, value in changes.items():
         setattr(row, field, value)
-    _require_terms(row)
+    if row.is_enabled and row.terms_accepted_at is None and terms_of(name) is not None:
+        row.terms_accepted_at = changes["terms_accepted_at"] = timezone.now()
     if not (changes or is_new):
         return row
     differs = not is_new and bool(_ANSWERS_DIFFER & changes.keys())
@@ -239,8 +240,6 @@ def _checked(row: Upstream, fields: Mapping[str, Any]) -> dict[str, Any]:
             wanted[name] = _CHECKS[name](value)
         elif name == "token":
             wanted |= _sealed(row, values.checked_token(value))
-        elif name == "accept_terms":
-            wanted |= _accepted(row) if value else {}
         else:
             raise TypeError(name)
     return wanted
@@ -250,12 +249,6 @@ def _sealed(row: Upstream, token: str) -> dict[str, str]:
     if token == token_of(row):  # which looks different each time it is sealed
         return {}
     return {"sealed_token": sealing.seal(token, PURPOSE) if token else ""}
-
-
-def _accepted(row: Upstream) -> dict[str, Any]:
-    if terms_of(row.host) is None:
-        raise Invalid(f"Larder knows no terms of {row.host}.", hint="Leave accept_terms out.")
-    return {} if row.terms_accepted_at else {"terms_accepted_at": timezone.now()}
 
 
 def _visibility(value: str) -> str:
@@ -277,15 +270,6 @@ def _number(name: str, value: int) -> int:
     if not least <= value <= most:
         raise Invalid(f"{name} is {value}, expected {least} to {most}.", hint="Enter a number in that range.")
     return value
-
-
-def _require_terms(row: Upstream) -> None:
-    terms = terms_of(row.host)
-    if row.is_enabled and terms is not None and row.terms_accepted_at is None:
-        raise Invalid(
-            f"{row.host} has terms: “{terms.quote}” ({terms.url})",
-            hint="Read them, and accept them (accept_terms) to enable the mirror.",
-        )
 
 
 def ask_again(row: Upstream) -> None:

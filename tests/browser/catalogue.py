@@ -151,7 +151,12 @@ def fill(live: Live) -> Shelf:
     shelf.grant_id, shelf.membership_id = known["grant"], known["membership"]
     shelf.machine, shelf.webhook = known["machine"], known["webhook"]
     shelf.mail = known["mail"]
-    rule = {"kind": "github", "repository": HOSTILE[:150], "workflow": "release.yml", "only_name": "network/aws"}
+    rule = {
+        "kind": "github",
+        "repository": HOSTILE.replace("*", "+"),
+        "workflow": "release.yml",
+        "only_name": "network/aws",
+    }
     with live.client(shelf.token) as client:
         shelf.publisher = client.post(f"/api/v1/namespaces/{SPACE}/trusted-publishers", json=rule).json()["id"]
     shelf.mirror = tuple(known["mirror"])

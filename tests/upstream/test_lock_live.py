@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import time
 
@@ -15,6 +16,15 @@ from tests.upstream import faults, misbehaving
 from tests.upstream.locks import HOST, Folder, entry
 
 PLATFORMS = ("linux_amd64", "darwin_arm64")
+MIRROR = """
+provider_installation {
+  network_mirror {
+    url     = "%s/v1/mirror/"
+    include = ["%s/*/*"]
+  }
+  direct { exclude = ["%s/*/*"] }
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +81,14 @@ def test_own_and_mirrored_providers_are_locked_as_the_client_does(program, far, 
     folder.run("providers", "mirror", "-platform=darwin_arm64", "mirror")
     folder.run("providers", "lock", "-platform=darwin_arm64", f"-fs-mirror={folder.path / 'mirror'}")
     assert folder.lock == lock
+
+    # So does one that asks Larder for everything; of its own host, whose port a mirror's URL cannot have, directly.
+    (folder.path / "rc").write_text(MIRROR % (larder.url, HOST, HOST))
+    shutil.rmtree(folder.path / ".terraform")
+    asked = far.count("*.zip")
+    folder.run("init", "-lockfile=readonly", "-input=false")
+    assert folder.lock == lock
+    assert far.count("*.zip") == asked
 
 
 def test_the_next_worker_goes_on_after_kill_9(far, larder):

@@ -41,7 +41,6 @@ class UpstreamInput(serializers.Serializer[Any]):
     proxy = serializers.CharField(required=False, allow_blank=True, max_length=connection_values.MAX_CHARACTERS)
     visibility = serializers.ChoiceField(required=False, choices=Visibility.values)
     terraform_only = serializers.BooleanField(required=False)
-    accept_terms = serializers.BooleanField(required=False)
     sealed = serializers.BooleanField(required=False)
     cooldown_days = _number("cooldown_days")
     list_seconds = _number("list_seconds")
@@ -155,8 +154,8 @@ class UpstreamDetail(UpstreamView, DetailView):
     )
     @sensitive_variables("fields")
     def put(self, request: Request, host: str) -> Response:  # noqa: ARG002
-        """Fields that are left out stay; a new upstream is off unless `enabled`. A registry with terms is enabled only
-        with `accept_terms`.
+        """Fields that are left out stay; a new upstream is off unless `enabled`. Who enables a registry that has
+        terms accepts them.
         """
         self.operated()
         fields = self.body()

@@ -126,9 +126,14 @@ class UpstreamForm(forms.Form):
         else:
             self.fields["token"].label = "New token"
 
+    def clean(self) -> None:
+        found = self.cleaned_data
+        if "accept_terms" in self.fields and found.get("enabled") and not found.get("accept_terms"):
+            self.add_error("accept_terms", "Read the terms, and accept them to enable this registry.")
+
     def wanted(self) -> dict[str, Any]:
         """The fields as `upstreams.change` takes them. A token that is not typed stays."""
-        found = {name: value for name, value in self.cleaned_data.items() if name != "host"}
+        found = {name: value for name, value in self.cleaned_data.items() if name not in ("host", "accept_terms")}
         found["quota_bytes"] = int(found.pop("quota_gb") * GB)
         if found.pop("remove_token", False):
             found["token"] = ""
