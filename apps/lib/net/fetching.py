@@ -14,7 +14,7 @@ import http.client
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
@@ -188,19 +188,20 @@ def _answered(
     try:
         first = time.monotonic() + limits.first_byte_seconds
         watch.limit((first, "first_byte_seconds"), (ends, "total_seconds"))
-        with _told(watch, limits):
-            if route.proxy and parts.scheme == "https":
-                connection = _tunnelled(connection, parts, route)
-                watch.follow(connection.sock)
-            if isinstance(connection.sock, ssl.SSLSocket):
-                connection.sock.do_handshake()
-            target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-            if route.proxy and parts.scheme == "http":
-                target = f"http://{parts.netloc}{target}"
-                headers = {**headers, **_proxy_authorization(route.proxy)}
-            connection.request(method, target, headers={**headers, "Accept-Encoding": "identity"})
-            answer = connection.getresponse()
-        with answer:
+        with ExitStack() as opened:
+            with _told(watch, limits):
+                if route.proxy and parts.scheme == "https":
+                    connection = _tunnelled(connection, parts, route)
+                    watch.follow(connection.sock)
+                if isinstance(connection.sock, ssl.SSLSocket):
+                    connection.sock.do_handshake()
+                target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+                if route.proxy and parts.scheme == "http":
+                    target = f"http://{parts.netloc}{target}"
+                    headers = {**headers, **_proxy_authorization(route.proxy)}
+                connection.request(method, target, headers={**headers, "Accept-Encoding": "identity"})
+                # Closed as well if the watch has cut it meanwhile.
+                answer = opened.enter_context(connection.getresponse())
             yield Response(answer, parts.geturl(), watch, limits, ends)
     finally:
         watch.end()
