@@ -15,7 +15,9 @@ pytestmark = [pytest.mark.both, pytest.mark.matrix]
 ELSEWHERE = {
     "delete_namespace": "tests/api/test_namespaces.py",
     "post_job_cancel": "tests/api/test_jobs.py",
+    "post_module_end_cooldown": "tests/releases/test_cooldown.py",
     "post_module_restore": "tests/api/test_lifecycle.py",
+    "post_provider_end_cooldown": "tests/releases/test_cooldown.py",
     "post_provider_restore": "tests/api/providers/test_provider_lifecycle.py",
     "post_provider_resign": "tests/providers/signatures",
     "post_trusted_publishing_token": "tests/accounts/identity/trusted",
