@@ -1,10 +1,12 @@
 """Views whose request leaves its thread until a worker has fetched something (apps/jobs/waiting.py)."""
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -25,12 +27,20 @@ MOST_SECONDS = 3600
 RETRY_AFTER = 5
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """`since`: when the request came; `until`: how long it can wait, in time.monotonic()."""
+
+    since: datetime
+    until: float
+
+
 class WaitingView(MachineView):
     """Where it cannot wait, or not any longer, it answers 503 with Retry-After."""
 
     waits_seconds = DOCUMENT_SECONDS
     resumed: Waiting | None = None
-    _until: float | None = None
+    _patience: Patience | None = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         # Before anything fails: whoever leaves it there is called again and again.
@@ -38,24 +48,24 @@ class WaitingView(MachineView):
         super().initial(request, *args, **kwargs)
 
     @property
-    def until(self) -> float:
-        """Until when the request can wait, by time.monotonic(); the same each time that it is resumed."""
-        if self._until is None:
-            begun = time.monotonic()
+    def patience(self) -> Patience:
+        """The same each time that the request is resumed."""
+        if self._patience is None:
             if self.resumed is not None:
-                self._until = float(self.resumed.resume)
+                self._patience = self.resumed.resume
             else:
                 can_wait = self.request.META.get(waiting.OFFERED)
-                seconds = min(self.waits_seconds, settings.UPSTREAM.wait_seconds)
-                self._until = begun + (seconds if can_wait else 0)
-        return self._until
+                seconds = min(self.waits_seconds, settings.UPSTREAM.wait_seconds) if can_wait else 0
+                self._patience = Patience(timezone.now(), time.monotonic() + seconds)
+        return self._patience
 
     def asker(self, viewer: Viewer) -> Asker:
         return Asker(
             viewer=viewer,
             user_agent=self.request.headers.get("User-Agent", ""),
             client=sign_ins.address_of(self.request),
-            until=self.until,
+            since=self.patience.since,
+            until=self.patience.until,
             has_waited=self.resumed is not None,
         )
 
@@ -66,15 +76,17 @@ class WaitingView(MachineView):
         try:
             verifying.verify_file(digest, size=size or 0)
         except BeingVerified as busy:
-            if time.monotonic() < self.until:
-                news = Waiting(verifying.states_of, busy.ticket, (verifying.BUSY,), self.until)
+            until = self.patience.until
+            if time.monotonic() < until:
+                news = Waiting(verifying.states_of, busy.ticket, (verifying.BUSY,), until)
                 raise NotYet(news) from None
         except store.Missing:
             pass  # whoever reads it says so
 
     def answer_exception(self, error: Exception, context: dict[str, Any]) -> Response:
         if isinstance(error, NotYet):
-            if self.request.META.get(waiting.OFFERED) and time.monotonic() < self.until:
-                self.request.META[waiting.ASKED] = replace(error.waiting, until=self.until, resume=self.until)
+            until = min(error.waiting.until, self.patience.until)
+            if self.request.META.get(waiting.OFFERED) and time.monotonic() < until:
+                self.request.META[waiting.ASKED] = replace(error.waiting, until=until, resume=self.patience)
             error = Unavailable(str(error), hint="Try again in a few seconds.", retry_after=RETRY_AFTER)
         return super().answer_exception(error, context)

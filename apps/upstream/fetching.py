@@ -30,7 +30,7 @@ from apps.upstream.working import LIST, PACKAGE, SIZES, VERSION, run_now
 __all__ = ["package_sizes", "package_with_bytes", "provider_with_list", "run_now", "version_with_record"]
 
 # A refresh that takes longer is not waited for where an older list is known.
-PATIENCE = timedelta(seconds=5)
+PATIENCE = timedelta(seconds=2)
 _SEALED = "This mirror is sealed: it fetches nothing on demand, and an operator has not synced it."
 
 
@@ -59,8 +59,10 @@ def provider_with_list(
             return provider
         raise failures.error_of(provider, str(provider))
     _enqueue(LIST, provider.pk, by)
-    if _is_usable(provider) and (time.monotonic() >= until or _takes_long(provider)):
-        return provider
+    if _is_usable(provider):
+        if time.monotonic() >= until or _takes_long(provider):
+            return provider
+        until = min(until, time.monotonic() + PATIENCE.total_seconds())
     raise _waiting(provider, _provider_tries, upstream, str(provider), until)
 
 

@@ -184,7 +184,12 @@ def _listed(asker: Asker, upstream: Upstream, provider: HostedProvider) -> Upstr
     if not upstream.is_sealed and _known(upstream, provider) is None:
         _count(asker, LIST, None)
     return fetching.provider_with_list(
-        upstream, provider.namespace, provider.type, by=asker.viewer.user_id, until=asker.until
+        upstream,
+        provider.namespace,
+        provider.type,
+        by=asker.viewer.user_id,
+        until=asker.until,
+        since=asker.since,
     )
 
 

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 import time_machine
 from django.test import Client
+from django.utils import timezone
 
 from apps.audit import generation
 from apps.blobs import verifying
 from apps.blobs.verifying import BeingVerified
 from apps.http import mirrors
 from apps.http.ready import ready_of
+from apps.http.waits import Patience
 from apps.jobs import waiting
 from apps.jobs.waiting import NotYet, Waiting
 from apps.lib.errors import CredentialsRequired, NotFound, TooManyAttempts, Unavailable
@@ -159,12 +161,13 @@ def test_a_request_leaves_its_thread_until_a_worker_has_fetched_it(registry, rf,
     assert second.status_code == 200
     assert waiting.ASKED not in second.wsgi_request.META
     assert [one.has_waited for one in registry.askers[:2]] == [False, True]
-    assert len({one.until for one in registry.askers}) == 1
+    assert len({(one.since, one.until) for one in registry.askers}) == 1
 
 
 def test_a_request_that_cannot_wait_any_longer_is_503(registry):
     registry.error = NotYet(Waiting(lambda rows: dict.fromkeys(rows, 0), 7, [0], time.monotonic()))
-    over = Waiting(registry.error.waiting.states_of, 7, [0], time.monotonic(), time.monotonic())
+    past = Patience(timezone.now(), time.monotonic())
+    over = Waiting(registry.error.waiting.states_of, 7, [0], time.monotonic(), past)
 
     response = Client().get(INDEX, **OFFERED, **asking(over))
 
