@@ -4,17 +4,21 @@ First the gate, then what is known or has to be fetched, then policy. What clien
 anything is fetched for it, and again when its record is there (`signed only` needs the verdict).
 """
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
+from django.core.cache import cache
 from django.utils import timezone
 
 from apps.accounts.access import throttling
 from apps.accounts.access.asking import Asker
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Visibility
+from apps.accounts.models import User, Visibility
 from apps.blobs import capabilities
+from apps.jobs import database_availability
 from apps.jobs.models import WORKING, Job
 from apps.lib import versions
 from apps.lib.errors import Invalid, NotFound, UnknownOrPrivate
@@ -38,6 +42,7 @@ from apps.upstream.working import LIST, PACKAGE, SIZES, VERSION
 
 # Terraform has always said so; OpenTofu says OpenTofu.
 TERRAFORM = "Terraform/"
+ASKER_SECONDS = 600
 # Of an index by its digest, where a rule hides platforms and each version's index has to be made anew.
 MOST_INDEXES = 200
 _WITHOUT_TEXTS = ("version__sums", "version__signature")
@@ -69,6 +74,8 @@ class Mirrors:
             packages = [package for package in packages if package.blob_id is not None]
         shown, found = _shown(version, packages, now)
         public = upstream.visibility == Visibility.PUBLIC
+        if any(package.blob_id is None for package in shown):
+            _note_asker(asker, version)
         listed = [open_links.mirrored(package, is_public=public) for package in shown]
         return MirroredVersion(version.version, listed, _seconds(upstream, found, now))
 
@@ -139,7 +146,7 @@ class Mirrors:
         package = servable.without_lost_bytes(package)
         if package.blob_id is None:
             _count(asker, PACKAGE, package.pk)
-            package = fetching.package_with_bytes(package, by=asker.viewer.user_id, until=asker.until)
+            package = fetching.package_with_bytes(package, by=_asker_of(asker, package.version), until=asker.until)
         return open_links.mirrored(package, is_public=upstream.visibility == Visibility.PUBLIC)
 
 
@@ -242,6 +249,27 @@ def _indexed(upstream: Upstream, provider: HostedProvider, digest: str) -> Colle
     if not policy.Policy.of(upstream).for_address(row.address).has_platform_rules:
         return ()
     return rows.order_by("-verified_at")[:MOST_INDEXES]
+
+
+def _note_asker(asker: Asker, version: UpstreamVersion) -> None:
+    """Clients send their token for the document of a version, and none for the package that they fetch next."""
+    if asker.viewer.user_id is not None and asker.client:
+        with suppress(*database_availability.AWAY):
+            cache.set(_asker_key(asker, version), asker.viewer.user_id, ASKER_SECONDS)
+
+
+def _asker_of(asker: Asker, version: UpstreamVersion) -> int | None:
+    """Return who fetches a package: who asked for its version's document from the same address a moment ago."""
+    if asker.viewer.user_id is not None or not asker.client:
+        return asker.viewer.user_id
+    with suppress(*database_availability.AWAY):
+        found = cache.get(_asker_key(asker, version))
+        return found if found is not None and User.objects.filter(pk=found).exists() else None
+    return None
+
+
+def _asker_key(asker: Asker, version: UpstreamVersion) -> str:
+    return f"larder-mirror-asker-{version.pk}-{hashlib.sha256(asker.client.encode()).hexdigest()}"
 
 
 def _count(asker: Asker, kind: str, target: int | None) -> None:

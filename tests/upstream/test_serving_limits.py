@@ -1,6 +1,7 @@
 """Sealed mirrors, the limit of what clients have fetched, what is counted, and what an answer costs."""
 
 import pytest
+from django.core.cache import cache
 
 from apps.jobs.models import Job
 from apps.lib.settings_values.rates import Rate
@@ -62,3 +63,15 @@ def test_documents_cost_the_same_at_any_length(upstream, tool, edge, django_asse
     for url in (index_url(upstream), version_url(upstream), package_url(upstream)):
         with django_assert_max_num_queries(11):
             assert edge.get(url).status_code == 200
+
+
+def test_who_fetched_a_package_is_who_asked_for_its_document_although_clients_send_no_token_for_it(
+    upstream, edge, edge_of, alice
+):
+    cache.clear()
+    archives = edge_of(alice).archives(upstream)
+    edge.get(archives["linux_amd64"]["url"])
+    edge.get(package_url(upstream, "1.1.0"))
+
+    by = dict(UpstreamPackage.objects.exclude(blob=None).values_list("version__version", "fetched_by"))
+    assert by == {"1.0.0": alice.pk, "1.1.0": None}
