@@ -83,6 +83,8 @@ class Mirrors:
         self, asker: Asker, provider: HostedProvider, number: str, filename: str, *, capability: str = ""
     ) -> MirroredPackage:
         sort_key, now = _sort_key(number), timezone.now()
+        if not capability:
+            _visible(asker, provider.host)  # first: what is hidden takes as long as what is not there
         package = asked.package(provider, sort_key, filename)
         if package is None:
             version = _verified(asker, _visible(asker, provider.host), provider, number, now)
