@@ -151,13 +151,13 @@ def test_registries_are_switched_sealed_and_asked_again(staff, upstream):
     assert AuditEvent.objects.filter(kind=Kind.UPSTREAM_CHANGED).count() == 5
 
 
-def test_a_registry_with_terms_is_not_enabled_without_accepting_them(staff):
+def test_who_enables_a_registry_accepts_its_terms(staff):
     row = add_upstream("registry.terraform.io", is_enabled=False)
-    page = run(staff, "enable", row)
+    run(staff, "enable", row)
 
-    assert "has terms" in told(page)
     row.refresh_from_db()
-    assert not row.is_enabled
+    assert row.is_enabled
+    assert row.terms_accepted_at is not None
 
 
 def test_a_list_is_refreshed_before_its_time_but_not_within_seconds(staff, upstream, olga):
