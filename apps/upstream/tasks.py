@@ -5,6 +5,7 @@ from celery import shared_task, signals
 from django.utils import timezone
 
 from apps.upstream import locking, pruning, runs, servable, storage, syncing, working
+from apps.upstream.run_threads import RunThreads
 
 # A process of a prefork worker ends after some tasks, in the midst of what its threads fetch.
 LAST_SECONDS = 30.0
@@ -13,18 +14,18 @@ GIVE_BACK_SECONDS = 5.0
 STOP_SECONDS = 8.0
 
 
-def _waking(kind: str, wake_threads: Callable[[], None] = working.threads.wake) -> Callable[..., None]:
+def _waking(kind: str, threads: working.Threads | RunThreads = working.threads) -> Callable[..., None]:
     """The Celery task of a kind of job: the doorbell of the threads, which look for all that waits."""
 
     @shared_task(name=kind, ignore_result=True)
     def wake(**_: object) -> None:
-        wake_threads()
+        threads.wake()
 
     return cast("Callable[..., None]", wake)
 
 
 fetch_list, fetch_version, fetch_package, fetch_sizes = map(_waking, working.KINDS)
-lock_providers, sync_upstream = (_waking(kind, runs.threads.wake) for kind in (locking.JOB, syncing.JOB))
+lock_providers, sync_upstream = (_waking(kind, runs.threads) for kind in (locking.JOB, syncing.JOB))
 
 
 @signals.worker_process_shutdown.connect

@@ -208,7 +208,7 @@ def test_each_kind_has_its_task_on_the_queue_for_other_registries(kind):
 
 
 @pytest.mark.both
-def test_a_ring_wakes_the_threads(db, monkeypatch):
+def test_a_ring_wakes_the_threads(monkeypatch):
     woken = []
     monkeypatch.setattr(working.threads, "wake", lambda: woken.append(1))
     for ring in (tasks.fetch_list, tasks.fetch_version, tasks.fetch_package, tasks.fetch_sizes):
