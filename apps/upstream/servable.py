@@ -77,12 +77,12 @@ def forget_lost() -> int:
 def without_lost_bytes(package: UpstreamPackage) -> UpstreamPackage:
     """Return the package as it can be served: without its blob if that is known to be lost, to be fetched again.
 
-    Ask before serving. No query if `blob` is loaded and nothing is known; a finding is looked at again before it
+    Ask before serving. No query if `blob` is loaded and the bytes are there; a finding is looked at again before it
     counts. Raises StorageUnavailable.
     """
     if package.blob is None:
         return package
-    has_finding = package.blob.problem != Problem.NONE
+    has_finding = package.blob.problem != Problem.NONE or store.size_of(package.digest) is None
     try:
         store.require_sound(package.digest)  # this process may have found it while it sent the bytes
     except store.DamagedInStorage:
@@ -90,16 +90,6 @@ def without_lost_bytes(package: UpstreamPackage) -> UpstreamPackage:
     if has_finding:
         forget(package)
     return package
-
-
-def note_missing(package: UpstreamPackage) -> bool:
-    """Let go of a package that a client did not get because its bytes were not there; False if they are there.
-
-    Raises StorageUnavailable: storage that is away has lost nothing.
-    """
-    if package.blob_id is None or store.size_of(package.digest) is not None:
-        return False
-    return forget(package)
 
 
 def forget(package: UpstreamPackage) -> bool:

@@ -86,12 +86,12 @@ def test_an_old_finding_does_not_mark_bytes_that_were_fetched_since(package):
 def test_what_a_client_finds_missing_is_let_go(package):
     file_of(package.digest).unlink()
 
-    assert servable.note_missing(package) is True
+    assert servable.without_lost_bytes(package).blob is None
     assert not has_bytes(package)
 
 
 def test_what_is_there_is_not_missing(package):
-    assert servable.note_missing(package) is False
+    assert servable.without_lost_bytes(package).blob is not None
     assert has_bytes(package)
 
 
