@@ -72,7 +72,7 @@ class Reasoned:
             "unshown": max(0, len(chosen) - ROWS_SHOWN),
             "most": ACTION_ROWS if len(rows) > ACTION_ROWS else 0,
         }
-        return TemplateResponse(request, "admin/upstream_act.html", context)
+        return TemplateResponse(request, "admin/act.html", context)
 
 
 def acts(*declared: Reasoned) -> dict[str, Act]:
