@@ -73,6 +73,7 @@ class UpstreamAdmin(ReadOnlyAdmin[Upstream]):
     list_display = ("host", "state", "is_sealed", "visibility", "packages", "stored", "quota", "succeeded_at")
     list_filter = ("is_enabled", "is_sealed", "visibility")
     list_select_related = ("created_by",)
+    date_hierarchy = "created_at"
     ordering = ("host",)
     search_fields = ("host",)
     search_help_text = "The beginning of a host."
@@ -121,6 +122,7 @@ class UpstreamProviderAdmin(ReadOnlyAdmin[UpstreamProvider]):
     list_display = ("title", "versions_listed", "listed_at", "problem", "created_at")
     list_filter = (of_host(), is_set("list", "listed", "listed_at", ("Known", "Never read")))
     list_select_related = ("upstream",)
+    date_hierarchy = "created_at"
     ordering = ("-pk",)
     search_fields = ("type",)
     search_help_text = "An address (hashicorp/random, registry.opentofu.org/hashicorp/random), or one of its names."

@@ -70,6 +70,7 @@ class UnsignedAllowanceAdmin(ReadOnlyAdmin[UnsignedAllowance]):
     list_display = ("title", "reason", "created_by", "created_at")
     list_filter = (of_host(),)
     list_select_related = ("upstream", "created_by")
+    date_hierarchy = "created_at"
     ordering = ("-pk",)
     fields = (("upstream", "namespace"), "reason", ("created_by", "created_at"))
     acts = admin_acts.OF_ALLOWANCES
@@ -84,6 +85,7 @@ class PolicyRuleAdmin(ReadOnlyAdmin[PolicyRule]):
     list_display = ("title", "upstream", "effect", "days", "versions", "advisories_only", "reason")
     list_filter = (of_host(), "effect")
     list_select_related = ("upstream", "created_by")
+    date_hierarchy = "created_at"
     ordering = ("upstream", "position", "pk")
     fields = (
         ("upstream", "position"),
@@ -113,6 +115,7 @@ class PolicyExceptionAdmin(ReadOnlyAdmin[PolicyException]):
         ),
     )
     list_select_related = ("version__provider__upstream", "created_by")
+    date_hierarchy = "created_at"
     ordering = ("-pk",)
     fields = ("version_page", "reason", ("expires_at", "withdrawn_at"), ("created_by", "created_at"))
     acts = admin_acts.OF_EXCEPTIONS
@@ -183,6 +186,7 @@ class SyncRunAdmin(ReadOnlyAdmin[SyncRun]):
     list_display = ("title", "state_badge", "progress", "created_by", "created_at", "ended_at")
     list_filter = ("state",)
     list_select_related = ("created_by", "schedule")
+    date_hierarchy = "created_at"
     ordering = ("-pk",)
     fields = (
         ("title", "state_badge"),
@@ -221,6 +225,7 @@ class ScheduleAdmin(ReadOnlyAdmin[Schedule]):
     list_display = ("title", "is_enabled", "next", "created_by")
     list_filter = ("is_enabled",)
     list_select_related = ("created_by",)
+    date_hierarchy = "created_at"
     ordering = ("-pk",)
     fields = ("request", ("every_hours", "is_enabled", "next_at"), ("created_by", "created_at"))
     csv_columns = ("pk", "every_hours", "is_enabled", "next_at", "created_by__username", "created_at")

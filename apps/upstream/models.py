@@ -54,7 +54,7 @@ class Upstream(models.Model):
     discovered = models.CharField(max_length=500, blank=True, help_text="The base URL of providers.v1.")
     discovered_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     class Meta:
         constraints = [
@@ -106,7 +106,7 @@ class UnsignedAllowance(models.Model):
     namespace = models.CharField(max_length=64)
     reason = models.CharField(max_length=300)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["upstream", "namespace"], name="upstream_unsigned_once")]
@@ -127,7 +127,7 @@ class UpstreamProvider(models.Model):
     upstream = models.ForeignKey(Upstream, models.CASCADE, related_name="providers")
     namespace = models.CharField(max_length=64)
     type = models.CharField(max_length=64)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
     listed_at = models.DateTimeField(null=True, blank=True, help_text="When its list was last read or confirmed.")
     first_listed_at = models.DateTimeField(null=True, blank=True)
     etag = models.CharField(max_length=200, blank=True)

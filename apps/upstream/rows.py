@@ -27,7 +27,7 @@ class PolicyRule(models.Model):
     advisories_only = models.BooleanField(default=False, help_text="Matches versions that an advisory names.")
     reason = models.CharField(max_length=300, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["upstream", "position"], name="upstream_rule_position_once")]
@@ -43,7 +43,7 @@ class PolicyException(models.Model):
     reason = models.CharField(max_length=300)
     expires_at = models.DateTimeField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
@@ -112,7 +112,7 @@ class Schedule(models.Model):
     next_at = models.DateTimeField()
     is_enabled = models.BooleanField(default=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     def __str__(self) -> str:
         return f"every {self.every_hours} h"
@@ -131,7 +131,7 @@ class SyncRun(models.Model):
     problems = models.JSONField(default=list, blank=True)
     schedule = models.ForeignKey(Schedule, models.SET_NULL, null=True, related_name="runs")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
     ended_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
