@@ -42,7 +42,7 @@ from tests.builders.keys import TestKey, signing_key
 from tests.upstream.catalogue import JSON, Provider, json_answer
 from tests.upstream.faults import Answer, Fault
 
-HOST = "registry.acme.example"
+HOST = "registry.other.example"
 LAST_MODIFIED = formatdate(1_700_000_000, usegmt=True)
 DISCOVERY = "/.well-known/terraform.json"
 MISSING = Answer(404, b'{"errors":["not found"]}', JSON)

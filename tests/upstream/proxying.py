@@ -17,7 +17,7 @@ class Proxy:
     port: int
     password: str = ""
     refusal: int = 0  # a status for everything
-    asked: list[str] = field(default_factory=list)  # "CONNECT registry.acme.example:443", "GET http://…"
+    asked: list[str] = field(default_factory=list)  # "CONNECT registry.other.example:443", "GET http://…"
     headers: list[dict[str, str]] = field(default_factory=list)
     leads_to: int = 0  # the port behind every CONNECT
 

@@ -155,7 +155,7 @@ def test_10_000_versions_are_read(upstream, registry):
 )
 def test_a_list_of_another_shape_is_refused_whole(body):
     with pytest.raises(FetchFailed) as refused:
-        lists.parse(body, url="https://registry.acme.example/")
+        lists.parse(body, url="https://registry.other.example/")
     assert (refused.value.code, refused.value.rule) == ("bad_shape", "shape")
     assert "found" in str(refused.value)
     assert "expected" in str(refused.value)
