@@ -15,7 +15,7 @@ from apps.accounts.access.gate import Viewer
 from apps.lib import versions
 from apps.lib.errors import Invalid, NotFound
 from apps.upstream import upstreams
-from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
+from apps.upstream.models import UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.upstream.policy import COLUMNS, Decision, Policy, exceptions_of, platform_decisions
 from apps.upstream.rows import PolicyException
 
@@ -171,8 +171,3 @@ def decisions_by_platform(version: UpstreamVersion) -> dict[str, Decision]:
     now = timezone.now()
     named = [f"{os}_{arch}" for os, arch in version.platforms]
     return platform_decisions(version, ["", *named], now=now)
-
-
-def hosts_for(viewer: Viewer) -> list[Upstream]:
-    """Return the enabled upstreams that the viewer sees, for the configuration of clients."""
-    return list(upstreams.visible_to(viewer).filter(is_enabled=True).order_by(F("host").asc()))

@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 from django.utils import timezone
 
 from apps.lib.net import fetching
-from apps.upstream import breaker, routes
+from apps.upstream import routes
 from apps.upstream.errors import FetchFailed
 from apps.upstream.models import Upstream
 from apps.upstream.requesting import Request, asked
@@ -116,11 +116,6 @@ def size_of(upstream: Upstream, url: str) -> int | None:
             found = _TOTAL.fullmatch(str(said.headers.get("Content-Range") or ""))
             return int(found[1]) if found else None
         return said.size
-
-
-def breaker_is_open(upstream: Upstream) -> bool:
-    """Tell whether the registry is left alone now, after failures or because it asked for that."""
-    return breaker.is_open(upstream)
 
 
 def _is_fresh(row: Upstream) -> bool:

@@ -43,7 +43,7 @@ def pause_is_over():
 
 def test_after_some_failures_in_succession_nothing_is_asked(registry, upstream, listed):
     broken(upstream, registry, listed)
-    assert exchanges.breaker_is_open(upstream)
+    assert breaker.is_open(upstream)
     before = len(registry.requests)
     with pytest.raises(FetchFailed, match="nothing is asked for 30 s, because the host failed before") as refused:
         exchanges.get_json(upstream, listed, max_bytes=1000)
@@ -60,7 +60,7 @@ def test_a_success_between_failures_begins_the_count_again(registry, upstream, l
     registry.misbehave("*/versions", faults.says(501), times=4)
     codes += [ask(upstream, listed) for _ in range(5)]
     assert codes == (["server_error"] * 4 + [""]) * 2
-    assert not exchanges.breaker_is_open(upstream)
+    assert not breaker.is_open(upstream)
 
 
 @pytest.mark.parametrize("fault", [faults.says(403), faults.says(404), faults.wrong_shape(), faults.loops()])
@@ -68,7 +68,7 @@ def test_what_says_nothing_of_its_health_does_not_count(fault, registry, upstrea
     registry.misbehave("*/versions", fault)
     for _ in range(breaker.THRESHOLD + 1):
         assert ask(upstream, listed) not in ("", "breaker_open")
-    assert not exchanges.breaker_is_open(upstream)
+    assert not breaker.is_open(upstream)
 
 
 def test_after_the_pause_one_good_answer_closes_it(registry, upstream, listed):
@@ -105,7 +105,7 @@ def test_discovery_and_the_list_of_one_thread_are_one_try(registry, upstream, li
     assert exchanges.discover(upstream)
     assert registry.count(misbehaving.DISCOVERY) == 1
     assert ask(upstream, listed) == ""
-    assert not exchanges.breaker_is_open(upstream)
+    assert not breaker.is_open(upstream)
 
 
 def test_a_good_discovery_does_not_hide_that_lists_fail(registry, upstream, listed):
@@ -113,7 +113,7 @@ def test_a_good_discovery_does_not_hide_that_lists_fail(registry, upstream, list
     for _ in range(breaker.THRESHOLD):
         exchanges.discover(upstream)
         assert ask(upstream, listed) == "server_error"
-    assert exchanges.breaker_is_open(upstream)
+    assert breaker.is_open(upstream)
 
 
 def test_of_many_threads_one_is_let_through(transactional_db, registry, upstream, listed, monkeypatch, settings):
@@ -149,7 +149,7 @@ def test_a_late_success_does_not_end_a_pause_that_the_registry_asked_for(registr
     registry.misbehave("*/versions", faults.says(429, Retry_After="60"))
     assert ask(upstream, listed) == "too_many_requests"
     breaker.succeeded(upstream, closes=True)  # of a request that began before
-    assert exchanges.breaker_is_open(upstream)
+    assert breaker.is_open(upstream)
 
 
 def test_a_host_for_packages_that_fails_does_not_stop_the_registry(registry, upstream, listed):

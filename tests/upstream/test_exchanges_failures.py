@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from structlog.testing import capture_logs
 
-from apps.upstream import exchanges, requesting
+from apps.upstream import breaker, exchanges, requesting
 from apps.upstream.errors import FetchFailed
 from apps.upstream.models import Upstream
 from tests.upstream import faults, misbehaving
@@ -147,7 +147,7 @@ def test_a_long_retry_after_is_left_to_the_caller_and_the_breaker(headers, expec
     failure = failure_of(upstream, listed)
     assert (failure.retry_after, slept) == (expected, [])
     assert registry.count("*/versions") == 1
-    assert exchanges.breaker_is_open(upstream)
+    assert breaker.is_open(upstream)
     again = failure_of(upstream, listed)
     assert (again.code, again.rule) == ("breaker_open", "breaker")
     assert expected - 5 < again.retry_after <= expected

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, Self
+from typing import Final
 
 from apps.lib import versions
 from apps.lib.errors import Invalid, NotFound
@@ -48,9 +48,6 @@ class LockedProvider:
     version: str
     constraints: Constraints = field(default_factory=Constraints)
     hashes: frozenset[str] = frozenset()
-
-    def with_hashes(self, more: Iterable[str]) -> Self:
-        return type(self)(self.version, self.constraints, self.hashes.union(more))
 
 
 @dataclass(frozen=True, slots=True)

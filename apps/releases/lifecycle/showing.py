@@ -10,14 +10,6 @@ from apps.releases.lifecycle.verbs import checked_reason
 from apps.releases.models import Release, State
 
 
-def obstacle_to_end(release: Release) -> Conflict | None:
-    return None if release.state == State.PUBLISHED and release.is_held_back else _no_cooldown(release)
-
-
-def _no_cooldown(release: Release) -> Conflict:
-    return Conflict(f"{release} is not in a cool-down.", hint="Clients see it already. Reload its page.")
-
-
 @transaction.atomic
 def end(*, release: Release, actor: Viewer, reason: str) -> None:
     """Show one release to clients now. Raises Invalid, Conflict."""
@@ -25,7 +17,7 @@ def end(*, release: Release, actor: Viewer, reason: str) -> None:
     was = release.visible_at
     rows = Release.objects.filter(pk=release.pk, state=State.PUBLISHED, visible_at__gt=Now())
     if not rows.update(visible_at=None):
-        raise _no_cooldown(release)
+        raise Conflict(f"{release} is not in a cool-down.", hint="Clients see it already. Reload its page.")
     release.visible_at = None
     assert was is not None  # noqa: S101  # the row had one
     actor.record(
