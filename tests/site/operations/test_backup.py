@@ -237,6 +237,27 @@ def test_a_damaged_backup_is_refused_before_anything_is_written(saved, stopped, 
     assert not (target.data_dir / "blobs" / "sha256").exists()
 
 
+def test_rows_that_no_worker_had_linked_when_the_backup_began_are_linked_by_its_restore(saved, stopped, tmp_path):
+    """Restored a day later: a row without a link is suspect after ten minutes."""
+    copy, target = tmp_path / "copy", stopped(tmp_path / "target", "x" * 50)
+    shutil.copytree(saved / "backup", copy)
+    names, *links = map(json.loads, rows_of(copy)["audit_link.jsonl.gz"])
+    linked = {link[names.index("event_id")] for link in links}
+    names, *events = map(json.loads, rows_of(copy)["audit_auditevent.jsonl.gz"])
+    unlinked = [event for event in events if event[names.index("id")] not in linked]
+    assert unlinked
+    for event in unlinked:
+        event[names.index("at")] = "2026-01-01T00:00:00+00:00"
+    name = "tables/audit_auditevent.jsonl.gz"
+    (copy / name).write_bytes(gzip.compress("".join(f"{json.dumps(row)}\n" for row in [names, *events]).encode()))
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["checksums"][name] = hashlib.sha256((copy / name).read_bytes()).hexdigest()
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+
+    assert ": 0 damaged." in target.manage("restore", str(copy))
+    assert "rows are unchanged" in target.manage("audit", "verify")
+
+
 def without_later_columns(table, model):
     """Rewrite the file of a table as the version with this model has it; return its checksum."""
     with gzip.open(table, "rt") as lines:
