@@ -27,7 +27,7 @@ def test_a_visitor_completes_a_lock_file(tool, client, monkeypatch):
     assert began.status_code == 303
     waiting = client.get(began.url)
     assert b"0 of 2 packages" in waiting.content
-    assert b'http-equiv="refresh"' in waiting.content
+    assert b'hx-trigger="every 2s"' in waiting.content
     assert client.get(f"{began.url}/file").status_code == 404
 
     monkeypatch.setattr("apps.upstream.locking.time.sleep", lambda _: work())
