@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "apps.providers",
     "apps.notify",
     "apps.upstream",
+    "apps.provenance",
     "apps.protocol",
     "apps.api",
     "apps.portal",

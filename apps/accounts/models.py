@@ -104,6 +104,12 @@ class Namespace(models.Model):
     trusted_publishers_only = models.BooleanField(
         default=False, db_default=False, help_text="Only CI publishes, by its trusted publishers."
     )
+    requires_approval = models.BooleanField(
+        default=False, db_default=False, help_text="Someone other than its author approves each release."
+    )
+    approval_needs_second_factor = models.BooleanField(
+        default=False, db_default=False, help_text="Who approves enters a second factor again."
+    )
     cooldown_hours = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Clients see a release so many hours after its publication; 0: at once."
     )

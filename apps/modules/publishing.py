@@ -25,6 +25,7 @@ from apps.modules.comparing import guard
 from apps.modules.contents import extraction, readme
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.models import Kind, Release, State
+from apps.releases.origin.rows import Way
 from apps.releases.publishing import pipeline, receiving, reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
 from apps.releases.publishing.pipeline import Questions, Step
@@ -252,6 +253,7 @@ def _reserve(
         file_name=brief.file_name,
         provenance=provenance,
         ticket=ticket,
+        way=Way.OCI if brief.manifest else None,
         folder=brief.folder,
         asks=brief.interactive,
         confirmed=list(brief.confirmed),

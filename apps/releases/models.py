@@ -12,6 +12,7 @@ from apps.accounts.models import Namespace
 from apps.lib.errors import Reason
 from apps.releases import search_rows, team_rows, upload_rows  # noqa: F401  # Django looks for models from here
 from apps.releases.cleanup import rows  # noqa: F401  # and for the cleanup rules
+from apps.releases.origin import rows as origin_rows  # noqa: F401  # and for origins and approvals
 
 
 class Kind(models.TextChoices):
@@ -22,14 +23,15 @@ class Kind(models.TextChoices):
 class State(models.TextChoices):
     """The state machine of D4. `rejected` has reasons to act on; `failed` is a defect of Larder.
 
-    `held` waits for its publisher's answers, `signing` for the signature of its sums (providers only); `purged` is a
-    tombstone.
+    `held` waits for its publisher's answers, `awaiting-approval` for another person, `signing` for the signature of its
+    sums (providers only); `purged` is a tombstone.
     """
 
     RECEIVING = "receiving"
     RECEIVED = "received"
     CHECKING = "checking"
     HELD = "held"
+    AWAITING_APPROVAL = "awaiting-approval"
     SIGNING = "signing"
     PUBLISHED = "published"
     REJECTED = "rejected"
@@ -51,12 +53,20 @@ LIVE = (
     State.RECEIVED,
     State.CHECKING,
     State.HELD,
+    State.AWAITING_APPROVAL,
     State.SIGNING,
     State.PUBLISHED,
     State.PURGED,
 )
 # In progress: it may still be rejected or cancelled.
-WORKING = (State.RECEIVING, State.RECEIVED, State.CHECKING, State.HELD, State.SIGNING)
+WORKING = (
+    State.RECEIVING,
+    State.RECEIVED,
+    State.CHECKING,
+    State.HELD,
+    State.AWAITING_APPROVAL,
+    State.SIGNING,
+)
 # A worker may take it up.
 READY = (State.RECEIVED, State.CHECKING, State.SIGNING)
 
@@ -133,7 +143,7 @@ class Release(models.Model):
     name = models.CharField(max_length=130)
     version = models.CharField(max_length=128)
     sort_key = models.BinaryField(max_length=600, editable=False, help_text="memcmp order is SemVer precedence (D10).")
-    state = models.CharField(max_length=9, choices=State.choices, default=State.RECEIVING, db_index=True)
+    state = models.CharField(max_length=20, choices=State.choices, default=State.RECEIVING, db_index=True)
     reasons = models.JSONField(default=list, blank=True)
 
     file_name = models.CharField(max_length=255, blank=True, help_text="Its name on the publisher's machine.")

@@ -100,6 +100,37 @@ class PrivateKey(models.Model):
         return f"private half of {self.key}"
 
 
+class StatementKey(models.Model):
+    """An Ed25519 key of the registry, with which workers sign statements about releases. Old ones stay listed."""
+
+    key_id = models.CharField(max_length=64, unique=True, help_text="sha256 of the public key in DER, 64 hex digits")
+    public_key = models.TextField(help_text="PEM")
+    made_at = models.DateTimeField(auto_now_add=True)
+    retired_at = models.DateTimeField(null=True, blank=True, help_text="Since then it signs nothing new.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(models.Value(1), condition=Q(retired_at=None), name="signing_one_statement_key"),
+        ]
+
+    def __str__(self) -> str:
+        return self.key_id[:16]
+
+
+class PrivateStatementKey(models.Model):
+    """The private half, sealed as that of a `SigningKey` is."""
+
+    key = models.OneToOneField(StatementKey, models.PROTECT, related_name="private_key")
+    nonce = models.BinaryField(max_length=12)
+    ciphertext = models.BinaryField()
+    kek_id = models.CharField(max_length=16, help_text="As of a private key.")
+    wrapped_key = models.BinaryField(null=True)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"private half of {self.key}"
+
+
 class SignatureRequest(models.Model):
     """A release whose sums a worker wants signed. It waits for the answer, and deletes the row.
 

@@ -1,0 +1,1 @@
+"""Larder's signed statements about releases, and the attestations that publishers attach to them."""

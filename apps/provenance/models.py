@@ -1,0 +1,65 @@
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from apps.releases.models import Release
+from apps.signing.models import StatementKey
+
+
+class Statement(models.Model):
+    """What Larder says about a release: an in-toto statement with SLSA provenance, in a DSSE envelope that it signed.
+
+    Written once, by a worker, and never changed: a key that was retired since still verifies it.
+    """
+
+    release = models.OneToOneField(Release, models.CASCADE, related_name="statement")
+    key = models.ForeignKey(StatementKey, models.PROTECT, related_name="statements")
+    envelope = models.BinaryField(help_text="DSSE, as it is served.")
+    digest = models.CharField(max_length=64, unique=True, help_text="sha256 of the envelope")
+    size = models.PositiveIntegerField(help_text="bytes")
+    manifest_digest = models.CharField(
+        max_length=71, blank=True, db_index=True, help_text="sha256:… of the manifest by which OCI clients find it."
+    )
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"statement of {self.release}"
+
+
+class Form(models.TextChoices):
+    DSSE = "dsse", "DSSE envelope"
+    BUNDLE = "bundle", "Sigstore bundle"
+
+
+class Attestation(models.Model):
+    """What somebody else says about a release, as they attached it. Larder checks whose bytes it names, not who signed.
+
+    The bytes are kept with the row: they are small (`attesting.MAX_BYTES`). One that `oras attach` brought is stored as
+    a manifest as well, which `manifest_digest` names.
+    """
+
+    release = models.ForeignKey(Release, models.CASCADE, related_name="attestations")
+    form = models.CharField(max_length=6, choices=Form.choices)
+    media_type = models.CharField(max_length=120)
+    predicate_type = models.CharField(max_length=200, blank=True)
+    subjects = models.JSONField(help_text="The sha256 digests that it names and this release has, 64 hex digits each.")
+    signed_by = models.CharField(
+        max_length=300, blank=True, help_text="The signer that it names: a key id or an identity. Not verified."
+    )
+    content = models.BinaryField()
+    digest = models.CharField(max_length=64, help_text="sha256 of the content")
+    size = models.PositiveIntegerField(help_text="bytes")
+    manifest_digest = models.CharField(max_length=71, db_index=True, help_text="sha256:…")
+    is_pushed = models.BooleanField(default=False, help_text="`oras attach` brought it.")
+    added_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    token_id = models.BigIntegerField(null=True, blank=True)
+    added_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["release", "digest"], name="provenance_attestation_once"),
+            models.CheckConstraint(name="provenance_attestation_digest", condition=Q(digest__regex=r"^[0-9a-f]{64}$")),
+        ]
+
+    def __str__(self) -> str:
+        return f"attestation {self.digest[:12]} of {self.release}"

@@ -1,0 +1,83 @@
+"""Rows about where a release comes from, and who else has to approve it.
+
+`recording` and `publishing.approving` have their verbs.
+"""
+
+from django.conf import settings
+from django.db import models
+
+
+class Way(models.TextChoices):
+    """How the bytes came in."""
+
+    PAGE = "page", "Browser"
+    API = "api", "API"
+    OCI = "oci", "OCI push"
+
+
+class Origin(models.Model):
+    """What was known when the version number was reserved. Releases of an older Larder have none.
+
+    `claims` are those of an id token whose signature Larder checked, so a row with claims is verified; without, a
+    person or a token published, as the release names them. `facts` are the claims by the names that all vendors share:
+    repository, commit, ref, workflow, run, actor.
+    """
+
+    release = models.OneToOneField("releases.Release", models.CASCADE, related_name="origin")
+    way = models.CharField(max_length=8, choices=Way.choices)
+    publisher = models.ForeignKey(
+        "accounts.TrustedPublisher", models.SET_NULL, null=True, blank=True, related_name="origins"
+    )
+    vendor = models.CharField(max_length=10, blank=True, help_text="The kind of the trusted publisher.")
+    issuer = models.CharField(max_length=200, blank=True)
+    claims = models.JSONField(default=dict, blank=True)
+    facts = models.JSONField(default=dict, blank=True)
+    token_label = models.CharField(max_length=100, blank=True)
+
+    def __str__(self) -> str:
+        return f"origin of {self.release_id}"
+
+    @property
+    def is_verified(self) -> bool:
+        return bool(self.claims)
+
+
+class Decision(models.TextChoices):
+    WAITING = "waiting"
+    APPROVED = "approved"
+    DECLINED = "declined"
+
+
+class Approval(models.Model):
+    """A release that waits for someone other than its author, or what that person decided about these very bytes.
+
+    If the bytes turn out to be others when it goes on, the row waits again; the audit has what was decided before.
+    """
+
+    release = models.OneToOneField("releases.Release", models.CASCADE, related_name="approval")
+    digest = models.CharField(max_length=64, help_text="What is approved: the release's digest.")
+    asked_at = models.DateTimeField()
+    until = models.DateTimeField(help_text="When it ends without a decision.")
+    decision = models.CharField(max_length=8, choices=Decision.choices, default=Decision.WAITING)
+    # For the approver: how it differs from the version before, and what is unusual about it, as the worker found it.
+    comparison = models.JSONField(default=dict, blank=True)
+    unusual = models.JSONField(default=list, blank=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    token_id = models.BigIntegerField(null=True, blank=True, help_text="The token of an approval bot.")
+    has_second_factor = models.BooleanField(default=False, help_text="It was asked for at the decision.")
+    reason = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="releases_approval_decided",
+                condition=models.Q(decision="waiting", decided_at=None) | models.Q(decided_at__isnull=False),
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["until"], condition=models.Q(decision="waiting"), name="releases_approvals_waiting"),
+        ]
+
+    def __str__(self) -> str:
+        return f"approval of {self.release_id}: {self.decision}"
