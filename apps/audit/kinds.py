@@ -121,6 +121,10 @@ class Kind(models.TextChoices):
     UPSTREAM_PACKAGES_EVICTED = "operation:upstream:packages-evicted"
     UPSTREAM_SYNCED = "operation:upstream:synced"
     RELEASE_COOLDOWN_ENDED = "namespace:release:cool-down-ended", "Release shown before its cool-down ended"
+    RELEASE_APPROVAL_REQUESTED = "namespace:release:approval-requested", "Release awaits approval"
+    RELEASE_APPROVED = "namespace:release:approved"
+    RELEASE_DECLINED = "namespace:release:declined"
+    RELEASE_APPROVAL_REFUSED = "namespace:release:approval-refused", "Approval of a release refused"
     PERMISSION_REFUSED = "account:permission:refused"
 
 

@@ -16,10 +16,11 @@ from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.releases.models import Lifecycle, Release, ReleaseQuerySet, State
 
-HELD, RUNNING, REFUSED, PUBLISHED = "held", "running", "refused", "published"
+HELD, AWAITING, RUNNING, REFUSED, PUBLISHED = "held", "awaiting-approval", "running", "refused", "published"
 REFUSED_LATELY = timedelta(days=14)
 GROUPS: Mapping[str, tuple[State, ...]] = {
     HELD: (State.HELD,),
+    AWAITING: (State.AWAITING_APPROVAL,),
     RUNNING: (State.RECEIVING, State.RECEIVED, State.CHECKING, State.SIGNING),
     REFUSED: (State.REJECTED, State.FAILED),
     PUBLISHED: (State.PUBLISHED, State.PURGED),
@@ -88,12 +89,14 @@ def require_published(parent: Any) -> None:
 
 
 def releases_of(viewer: Viewer, group: str = "") -> ReleaseQuerySet:
-    """Return the releases that the viewer started and may still open: held first, then running, then the newest."""
+    """Return the releases that the viewer started and may still open: held first, then in progress, then the newest."""
     rows = _own(viewer)
     if group:
         rows = rows.filter(state__in=GROUPS[group])
     urgency = Case(
-        When(state=State.HELD, then=Value(0)), When(state__in=GROUPS[RUNNING], then=Value(1)), default=Value(2)
+        When(state=State.HELD, then=Value(0)),
+        When(state__in=[*GROUPS[RUNNING], *GROUPS[AWAITING]], then=Value(1)),
+        default=Value(2),
     )
     return rows.select_related("namespace").order_by(urgency, "-created_at", "-pk")
 
@@ -116,7 +119,7 @@ def waiting(viewer: Viewer) -> ReleaseQuerySet:
         pk__gt=OuterRef("pk"),
     )
     lately = Q(state__in=GROUPS[REFUSED], created_at__gte=timezone.now() - REFUSED_LATELY) & ~Exists(again)
-    return releases_of(viewer).filter(Q(state__in=[*GROUPS[HELD], *GROUPS[RUNNING]]) | lately)
+    return releases_of(viewer).filter(Q(state__in=[*GROUPS[HELD], *GROUPS[AWAITING], *GROUPS[RUNNING]]) | lately)
 
 
 def counts(viewer: Viewer) -> dict[str, int]:
