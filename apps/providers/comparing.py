@@ -148,13 +148,17 @@ def _signing(before: Facts, after: Facts) -> Iterator[Change]:
 Places = Mapping[tuple[str, str], str]  # the names of the pages of a version, by kind and slug
 
 
-def _places(version: ProviderVersion) -> Places:
-    rows = DocsPage.objects.filter(version=version).values_list("kind", "slug", "name")
-    return {(kind, slug): name for kind, slug, name in rows}
+def _places(*versions: ProviderVersion) -> dict[int, dict[tuple[str, str], str]]:
+    pages: dict[int, dict[tuple[str, str], str]] = {version.pk: {} for version in versions}
+    rows = DocsPage.objects.filter(version__in=pages)
+    for version, kind, slug, name in rows.values_list("version_id", "kind", "slug", "name"):
+        pages[version][kind, slug] = name
+    return pages
 
 
 def _docs_of(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change]:
-    old, new = _places(before), _places(after)
+    places = _places(before, after)
+    old, new = places[before.pk], places[after.pk]
     yield from _pages(old, new)
     if not (old and new):
         return
@@ -171,7 +175,7 @@ def _docs_of(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change
 def _docs_to_be(before: ProviderVersion, release: Release, pages: Iterable[DocsPage]) -> Iterator[Change]:
     """As `_docs_of`, for pages without rows: one text of the published version at a time."""
     to_be = {(page.kind, page.slug): page for page in pages}
-    old, new = _places(before), {place: page.name for place, page in to_be.items()}
+    old, new = _places(before)[before.pk], {place: page.name for place, page in to_be.items()}
     yield from _pages(old, new)
     address = before.provider.address
     there, here = (docs_path(address, version) for version in (release.version, before.release.version))

@@ -19,6 +19,7 @@ from apps.lib.net.hostnames import as_written
 from apps.portal.frame.errors import LACKS_SECOND_FACTOR
 from apps.portal.frame.page_urls import local_path
 from apps.releases.catalogue import reading
+from apps.releases.publishing import approving
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,15 @@ class Frame:
     def held_count(self) -> int:
         """Releases of the viewer that wait for an answer: the badge of the user menu."""
         return reading.count_waiting(self.viewer)
+
+    @cached_property
+    def approval_count(self) -> int:
+        """Releases that await the viewer's approval."""
+        return approving.count_for(self.viewer)
+
+    @property
+    def waiting_count(self) -> int:
+        return self.held_count + self.approval_count
 
     @property
     def sign_in_url(self) -> str:

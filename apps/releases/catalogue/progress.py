@@ -14,7 +14,7 @@ SIGNED = (Kind.PROVIDER,)
 
 
 def progress_of(release: Release) -> dict[str, Any]:
-    """Return steps, reasons, questions and attempts.
+    """Return steps, reasons, questions, attempts, and the approval, None if nobody was asked for one.
 
     The steps are received → checked → (approved) → (signed) → published, each `waiting`, `running`, `done` or `failed`.
     The first without a time is the current one.
@@ -36,6 +36,7 @@ def progress_of(release: Release) -> dict[str, Any]:
         ],
         "reasons": release.refusals(),
         "questions": [Reason.from_dict(question) for question in release.questions],
+        "approval": approval,
         "attempt": job.attempts if job else 0,
         "attempts": settings.JOB_ATTEMPTS,
     }

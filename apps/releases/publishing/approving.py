@@ -9,12 +9,13 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import reauthorising
-from apps.accounts.models import Namespace, Role
+from apps.accounts.models import Grant, Membership, Namespace, Role, User
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
@@ -137,6 +138,16 @@ def refusal_of(release: Release, viewer: Viewer) -> RegistryError | None:
     """
     tie = authors.tie_of(release, viewer)
     return None if tie is None else _tied(tie)
+
+
+def approvers_of(release: Release) -> QuerySet[User]:
+    """Return the people who are asked: they have the role, and are not its author."""
+    grants = Grant.objects.filter(namespace=release.namespace, role__gte=Role.PUBLISHER)
+    members = Membership.objects.filter(team__in=grants.filter(team__isnull=False).values("team"))
+    held = Q(pk__in=grants.filter(user__isnull=False).values("user")) | Q(pk__in=members.values("user"))
+    people = User.objects.filter(held, is_active=True, is_service=False)
+    tied = [one.pk for one in people if authors.tie_of(release, Viewer(one)) is not None]
+    return people.exclude(pk__in=tied)
 
 
 def waiting_for(viewer: Viewer) -> ReleaseQuerySet:
