@@ -167,7 +167,7 @@ def test_not_who_sent_the_bytes_of_another_module_from_the_same_upload(space, al
 
 
 def test_no_run_of_a_trusted_publisher_decides(space, alice, dora, published):
-    rule = publishers.create(namespace=space, actor=Viewer(dora), **GITHUB.rule)
+    rule = publishers.create(namespace=space, actor=Viewer(dora), kind="github", **GITHUB.rule)
     client = client_of(rule.user, maker=dora)
     release = published()
 
@@ -180,7 +180,7 @@ def test_no_run_of_a_trusted_publisher_decides(space, alice, dora, published):
 
 
 def test_anybody_with_the_role_approves_what_ci_published(space, alice, dora, published):
-    rule = publishers.create(namespace=space, actor=Viewer(dora), **GITHUB.rule)
+    rule = publishers.create(namespace=space, actor=Viewer(dora), kind="github", **GITHUB.rule)
     release = published(user=rule.user)
 
     assert may_decide(alice, release)
