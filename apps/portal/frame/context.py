@@ -19,7 +19,6 @@ from apps.lib.net.hostnames import as_written
 from apps.portal.frame.errors import LACKS_SECOND_FACTOR
 from apps.portal.frame.page_urls import local_path
 from apps.releases.catalogue import reading
-from apps.releases.publishing import approving
 
 
 @dataclass(frozen=True)
@@ -48,18 +47,21 @@ class Frame:
         return not self.viewer.is_identified and LACKS_SECOND_FACTOR in self.request.META
 
     @cached_property
-    def held_count(self) -> int:
-        """Releases of the viewer that wait for an answer: the badge of the user menu."""
+    def waiting_counts(self) -> tuple[int, int]:
+        """Releases that wait for the viewer's answer, and for their approval: the badges of the user menu."""
         return reading.count_waiting(self.viewer)
 
-    @cached_property
+    @property
+    def held_count(self) -> int:
+        return self.waiting_counts[0]
+
+    @property
     def approval_count(self) -> int:
-        """Releases that await the viewer's approval."""
-        return approving.count_for(self.viewer)
+        return self.waiting_counts[1]
 
     @property
     def waiting_count(self) -> int:
-        return self.held_count + self.approval_count
+        return sum(self.waiting_counts)
 
     @property
     def sign_in_url(self) -> str:

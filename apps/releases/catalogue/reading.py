@@ -1,6 +1,7 @@
 """Read releases of both kinds, in any state: one, a person's own, and all of a namespace in groups by state."""
 
 import uuid
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.releases.models import Lifecycle, Release, ReleaseQuerySet, State
+from apps.releases.publishing import approving
 
 HELD, AWAITING, RUNNING, REFUSED, PUBLISHED = "held", "awaiting-approval", "running", "refused", "published"
 REFUSED_LATELY = timedelta(days=14)
@@ -128,9 +130,15 @@ def counts(viewer: Viewer) -> dict[str, int]:
     return _own(viewer).aggregate(**columns)
 
 
-def count_waiting(viewer: Viewer) -> int:
-    """Count the releases that wait for the viewer's answer."""
-    return _own(viewer).filter(state=State.HELD).count() if viewer.is_identified else 0
+def count_waiting(viewer: Viewer) -> tuple[int, int]:
+    """Count the releases that wait for the viewer's answer, and for their approval; one query while nothing waits."""
+    if not viewer.is_identified:
+        return 0, 0
+    held = Q(pk__in=_own(viewer).filter(state=State.HELD).values("pk"))
+    rows = Release.objects.filter(held | approving.perhaps_for(viewer)).values_list("state", flat=True)
+    states = Counter(rows)
+    approvals = approving.waiting_for(viewer).count() if states[State.AWAITING_APPROVAL] else 0
+    return states[State.HELD], approvals
 
 
 def _own(viewer: Viewer) -> ReleaseQuerySet:

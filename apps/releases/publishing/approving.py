@@ -154,22 +154,18 @@ def waiting_for(viewer: Viewer) -> ReleaseQuerySet:
     """Return what awaits the viewer's approval, the oldest first, where they have a role: operators may do more."""
     if viewer.user is None or authors.is_run(viewer.user):
         return Release.objects.none()
-    rows = authors.ties_of(viewer).among(_awaiting(viewer))
+    rows = authors.ties_of(viewer).among(Release.objects.filter(perhaps_for(viewer)))
     return rows.select_related("namespace", "created_by", "approval").order_by("approval__asked_at", "pk")
 
 
-def count_for(viewer: Viewer) -> int:
-    """For the frame of every page: one cheap query while nothing waits."""
-    return waiting_for(viewer).count() if viewer.user is not None and _awaiting(viewer).exists() else 0
-
-
-def _awaiting(viewer: Viewer) -> ReleaseQuerySet:
+def perhaps_for(viewer: Viewer) -> Q:
+    """Match what awaits approval where the viewer has the role: more than `waiting_for`, and cheap to ask."""
     granted = gate.grants_of(viewer.user).filter(role__gte=Role.PUBLISHER).values("namespace")
     within = gate.namespaces_with_role(viewer, Role.PUBLISHER).filter(pk__in=granted)
-    rows = Release.objects.filter(state=State.AWAITING_APPROVAL, namespace__in=within).exclude(created_by=viewer.user)
+    waiting = Q(state=State.AWAITING_APPROVAL, namespace__in=within) & ~Q(created_by=viewer.user)
     if viewer.token is not None and viewer.token.only_name:
-        rows = rows.filter(name=viewer.token.only_name)
-    return rows
+        waiting &= Q(name=viewer.token.only_name)
+    return waiting
 
 
 def _decidable(release: Release, viewer: Viewer, digest: str) -> Approval:
