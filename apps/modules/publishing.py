@@ -247,6 +247,7 @@ def _reserve(
     provenance = {"received_by": transitions.this_process()}
     if brief.manifest:
         provenance[package_manifest.PUSHED] = brief.manifest
+    there: dict[str, Any] = {"staging_key": "", "digest": stored.digest, "size": stored.size} if stored else {}
     release = reserving.reserve(
         coordinate=coordinate,
         viewer=viewer,
@@ -259,7 +260,7 @@ def _reserve(
         confirmed=list(brief.confirmed),
         breaking_reason=brief.reason,
         notes={"multiple_modules": True} if brief.multiple_modules else {},
-        **({"staging_key": "", "digest": stored.digest, "size": stored.size} if stored else {}),
+        **there,
     )
     fault_point("after:reserve", release)
     return release
