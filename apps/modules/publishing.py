@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
