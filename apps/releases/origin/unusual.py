@@ -29,6 +29,8 @@ def _first_of_all(release: Release) -> Iterator[str]:
         yield f"This is the first release of {release.address}."
         return
     origin = Origin.objects.filter(release=release).first()
+    if origin is not None and origin.others:
+        yield "More than one token or run took part in it."
     if origin is not None and origin.is_verified:
         yield from _first_of_run(origin, before)
     elif _is_verified(latest):
