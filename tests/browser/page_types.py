@@ -61,6 +61,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "provider-publish": [({}, ""), ({}, f"?namespace={SPACE}&type=dns&version=1.2.0")],
     "mine": [({}, "")],
     "own-releases": [({}, ""), ({}, "?state=running")],
+    "approvals": [({}, "")],
     "release": [
         ({"public_id": of("network/aws 2.0.0")}, ""),
         ({"public_id": of("network/aws 1.1.0")}, ""),

@@ -6,14 +6,18 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.accounts.models import Namespace
+from apps.accounts import namespaces
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import ApiToken, Namespace
+from apps.accounts.people import service_accounts
 from apps.audit.models import AuditEvent
 from apps.blobs import store
 from apps.jobs.models import Job
+from apps.lib.errors import RoleRequired
 from apps.releases.models import Release, State
 from apps.releases.origin.rows import Approval, Decision
 from apps.releases.publishing import sweeping
-from tests.builders.approving import ask_for_approval, client_of, decide, publisher
+from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
 from tests.builders.archives import module_zip
 from tests.conftest import run_jobs
 
@@ -240,3 +244,18 @@ def test_owners_set_it_and_the_audit_has_it(dora, alice, acme, tofu):
         "requires_approval": [False, True],
         "approval_needs_second_factor": [False, True],
     }
+
+
+def test_a_service_account_cannot_change_the_rule(acme, bob, dora, tofu):
+    machine = machine_of(team_of(bob, acme), bob)
+    acme.grants.filter(team__isnull=False).update(role=3)
+    service_accounts.allow_manage(account=machine, allowed=True, actor=Viewer(bob))
+    ask_for_approval(acme)
+
+    with pytest.raises(RoleRequired, match="A service account cannot change who approves releases"):
+        namespaces.require_approval(
+            namespace=acme, actor=Viewer(machine, ApiToken(manages_people=False)), requires_approval=False
+        )
+
+    acme.refresh_from_db()
+    assert acme.requires_approval

@@ -44,10 +44,7 @@ FILES = {**MODULE, **{f"{above}basic/main.tf": "# a folder\n" for above in ("mod
 ON_ITS_WAY = {
     **dict.fromkeys(("portal:release-cancel", "api:release-cancel"), "reserved_id"),
     **dict.fromkeys(("portal:release-answer", "api:release-answer"), "held_id"),
-    **dict.fromkeys(
-        [f"{edge}:release-{act}" for edge in ("portal", "api") for act in ("approve", "decline")], "awaiting_id"
-    ),
-    "api:release-approval": "awaiting_id",
+    **scenario_approval.ON_ITS_WAY,
     **dict.fromkeys([f"portal:release-{act}" for act in ("file", "files", "file-remove", "hand-in")], "draft_id"),
 }
 PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
@@ -238,13 +235,7 @@ def body_of(name, method, row):
         },
         ("portal:provider-lifecycle-signature", "POST"): {"headers": ORIGIN},
         ("portal:publish", "POST"): {
-            "data": {
-                "module": "new",
-                "namespace": namespace,
-                "name": "dns",
-                "system": "aws",
-                "version": "3.0.0",
-            }
+            "data": {"module": "new", "namespace": namespace, "name": "dns", "system": "aws", "version": "3.0.0"}
         },
         ("portal:module-settings", "POST"): {"data": {"description": "changed", "source_url": ""}},
         ("portal:provider-settings", "POST"): {"data": {"description": "changed", "source_url": "", "notice": ""}},
@@ -278,14 +269,8 @@ def body_of(name, method, row):
         ("account_login", "POST"): {"data": {"login": "bob", "password": "bob likes pears"}},
     }
     others = scenario_oci.BODIES | scenario_machines.bodies(namespace) | scenario_uploads.BODIES
-    return (
-        bodies
-        | others
-        | scenario_approval.bodies()
-        | scenario_notify.bodies()
-        | scenario_upstream.BODIES
-        | _acts(namespace)
-    ).get((name, method), {})
+    others |= scenario_approval.BODIES | scenario_notify.bodies() | scenario_upstream.BODIES | _acts(namespace)
+    return (bodies | others).get((name, method), {})
 
 
 def _acts(namespace):

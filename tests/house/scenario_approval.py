@@ -10,6 +10,11 @@ from apps.releases.origin.rows import Approval
 from tests.builders.archives import module_zip
 
 DIGEST = "d" * 64
+ON_ITS_WAY = dict.fromkeys(
+    [f"{edge}:release-{act}" for edge in ("portal", "api") for act in ("approve", "decline")]
+    + ["api:release-approval"],
+    "awaiting_id",
+)
 NOWHERE = {"awaiting_id": uuid.UUID(int=0)}
 
 
@@ -34,14 +39,11 @@ def place(namespace):
     return {"awaiting_id": release.public_id}
 
 
-def bodies():
-    said = {"digest": f"sha256:{DIGEST}"}
-    return {
-        ("portal:release-approve", "POST"): {"data": said},
-        ("portal:release-decline", "POST"): {"data": said | {"reason": "No"}},
-        ("api:release-approve", "POST"): {"data": json.dumps(said), "content_type": "application/json"},
-        ("api:release-decline", "POST"): {
-            "data": json.dumps(said | {"reason": "No"}),
-            "content_type": "application/json",
-        },
-    }
+_SAID = {"digest": f"sha256:{DIGEST}"}
+_NO = _SAID | {"reason": "No"}
+BODIES = {
+    ("portal:release-approve", "POST"): {"data": _SAID},
+    ("portal:release-decline", "POST"): {"data": _NO},
+    ("api:release-approve", "POST"): {"data": json.dumps(_SAID), "content_type": "application/json"},
+    ("api:release-decline", "POST"): {"data": json.dumps(_NO), "content_type": "application/json"},
+}

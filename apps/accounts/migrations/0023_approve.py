@@ -6,27 +6,39 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0022_approvals'),
+        ("accounts", "0022_approvals"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='apitoken',
-            name='made_by',
-            field=models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="apitoken",
+            name="made_by",
+            field=models.ForeignKey(
+                editable=False,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.CreateModel(
-            name='PastIdentity',
+            name="PastIdentity",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('provider', models.CharField(help_text='The issuer, or `mail`.', max_length=200)),
-                ('uid', models.CharField(help_text='The subject, or the address in lower case.', max_length=191)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("provider", models.CharField(help_text="The issuer, or `mail`.", max_length=200)),
+                ("uid", models.CharField(help_text="The subject, or the address in lower case.", max_length=191)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('provider', 'uid', 'user'), name='accounts_past_identity_once')],
+                "constraints": [
+                    models.UniqueConstraint(fields=("provider", "uid", "user"), name="accounts_past_identity_once")
+                ],
             },
         ),
     ]

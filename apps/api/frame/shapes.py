@@ -215,7 +215,7 @@ class Release(Shape):
     reasons = Reason(many=True, help_text="Why it was rejected.")
     questions = Reason(many=True, help_text="What a held release waits for.")
     held_until = MomentField(allow_null=True)
-    approval = Approval(allow_null=True, help_text="Null if nobody was asked to approve it.")
+    approval = Approval(allow_null=True, help_text="Null if it needs none.")
     folder = CharField(
         help_text="The folder of the upload that is the module, or several, one per line; empty for its root."
     )

@@ -71,7 +71,9 @@ class ApprovalDetail(ReleaseView):
         release = self.release(public_id)
         approval = Approval.objects.select_related("decided_by").filter(release=release).first()
         if approval is None:
-            raise NotFound(f"Nobody was asked to approve {release}.")
+            raise NotFound(
+                f"{release} needs no approval.", hint="Its namespace did not require one when it was checked."
+            )
         refusal = approving.refusal_of(release, self.viewer)
         return With(approval, refusal=None if refusal is None else str(refusal))
 

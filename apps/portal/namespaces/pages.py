@@ -72,7 +72,7 @@ class NamespaceForm(SettingsForm):
     )
     # Django's way to leave a field out: an owner may change it later.
     breaking_changes = cooldown_hours = None  # type: ignore[assignment]  # Django leaves them out
-    requires_approval = approval_needs_second_factor = None  # type: ignore[assignment]
+    requires_approval = approval_needs_second_factor = None  # type: ignore[assignment]  # likewise
     field_order = ("name", "visibility", "description")
 
     def __init__(self, data: Mapping[str, str] | None = None) -> None:

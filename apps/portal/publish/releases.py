@@ -120,6 +120,7 @@ def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
         "mark": hashlib.sha256(seen.encode()).hexdigest()[:16],
         "ticket": ticket,
         "holder": _taken_by(release) if document["reasons"] else None,
+        "waits_for_people": release.state in (State.HELD, State.AWAITING_APPROVAL),
         "is_reserved": release.state == State.RECEIVING and bool(release.ticket_digest),
     }
     if release.state == State.AWAITING_APPROVAL:

@@ -33,7 +33,7 @@ from apps.releases.publishing.pipeline import Work
 LIFETIME = timedelta(days=14)
 LONGEST_REASON = 500
 _AGAIN = "Upload it again; the version number is free."
-UNAPPROVED = Reason("not_approved", "a release that nobody approved in time", "an approval within 14 days", _AGAIN)
+UNAPPROVED = Reason("not_approved", "a release without a decision", "an approval within 14 days", _AGAIN)
 
 _TIES = {
     Tie.AUTHOR: "You published it yourself",
