@@ -34,6 +34,10 @@ STATEMENT_PURPOSE = "sign statements"
 # Keys of namespaces, and those of the registry itself: sealed alike, each bound to its row and its purpose.
 Key = SigningKey | StatementKey
 Private = PrivateKey | PrivateStatementKey
+_REMEDIES: dict[type[Private], str] = {
+    PrivateKey: "revoke this key and generate another",
+    PrivateStatementKey: "rotate this key",
+}
 NONCE_BYTES = 12
 KEK_BYTES = 32
 
@@ -123,8 +127,7 @@ def unseal(private: Private) -> bytes:
         log.critical("private_key_tampered", key=private.key_id, fingerprint=private.key.fingerprint)
         raise SealBroken(
             f"The private key of {private.key} is damaged or was replaced.",
-            hint="Find out who has write access to the database; then "
-            f"{'rotate this key' if isinstance(private, PrivateStatementKey) else 'revoke this key and generate another'}.",
+            hint=f"Find out who has write access to the database; then {_REMEDIES[type(private)]}.",
         ) from None
     except KeyServiceAway as away:
         log.error("key_service_away", error=str(away))  # noqa: TRY400  # the traceback adds nothing

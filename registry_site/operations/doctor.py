@@ -213,7 +213,8 @@ def late_statements() -> Iterator[Finding]:
     late = statements.late()
     if count := late.count():
         minutes = statements.LATE.total_seconds() / 60
-        found = f"{count:,} published releases have had none for more than {minutes:.0f} minutes, the first is {late.first()}"
+        first = late.select_related("namespace").order_by("pk").first()
+        found = f"{count:,} published releases have had none for more than {minutes:.0f} minutes, the first is {first}"
         yield Finding("statements", WARN, found, "docs/runbooks.md, A release has no statement.")
     else:
         yield Finding("statements", OK, "no published release waits for one")
