@@ -57,7 +57,7 @@ def statement(
                     "finishedOn": _moment(release.published_at),
                 },
             },
-            "larder_origin": _origin(release, origin, linked),
+            "larder_origin": _origin(origin, linked),
             "larder_approval": _approval(release, approval),
         },
     }
@@ -99,11 +99,12 @@ def _commit(origin: Origin | None, linked: Mapping[str, str]) -> list[dict[str, 
     ]
 
 
-def _origin(release: Release, origin: Origin | None, linked: Mapping[str, str]) -> dict[str, Any]:
-    strength = strength_of(release, origin)
+def _origin(origin: Origin | None, linked: Mapping[str, str]) -> dict[str, Any]:
+    strength = strength_of(origin)
     if origin is None:
         return {"strength": strength}
-    found: dict[str, Any] = {"strength": strength, "way": origin.way}
+    # `others` sent a part of the bytes, so the claims of one run are not those of all of them.
+    found: dict[str, Any] = {"strength": strength, "way": origin.way, "others": len(origin.others)}
     if strength == Strength.VERIFIED_CLAIMS:
         found |= {
             "vendor": origin.vendor,

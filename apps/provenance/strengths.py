@@ -2,7 +2,6 @@
 
 from django.db import models
 
-from apps.releases.models import Release
 from apps.releases.origin.rows import Origin, Way
 
 
@@ -16,11 +15,10 @@ class Strength(models.TextChoices):
     NOT_RECORDED = "not-recorded", "Published before Larder recorded it"
 
 
-def strength_of(release: Release, origin: Origin | None) -> Strength:
+_BY_WAY = {Way.PAGE: Strength.PERSON, Way.API: Strength.TOKEN, Way.OCI: Strength.OCI_PUSH}
+
+
+def strength_of(origin: Origin | None) -> Strength:
     if origin is None:
         return Strength.NOT_RECORDED
-    if origin.is_verified:
-        return Strength.VERIFIED_CLAIMS
-    if origin.way == Way.OCI:
-        return Strength.OCI_PUSH
-    return Strength.TOKEN if release.token_id is not None else Strength.PERSON
+    return Strength.VERIFIED_CLAIMS if origin.is_verified else _BY_WAY[Way(origin.way)]
