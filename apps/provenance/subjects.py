@@ -4,6 +4,7 @@ A provider's signature is none of them: it can be replaced, and a statement stay
 """
 
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from django.conf import settings
 
@@ -52,7 +53,8 @@ def _of_provider(release: Release) -> list[Subject]:
     if version is None:
         return []
     packages = list(version.packages.order_by("filename"))
-    repository = ProviderAddress(release.namespace.name, release.name).source
+    host = urlsplit(settings.PUBLIC_URL).hostname  # as in the paths of a mirror: without a port
+    repository = f"providers/{host}/{ProviderAddress(release.namespace.name, release.name).source}"
     index = version.index_digest or digest_of(package_manifests.version_index(release, packages))
     found = [Subject(package.filename, package.digest) for package in packages]
     found += [Subject(sums_name(release.name, release.version), version.sums_digest)]

@@ -38,7 +38,7 @@ class StatementEnvelope(Shape):
     signatures = EnvelopeSignature(many=True)
 
 
-class Key(Shape):
+class PublicStatementKey(Shape):
     id = CharField(source="key_id", help_text="SHA-256 of the public key in DER.")
     algorithm = ChoiceField([statement_keys.ALGORITHM])
     state = ChoiceField([State.ACTIVE.value, State.RETIRED.value], help_text="What a retired key signed stays valid.")
@@ -90,7 +90,9 @@ class ProviderStatement(ApiView):
 class StatementKeyList(ListView):
     """Retired ones included."""
 
-    get = listed("List the keys that sign statements", page("StatementKeyPage", keys=Key(many=True)), public=True)
+    get = listed(
+        "List the keys that sign statements", page("StatementKeyPage", keys=PublicStatementKey(many=True)), public=True
+    )
 
     def rows(self) -> QuerySet[StatementKey]:
         return statement_keys.listed()
