@@ -187,7 +187,7 @@ def _compare_with_ledger(release: Release) -> None:
         raise Refused(
             f"According to the ledger in storage, {release} was published with sha256:{known}; the database has "
             f"sha256:{found}.",
-            hint="Find out who changed the database: docs/runbooks.md, A release has no statement.",
+            hint="Find out who changed the database: docs/operations/keys.md, A release has no statement.",
         )
 
 

@@ -215,7 +215,7 @@ def late_statements() -> Iterator[Finding]:
         minutes = statements.LATE.total_seconds() / 60
         first = late.select_related("namespace").order_by("pk").first()
         found = f"{count:,} published releases have had none for more than {minutes:.0f} minutes, the first is {first}"
-        yield Finding("statements", WARN, found, "docs/runbooks.md, A release has no statement.")
+        yield Finding("statements", WARN, found, "docs/operations/keys.md, A release has no statement.")
     else:
         yield Finding("statements", OK, "no published release waits for one")
 

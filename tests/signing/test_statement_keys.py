@@ -85,12 +85,12 @@ def test_a_changed_payload_type_or_signature_does_not_verify(worker_host: None) 
     for data, found in (
         (b"", "no JSON"),
         (b"[" * 100_000, "no JSON"),
-        (b"[]", "no object"),
+        (b"[]", "not an object"),
         (changed(envelope, signatures=[]), "no signatures"),
         (changed(envelope, payload="%%"), "not base64"),
         (changed(envelope, payload=None), "no payload"),
         (changed(envelope, payloadType=7), "no payloadType"),
-        (changed(envelope, signatures=[document["payload"]]), "no object"),
+        (changed(envelope, signatures=[document["payload"]]), "not an object"),
         (changed(envelope, signatures=[{"keyid": 1, "sig": "AA=="}]), "keyid"),
     ):
         with pytest.raises(statement_keys.BadStatement, match=found):

@@ -51,7 +51,7 @@ def parse(data: bytes) -> Envelope:
     except (ValueError, RecursionError):
         raise Malformed("no JSON") from None
     if not isinstance(document, dict):
-        raise Malformed("JSON that is no object")
+        raise Malformed("JSON that is not an object")
     payload_type, signatures = document.get("payloadType"), document.get("signatures")
     if not isinstance(payload_type, str) or not payload_type:
         raise Malformed("no payloadType")
@@ -62,10 +62,10 @@ def parse(data: bytes) -> Envelope:
 
 def _signature(found: object) -> Signature:
     if not isinstance(found, dict):
-        raise Malformed("a signature that is no object")
+        raise Malformed("a signature that is not an object")
     key_id = found.get("keyid", "")
     if not isinstance(key_id, str):
-        raise Malformed("a keyid that is no text")
+        raise Malformed("a keyid that is not text")
     return Signature(key_id, _decoded(found, "sig"))
 
 
