@@ -16,7 +16,7 @@ from django.utils.html import format_html
 
 from apps.accounts.admin.actors import actor_of, each
 from apps.accounts.admin.filters import in_namespace
-from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, moment, one_of
+from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, is_set, moment, one_of
 from apps.admin_base.base import ACTION_ROWS
 from apps.signing import keys, statement_keys
 from apps.signing.models import SigningKey, State, StatementKey
@@ -196,7 +196,7 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
 @admin.register(StatementKey)
 class StatementKeyAdmin(ReadOnlyAdmin[StatementKey]):
     list_display = ("title", "state_badge", "made_at", "retired_at", "statements")
-    list_filter = (("retired_at", admin.EmptyFieldListFilter),)
+    list_filter = (is_set("state", "retired", "retired_at", ("Retired", "Active")),)
     ordering = ("-made_at", "-pk")
     search_fields = ("key_id",)
     search_help_text = "The beginning of a key id."

@@ -201,7 +201,7 @@ def test_another_private_half_under_the_row_is_noticed_before_anything_leaves(
     worker_host: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signed()
-    monkeypatch.setattr(vault, "unseal", lambda private: bytes(range(32)))
+    monkeypatch.setattr(vault, "unseal", lambda _: bytes(range(32)))
     with pytest.raises(statement_keys.BadStatement):
         signed()
 
