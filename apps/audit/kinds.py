@@ -125,6 +125,10 @@ class Kind(models.TextChoices):
     RELEASE_APPROVED = "namespace:release:approved"
     RELEASE_DECLINED = "namespace:release:declined"
     RELEASE_APPROVAL_REFUSED = "namespace:release:approval-refused", "Approval of a release refused"
+    RELEASE_STATED = "namespace:release:stated", "Release statement signed"
+    STATEMENT_KEY_MADE = "operation:statement-key:made"
+    STATEMENT_KEY_ROTATED = "operation:statement-key:rotated"
+    STATEMENT_KEY_RESEALED = "operation:statement-key:resealed"
     PERMISSION_REFUSED = "account:permission:refused"
 
 
