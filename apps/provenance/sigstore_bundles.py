@@ -95,10 +95,11 @@ def _identity_of(der: bytes) -> str:
 
 def _texts_of(names: x509.SubjectAlternativeName) -> list[str]:
     """Workflows are addresses, people are mail addresses, and users of a name are under an own type."""
-    found = [*names.get_values_for_type(x509.UniformResourceIdentifier), *names.get_values_for_type(x509.RFC822Name)]
-    for other in names.get_values_for_type(x509.OtherName):
-        found.append(asn1.decode_der(str, other.value))
-    return found
+    return [
+        *names.get_values_for_type(x509.UniformResourceIdentifier),
+        *names.get_values_for_type(x509.RFC822Name),
+        *(asn1.decode_der(str, other.value) for other in names.get_values_for_type(x509.OtherName)),
+    ]
 
 
 def _issuer_of(extensions: dict[x509.ObjectIdentifier, x509.ExtensionType]) -> str:

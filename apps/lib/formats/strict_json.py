@@ -1,4 +1,4 @@
-"""JSON that every reader understands in the same way: each key once, no NaN, and nested no deeper than others can read."""
+"""JSON that every reader understands in the same way: each key once, no NaN, and not nested too deeply for others."""
 
 import json
 from collections import Counter
