@@ -4,15 +4,15 @@ import re
 from dataclasses import dataclass
 
 from apps.lib.errors import RegistryError
-from apps.provenance import dsse, sigstore_bundles
-from apps.provenance.dsse import Said
+from apps.provenance import envelopes, sigstore_bundles
+from apps.provenance.envelopes import Said
 from apps.provenance.models import Form
 
 # Where nothing says which of the two it is. The document does.
 _UNSAID = frozenset(("", "application/json", "application/octet-stream"))
 _DSSE = re.compile(r"application/vnd\.(dsse\.envelope\.v1\+json|in-toto(\.[a-z0-9.-]+)?\+dsse)", re.ASCII)
 # As they are stored and given out.
-MEDIA_TYPES = {Form.DSSE: dsse.ENVELOPE, Form.BUNDLE: sigstore_bundles.BUNDLE}
+MEDIA_TYPES = {Form.DSSE: envelopes.ENVELOPE, Form.BUNDLE: sigstore_bundles.BUNDLE}
 
 
 class OtherMediaType(RegistryError):
@@ -41,7 +41,7 @@ def check_media_type(media_type: str) -> Form | None:
     announced = form_of(media_type)
     if announced is None and media_type.partition(";")[0].strip().lower() not in _UNSAID:
         raise OtherMediaType(
-            f"The media type is {media_type[:100]!r}, expected {dsse.ENVELOPE} or {sigstore_bundles.BUNDLE}.",
+            f"The media type is {media_type[:100]!r}, expected {envelopes.ENVELOPE} or {sigstore_bundles.BUNDLE}.",
             hint="Send one of these as Content-Type, or application/json.",
         )
     return announced
@@ -50,16 +50,16 @@ def check_media_type(media_type: str) -> Form | None:
 def read(content: bytes, media_type: str) -> Read:
     """Raises OtherMediaType, or AttestationInvalid for what is malformed."""
     announced = check_media_type(media_type)
-    document = dsse.parse(content, "The attestation")
+    document = envelopes.parse(content, "The attestation")
     # Each has a field that the other has not.
     found = Form.DSSE if "payloadType" in document else Form.BUNDLE if "mediaType" in document else None
     if found is None:
-        raise dsse.expected(
+        raise envelopes.expected(
             "the document has neither payloadType nor mediaType", "a DSSE envelope or a Sigstore bundle v0.3"
         )
     if announced not in (None, found):
-        raise dsse.expected(
+        raise envelopes.expected(
             f"the document is a {found.label}", f"a {Form(announced).label}, as {media_type[:100]} says"
         )
-    said_by = dsse.said_by if found == Form.DSSE else sigstore_bundles.said_by
+    said_by = envelopes.said_by if found == Form.DSSE else sigstore_bundles.said_by
     return Read(found, said_by(document))

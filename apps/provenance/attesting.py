@@ -21,7 +21,7 @@ from apps.audit.kinds import Kind as Event
 from apps.lib.errors import Conflict, NotFound, RegistryError, TooLarge
 from apps.provenance import attestation_format, referrers, subjects
 from apps.provenance.attestation_format import Read
-from apps.provenance.dsse import AttestationInvalid
+from apps.provenance.envelopes import AttestationInvalid
 from apps.provenance.models import Attestation, Referrer
 from apps.releases.lifecycle.verbs import checked_reason
 from apps.releases.models import Release, State
@@ -104,7 +104,7 @@ def keep(viewer: Viewer, checked: Checked, *, manifest: Manifest | None = None) 
         )
     if manifest is None:  # else it is a blob of the repository, and counted as one
         require_bytes(release.namespace, len(checked.content))
-    attestation = Attestation.objects.create(
+    attestation = Attestation(
         release=release,
         form=read.form,
         media_type=read.media_type,
@@ -114,15 +114,14 @@ def keep(viewer: Viewer, checked: Checked, *, manifest: Manifest | None = None) 
         content=checked.content,
         digest=digest,
         size=len(checked.content),
-        manifest=manifest,
-        manifest_digest=manifest.digest if manifest else "",
-        is_pushed=manifest is not None,
         added_by=viewer.user,
         token_id=viewer.token_id,
     )
     if manifest is None:
-        attestation.manifest_digest = referrers.lay(attestation)
-        attestation.save(update_fields=["manifest_digest"])
+        referrers.keep(attestation)
+    else:
+        attestation.manifest, attestation.manifest_digest, attestation.is_pushed = manifest, manifest.digest, True
+        attestation.save()
     _record(viewer, Event.ATTESTATION_ADDED, attestation, pushed=attestation.is_pushed)
     return attestation
 

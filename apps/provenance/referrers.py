@@ -1,4 +1,4 @@
-"""The manifests by which OCI clients find what is said about a release: fixed bytes, made anew for each request.
+"""Manifests that lead OCI clients to what is said about a release: fixed bytes, made anew for each request.
 
 `oras discover`, `cosign` and `gh attestation verify` ask for the referrers of a manifest and fetch those of a type that
 they know. A row names each manifest, so that its digest is found again; a golden file guards the bytes, since people
@@ -40,36 +40,33 @@ class _Place:
     subject: Subject
     digests: frozenset[str] | None = None
 
+    def is_named_by(self, attestation: Attestation) -> bool:
+        return self.digests is None or not self.digests.isdisjoint(attestation.subjects)
 
-def lay(of: Statement | Attestation) -> str:
-    """Attach it to each manifest of its release that it is about; return the digest of what OCI clients find first.
 
-    In the transaction that makes it, once it is saved. What is there already stays.
-    """
+def keep(of: Statement | Attestation) -> None:
+    """Save a new one, with a row for each manifest of its release that it is about, in the caller's transaction."""
     release = of.release
-    artifact_type = MEDIA_TYPES[_form_of(of)]
-    names = {"statement": of} if isinstance(of, Statement) else {"attestation": of}
-    rows = []
-    for place in _places(release):
-        is_named = isinstance(of, Statement) or place.digests is None or not place.digests.isdisjoint(of.subjects)
-        if is_named:
-            raw = _written(of, place.subject)
-            rows.append(
-                Referrer(
-                    release=release,
-                    subject=place.subject.digest,
-                    subject_type=place.subject.media_type,
-                    subject_size=place.subject.size,
-                    artifact_type=artifact_type,
-                    digest=digest_of(raw),
-                    size=len(raw),
-                    **names,
-                )
-            )
-    Referrer.objects.bulk_create(rows, ignore_conflicts=True)
-    # Lists that were answered before hold no longer. A statement is made without an audit row.
+    places = [one for one in _places(release) if isinstance(of, Statement) or one.is_named_by(of)]
+    made = [(place.subject, _written(of, place.subject)) for place in places]
+    # What OCI clients find first, at what the release's tag leads to.
+    of.manifest_digest = digest_of(made[0][1]) if made else ""
+    of.save(force_insert=True)
+    Referrer.objects.bulk_create(
+        Referrer(
+            release=release,
+            subject=subject.digest,
+            subject_type=subject.media_type,
+            subject_size=subject.size,
+            artifact_type=MEDIA_TYPES[_form_of(of)],
+            digest=digest_of(document),
+            size=len(document),
+            **({"statement": of} if isinstance(of, Statement) else {"attestation": of}),
+        )
+        for subject, document in made
+    )
+    # Lists that were answered before hold no longer; that a statement is signed changes nothing else that clients read.
     generation.touch({canonical(release.namespace.name)})
-    return rows[0].digest if rows else ""
 
 
 def attached_to(releases: ReleaseQuerySet, subject: str, *, artifact_type: str = "") -> QuerySet[Referrer]:

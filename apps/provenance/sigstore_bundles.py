@@ -11,8 +11,8 @@ from typing import Any
 from cryptography import x509
 from cryptography.hazmat import asn1
 
-from apps.provenance import dsse
-from apps.provenance.dsse import AttestationInvalid, Said, decoded, expected, shown
+from apps.provenance import envelopes
+from apps.provenance.envelopes import AttestationInvalid, Said, decoded, expected, shown
 
 BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"
 _MEDIA_TYPE = re.compile(
@@ -36,15 +36,13 @@ def said_by(bundle: dict[str, Any]) -> Said:
     signer = _signer_of(bundle.get("verificationMaterial"))
     envelope, signature = bundle.get("dsseEnvelope"), bundle.get("messageSignature")
     if (envelope is None) == (signature is None):
-        raise expected(
-            f"the bundle has {'neither' if envelope is None else 'both'} dsseEnvelope and messageSignature",
-            "one of the two",
-        )
+        found = "neither dsseEnvelope nor" if envelope is None else "both dsseEnvelope and"
+        raise expected(f"the bundle has {found} messageSignature", "one of the two")
     if signature is not None:
         return Said((_message_digest(signature),), signed_by=signer)
     if not isinstance(envelope, dict):
         raise expected(f"dsseEnvelope is {shown(envelope)}", "an object")
-    return replace(dsse.said_by(envelope), signed_by=signer)
+    return replace(envelopes.said_by(envelope), signed_by=signer)
 
 
 def _message_digest(signature: Any) -> str:
@@ -69,7 +67,7 @@ def _signer_of(material: Any) -> str:
         hint = key.get("hint") or ""
         if not isinstance(hint, str):
             raise expected(f"verificationMaterial.publicKey.hint is {shown(hint)}", "text")
-        return f"key {dsse.clean(hint)}" if dsse.clean(hint) else ""
+        return f"key {envelopes.clean(hint)}" if envelopes.clean(hint) else ""
     chain = material.get("x509CertificateChain")
     listed = chain.get("certificates") if isinstance(chain, dict) else None
     certificate = listed[0] if isinstance(listed, list) and listed else material.get("certificate")
@@ -89,7 +87,7 @@ def _identity_of(der: bytes) -> str:
         issuer = _issuer_of(extensions)
     except (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType) as error:
         raise AttestationInvalid(f"The certificate in the bundle cannot be read: {error}.") from None
-    identity = dsse.clean(", ".join(identities))
+    identity = envelopes.clean(", ".join(identities))
     return f"{identity or 'nobody'}, issuer {issuer}"[:300] if issuer else identity
 
 
@@ -105,5 +103,5 @@ def _texts_of(names: x509.SubjectAlternativeName) -> list[str]:
 def _issuer_of(extensions: dict[x509.ObjectIdentifier, x509.ExtensionType]) -> str:
     written, plain = extensions.get(_ISSUER), extensions.get(_PLAIN_ISSUER)
     if isinstance(written, x509.UnrecognizedExtension):
-        return dsse.clean(asn1.decode_der(str, written.value))
-    return dsse.clean(plain.value.decode()) if isinstance(plain, x509.UnrecognizedExtension) else ""
+        return envelopes.clean(asn1.decode_der(str, written.value))
+    return envelopes.clean(plain.value.decode()) if isinstance(plain, x509.UnrecognizedExtension) else ""

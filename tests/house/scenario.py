@@ -26,6 +26,7 @@ from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.archives import MODULE, module_zip
 from tests.conftest import person, run_jobs
 from tests.house import (
+    scenario_attestations,
     scenario_machines,
     scenario_notify,
     scenario_oci,
@@ -54,6 +55,7 @@ EVERYWHERE = {
     "kind": "resources",
     "slug": "record",
     "filename": PACKAGE,
+    "file_name": "vpc-aws-1.0.0.zip",
     "os": "linux",
     "arch": "amd64",
     "hostname": min(settings.HOSTNAMES),
@@ -71,7 +73,8 @@ EVERYWHERE = {
     "account_id": 0,
     "link": "forged:1:2",
 }
-QUERIES = scenario_oci.QUERIES | {("portal:login-authorize", "GET"): f"?{urlencode(ASKED)}"}
+QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES
+QUERIES[("portal:login-authorize", "GET")] = f"?{urlencode(ASKED)}"
 
 
 @dataclass(frozen=True)
@@ -137,20 +140,16 @@ def _place(namespace, users):
     team = teams.create(name=f"{namespace.name}-cooks", actor=dora)
     dns = cast.add_version(cast.frozen_key(namespace), None, "dns", "1.0.0")
     dns.docs_pages.create(kind="resources", slug="record", name="dns_record", html="<p>A record.</p>")
-    draft = _draft(namespace.name, users["alice"])
-    file_name = "vpc-aws-1.0.0.zip"
-    key = _key(namespace)
     CleanupRule.objects.create(namespace=namespace)
     return EVERYWHERE | {
         "namespace": namespace.name,
         "digest": release.digest,
-        "file_name": file_name,
-        "capability": capabilities.sign(digest=release.digest, file_name=file_name, now=timezone.now()),
+        "capability": capabilities.sign(digest=release.digest, file_name="vpc-aws-1.0.0.zip", now=timezone.now()),
         "public_id": release.public_id,
         "releases": str(release.pk),
         "reserved_id": reserved.public_id,
         "held_id": held.public_id,
-        "draft_id": draft.public_id,
+        "draft_id": _draft(namespace.name, users["alice"]).public_id,
         "ticket": ticket,
         "number": scenario_uploads.begun(namespace.name, users["alice"]),
         "secret": secret,
@@ -162,7 +161,8 @@ def _place(namespace, users):
         **scenario_machines.place(team, dora, release),
         **scenario_notify.place(namespace, dora, Viewer(users["olga"])),
         **scenario_upstream.place(namespace, users["olga"]),
-        "fingerprint": key.fingerprint,
+        **scenario_attestations.place(namespace, users["alice"]),
+        "fingerprint": _key(namespace).fingerprint,
         "oci": scenario_oci.place(namespace.name, users["alice"]),
     }
 
@@ -192,7 +192,6 @@ def _nowhere():
     return EVERYWHERE | {
         "namespace": "nowhere",
         "digest": "0" * 64,
-        "file_name": "vpc-aws-1.0.0.zip",
         "capability": "0.forged",
         "public_id": uuid.UUID(int=0),
         "releases": "0",
@@ -210,6 +209,7 @@ def _nowhere():
         **scenario_machines.NOWHERE,
         **scenario_notify.NOWHERE,
         **scenario_upstream.NOWHERE,
+        **scenario_attestations.NOWHERE,
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
         "oci": scenario_oci.values("nowhere"),
     }
@@ -271,6 +271,7 @@ def body_of(name, method, row):
         ("account_login", "POST"): {"data": {"login": "bob", "password": "bob likes pears"}},
     }
     others = scenario_oci.BODIES | scenario_machines.bodies(namespace) | scenario_uploads.BODIES
+    others |= scenario_attestations.bodies(namespace)
     return (bodies | others | scenario_notify.bodies() | scenario_upstream.BODIES | _acts(namespace)).get(
         (name, method), {}
     )

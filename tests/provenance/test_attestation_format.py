@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from apps.provenance import attestation_format, dsse
+from apps.provenance import attestation_format, envelopes
 from apps.provenance.attestation_format import OtherMediaType
-from apps.provenance.dsse import AttestationInvalid
+from apps.provenance.envelopes import AttestationInvalid
 from apps.provenance.models import Form
 from tests.builders import attestations
 from tests.builders.attestations import BUNDLE, DSSE, GITHUB, PROVENANCE, WORKFLOW, certificate, envelope, statement
@@ -64,7 +64,7 @@ def test_older_forms_of_what_others_write_are_read():
 
     old = statement(ONE.upper(), _type="https://in-toto.io/Statement/v0.1")
     unnamed = envelope(old, payloadType="application/vnd.in-toto.provenance+json", signatures=[{"sig": "_-8="}])
-    assert read(unnamed, "application/vnd.in-toto.provenance+dsse").said == dsse.Said((ONE,), PROVENANCE)
+    assert read(unnamed, "application/vnd.in-toto.provenance+dsse").said == envelopes.Said((ONE,), PROVENANCE)
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,9 @@ def test_owners_remove_one_and_say_why(release, attach, tofu, alice, dora):
     assert not Attestation.objects.exists()
     assert not Referrer.objects.exists()
     assert kinds()[1:] == [("namespace:attestation:removed", "dora")]
-    assert AuditEvent.objects.get(kind="namespace:attestation:removed").detail["reason"] == "It names a former employee."
+    assert (
+        AuditEvent.objects.get(kind="namespace:attestation:removed").detail["reason"] == "It names a former employee."
+    )
     assert attach(content).status_code == 201
 
 

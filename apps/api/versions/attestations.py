@@ -9,6 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
+from apps.accounts.access import gate
+from apps.accounts.models import Role
 from apps.api.frame.base import MODULE, PROVIDER, ApiView, ListView, listed, operation
 from apps.api.frame.bodies import refuse_form
 from apps.api.frame.shapes import DigestField, MomentField, PersonField, Shape, page
@@ -33,7 +35,7 @@ class Attestation(Shape):
     signer = CharField(
         source="signed_by", help_text="The signer that it names: an identity or a key. Larder does not verify it."
     )
-    manifest = CharField(source="manifest_digest", help_text="Its manifest, by which OCI clients find it.")
+    manifest = CharField(source="manifest_digest", help_text="The digest of its manifest in the OCI repository.")
     pushed = BooleanField(source="is_pushed", help_text="It came over OCI, as from `oras attach`.")
     added_at = MomentField()
     added_by = PersonField(source="added_by.username")
@@ -46,6 +48,12 @@ class _OfVersion(ApiView):
     """A version that the caller sees; nothing is said about one in quarantine."""
 
     address_type: type[ModuleAddress | ProviderAddress] = ModuleAddress
+
+    def authorise(self, need: Role, **names: str) -> None:
+        address = self.address_type(**names)
+        gate.namespace_for(
+            self.viewer, address.namespace, need=need, only_name=address.path_name, spelled=address.spelled
+        )
 
     def release(self, version: str, **names: str) -> Release:
         address = self.address_type(**names)
@@ -77,8 +85,8 @@ class Attestations(_OfVersion, ListView):
         It must name a digest of what this version gives out.
         """
         self.count_upload()
+        self.authorise(Role.PUBLISHER, **names)  # before the body is read
         release = self.release(version, **names)
-        attesting.authorise(self.viewer, release)  # before the body is read
         refuse_form(request, expected="the attestation itself", hint="With curl use `--upload-file`, not --form.")
         media_type = request.META.get("CONTENT_TYPE", "")
         attestation_format.check_media_type(media_type)
@@ -94,9 +102,9 @@ class Attestations(_OfVersion, ListView):
 
 class AttestationBytes(_OfVersion):
     @operation("Fetch an attestation", answers={200: None}, public=True)
-    def get(self, request: Request, digest: str, version: str, **names: str) -> HttpResponse:  # noqa: ARG002
-        """The bytes as they were attached; `digest` is their sha256."""
-        found = attesting.of_digest(self.release(version, **names), digest)
+    def get(self, request: Request, attestation: str, version: str, **names: str) -> HttpResponse:  # noqa: ARG002
+        """The bytes as they were attached; `attestation` is their sha256."""
+        found = attesting.of_digest(self.release(version, **names), attestation)
         headers = {
             "Content-Disposition": f'attachment; filename="{referrers.file_name(found)}"',
             "X-Content-Type-Options": "nosniff",
@@ -110,9 +118,10 @@ class AttestationBytes(_OfVersion):
         query={"reason": "Why, in one or two sentences; the audit keeps it."},
         again="404.",
     )
-    def delete(self, request: Request, digest: str, version: str, **names: str) -> Response:
+    def delete(self, request: Request, attestation: str, version: str, **names: str) -> Response:
         """For owners. One that was pushed over OCI goes with its manifest."""
-        found = attesting.of_digest(self.release(version, **names), digest)
+        self.authorise(Role.OWNER, **names)
+        found = attesting.of_digest(self.release(version, **names), attestation)
         attesting.remove(attestation=found, viewer=self.viewer, reason=request.query_params.get("reason", ""))
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
@@ -121,7 +130,7 @@ def _routes(kind: str, place: str, address_type: type[ModuleAddress | ProviderAd
     here, of_kind = f"{place}/<segment:version>/attestations", {"address_type": address_type}
     return [
         path(here, Attestations.as_view(**of_kind), name=f"{kind}-attestations"),
-        path(f"{here}/<segment:digest>", AttestationBytes.as_view(**of_kind), name=f"{kind}-attestation"),
+        path(f"{here}/<segment:attestation>", AttestationBytes.as_view(**of_kind), name=f"{kind}-attestation"),
     ]
 
 

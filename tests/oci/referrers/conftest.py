@@ -28,9 +28,8 @@ def state(release: Release) -> Statement:
     key, _ = StatementKey.objects.get_or_create(key_id="ab" * 32, public_key="…")
     envelope = attestations.dsse(release.digest, by="Larder", number=release.pk)
     digest = hashlib.sha256(envelope).hexdigest()
-    made = Statement.objects.create(release=release, key=key, envelope=envelope, digest=digest, size=len(envelope))
-    made.manifest_digest = referrers.lay(made)
-    made.save()
+    made = Statement(release=release, key=key, envelope=envelope, digest=digest, size=len(envelope))
+    referrers.keep(made)
     return made
 
 

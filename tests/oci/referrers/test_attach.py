@@ -176,13 +176,13 @@ def test_deleting_the_manifest_removes_the_row(at, package, release, tofu, alice
     assert AuditEvent.objects.filter(kind="namespace:attestation:removed").count() == 1
 
 
-def test_removing_the_row_removes_what_pushed_it(at, package, release, tofu, alice):
+def test_removing_the_row_removes_what_pushed_it(at, package, release, tofu, olga):
     content = attestations.bundle(release.digest)
     for more in ({}, {"annotations": {"second": "push"}}):
         raw, _ = oras_attach(at, package, content, **more)
-    digest = tofu(alice).get(URL).json()["attestations"][0]["digest"]
+    digest = tofu(olga).get(URL).json()["attestations"][0]["digest"]
 
-    assert tofu(alice).delete(f"{URL}/{digest}?reason=Wrong").status_code == 204
+    assert tofu(olga).delete(f"{URL}/{digest}?reason=Wrong").status_code == 204
 
     assert not Attestation.objects.exists()
     assert not Manifest.objects.exists()
