@@ -113,6 +113,7 @@ def _reserve_part(original: Release, part: Part, viewer: Viewer, confirmed: list
         viewer=viewer,
         file_name=original.file_name,
         provenance=original.provenance,
+        read_from=original,
         folder=folder_names.clean_folder(part.folder),
         asks=True,
         confirmed=confirmed,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -247,6 +248,7 @@ def _reserve(
     provenance = {"received_by": transitions.this_process()}
     if brief.manifest:
         provenance[package_manifest.PUSHED] = brief.manifest
+    there: dict[str, Any] = {"staging_key": "", "digest": stored.digest, "size": stored.size} if stored else {}
     release = reserving.reserve(
         coordinate=coordinate,
         viewer=viewer,
@@ -259,7 +261,7 @@ def _reserve(
         confirmed=list(brief.confirmed),
         breaking_reason=brief.reason,
         notes={"multiple_modules": True} if brief.multiple_modules else {},
-        **({"staging_key": "", "digest": stored.digest, "size": stored.size} if stored else {}),
+        **there,
     )
     fault_point("after:reserve", release)
     return release

@@ -100,7 +100,7 @@ def keep(viewer: Viewer, checked: Checked, *, manifest: Manifest | None = None) 
     if (count := here.count()) >= MAX_PER_RELEASE:
         raise Conflict(
             f"{release} has {count} attestations, expected fewer than {MAX_PER_RELEASE}.",
-            hint="An owner of the namespace can remove those that nobody needs.",
+            hint="An owner of the namespace can remove those that are no longer needed.",
         )
     if manifest is None:  # else it is a blob of the repository, and counted as one
         require_bytes(release.namespace, len(checked.content))

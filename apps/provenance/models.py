@@ -19,7 +19,7 @@ class Statement(models.Model):
     digest = models.CharField(max_length=64, unique=True, help_text="sha256 of the envelope")
     size = models.PositiveIntegerField(help_text="bytes")
     manifest_digest = models.CharField(
-        max_length=71, blank=True, db_index=True, help_text="sha256:… of the manifest by which OCI clients find it."
+        max_length=71, blank=True, db_index=True, help_text="sha256:… of its manifest in the OCI repository."
     )
     made_at = models.DateTimeField(auto_now_add=True)
 

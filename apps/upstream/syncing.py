@@ -154,7 +154,8 @@ def _plan(held: Claim, run: SyncRun, is_ending: IsEnding) -> None:
                 for package in _packages(one, version, request, problems, is_ending):
                     plan[package.pk] = _entry(package)
         except RegistryError as problem:
-            problems.append(f"{one}: {problem} {problem.hint}".strip())
+            said = f"{problem} {problem.hint}".strip()
+            problems.append(said if said.startswith(str(one)) else f"{one}: {said}")
         if len(plan) > MAX_PACKAGES:
             raise Invalid(f"The plan has more than {MAX_PACKAGES:,} packages.", hint="Narrow it down, or split it.")
         _note(run, planned=len(plan))

@@ -1,4 +1,10 @@
-"""Record where a release comes from, when its number is reserved: afterwards the token is gone."""
+"""Record where a release comes from, when its number is reserved: afterwards the token is gone.
+
+A draft belongs to a person or a machine, not to a token: others of theirs may send its files or hand it in. Then the
+origin is that of who handed it in, and names the others.
+"""
+
+from typing import Any
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.trusted import attempts
@@ -7,9 +13,54 @@ from apps.accounts.rows import TokenExchange
 from apps.releases.models import Release
 from apps.releases.origin.rows import Origin, Way
 
+MAX_OTHERS = 20
 
-def record(release: Release, viewer: Viewer, way: Way) -> Origin:
-    """In the transaction that reserves."""
+
+def record(release: Release, viewer: Viewer, way: Way, *, read_from: Release | None = None) -> Origin:
+    """In the transaction that reserves. `read_from` is the release whose upload this one is read from as well."""
+    origin = _seen(release, viewer, way)
+    if read_from is not None:
+        sent = Origin.objects.filter(release=read_from).first()
+        # Nobody knows who sent what an older Larder received.
+        _join(
+            origin, sent.others if sent else [], _entry(sent) if sent else {"way": "", "token_label": "", "facts": {}}
+        )
+    origin.save()
+    return origin
+
+
+def contributed(release: Release, viewer: Viewer) -> None:
+    """Record who sent bytes, in the transaction that takes them, which locks the release."""
+    if viewer.token_id == release.token_id:
+        return
+    origin = Origin.objects.filter(release=release).first()
+    if origin is None:  # an older Larder reserved it
+        return
+    before = list(origin.others)
+    _join(origin, [], _entry(_seen(release, viewer, way_of(viewer))))
+    if origin.others != before:
+        origin.save(update_fields=["others"])
+
+
+def handed_in(release: Release, viewer: Viewer) -> None:
+    """Record who handed in a draft, in the transaction that accepts it: it says what the release is."""
+    if viewer.token_id == release.token_id:
+        return
+    opened = Origin.objects.filter(release=release).first()
+    if opened is None:
+        return
+    origin = _seen(release, viewer, way_of(viewer))
+    _join(origin, opened.others, _entry(opened))
+    origin.pk = opened.pk
+    origin.save(force_update=True)
+
+
+def way_of(viewer: Viewer) -> Way:
+    return Way.API if viewer.token else Way.PAGE
+
+
+def _seen(release: Release, viewer: Viewer, way: Way) -> Origin:
+    """Return the origin that the viewer's credentials prove, unsaved."""
     origin = Origin(release=release, way=way, token_label=viewer.token.label if viewer.token else "")
     exchange = _exchange_of(viewer)
     if exchange is not None:
@@ -17,8 +68,21 @@ def record(release: Release, viewer: Viewer, way: Way) -> Origin:
         origin.publisher, origin.vendor, origin.issuer = rule, rule.kind, rule.issuer
         origin.claims = exchange.claims
         origin.facts = attempts.origin_of(VENDORS[rule.kind], exchange.claims)
-    origin.save()
     return origin
+
+
+def _entry(origin: Origin) -> dict[str, Any]:
+    """Two tokens of one run are the same: each job of it exchanges its own. `by` is the id of the account."""
+    label = "" if origin.vendor else origin.token_label
+    return {"by": origin.release.created_by_id, "way": origin.way, "token_label": label, "facts": origin.facts}
+
+
+def _join(origin: Origin, others: list[dict[str, Any]], another: dict[str, Any]) -> None:
+    own, found = _entry(origin), []
+    for one in (*origin.others, *others, another):
+        if one != own and one not in found:
+            found.append(one)
+    origin.others = found[:MAX_OTHERS]
 
 
 def _exchange_of(viewer: Viewer) -> TokenExchange | None:

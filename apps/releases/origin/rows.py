@@ -18,9 +18,10 @@ class Way(models.TextChoices):
 class Origin(models.Model):
     """What was known when the version number was reserved. Releases of an older Larder have none.
 
-    `claims` are those of an id token whose signature Larder checked, so a row with claims is verified; without, a
-    person or a token published, as the release names them. `facts` are the claims by the names that all vendors share:
-    repository, commit, ref, workflow, run, actor.
+    `claims` are those of an id token whose signature Larder checked; without, a person or a token published, as the
+    release names them. `facts` are the claims by the names that all vendors share: repository, commit, ref, workflow,
+    run, actor. `others` sent a part of the bytes, or opened the draft that was handed in from here: another token of
+    the same person, another run of the same trusted publisher, or the upload that a further module is read from.
     """
 
     release = models.OneToOneField("releases.Release", models.CASCADE, related_name="origin")
@@ -33,13 +34,23 @@ class Origin(models.Model):
     claims = models.JSONField(default=dict, blank=True)
     facts = models.JSONField(default=dict, blank=True)
     token_label = models.CharField(max_length=100, blank=True)
+    others = models.JSONField(
+        default=list, db_default=[], blank=True, help_text="by, way, token_label and facts of each."
+    )
 
     def __str__(self) -> str:
         return f"origin of {self.release_id}"
 
     @property
     def is_verified(self) -> bool:
-        return bool(self.claims)
+        """All bytes came from one run, whose claims Larder verified. `verified` asks the same of the database."""
+        return bool(self.vendor and self.claims) and not self.others
+
+
+def verified(path: str = "pk") -> models.Exists:
+    """Annotate releases, or rows with `path` to one, with whether their origin is verified."""
+    rows = Origin.objects.filter(release=models.OuterRef(path), others=[]).exclude(vendor="").exclude(claims={})
+    return models.Exists(rows)
 
 
 class Decision(models.TextChoices):

@@ -23,6 +23,7 @@ from apps.jobs import database_availability
 from apps.lib.digests import Tally, counted
 from apps.lib.errors import Conflict, Invalid, NotFound, TooLarge
 from apps.releases.models import Release, ReleaseFile, State
+from apps.releases.origin import recording
 from apps.releases.publishing import quotas, receiving, reserving
 from apps.releases.publishing.fault_injection import fault_point
 from apps.releases.publishing.transitions import Moved, move
@@ -159,6 +160,7 @@ def hand_in(
                 files = list(release.files.order_by("name"))
                 size = sum(file.size for file in files)
                 receiving.accept(release=release, digest=digest_of(files), size=size, job=job)
+                recording.handed_in(release, viewer)
         if refused is not None:
             raise refused
     except Moved:
@@ -204,6 +206,7 @@ def record_file(release: Release, viewer: Viewer, name: str, key: str, staged: s
         file, created = ReleaseFile.objects.update_or_create(release=release, name=name, defaults=values)
         total = _sum_up(release)
         quotas.check(release.namespace, more_bytes=total, more_versions=1, newcomer=release)
+        recording.contributed(release, viewer)
         _record(Event.RELEASE_FILE_RECEIVED, release, viewer, file)
     return Received(file, created=created), known.staging_key if known else ""
 

@@ -105,13 +105,14 @@ def reserve(
     provenance: dict[str, str],
     ticket: str = "",
     way: Way | None = None,
+    read_from: Release | None = None,
     **fields: Any,
 ) -> Release:
     """Reserve the version number for an upload. Raises VersionTaken, and VersionRemoved for a purged version.
 
-    `fields` are further columns of the release; `way` is by default a browser's, or the API's with a token. With a
-    `ticket` the reservation waits for the browser that has it. The ticket is part of the insert, because a browser that
-    repeats a lost request replaces its first reservation.
+    `fields` are further columns of the release; `way` is by default a browser's, or the API's with a token; `read_from`
+    is the release whose upload it is read from. With a `ticket` the reservation waits for the browser that has it. The
+    ticket is part of the insert, because a browser that repeats a lost request replaces its first reservation.
 
     There is no check before the insert: the unique constraint decides between two at once. Raises RoleRequired where
     only trusted publishers publish.
@@ -139,7 +140,7 @@ def reserve(
             structlog.contextvars.bind_contextvars(release_id=release.pk)
             # After the insert, so that VersionTaken comes first: the same bytes again are welcome in a full namespace.
             quotas.check(coordinate.namespace, more_bytes=1, more_versions=1, newcomer=release)
-            recording.record(release, viewer, way or (Way.API if viewer.token else Way.PAGE))
+            recording.record(release, viewer, way or recording.way_of(viewer), read_from=read_from)
             viewer.record(
                 Event.RELEASE_RESERVED,
                 subject=str(release),

@@ -27,6 +27,7 @@ from apps.lib.digests import DigestMismatch
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, Reason, RegistryError, TooLarge
 from apps.lib.net.bodies import Disconnected, Incomplete, TooSlow
 from apps.releases.models import Release, State
+from apps.releases.origin import recording
 from apps.releases.publishing import drafting, quotas, reserving, staging
 from apps.releases.publishing.fault_injection import fault_point
 from apps.releases.publishing.transitions import Moved, reject
@@ -276,6 +277,7 @@ def _take_part(request: _Request) -> bool:
                 until = drafting.renewed_until(upload.release)
                 chunked.take(upload, lease, staged.size, keeps_lease=not incoming.is_over, expires_at=until)
                 UploadPart.objects.create(upload=upload, start=upload.size, size=staged.size, staging_key=key)
+                recording.contributed(upload.release, request.viewer)
                 may_be_taken = True
         if refused is not None:
             _end(upload, reserving.NO_LONGER_ALLOWED)
@@ -310,6 +312,7 @@ def _finish(request: _Request, last: str, staged: store.Staged) -> None:
                 chunked.take(upload, request.lease, upload.length - upload.size, finished_at=now, expected=whole.digest)
                 upload.parts.all().delete()
                 superfluous = request.complete(key, whole)
+                recording.contributed(upload.release, request.viewer)
                 may_be_taken = True
         if refused is not None:
             _end(upload, reserving.NO_LONGER_ALLOWED)

@@ -1,6 +1,6 @@
 """Record each attempt to exchange an id token: in the audit, and for the owners of the rules that it came close to."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -21,9 +21,10 @@ LONGEST_MESSAGE = 500
 MAX_NEAR = 10
 
 
-def bounded(claims: Mapping[str, Any]) -> dict[str, Any]:
-    """Return claims that a database can store, whatever a stranger wrote: few, short, and flat."""
-    return {_text(name)[:LONGEST_NAME]: _bounded(value) for name, value in list(claims.items())[:MAX_CLAIMS]}
+def bounded(claims: Mapping[str, Any], *, first: Collection[str] = ()) -> dict[str, Any]:
+    """Return claims that a database can store, whatever a stranger wrote: few, short, and flat; `first` among them."""
+    ordered = sorted(claims.items(), key=lambda item: item[0] not in first)
+    return {_text(name)[:LONGEST_NAME]: _bounded(value) for name, value in ordered[:MAX_CLAIMS]}
 
 
 def _bounded(value: Any) -> Any:
@@ -64,8 +65,8 @@ def refused(
 
 
 def accepted(*, rule: TrustedPublisher, vendor: Vendor, token: ApiToken, claims: Mapping[str, Any]) -> TokenExchange:
-    """In the transaction that makes the token."""
-    said = bounded(claims)
+    """In the transaction that makes the token. Releases copy the claims."""
+    said = bounded(claims, first=vendor.claims)
     row = TokenExchange.objects.create(publisher=rule, claims=said, token=token)
     Viewer(rule.user, token).record(
         Kind.TRUSTED_EXCHANGED,

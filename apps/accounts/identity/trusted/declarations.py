@@ -1,9 +1,13 @@
 """What the declaration of a vendor may say: the fields of a rule, the claims they are compared with, and refusals."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
+
+# What a template of a link has in place of a value.
+PLACE = re.compile(r"\{([^{}]+)\}")
 
 
 class How(Enum):
@@ -79,7 +83,9 @@ class Vendor:
     is present. `one_of`: fields of which a rule names at least one, where no claim tells a pull request. `protects`:
     fields of which a rule should name one. `audience`: what the vendor writes for everyone, in place of Larder's public
     URL. `has_jti`: its tokens have that claim; those of others are told apart by all that is signed. `origin`: which
-    claims say where a release comes from.
+    claims say where a release comes from. `links`: templates of https URLs for these, filled by `links.of` with claims,
+    with the named groups of `parts` (patterns of claims), and with the `site` that the first pattern of `sites` makes
+    of the issuer.
     """
 
     kind: str
@@ -96,9 +102,19 @@ class Vendor:
     weaker: str = ""
     has_jti: bool = True
     origin: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str] = field(default_factory=dict)
+    sites: tuple[tuple[str, str], ...] = ()
 
     def field_named(self, name: str) -> Field | None:
         return next((one for one in self.fields if one.name == name), None)
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """All that it names, so that they are kept of a token with many."""
+        in_links = {name for template in self.links.values() for name in PLACE.findall(template)}
+        compared = {one.claim for one in self.fields if one.claim}
+        return frozenset({*compared, *self.origin.values(), *self.parts, *in_links})
 
     @property
     def field_names(self) -> list[str]:

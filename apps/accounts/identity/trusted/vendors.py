@@ -11,6 +11,7 @@ from apps.accounts.identity.trusted.declarations import Field, How, Refusal, Ven
 
 _UNREVIEWED = "a pull request can bring code without a review"
 _UNREVIEWED_MERGE = "a merge request can bring code without a review"
+_SHORT_REF = r"refs/(?:heads|tags)/(?P<short_ref>.+)"
 
 GITHUB = Vendor(
     kind="github",
@@ -79,6 +80,24 @@ GITHUB = Vendor(
         "run": "run_id",
         "actor": "actor",
     },
+    links={
+        "repository": "{site}/{repository}",
+        "commit": "{site}/{repository}/commit/{sha}",
+        "ref": "{site}/{repository}/tree/{short_ref}",
+        "workflow": "{site}/{workflow_repository}/blob/{workflow_sha}/{workflow_file}",
+        "run": "{site}/{repository}/actions/runs/{run_id}",
+        "actor": "{site}/{actor}",
+    },
+    parts={
+        "ref": _SHORT_REF,
+        "workflow_ref": r"(?P<workflow_repository>[^/@]+/[^/@]+)/(?P<workflow_file>[^@]+)@.+",
+    },
+    # An enterprise has its own path there, its own host in ghe.com, or its own server.
+    sites=(
+        (r"https://token\.actions\.githubusercontent\.com(?:/[\w-]+)?", "https://github.com"),
+        (r"https://token\.actions\.([a-z0-9-]+\.ghe\.com)", r"https://\1"),
+        (r"https://([a-z0-9.:-]+)/_services/token", r"https://\1"),
+    ),
 )
 
 GITLAB = Vendor(
@@ -137,6 +156,19 @@ GITLAB = Vendor(
         "run": "pipeline_id",
         "actor": "user_login",
     },
+    links={
+        "repository": "{site}/{project_path}",
+        "commit": "{site}/{project_path}/-/commit/{sha}",
+        "ref": "{site}/{project_path}/-/tree/{short_ref}",
+        "workflow": "https://{workflow_project_url}/-/blob/{ci_config_sha}/{workflow_file}",
+        "run": "{site}/{project_path}/-/pipelines/{pipeline_id}",
+        "actor": "{site}/{user_login}",
+    },
+    parts={
+        "ref_path": _SHORT_REF,
+        "ci_config_ref_uri": r"(?P<workflow_project_url>[^@]+?)//(?P<workflow_file>[^@]+)@.+",
+    },
+    sites=((r"(https://[a-z0-9.:-]+(?:/[\w.-]+)*)", r"\1"),),
 )
 
 AZURE = Vendor(
@@ -165,6 +197,17 @@ AZURE = Vendor(
         "workflow": "def_id",
         "run": "run_id",
     },
+    # Its repository may be elsewhere, such as on GitHub; its own pages are where `rpo_uri` names the organization.
+    links={
+        "repository": "https://{repository_url}",
+        "commit": "https://{repository_url}/commit/{rpo_ver}",
+        "workflow": "https://dev.azure.com/{organization}/{prj_id}/_build?definitionId={def_id}",
+        "run": "https://dev.azure.com/{organization}/{prj_id}/_build/results?buildId={run_id}",
+    },
+    parts={
+        "rpo_uri": r"https://(?:[^/@?#]*@)?"
+        r"(?P<repository_url>(?:dev\.azure\.com/(?P<organization>[^/@?#]+)|[a-z0-9.-]+)/[^@?#]+?)(?:\.git)?/?",
+    },
 )
 
 BITBUCKET = Vendor(
@@ -182,6 +225,12 @@ BITBUCKET = Vendor(
     one_of=("environment", "branch"),
     has_jti=False,
     origin={"repository": "repositoryUuid", "ref": "branchName", "run": "pipelineUuid"},
+    links={
+        "repository": "{site}/{repositoryUuid}",
+        "ref": "{site}/{repositoryUuid}/branch/{branchName}",
+        "run": "{site}/{repositoryUuid}/pipelines/results/{pipelineUuid}",
+    },
+    sites=((r"https://api\.bitbucket\.org/2\.0/workspaces/([\w-]+)/.+", r"https://bitbucket.org/\1"),),
 )
 
 _CIRCLECI = "oidc.circleci.com/"
@@ -214,6 +263,13 @@ CIRCLECI = Vendor(
         "workflow": f"{_CIRCLECI}pipeline-definition-id",
         "run": f"{_CIRCLECI}workflow-id",
     },
+    # Its claims name the host of the repository.
+    links={
+        "repository": "https://{repository_url}",
+        "run": "{site}/pipelines/workflows/{" + _CIRCLECI + "workflow-id}",
+    },
+    parts={f"{_CIRCLECI}vcs-origin": r"(?P<repository_url>[a-z0-9.-]+/[^@?#]+)"},
+    sites=((r"https://oidc\.circleci\.com/org/.+", "https://app.circleci.com"),),
 )
 
 BUILDKITE = Vendor(
@@ -254,12 +310,16 @@ BUILDKITE = Vendor(
     one_of=("branch", "tag"),
     has_jti=False,
     origin={
-        "repository": "pipeline_slug",
         "commit": "build_commit",
         "ref": "build_branch",
         "workflow": "pipeline_slug",
         "run": "build_number",
     },
+    links={
+        "workflow": "{site}/{organization_slug}/{pipeline_slug}",
+        "run": "{site}/{organization_slug}/{pipeline_slug}/builds/{build_number}",
+    },
+    sites=((r"https://agent\.buildkite\.com", "https://buildkite.com"),),
 )
 
 # Whatever issuer staff listed; its rule has exact claims in place of fields. Issuers often follow GitHub or GitLab, so
