@@ -123,6 +123,10 @@ class Kind(models.TextChoices):
     RELEASE_COOLDOWN_ENDED = "namespace:release:cool-down-ended", "Release shown before its cool-down ended"
     ATTESTATION_ADDED = "namespace:attestation:added"
     ATTESTATION_REMOVED = "namespace:attestation:removed"
+    RELEASE_STATED = "namespace:release:stated", "Release statement signed"
+    STATEMENT_KEY_MADE = "operation:statement-key:made"
+    STATEMENT_KEY_ROTATED = "operation:statement-key:rotated"
+    STATEMENT_KEY_RESEALED = "operation:statement-key:resealed"
     PERMISSION_REFUSED = "account:permission:refused"
 
 

@@ -12,10 +12,9 @@ from typing import Any
 
 from apps.lib.digests import is_sha256
 from apps.lib.errors import Invalid
-from apps.lib.formats import strict_json
+from apps.lib.formats import dsse, strict_json
 
-ENVELOPE = "application/vnd.dsse.envelope.v1+json"
-IN_TOTO = "application/vnd.in-toto+json"
+ENVELOPE = dsse.MEDIA_TYPE
 STATEMENTS = ("https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1")
 MAX_SUBJECTS = 1024  # as GitHub's
 MAX_SIGNATURES = 100
@@ -55,7 +54,7 @@ def said_by(envelope: dict[str, Any]) -> Said:
     """Read an envelope. Raises AttestationInvalid."""
     payload_type = envelope.get("payloadType")
     if not isinstance(payload_type, str) or not _PAYLOAD_TYPE.fullmatch(payload_type):
-        raise expected(f"payloadType is {shown(payload_type)}", IN_TOTO)
+        raise expected(f"payloadType is {shown(payload_type)}", dsse.IN_TOTO)
     keys = _keys_of(envelope.get("signatures"))
     payload = decoded(envelope.get("payload"), "payload")
     statement = parse(payload, "The payload")

@@ -31,6 +31,7 @@ from tests.house import (
     scenario_notify,
     scenario_oci,
     scenario_people,
+    scenario_statements,
     scenario_uploads,
     scenario_upstream,
 )
@@ -72,6 +73,7 @@ EVERYWHERE = {
     "provider": "nowhere",
     "account_id": 0,
     "link": "forged:1:2",
+    "key_id": scenario_statements.KEY_ID,
 }
 QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES
 QUERIES[("portal:login-authorize", "GET")] = f"?{urlencode(ASKED)}"
@@ -127,18 +129,16 @@ def _published(namespace, alice):
 
 
 def _place(namespace, users):
-    dora = Viewer(users["dora"])
-    release = _published(namespace, users["alice"])
-    address = ModuleAddress(namespace.name, "vpc", "aws")
-    reserved, ticket = publishing.reserve_release(
-        viewer=Viewer(users["alice"]), address=address, version="9.0.0", file_name=""
-    )
-    held, _ = publishing.reserve_release(viewer=Viewer(users["alice"]), address=address, version="9.1.0")
+    alice, dora = (Viewer(users[name]) for name in ("alice", "dora"))
+    release, address = _published(namespace, users["alice"]), ModuleAddress(namespace.name, "vpc", "aws")
+    reserved, ticket = publishing.reserve_release(viewer=alice, address=address, version="9.0.0", file_name="")
+    held, _ = publishing.reserve_release(viewer=alice, address=address, version="9.1.0")
     Release.objects.filter(pk=held.pk).update(state=State.HELD, ticket_digest="", receiving_until=None)
     made, secret = invitations.invite(actor=dora, note="", namespace=namespace, role=Role.READER)
     token, _ = tokens.issue(user=users["dora"], label="hers", scope=Scope.READ, actor=dora)
     team = teams.create(name=f"{namespace.name}-cooks", actor=dora)
     dns = cast.add_version(cast.frozen_key(namespace), None, "dns", "1.0.0")
+    scenario_statements.place(release, dns.release)
     dns.docs_pages.create(kind="resources", slug="record", name="dns_record", html="<p>A record.</p>")
     CleanupRule.objects.create(namespace=namespace)
     return EVERYWHERE | {

@@ -1,29 +1,41 @@
-"""Releases whose digests attestations name, and clients that attach these."""
-
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.test import Client
 
-from apps.accounts.models import Scope, User
+from apps.jobs.models import Job
+from apps.lib.formats import dsse
+from apps.provenance import statements
+from apps.provenance.models import Statement
+from apps.provenance.tasks import state_release
 from apps.releases.models import Release
-from tests.protocol.conftest import golden
+from apps.signing import statement_keys
 
-__all__ = ["golden"]
-HERE = "/api/v1/modules/acme/vpc/aws/1.2.0/attestations"
+State = Callable[[Release], Statement]
+
+
+def state_all() -> None:
+    """Do what a signing worker would with each job that waits, whatever it waits for."""
+    for job in Job.objects.filter(kind=statements.JOB, state="queued").order_by("pk"):
+        Job.objects.filter(pk=job.pk).update(not_before=None)
+        state_release(job_id=job.pk)
 
 
 @pytest.fixture
-def release(published: Callable[..., Release]) -> Release:
-    """acme/vpc/aws 1.2.0"""
-    return published()
+def state(worker_host: None) -> State:
+    """The release's statement, made by a worker that signs."""
+
+    def stated(release: Release) -> Statement:
+        state_all()
+        return Statement.objects.select_related("key").get(release=release)
+
+    return stated
 
 
-@pytest.fixture
-def attach(tofu: Callable[..., Client], alice: User) -> Callable[..., Any]:
-    def sent(content: bytes, media_type: str = "application/json", user: User | None = alice, **more: Any) -> Any:
-        scope, url = more.pop("scope", Scope.MANAGE), more.pop("url", HERE)
-        return tofu(user, scope).generic("POST", url, content, content_type=media_type, **more)
-
-    return sent
+def said_in(statement: Statement) -> dict[str, Any]:
+    """What it says, once its key has verified it."""
+    found = statement_keys.verify(statement.key, bytes(statement.envelope))
+    assert found.payload_type == dsse.IN_TOTO
+    said: dict[str, Any] = json.loads(found.payload)
+    return said

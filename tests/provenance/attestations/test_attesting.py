@@ -17,7 +17,7 @@ from apps.provenance.models import Attestation, Referrer
 from apps.releases.models import Release
 from tests.builders import attestations
 from tests.builders.attestations import BUNDLE, DSSE, GITHUB, PROVENANCE, WORKFLOW
-from tests.provenance.conftest import HERE
+from tests.provenance.attestations.conftest import HERE
 
 pytestmark = pytest.mark.both
 
