@@ -71,11 +71,16 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_worker_that_was_killed_after_it_signed_leaves_one_statement(larder, envelope):
     marker = larder.data_dir / f"crashed-{DEATH.replace(':', '-')}"
     assert marker.exists(), "the worker was not killed at that point"
-    mine = "release_id IN (SELECT id FROM releases_release WHERE namespace_id IN (SELECT id FROM accounts_namespace "
-    mine += "WHERE name = 'stated'))"
-    assert larder.query(f"SELECT COUNT(*) FROM provenance_statement WHERE {mine}") == 1
-    events = "kind = 'namespace:release:stated' AND subject = 'stated/vpc/aws 1.0.0'"
-    assert larder.query(f"SELECT COUNT(*) FROM audit_auditevent WHERE {events}") == 1
+    mine = (
+        "SELECT COUNT(*) FROM provenance_statement AS stated JOIN releases_release AS release "
+        "ON release.id = stated.release_id JOIN accounts_namespace AS space ON space.id = release.namespace_id "
+        "WHERE space.name = 'stated'"
+    )
+    events = (
+        "SELECT COUNT(*) FROM audit_auditevent "
+        "WHERE kind = 'namespace:release:stated' AND subject = 'stated/vpc/aws 1.0.0'"
+    )
+    assert (larder.query(mine), larder.query(events)) == (1, 1)
     assert larder.query("SELECT COUNT(*) FROM signing_statementkey") == 1
 
 
