@@ -10,7 +10,17 @@ from apps.api.catalogue import dependents, descriptions, details, downloads, lis
 from apps.api.frame.base import ApiView, Unknown, operation
 from apps.api.people import grants, invitations, leaks, service_accounts, teams, tokens, trusted_publishers, users
 from apps.api.upstream import urls as upstream
-from apps.api.versions import approvals, cleanup, lifecycle, modules, providers, releases, statements, uploads
+from apps.api.versions import (
+    approvals,
+    attestations,
+    cleanup,
+    lifecycle,
+    modules,
+    providers,
+    releases,
+    statements,
+    uploads,
+)
 
 
 class Schema(ApiView):
@@ -47,6 +57,7 @@ urlpatterns = [
     *descriptions.urlpatterns,
     *providers.urlpatterns,
     *lifecycle.urlpatterns,
+    *attestations.urlpatterns,
     *releases.urlpatterns,
     *approvals.urlpatterns,
     *statements.urlpatterns,
