@@ -175,7 +175,7 @@ def _facts(
     return Facts(
         release=release,
         origin=origin,
-        strength=strength_of(release, origin),
+        strength=strength_of(origin),
         facts=facts_of(origin) if origin else [],
         others=_others(origin, people) if origin else [],
         approval=approval if is_approved else None,
