@@ -30,7 +30,9 @@ DATABASE = os.environ.get("LARDER_TEST_DATABASE", "sqlite")
 PACKAGES = {
     "chromium-headless-shell": "chromium-headless-shell",
     "curl": "curl",
+    "gh": "gh",
     "git": "git",
+    "gpg": "gnupg",
     "jq": "jq",
     "make": "make",
     "nginx": "nginx-light",
@@ -49,6 +51,7 @@ PRODUCTION = ("nginx", "openssl", "postgres", "psql", "redis-server")  # tests/p
 HELM = Path(sys.executable).with_name("helm")  # a package for x86_64 alone
 COMMANDS = {
     "azurite-blob": "npm install --global azurite@3.37.0",
+    "cosign": "go install github.com/sigstore/cosign/v2/cmd/cosign@latest",
     "go": "apt-get install golang-go",
     "renovate": "npm install --global renovate@44.121.2",  # needs Node 24
     "terraform-docs": "go install github.com/terraform-docs/terraform-docs@latest",
@@ -63,6 +66,7 @@ SAY_VERSION = (
     "regctl",
     "go",
     "openssl",
+    "cosign",
 )  # a command there, `--version` elsewhere
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -8,6 +8,7 @@ from django.test import Client
 
 from apps.accounts.models import Namespace, Visibility
 from apps.releases.origin.rows import Origin
+from tests.builders.ci_claims import GITHUB_ISSUER
 from tests.releases.origin.conftest import (
     add,
     as_described,
@@ -37,7 +38,6 @@ __all__ = [
 ]
 MODULE = "/api/v1/modules/acme/vpc/aws"
 PAGE = "/modules/acme/vpc/aws"
-GITHUB = "https://token.actions.githubusercontent.com"
 
 
 @pytest.fixture
@@ -63,4 +63,4 @@ def open_to_all(namespace: Namespace) -> None:
 
 def as_of_github() -> None:
     """The issuers of tests are on loopback, whose pages no link leads to."""
-    Origin.objects.exclude(vendor="").update(issuer=GITHUB)
+    Origin.objects.exclude(vendor="").update(issuer=GITHUB_ISSUER)
