@@ -6,7 +6,7 @@ Names of people are for viewers who are known, raw claims for those who may publ
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -107,7 +107,12 @@ class Facts:
         return self.release.created_by is not None and self.release.created_by.is_service
 
     def shown_facts(self, *, with_people: bool) -> list[Fact]:
-        return [fact for fact in self.facts if with_people or fact.name not in PEOPLE]
+        return _without_people(self.facts) if not with_people else self.facts
+
+    def shown_others(self, *, with_people: bool) -> list[Participant]:
+        if with_people:
+            return self.others
+        return [replace(one, facts=_without_people(one.facts), person=None) for one in self.others]
 
     def value(self, name: str) -> str:
         return next((fact.value for fact in self.facts if fact.name == name), "")
@@ -185,6 +190,10 @@ def _facts(
         attestations=attestations or [],
         before=before,
     )
+
+
+def _without_people(facts: list[Fact]) -> list[Fact]:
+    return [fact for fact in facts if fact.name not in PEOPLE]
 
 
 def _others(origin: Origin, people: Mapping[int, User] | None) -> list[Participant]:

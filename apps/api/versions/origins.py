@@ -167,6 +167,7 @@ class OriginView(DetailView):
             address=address,
             is_publisher=is_known and role.covers(Role.PUBLISHER),
             seen=found.shown_facts(with_people=is_known),
+            others=found.shown_others(with_people=is_known),
             differences=differences.of(found, with_people=is_known),
             commands=commands.of(found),
             attested=[_attested(found, one) for one in found.attestations],

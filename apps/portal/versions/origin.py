@@ -14,6 +14,7 @@ def origin_tab(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -
     context |= {
         "found": found,
         "facts": found.shown_facts(with_people=is_known),
+        "others": found.shown_others(with_people=is_known),
         "differences": differences.of(found, with_people=is_known),
         "commands": commands.of(found),
         "attestations": [(one, commands.of_attestation(found, one)) for one in found.attestations],

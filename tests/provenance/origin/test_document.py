@@ -94,7 +94,7 @@ def test_a_release_of_an_older_larder_says_that_nothing_was_recorded(published, 
     assert said["published"]["by"] == "alice"
 
 
-def test_files_of_two_runs_are_named_and_not_verified(ci, held, told, tofu, bob):
+def test_files_of_two_runs_are_named_and_not_verified(ci, held, told, tofu, bob, acme):
     first, second = DraftClient(ci()), DraftClient(ci(run_id="972"))
     first.open(protocols=["5.0"])
     first.put(LINUX, zips()[LINUX])
@@ -106,6 +106,9 @@ def test_files_of_two_runs_are_named_and_not_verified(ci, held, told, tofu, bob)
     assert (said["verified"], said["strength"]) == (False, "token")
     assert [{fact["name"]: fact["value"] for fact in one["facts"]}["run"] for one in said["others"]] == ["971"]
     assert said["others"][0]["person"].startswith("acme:github-")
+    open_to_all(acme)
+    (other,) = told(tofu(None), "1.2.0", URL.removesuffix("/1.2.0"))["others"]
+    assert (other["person"], {fact["name"] for fact in other["facts"]} & {"actor", "run"}) == (None, {"run"})
 
 
 def test_a_provider_says_who_signed_it_since_when(draft_client, held, told, tofu, bob):
