@@ -6,7 +6,7 @@ Names of people are for viewers who are known, raw claims for those who may publ
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -71,13 +71,13 @@ class Facts:
     origin: Origin | None
     strength: Strength
     facts: list[Fact]
-    others: list[Participant]
-    approval: Approval | None
-    key: SigningKey | None
-    subjects: list[Subject]
-    statement: Statement | None
-    attestations: list[Attestation]
-    before: "Facts | None"
+    others: list[Participant] = field(default_factory=list)
+    approval: Approval | None = None
+    key: SigningKey | None = None
+    subjects: list[Subject] = field(default_factory=list)
+    statement: Statement | None = None
+    attestations: list[Attestation] = field(default_factory=list)
+    before: "Facts | None" = None
 
     @property
     def is_verified(self) -> bool:
@@ -141,9 +141,9 @@ def of(release: Release) -> Facts:
 def line_of(release: Release) -> str:
     """Say it in one line: `published by GitHub Actions from acme/vpc at 0a4d55a8d778 (verified)`."""
     origin = _joined(release, "origin")
-    found = _facts(release, people={})
     if origin is None:
         return "not recorded: published by an older Larder"
+    found = Facts(release, origin, strength_of(origin), facts_of(origin))
     if not found.is_verified:
         return f"published {found.way} (not verified)"
     place = f" from {found.value('repository')}" if found.value("repository") else ""
@@ -172,7 +172,6 @@ def _facts(
     statement: Statement | None = None,
     attestations: list[Attestation] | None = None,
     before: Facts | None = None,
-    people: Mapping[int, User] | None = None,
 ) -> Facts:
     origin, approval = _joined(release, "origin"), _joined(release, "approval")
     is_approved = approval is not None and approval.decision == Decision.APPROVED and approval.digest == release.digest
@@ -182,7 +181,7 @@ def _facts(
         origin=origin,
         strength=strength_of(origin),
         facts=facts_of(origin) if origin else [],
-        others=_others(origin, people) if origin else [],
+        others=_others(origin) if origin else [],
         approval=approval if is_approved else None,
         key=version.key if version else None,
         subjects=subjects or [],
@@ -196,9 +195,8 @@ def _without_people(facts: list[Fact]) -> list[Fact]:
     return [fact for fact in facts if fact.name not in PEOPLE]
 
 
-def _others(origin: Origin, people: Mapping[int, User] | None) -> list[Participant]:
-    if people is None:
-        people = User.objects.in_bulk([one["by"] for one in origin.others if one["by"]]) if origin.others else {}
+def _others(origin: Origin) -> list[Participant]:
+    people = User.objects.in_bulk([one["by"] for one in origin.others if one["by"]]) if origin.others else {}
     return [
         Participant(
             Way(one["way"]).label if one["way"] else "",

@@ -109,6 +109,7 @@ def test_a_version_is_described_with_inputs_parts_and_a_block(three, ask, bob):
         ("name", "string", True)
     ]
     assert (said["submodules"], said["examples"]) == (["modules/subnet"], ["examples/simple"])
+    assert said["origin"] == "published by a person in a browser (not verified)"
     assert "readme" not in said["folder"]
 
     subnet = ask(bob, "describe_version", address=VPC, folder="subnet")
