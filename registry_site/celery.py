@@ -49,6 +49,10 @@ def broker_settings(broker_url: str, data_dir: Path, *, is_signing_alone: bool) 
     return {"broker_url": broker_url, "broker_transport_options": options}
 
 
+# A worker of `check` has no key-encryption key.
+_OF_SIGNERS = ("make-signing-key", "sign-release", "make-signature", "make-statement-key", "state-release")
+
+
 class Task(celery.Task):  # type: ignore[type-arg]  # its parameters are of the stubs alone
     """Logs a database outage in one line without a traceback; the next round does the work."""
 
@@ -66,9 +70,8 @@ app.set_default()
 app.conf.update(
     broker_settings(settings.BROKER_URL, settings.DATA_DIR, is_signing_alone=settings.WORKER_QUEUES == ["sign"]),
     task_default_queue="check",
-    # A worker of `check` has no key-encryption key.
     task_routes={
-        **{name: {"queue": "sign"} for name in ("make-signing-key", "sign-release", "make-signature")},
+        **{name: {"queue": "sign"} for name in _OF_SIGNERS},
         # These go out to other hosts: a receiver or mail server must not delay a check.
         "notify.*": {"queue": "notify"},
         "audit.record_head": {"queue": "notify"},
@@ -138,6 +141,7 @@ app.conf.update(
         "clean-up-versions": {"task": "releases.clean_up", "schedule": crontab(minute=47)},
         "index-search": {"task": "releases.index_search", "schedule": 60.0},
         "show-releases": {"task": "releases.show_due", "schedule": 10.0},
+        "sweep-statements": {"task": "provenance.sweep", "schedule": 30.0},
         "sweep-uploads": {"task": "releases.sweep", "schedule": settings.REAPER_INTERVAL},
     },
     beat_schedule_filename=str(settings.DATA_DIR / "beat-schedule"),

@@ -25,6 +25,7 @@ from apps.modules.models import ModuleVersion
 from apps.notify import outbox, webhooks
 from apps.portal.frame import elsewhere
 from apps.portal.upstream import providers as mirrored_providers
+from apps.provenance import statements
 from apps.providers import lifecycle, locked
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers import publishing as provider_publishing
@@ -34,9 +35,9 @@ from apps.providers.signatures import requests, resigning
 from apps.releases.catalogue import indexing, reading
 from apps.releases.lifecycle import purging, release_blobs, verification
 from apps.releases.models import Kind, Release
-from apps.releases.publishing import quotas
-from apps.signing import keys
-from apps.signing.models import SignatureRequest, SigningKey
+from apps.releases.publishing import pipeline, quotas
+from apps.signing import keys, statement_keys
+from apps.signing.models import SignatureRequest, SigningKey, StatementKey
 from apps.upstream import health as upstream_health
 from apps.upstream import locking, serving, syncing, working
 from apps.upstream import verification as upstream_verification
@@ -102,6 +103,8 @@ def connect() -> None:
     creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS)
     # Pushed manifests that versions need.
     gc.reference_checks = (package_manifest.needs,)
+    # A statement about each release that is published.
+    pipeline.afterwards = (statements.request,)
     # Hashes of our own providers, for lock files.
     locking.own = locked.hashes_of
     # Only while a registry is mirrored.
@@ -125,6 +128,7 @@ def _of_releases_and_keys() -> dict[str, Source]:
         lifecycle.VERIFY_JOB,
         purging.JOB,
         verification.JOB,
+        statements.JOB,
     )
     releases = Source(Release.objects.select_related("namespace").all, _by_address)
     signature_requests = Source(
@@ -145,6 +149,7 @@ def _of_releases_and_keys() -> dict[str, Source]:
             SigningKey.objects.select_related("namespace").all,
             lambda word: Q(namespace__name=word) | Q(key_id=word.upper()),
         ),
+        statement_keys.JOB: Source(StatementKey.objects.all, lambda word: Q(key_id=word.lower())),
     }
 
 

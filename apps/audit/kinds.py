@@ -121,6 +121,10 @@ class Kind(models.TextChoices):
     UPSTREAM_PACKAGES_EVICTED = "operation:upstream:packages-evicted"
     UPSTREAM_SYNCED = "operation:upstream:synced"
     RELEASE_COOLDOWN_ENDED = "namespace:release:cool-down-ended", "Release shown before its cool-down ended"
+    RELEASE_STATED = "namespace:release:stated", "Release statement signed"
+    STATEMENT_KEY_MADE = "operation:statement-key:made"
+    STATEMENT_KEY_ROTATED = "operation:statement-key:rotated"
+    STATEMENT_KEY_RESEALED = "operation:statement-key:resealed"
     PERMISSION_REFUSED = "account:permission:refused"
 
 

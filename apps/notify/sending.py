@@ -4,18 +4,16 @@ the jobs of the worker. Every attempt is claimed by a conditional UPDATE; what a
 
 import random
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
-from threading import Lock, Thread
 
 import structlog
 from django.conf import settings
-from django.db import connection
 from django.db.models import Case, F, IntegerField, Min, When
 from django.utils import timezone
 
 from apps.accounts.identity import sealing
-from apps.jobs import database_availability
+from apps.jobs.threads import Threads
 from apps.lib.errors import RegistryError
 from apps.lib.net import outgoing
 from apps.lib.process import metrics
@@ -116,34 +114,5 @@ def _failed(delivery: Delivery, result: Mapping[str, object]) -> None:
         webhooks.disable(hook, f"Every delivery of the last {GIVE_UP_AFTER.days} days failed.")
 
 
-class Sender:
-    """The threads of this process. A worker's slot is free again as soon as they are started."""
-
-    def __init__(self, due: Callable[[], Iterable[int]], send: Callable[[int], object], name: str) -> None:
-        self._due, self._send, self._name = due, send, name
-        self._busy: set[int] = set()
-        self._lock = Lock()
-
-    def wake(self) -> None:
-        for number in self._due():
-            with self._lock:
-                if number in self._busy or len(self._busy) >= THREADS:
-                    continue
-                self._busy.add(number)
-            Thread(target=self._run, args=(number,), name=f"{self._name}-{number}", daemon=True).start()
-
-    def _run(self, number: int) -> None:
-        try:
-            self._send(number)
-        except database_availability.AWAY as error:
-            log.warning("notifications_wait", what=self._name, error=type(error).__name__)
-        except Exception:
-            log.exception("notifications_failed", what=self._name)
-        finally:
-            with self._lock:
-                self._busy.discard(number)
-            connection.close()  # this thread's own
-
-
-sender = Sender(due_webhooks, send_of, "webhook")
-mailer = Sender(lambda: [0], lambda _: mailing.send_due(), "mail")
+sender = Threads("webhook", lambda: ((number, None) for number in due_webhooks()), send_of, most=THREADS)
+mailer = Threads("mail", lambda: [(0, None)], lambda _: mailing.send_due(), most=1)

@@ -5,7 +5,6 @@ Only claims of an id token whose signature Larder checked are called verified, a
 Names of people are for viewers who are known, raw claims for those who may publish: the caller decides.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -159,7 +158,7 @@ def vendor_label(origin: Origin | None) -> str:
 
 def facts_of(origin: Origin) -> list[Fact]:
     """Return them with their links, in the order that every vendor shares."""
-    linked: Mapping[str, str] = {}
+    linked: dict[str, str] = {}
     if origin.vendor in VENDORS:
         linked = links.of(VENDORS[origin.vendor], origin.issuer, origin.claims)
     return [Fact(name, str(origin.facts[name]), linked.get(name, "")) for name in LABELS if origin.facts.get(name)]

@@ -14,12 +14,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from apps.accounts.admin.actors import actor_of
+from apps.accounts.admin.actors import actor_of, each
 from apps.accounts.admin.filters import in_namespace
-from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, moment, one_of
+from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, is_set, moment, one_of
 from apps.admin_base.base import ACTION_ROWS
-from apps.signing import keys
-from apps.signing.models import SigningKey, State
+from apps.signing import keys, statement_keys
+from apps.signing.models import SigningKey, State, StatementKey
 
 ROWS_SHOWN = 20
 
@@ -191,3 +191,37 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
 
     releases = Column("releases signed", "release_count", order="release_count")
     public_key = Column("public key", lambda key: format_html("<pre>{}</pre>", key.armor) if key.armor else "-")
+
+
+@admin.register(StatementKey)
+class StatementKeyAdmin(ReadOnlyAdmin[StatementKey]):
+    list_display = ("title", "state_badge", "made_at", "retired_at", "statements")
+    list_filter = (is_set("state", "retired", "retired_at", ("Retired", "Active")),)
+    ordering = ("-made_at", "-pk")
+    search_fields = ("key_id",)
+    search_help_text = "The beginning of a key id."
+    fields = ("key_id", ("made_at", "retired_at"), "statements", "public_half")
+    acts = {
+        "rotate": Act(
+            "Rotate selected keys",
+            statement_keys.PERMISSION,
+            each(lambda key, actor: statement_keys.rotate(key=key, actor=actor), "Rotated"),
+            button="Rotate",
+            offered=lambda key: key.retired_at is None,
+        )
+    }
+    csv_columns = ("key_id", "made_at", "retired_at", "public_key")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[StatementKey]:
+        # As for keys of namespaces.
+        signed = StatementKey.objects.filter(pk=OuterRef("pk")).annotate(number=Count("statements"))
+        count = Subquery(signed.order_by().values("number"), output_field=IntegerField())
+        return super().get_queryset(request).annotate(statement_count=count)
+
+    def search_condition(self, word: str) -> Q:
+        return Q(key_id__begins=word.lower())
+
+    title = Column("key", str, order="key_id")
+    state_badge = Column("state", lambda key: badge(key.state))
+    statements = Column("statements signed", "statement_count", order="statement_count")
+    public_half = Column("public key", lambda key: format_html("<pre>{}</pre>", key.public_key))

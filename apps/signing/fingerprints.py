@@ -15,7 +15,7 @@ from django.db.models import Case, Q, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.signing.models import KeyFingerprint, PrivateKey, SharedKey
+from apps.signing.models import KeyFingerprint, PrivateKey, PrivateStatementKey, SharedKey
 
 # A worker tries every minute.
 KEK_PLACE_AGE = timedelta(minutes=3)
@@ -69,8 +69,12 @@ def sealed_elsewhere() -> str:
     recorded = KeyFingerprint.objects.filter(key=SharedKey.KEK).first()
     if recorded is None:
         return ""
-    others = PrivateKey.objects.exclude(kek_id=recorded.fingerprint).order_by("kek_id")
-    found = list(others.values_list("kek_id", flat=True).distinct())
+    found = sorted(
+        {
+            *PrivateKey.objects.exclude(kek_id=recorded.fingerprint).values_list("kek_id", flat=True),
+            *PrivateStatementKey.objects.exclude(kek_id=recorded.fingerprint).values_list("kek_id", flat=True),
+        }
+    )
     if not found:
         return ""
     return (

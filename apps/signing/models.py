@@ -112,9 +112,19 @@ class StatementKey(models.Model):
         constraints = [
             models.UniqueConstraint(models.Value(1), condition=Q(retired_at=None), name="signing_one_statement_key"),
         ]
+        permissions = [("rotate_statementkey", "Can rotate the statement key")]
 
     def __str__(self) -> str:
         return self.key_id[:16]
+
+    @property
+    def fingerprint(self) -> str:
+        """What the vault calls the identity of every key."""
+        return self.key_id
+
+    @property
+    def state(self) -> State:
+        return State.RETIRED if self.retired_at else State.ACTIVE
 
 
 class PrivateStatementKey(models.Model):

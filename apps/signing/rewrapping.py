@@ -4,26 +4,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import RegistryError
 from apps.signing import vault
-from apps.signing.models import PrivateKey, SigningKey
+from apps.signing.models import PrivateKey, PrivateStatementKey, SigningKey
+from apps.signing.vault import Key, Private
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """`problem` is why a private half could not be opened; its row is unchanged."""
 
-    key: SigningKey
+    key: Key
     problem: RegistryError | None = None
 
 
-def outdated() -> QuerySet[PrivateKey]:
+def outdated() -> list[Private]:
     """Return private keys that are not sealed under the newest key-encryption key. Raises SignerUnavailable."""
-    return _all().exclude(kek_id=vault.newest_kek_id())
+    newest = vault.newest_kek_id()
+    return [private for private in every_private() if private.kek_id != newest]
 
 
 def rewrap_all(*, also_current: bool = False) -> Iterator[Outcome]:
@@ -31,7 +32,7 @@ def rewrap_all(*, also_current: bool = False) -> Iterator[Outcome]:
 
     `also_current`: also those under the newest key, of which a key service may have a newer version.
     """
-    for private in _all() if also_current else outdated():
+    for private in every_private() if also_current else outdated():
         try:
             _rewrap(private)
         except vault.KeyServiceAway:
@@ -42,11 +43,18 @@ def rewrap_all(*, also_current: bool = False) -> Iterator[Outcome]:
             yield Outcome(private.key)
 
 
-def _all() -> QuerySet[PrivateKey]:
-    return PrivateKey.objects.select_related("key__namespace").order_by("pk")
+def every_private() -> list[Private]:
+    """Return the private halves of all keys: of namespaces, and of the registry."""
+    of_namespaces = PrivateKey.objects.select_related("key__namespace").order_by("pk")
+    return [*of_namespaces, *PrivateStatementKey.objects.select_related("key").order_by("pk")]
 
 
-def _rewrap(private: PrivateKey) -> None:
+def subject_of(key: Key) -> str:
+    """Name whose key it is, for the audit and for people."""
+    return str(key.namespace) if isinstance(key, SigningKey) else "statements"
+
+
+def _rewrap(private: Private) -> None:
     fresh = vault.seal(private.key, vault.unseal(private))
     changes = {
         "nonce": fresh.nonce,
@@ -57,11 +65,12 @@ def _rewrap(private: PrivateKey) -> None:
     with transaction.atomic():
         # If something else sealed it meanwhile (a renewal, a second command), it used the newest as well. Each seal has
         # another nonce.
-        if PrivateKey.objects.filter(pk=private.pk, nonce=bytes(private.nonce)).update(**changes):
+        if type(private).objects.filter(pk=private.pk, nonce=bytes(private.nonce)).update(**changes):
+            of_namespace = isinstance(private, PrivateKey)
             record(
-                Kind.KEY_RESEALED,
+                Kind.KEY_RESEALED if of_namespace else Kind.STATEMENT_KEY_RESEALED,
                 actor_id=None,
-                subject=str(private.key.namespace),
+                subject=subject_of(private.key),
                 key=private.key_id,
                 fingerprint=private.key.fingerprint,
                 before=private.kek_id,

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import overload
 
 import structlog
 from cryptography.exceptions import InvalidTag
@@ -23,11 +24,20 @@ from apps.lib.process.durable import make_folder, settle
 from apps.lib.settings_values.kek_urls import AwsAddress, VaultAddress
 from apps.signing import fingerprints, kms
 from apps.signing.kms import KeyService, KeyServiceAway, SignerUnavailable
-from apps.signing.models import PrivateKey, SigningKey
+from apps.signing.models import PrivateKey, PrivateStatementKey, SigningKey, StatementKey
 
 __all__ = ["KeyServiceAway", "SealBroken", "SignerUnavailable"]
 
+# Also in the context of data keys, which a policy of a key service may require.
 PURPOSE = "sign releases"
+STATEMENT_PURPOSE = "sign statements"
+# Keys of namespaces, and those of the registry itself: sealed alike, each bound to its row and its purpose.
+Key = SigningKey | StatementKey
+Private = PrivateKey | PrivateStatementKey
+_REMEDIES: dict[type[Private], str] = {
+    PrivateKey: "revoke this key and generate another",
+    PrivateStatementKey: "rotate this key",
+}
 NONCE_BYTES = 12
 KEK_BYTES = 32
 
@@ -73,7 +83,15 @@ def lock() -> None:
     kms.forget()
 
 
-def seal(key: SigningKey, secret: bytes, data_key: DataKey | None = None) -> PrivateKey:
+@overload
+def seal(key: SigningKey, secret: bytes, data_key: DataKey | None = None) -> PrivateKey: ...
+
+
+@overload
+def seal(key: StatementKey, secret: bytes, data_key: DataKey | None = None) -> PrivateStatementKey: ...
+
+
+def seal(key: Key, secret: bytes, data_key: DataKey | None = None) -> Private:
     """Return an unsaved row with the private half under the newest key-encryption key. Raises SignerUnavailable.
 
     `data_key`: from `new_data_key`, so that no key service is asked in the caller's transaction.
@@ -82,19 +100,23 @@ def seal(key: SigningKey, secret: bytes, data_key: DataKey | None = None) -> Pri
     compare_keks()
     nonce = secrets.token_bytes(NONCE_BYTES)
     ciphertext = AESGCM(data_key.secret).encrypt(nonce, secret, _bound_to(key))
-    return PrivateKey(key=key, nonce=nonce, ciphertext=ciphertext, kek_id=data_key.kek_id, wrapped_key=data_key.wrapped)
+    sealed = {"nonce": nonce, "ciphertext": ciphertext, "kek_id": data_key.kek_id, "wrapped_key": data_key.wrapped}
+    return PrivateKey(key=key, **sealed) if isinstance(key, SigningKey) else PrivateStatementKey(key=key, **sealed)
 
 
-def new_data_key(fingerprint: str) -> DataKey:
-    """Return what encrypts the private half of the key with this fingerprint. Raises SignerUnavailable."""
-    kek = _keks(may_make=True)[0]
+def new_data_key(fingerprint: str, *, may_make: bool = True) -> DataKey:
+    """Return what encrypts the private half of the key with this fingerprint. Raises SignerUnavailable.
+
+    `may_make`: the default file, if it is not there.
+    """
+    kek = _keks(may_make=may_make)[0]
     if isinstance(kek, bytes):
         return DataKey(_id_of(kek), kek)
     secret = secrets.token_bytes(KEK_BYTES)
     return DataKey(kek.id, secret, kek.wrap(secret, _context(fingerprint)))
 
 
-def unseal(private: PrivateKey) -> bytes:
+def unseal(private: Private) -> bytes:
     """Return the private half. Raises SignerUnavailable (no or another key-encryption key, or its service is away)
     and SealBroken.
     """
@@ -105,14 +127,14 @@ def unseal(private: PrivateKey) -> bytes:
         log.critical("private_key_tampered", key=private.key_id, fingerprint=private.key.fingerprint)
         raise SealBroken(
             f"The private key of {private.key} is damaged or was replaced.",
-            hint="Find out who has write access to the database; then revoke this key and generate another.",
+            hint=f"Find out who has write access to the database; then {_REMEDIES[type(private)]}.",
         ) from None
     except KeyServiceAway as away:
         log.error("key_service_away", error=str(away))  # noqa: TRY400  # the traceback adds nothing
         raise
 
 
-def _data_key_of(private: PrivateKey) -> bytes:
+def _data_key_of(private: Private) -> bytes:
     """Raises SignerUnavailable and NotUnwrapped."""
     keks = _keks()
     context = _context(private.key.fingerprint)
@@ -201,9 +223,10 @@ def _context(fingerprint: str) -> kms.Context:
     return {"larder": PURPOSE, "fingerprint": fingerprint}
 
 
-def _bound_to(key: SigningKey) -> bytes:
+def _bound_to(key: Key) -> bytes:
     """Return the associated data, with which a ciphertext opens only in this row and for this key."""
-    return f"larder\0{key.pk}\0{key.fingerprint}\0{PURPOSE}".encode()
+    purpose = PURPOSE if isinstance(key, SigningKey) else STATEMENT_PURPOSE
+    return f"larder\0{key.pk}\0{key.fingerprint}\0{purpose}".encode()
 
 
 def _require_unlocked() -> None:

@@ -4,8 +4,8 @@ from typing import Any, cast
 from celery import shared_task, signals
 from django.utils import timezone
 
+from apps.jobs.threads import Threads
 from apps.upstream import locking, pruning, runs, servable, storage, syncing, working
-from apps.upstream.run_threads import RunThreads
 
 # A process of a prefork worker ends after some tasks, in the midst of what its threads fetch.
 LAST_SECONDS = 30.0
@@ -14,7 +14,7 @@ GIVE_BACK_SECONDS = 5.0
 STOP_SECONDS = 8.0
 
 
-def _waking(kind: str, threads: working.Threads | RunThreads = working.threads) -> Callable[..., None]:
+def _waking(kind: str, threads: Threads = working.threads) -> Callable[..., None]:
     """The Celery task of a kind of job: the doorbell of the threads, which look for all that waits."""
 
     @shared_task(name=kind, ignore_result=True)

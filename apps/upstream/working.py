@@ -6,16 +6,15 @@ A job is claimed in its thread, with a lease and a fence (jobs/claims.py); a rin
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Lock, Thread
 
 import structlog
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
-from apps.jobs import claims, database_availability
+from apps.jobs import claims
 from apps.jobs.claims import Claim
 from apps.jobs.models import Job
+from apps.jobs.threads import Threads
 from apps.lib.process import metrics
 from apps.upstream import failures, lists, packages, records
 from apps.upstream.errors import FetchFailed
@@ -140,59 +139,6 @@ def _unguarded() -> None:
     """There is no lease: nothing else does this work, or it does the same."""
 
 
-class Threads:
-    """The threads of this process: at most THREADS, and for one registry as many as it gets connections."""
-
-    def __init__(self, run: Callable[[int], None]) -> None:
-        self._run = run
-        self._busy: dict[int, int] = {}  # the upstream by the job
-        self._lock = Lock()
-        self._is_ending = False
-
-    def wake(self) -> None:
-        """Start what waits, the oldest first: of one registry no more than its share, so that others get theirs."""
-        for job_id, upstream in waiting():
-            with self._lock:
-                if self._is_ending:
-                    return
-                most = settings.UPSTREAM.connections
-                if job_id in self._busy or list(self._busy.values()).count(upstream) >= most:
-                    continue
-                if len(self._busy) >= THREADS:
-                    return
-                self._busy[job_id] = upstream
-            Thread(target=self._work, args=(job_id,), name=f"upstream-{job_id}", daemon=True).start()
-
-    def busy(self) -> int:
-        with self._lock:
-            return len(self._busy)
-
-    def finish(self, seconds: float) -> None:
-        """Start nothing more, and wait for what runs. What takes longer is taken up by another worker."""
-        self._is_ending = True
-        end = time.monotonic() + seconds
-        while self.busy() and time.monotonic() < end:
-            time.sleep(0.1)
-
-    def _work(self, job_id: int) -> None:
-        try:
-            self._try(self._run, job_id)
-        finally:
-            with self._lock:
-                del self._busy[job_id]
-            # What found no thread before goes on here; the reaper rings for what is missed.
-            self._try(lambda _: self.wake(), job_id)
-            connection.close()  # this thread's own
-
-    def _try(self, act: Callable[[int], None], job_id: int) -> None:
-        try:
-            act(job_id)
-        except database_availability.AWAY as error:
-            log.warning("upstream_waits", job=job_id, error=type(error).__name__)
-        except Exception:
-            log.exception("upstream_thread_failed", job=job_id)
-
-
 def waiting() -> list[tuple[int, int]]:
     """Return (job, upstream) of the jobs that may be claimed, the oldest first, in four queries."""
     jobs = list(
@@ -214,4 +160,10 @@ def waiting() -> list[tuple[int, int]]:
     return [(pk, found.get((kind, target), 0)) for pk, kind, target in jobs]
 
 
-threads = Threads(run_job)
+def threads_for(run: Callable[[int], object]) -> Threads:
+    """At most THREADS, and for one registry as many as it gets connections."""
+    share = lambda: settings.UPSTREAM.connections  # noqa: E731
+    return Threads("upstream", waiting, run, most=THREADS, share=share, goes_on=True)
+
+
+threads = threads_for(run_job)

@@ -32,10 +32,11 @@ from apps.modules.models import Module, ModuleVersion
 from apps.portal.frame import reauthentication
 from apps.portal.publish import module, provider
 from apps.portal.publish.frame import PageFrame
+from apps.provenance.models import Statement
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc
-from apps.signing.models import SigningKey
+from apps.signing.models import SigningKey, StatementKey
 from registry_site import wiring
 from registry_site.admin import setup, storage
 from registry_site.admin.tiles import TILES, shown
@@ -43,11 +44,11 @@ from registry_site.admin.tiles import TILES, shown
 JOBS_SHOWN = 5
 # The lists by what operators do. A list without a place here is not in the navigation.
 NAVIGATION: tuple[tuple[str, tuple[type[Model], ...]], ...] = (
-    ("Releases", (Release, DownloadCount, CleanupRule)),
+    ("Releases", (Release, DownloadCount, Statement, CleanupRule)),
     ("Modules and providers", (Module, ModuleVersion, Provider, ProviderVersion, Package, SearchDoc)),
     ("People and access", (User, Team, Namespace, Grant, ApiToken, Invitation, GroupMapping)),
     ("Other registries", wiring.upstream_lists()),
-    ("Keys", (SigningKey,)),
+    ("Keys", (SigningKey, StatementKey)),
     ("Storage", (Blob, Repository, Manifest, Tag, UploadSession, Collection)),
     ("Work", (Job,)),
     ("Audit", (AuditEvent,)),

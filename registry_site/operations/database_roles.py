@@ -1,8 +1,9 @@
 """The privileges of Larder's roles in PostgreSQL: one for signing workers, one for all other processes.
 
 A third role owns the tables; commands that migrate, back up or restore use it. The signing worker trusts the rows of
-private keys, the fingerprint and namespace of a signing key, and its own audit rows: the web role writes none of them.
-What the roles may do beyond privileges is limited by triggers (audit 0023, signing 0007).
+private keys, the fingerprint and namespace of a signing key, and its own audit rows: the web role writes none of them,
+nor the public half of a statement key, nor a statement. What the roles may do beyond privileges is limited by triggers
+(audit 0023, signing 0007 and 0010).
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,10 +14,20 @@ from django.db import connection, models
 from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent, Generation, Link
 from apps.jobs.models import Heartbeat, Job
+from apps.modules.models import ModuleVersion
 from apps.notify.models import OutboxEvent
+from apps.provenance.models import Statement
 from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import Release, ReleaseFile
-from apps.signing.models import KeyFingerprint, PrivateKey, SignatureRequest, SigningKey
+from apps.releases.origin.rows import Approval, Origin
+from apps.signing.models import (
+    KeyFingerprint,
+    PrivateKey,
+    PrivateStatementKey,
+    SignatureRequest,
+    SigningKey,
+    StatementKey,
+)
 from registry_site.startup.bootstrap import TIME_OUTS
 
 # An SQL privilege and the columns that it is for; none means all of them.
@@ -51,30 +62,33 @@ def web_privileges() -> dict[str, Privileges]:
     """Return what web processes, checking workers and beat may do with each table: all, except what is trusted."""
     found = {_table(model): WRITE for model in apps.get_models(include_auto_created=True) if model._meta.managed}  # noqa: SLF001
     found |= {_table(model): READ for model in apps.get_app_config("signing").get_models()}
-    fields = PrivateKey._meta.concrete_fields  # noqa: SLF001
     return found | {
         MIGRATIONS: READ,
         CACHE: WRITE,
         _table(AuditEvent): APPEND,
         _table(Link): APPEND,
         # Which keys can sign, and under which key-encryption key they are sealed; not what is sealed.
-        _table(PrivateKey): {
-            "SELECT": tuple(str(field.column) for field in fields if not isinstance(field, models.BinaryField))
-        },
+        **{_table(model): {"SELECT": _unsealed_columns(model)} for model in (PrivateKey, PrivateStatementKey)},
         _table(SigningKey): {**APPEND, "UPDATE": _KEY_CHANGES},
         _table(SignatureRequest): {**APPEND, "DELETE": ()},
         _table(KeyFingerprint): {**APPEND, "UPDATE": ()},
+        # Staff retire a key; only a signing worker makes one.
+        _table(StatementKey): {"SELECT": (), "UPDATE": ("retired_at",)},
+        _table(Statement): READ,
     }
 
 
 def signing_privileges() -> dict[str, Privileges]:
     """Return what signing workers may do: read releases; write keys, answers, audit rows, the state of their jobs."""
-    read = (Namespace, Release, ReleaseFile, ProviderVersion, Package)
+    read = (Namespace, Release, ReleaseFile, ProviderVersion, Package, Origin, Approval)
     found = {_table(model): READ for model in read} | {MIGRATIONS: READ}
     found |= {_table(model): WRITE for model in apps.get_app_config("signing").get_models()}
     return found | {
         _table(SignatureRequest): {"SELECT": (), "UPDATE": ("signature", "problem"), "DELETE": ()},
         _table(SigningKey): {**APPEND, "UPDATE": ()},
+        # By which digest clients receive it; not what people wrote.
+        _table(ModuleVersion): {"SELECT": ("id", "release_id", "manifest_digest")},
+        _table(Statement): APPEND,
         _table(Job): {"SELECT": (), "UPDATE": _CLAIM},
         _table(Heartbeat): WRITE,
         _table(AuditEvent): {"INSERT": (), "SELECT": _returned_columns(AuditEvent)},
@@ -137,6 +151,11 @@ def problem_with(role: str) -> str:
 
 def _table(model: type[models.Model]) -> str:
     return model._meta.db_table  # noqa: SLF001
+
+
+def _unsealed_columns(model: type[models.Model]) -> tuple[str, ...]:
+    fields = model._meta.concrete_fields  # noqa: SLF001
+    return tuple(str(field.column) for field in fields if not isinstance(field, models.BinaryField))
 
 
 def _returned_columns(model: type[models.Model]) -> tuple[str, ...]:

@@ -26,9 +26,9 @@ from apps.jobs.models import Job
 from apps.lib.errors import RegistryError
 from apps.lib.net.forwarding import parse_address
 from apps.portal.frame.context import larder_version
+from apps.provenance import statements
 from apps.releases.publishing import quotas
-from apps.signing import gpg, vault
-from apps.signing.models import PrivateKey
+from apps.signing import gpg, rewrapping, vault
 from registry_site import wiring
 from registry_site.backends import other_hosts, redis_cache
 from registry_site.operations import examining
@@ -177,7 +177,8 @@ def gpg_programs() -> Iterator[Finding]:
 
 
 def signing_keys() -> Iterator[Finding]:
-    if not PrivateKey.objects.exists():
+    stored = rewrapping.every_private()
+    if not stored:
         yield Finding("signing keys", OK, "none are stored")
         return
     if vault.services() and not vault.is_for_this_host():
@@ -193,7 +194,7 @@ def signing_keys() -> Iterator[Finding]:
             yield Finding("signing keys", OK, "this host has no key-encryption key: correct for hosts without a worker")
         return
     broken = []
-    for private in PrivateKey.objects.select_related("key").order_by("pk"):
+    for private in stored:
         try:
             vault.unseal(private)
         except RegistryError as why:
@@ -205,6 +206,18 @@ def signing_keys() -> Iterator[Finding]:
     else:
         where = vault.newest_kek_title()
         yield Finding("signing keys", OK, f"every private key can be decrypted; {where} ({newest}) encrypts")
+
+
+def late_statements() -> Iterator[Finding]:
+    """Releases are published without waiting for their statements."""
+    late = statements.late()
+    if count := late.count():
+        minutes = statements.LATE.total_seconds() / 60
+        first = late.select_related("namespace").order_by("pk").first()
+        found = f"{count:,} published releases have had none for more than {minutes:.0f} minutes, the first is {first}"
+        yield Finding("statements", WARN, found, "docs/operations/keys.md, A release has no statement.")
+    else:
+        yield Finding("statements", OK, "no published release waits for one")
 
 
 def certificate() -> Iterator[Finding]:
@@ -338,6 +351,7 @@ LOOKS: dict[str, Look] = {
     "gpg": Look(gpg_programs, hint="Install gnupg where workers run."),
     # Each is decrypted, which a key service does in its own time.
     "signing keys": Look(signing_keys, DATABASE, seconds=6 * LIMIT_SECONDS),
+    "statements": Look(late_statements, DATABASE),
     "certificate": Look(certificate),
     "name": Look(name, hint="See the DNS of this host."),
     "quotas": Look(namespace_quotas, DATABASE),

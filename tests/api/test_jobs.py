@@ -29,9 +29,10 @@ def test_staff_find_a_job_by_state_kind_and_what_it_works_on(failed, tofu, olga)
     client, ours = tofu(olga), ("verify-release", "acme/vpc/aws 1.2.0", "failed")
     other = ("publish-module", "acme/vpc/aws 1.2.0", "succeeded")
 
-    assert rows(client) == [ours, other]
+    statement = ("state-release", "acme/vpc/aws 1.2.0", "queued")
+    assert rows(client) == [ours, statement, other]
     assert rows(client, "?state=failed") == rows(client, "?kind=verify-release") == [ours]
-    assert rows(client, "?q=acme/vpc") == [ours, other]
+    assert rows(client, "?q=acme/vpc") == [ours, statement, other]
     assert rows(client, "?q=r-1") == [ours]
     assert rows(client, "?q=pantry") == []
     assert client.get(f"{URL}?state=lost").status_code == 422
@@ -64,4 +65,4 @@ def test_the_list_has_pages_and_few_queries(failed, tofu, olga, in_pages):
 
     seen = [row["id"] for row in rows]
     assert seen == sorted(seen, reverse=True)
-    assert len(seen) == 8
+    assert len(seen) == 9

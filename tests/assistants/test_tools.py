@@ -156,7 +156,7 @@ def test_a_provider_is_found_chosen_and_described(acme, ask, bob):
     [
         ("find_modules", {"words": "vpc"}, 10),
         ("choose_version", {"address": VPC}, 10),
-        ("describe_version", {"address": VPC}, 10),
+        ("describe_version", {"address": VPC}, 11),
         ("read_example", {"address": VPC, "example": "simple"}, 10),
         ("compare_versions", {"address": VPC, "before": "1.1.0", "after": "1.2.0"}, 10),
     ],

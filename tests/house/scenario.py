@@ -30,6 +30,7 @@ from tests.house import (
     scenario_notify,
     scenario_oci,
     scenario_people,
+    scenario_statements,
     scenario_uploads,
     scenario_upstream,
 )
@@ -70,6 +71,7 @@ EVERYWHERE = {
     "provider": "nowhere",
     "account_id": 0,
     "link": "forged:1:2",
+    "key_id": scenario_statements.KEY_ID,
 }
 QUERIES = scenario_oci.QUERIES | {("portal:login-authorize", "GET"): f"?{urlencode(ASKED)}"}
 
@@ -125,8 +127,7 @@ def _published(namespace, alice):
 
 def _place(namespace, users):
     dora = Viewer(users["dora"])
-    release = _published(namespace, users["alice"])
-    address = ModuleAddress(namespace.name, "vpc", "aws")
+    release, address = _published(namespace, users["alice"]), ModuleAddress(namespace.name, "vpc", "aws")
     reserved, ticket = publishing.reserve_release(
         viewer=Viewer(users["alice"]), address=address, version="9.0.0", file_name=""
     )
@@ -136,10 +137,10 @@ def _place(namespace, users):
     token, _ = tokens.issue(user=users["dora"], label="hers", scope=Scope.READ, actor=dora)
     team = teams.create(name=f"{namespace.name}-cooks", actor=dora)
     dns = cast.add_version(cast.frozen_key(namespace), None, "dns", "1.0.0")
+    scenario_statements.place(release, dns.release)
     dns.docs_pages.create(kind="resources", slug="record", name="dns_record", html="<p>A record.</p>")
     draft = _draft(namespace.name, users["alice"])
-    file_name = "vpc-aws-1.0.0.zip"
-    key = _key(namespace)
+    file_name, key = "vpc-aws-1.0.0.zip", _key(namespace)
     CleanupRule.objects.create(namespace=namespace)
     return EVERYWHERE | {
         "namespace": namespace.name,

@@ -231,7 +231,7 @@ def test_a_worker_sends_in_threads_and_is_free_at_once(hooked):
     assert wait_until(lambda: there.received)
     assert wait_until(lambda: Delivery.objects.filter(state=State.DELIVERED).exists())
     hangs.over.set()
-    assert wait_until(lambda: not sending.sender._busy)
+    assert wait_until(lambda: not sending.sender.busy())
 
 
 def wait_until(found):

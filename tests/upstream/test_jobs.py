@@ -128,7 +128,7 @@ def test_nothing_is_asked_of_a_registry_that_was_switched_off_meanwhile(upstream
 
 @pytest.fixture
 def threads():
-    made = working.Threads(working.run_job)
+    made = working.threads_for(working.run_job)
     yield made
     made.finish(SOON)
 
@@ -167,7 +167,7 @@ def test_what_found_no_thread_is_started_when_one_is_free(upstream, registry, se
         done.append(job_id)
         Job.objects.filter(pk=job_id).update(state=State.SUCCEEDED)
 
-    threads = working.Threads(run)
+    threads = working.threads_for(run)
     for number in range(3):
         with pytest.raises(NotYet):
             fetching.provider_with_list(upstream, "acme", f"tool{number}", by=None, until=time.monotonic() + SOON)
@@ -189,7 +189,7 @@ def test_a_process_that_ends_finishes_what_runs_and_starts_nothing_more(upstream
         gate.wait(SOON)
         done.append(job_id)
 
-    threads = working.Threads(run)
+    threads = working.threads_for(run)
     first = queue.enqueue(working.LIST, target=1, created_by_id=None)
     threads.wake()
     assert started.wait(SOON)

@@ -43,7 +43,7 @@ def post(browser, headers=None, **fields):
 def finish(monkeypatch):
     """As a worker with threads: what the run waits for is fetched meanwhile."""
     monkeypatch.setattr("apps.upstream.locking.time.sleep", lambda _: work())
-    runs.threads.run_here(Job.objects.get(kind=locking.JOB).pk, locking.JOB)
+    runs.run_here(Job.objects.get(kind=locking.JOB).pk)
 
 
 def test_it_answers_the_file_or_a_job(tool, client, monkeypatch):

@@ -31,7 +31,7 @@ def test_a_visitor_completes_a_lock_file(tool, client, monkeypatch):
     assert client.get(f"{began.url}/file").status_code == 404
 
     monkeypatch.setattr("apps.upstream.locking.time.sleep", lambda _: work())
-    runs.threads.run_here(Job.objects.get(kind=locking.JOB).pk, locking.JOB)
+    runs.run_here(Job.objects.get(kind=locking.JOB).pk)
     done = client.get(began.url)
     assert b'http-equiv="refresh"' not in done.content
     assert b"h1:" in done.content

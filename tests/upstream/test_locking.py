@@ -213,7 +213,7 @@ def job_of(run: LockRun) -> Job:
 def finish(run: LockRun, monkeypatch) -> LockRun:
     """As a worker with threads: what the run waits for is fetched meanwhile."""
     monkeypatch.setattr("apps.upstream.locking.time.sleep", lambda _: work())
-    runs.threads.run_here(job_of(run).pk, locking.JOB)
+    runs.run_here(job_of(run).pk)
     run.refresh_from_db()
     return run
 
@@ -237,8 +237,8 @@ def test_a_run_ends_with_what_is_wrong(tool, registry, monkeypatch):
 
 def test_a_run_goes_on_in_another_worker(tool, monkeypatch):
     run = begun()
-    monkeypatch.setattr(runs.threads._is_ending, "is_set", lambda: True)  # its process must end
-    runs.threads.run_here(job_of(run).pk, locking.JOB)
+    monkeypatch.setattr(runs.threads, "is_ending", lambda: True)  # its process must end
+    runs.run_here(job_of(run).pk)
     run.refresh_from_db()
     assert run.state == RunState.RUNNING
     assert job_of(run).state == JobState.QUEUED
@@ -264,6 +264,6 @@ def test_a_pruned_run_ends_its_job(tool):
     run = begun()
     job = job_of(run)
     run.delete()
-    runs.threads.run_here(job.pk, locking.JOB)
+    runs.run_here(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.SUCCEEDED

@@ -32,7 +32,7 @@ def asked(*patterns, platforms=PLATFORMS, **more):
 
 def work(run: SyncRun) -> SyncRun:
     job = Job.objects.filter(kind=syncing.JOB, target=run.pk).latest("pk")
-    assert runs.threads.run_here(job.pk, syncing.JOB)
+    assert runs.run_here(job.pk)
     run.refresh_from_db()
     return run
 

@@ -27,7 +27,7 @@ ACTION_PERMISSIONS = {
         *("deprecate_release", "yank_release", "quarantine_release", "restore_release", "purge_release"),
         *("verify_release", "rebuild_searchdoc"),
     ),
-    "signing": ("change_signingkey",),
+    "signing": ("change_signingkey", "rotate_statementkey"),
     "upstream": ("operate_upstream",),
 }
 # Superusers add these by hand: the action cannot be undone.

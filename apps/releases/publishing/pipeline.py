@@ -35,6 +35,8 @@ GIVEN_UP = Reason(
 
 
 F = TypeVar("F")
+# What follows a publication in its transaction, filled in by registry_site/wiring.py.
+afterwards: tuple[Callable[[Release], None], ...] = ()
 
 
 @dataclass(slots=True)
@@ -203,6 +205,8 @@ def finalise(work: Work[F], describe: Callable[[Work[F]], None], catalogue: Call
             **{"visible_at": held.isoformat()} if held else {},
         )
         catalogue(work)
+        for follow in afterwards:
+            follow(work.release)
 
 
 def clean(work: Work[Any]) -> None:

@@ -27,7 +27,7 @@ class Command(BaseCommand):
             for outcome in rewrapping.rewrap_all(also_current=options["all"]):
                 if problem := outcome.problem:
                     failed += 1
-                    self.stderr.write(f"{outcome.key.namespace}, {outcome.key}: {problem} {problem.hint}")
+                    self.stderr.write(f"{rewrapping.subject_of(outcome.key)}, {outcome.key}: {problem} {problem.hint}")
                 else:
                     resealed += 1
             if not failed:

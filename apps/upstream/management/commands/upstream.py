@@ -84,7 +84,7 @@ class Command(BaseCommand):
         """Do the job here unless a worker has it already, and wait for the end."""
         job = Job.objects.filter(kind=syncing.JOB, target=run.pk).order_by("-pk").first()
         if job is not None:
-            runs.threads.run_here(job.pk, syncing.JOB)
+            runs.run_here(job.pk)
         shown = -1
         while True:
             run.refresh_from_db()

@@ -1,0 +1,86 @@
+"""Work that waits for others, such as receivers and registries, in threads of a worker.
+
+One that hangs blocks neither the worker's slots nor the rest. A ring only wakes the threads up; they look for all that
+waits.
+"""
+
+import time
+from collections.abc import Callable, Hashable, Iterable
+from threading import Event, Lock, Thread
+
+import structlog
+from django.db import connection
+
+from apps.jobs import database_availability
+
+log = structlog.get_logger("larder.jobs")
+
+
+class Threads:
+    """The threads of this process for one kind of work.
+
+    `waiting` returns what may begin, the oldest first: a number, which no two threads work on, and a group. At most
+    `most` threads run at once, and `share` of them for one group, so that others get theirs. With `goes_on` a thread
+    that ends looks again for what found no thread before. `run` claims what it works on: another process may be at it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        waiting: Callable[[], Iterable[tuple[int, Hashable]]],
+        run: Callable[[int], object],
+        *,
+        most: int,
+        share: Callable[[], int] | None = None,
+        goes_on: bool = False,
+    ) -> None:
+        self._name, self._waiting, self._run = name, waiting, run
+        self._most, self._share, self._goes_on = most, share or (lambda: most), goes_on
+        self._busy: dict[int, Hashable] = {}  # the group by the number
+        self._lock = Lock()
+        self._ending = Event()
+
+    def wake(self) -> None:
+        """Start what waits, as far as there are threads for it."""
+        for number, group in self._waiting():
+            with self._lock:
+                busy = list(self._busy.values())
+                if self._ending.is_set() or len(busy) >= self._most:
+                    return
+                if number in self._busy or busy.count(group) >= self._share():
+                    continue
+                self._busy[number] = group
+            Thread(target=self._work, args=(number,), name=f"{self._name}-{number}", daemon=True).start()
+
+    def busy(self) -> int:
+        with self._lock:
+            return len(self._busy)
+
+    def is_ending(self) -> bool:
+        """For work of minutes, which then stops and leaves the rest to another process."""
+        return self._ending.is_set()
+
+    def finish(self, seconds: float) -> None:
+        """Start nothing more, and wait for what runs. What takes longer is taken up by another worker."""
+        self._ending.set()
+        end = time.monotonic() + seconds
+        while self.busy() and time.monotonic() < end:
+            time.sleep(0.1)
+
+    def _work(self, number: int) -> None:
+        try:
+            self._try(self._run, number)
+        finally:
+            with self._lock:
+                del self._busy[number]
+            if self._goes_on:
+                self._try(lambda _: self.wake(), number)
+            connection.close()  # this thread's own
+
+    def _try(self, act: Callable[[int], object], number: int) -> None:
+        try:
+            act(number)
+        except database_availability.AWAY as error:
+            log.warning("thread_waits", what=self._name, number=number, error=type(error).__name__)
+        except Exception:
+            log.exception("thread_failed", what=self._name, number=number)

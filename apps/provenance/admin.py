@@ -1,0 +1,48 @@
+"""Admin pages of statements. They are written once, so there is nothing to change."""
+
+import json
+
+from django.contrib import admin
+from django.db.models import Q
+from django.utils.html import format_html
+
+from apps.accounts.admin.filters import in_namespace
+from apps.admin_base import Column, ReadOnlyAdmin, digest_prefix, row_link, short
+from apps.admin_base.base import address_condition
+from apps.lib.formats import dsse
+from apps.provenance.models import Statement
+
+
+@admin.register(Statement)
+class StatementAdmin(ReadOnlyAdmin[Statement]):
+    list_display = ("title", "release_page", "key_page", "sha256", "size", "made_at")
+    list_filter = (in_namespace("release__namespace__name"), "made_at")
+    list_select_related = ("release__namespace", "key")
+    ordering = ("-pk",)
+    indexed_orders = ()
+    search_fields = ("digest",)
+    search_help_text = "An address (acme/vpc/aws), its beginning, a namespace, or the beginning of a digest."
+    fields = (("release_page", "key_page"), ("digest", "size", "made_at"), "payload")
+    csv_columns = (
+        "release__namespace__name",
+        "release__name",
+        "release__version",
+        "key__key_id",
+        "digest",
+        "size",
+        "made_at",
+    )
+
+    def search_condition(self, word: str) -> Q:
+        by_address = address_condition(word, "release__namespace__name", "release__name")
+        return by_address or Q(release__namespace__name=word) | Q(digest__begins=digest_prefix(word))
+
+    title = Column("statement", str)
+    release_page = Column("release", lambda row: row_link(row.release))
+    key_page = Column("key", lambda row: row_link(row.key))
+    sha256 = Column("sha256", lambda row: short(row.digest), order="digest")
+
+    @admin.display(description="what it says")
+    def payload(self, row: Statement) -> str:
+        said = json.loads(dsse.parse(bytes(row.envelope)).payload)
+        return format_html("<pre>{}</pre>", json.dumps(said, indent=2, ensure_ascii=False))
