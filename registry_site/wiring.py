@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib.auth.signals import user_logged_in
 from django.core.signals import got_request_exception
+from django.db import DEFAULT_DB_ALIAS
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 
@@ -13,7 +14,7 @@ from apps.accounts.identity.trusted import publishers
 from apps.admin_base.base import address_condition
 from apps.artifacts import gc, repositories
 from apps.audit import recorder
-from apps.blobs import references
+from apps.blobs import references, store
 from apps.http import mirrors
 from apps.http.errors import log_exception
 from apps.jobs import queues, targets
@@ -35,7 +36,7 @@ from apps.providers.signatures import requests, resigning
 from apps.releases.catalogue import indexing, reading
 from apps.releases.lifecycle import purging, release_blobs, verification
 from apps.releases.models import Kind, Release
-from apps.releases.publishing import pipeline, quotas
+from apps.releases.publishing import pipeline, quotas, staging
 from apps.signing import keys, statement_keys
 from apps.signing.models import SignatureRequest, SigningKey, StatementKey
 from apps.upstream import health as upstream_health
@@ -95,6 +96,8 @@ def connect() -> None:
     references.checks = (release_blobs.referenced_by_release,)
     # Providers of other registries, beside our own.
     elsewhere.providers = mirrored_providers.found_for
+    # Staged bytes that wait for a person, longer than an upload takes.
+    store.staging_in_use = lambda: staging.keys_in_use(DEFAULT_DB_ALIAS)
     # Descriptions of the contents of a namespace.
     namespace_deletion.contents_checks = (quotas.versions_in, repositories.contents_of)
     # Whether the address of a rule for CI exists.

@@ -268,6 +268,7 @@ class ApiToken(models.Model):
     manages_people = models.BooleanField(default=True, db_default=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by_token = models.ForeignKey("self", models.SET_NULL, null=True, editable=False, related_name="+")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, editable=False, related_name="+")
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
     suspended_at = models.DateTimeField(

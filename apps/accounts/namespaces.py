@@ -173,6 +173,28 @@ def require_trusted_publishers(*, namespace: Namespace, required: bool, actor: V
     _update(namespace, row, {"trusted_publishers_only": required}, Kind.NAMESPACE_CHANGED, actor)
 
 
+@people_only("change who approves releases")
+@transaction.atomic
+def require_approval(
+    *,
+    namespace: Namespace,
+    actor: Viewer,
+    requires_approval: bool | None = None,
+    approval_needs_second_factor: bool | None = None,
+) -> None:
+    """Let someone other than its author approve each release, perhaps with a second factor; None changes nothing.
+
+    What awaits approval already goes on waiting, whatever is set.
+    """
+    row = _locked(namespace)
+    wanted = {
+        "requires_approval": requires_approval,
+        "approval_needs_second_factor": approval_needs_second_factor,
+    }
+    given = {field: value for field, value in wanted.items() if value is not None}
+    _update(namespace, row, given, Kind.NAMESPACE_CHANGED, actor)
+
+
 @transaction.atomic
 def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> None:
     """Set `quota_bytes`, `quota_versions` or both; None is the registry's default, 0 no limit.

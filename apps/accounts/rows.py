@@ -24,6 +24,27 @@ class LoginCode(models.Model):
         return f"login {self.pk}"
 
 
+class PastIdentity(models.Model):
+    """An identity of a provider, or a mail address, that an account had once: `people.same_person` asks for them.
+
+    Otherwise a person could move their identity to a second account, and approve there what the first one published.
+    """
+
+    MAIL = "mail"
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    provider = models.CharField(max_length=200, help_text="The issuer, or `mail`.")
+    uid = models.CharField(max_length=191, help_text="The subject, or the address in lower case.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "uid", "user"], name="accounts_past_identity_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"past identity {self.pk}"
+
+
 class DeletedTeam(models.Model):
     """The name of a deleted team, which stays taken: audit rows and the names of its service accounts refer to it."""
 

@@ -22,6 +22,8 @@ from apps.lib.addresses import canonical
 from apps.lib.errors import Invalid, NotFound
 from apps.releases.publishing import quotas
 
+_APPROVAL = ("requires_approval", "approval_needs_second_factor")
+
 
 class NamespaceInput(serializers.Serializer[Any]):
     visibility = serializers.ChoiceField(choices=Visibility.values)
@@ -31,13 +33,15 @@ class NamespaceInput(serializers.Serializer[Any]):
 
 
 class NamespaceChange(serializers.Serializer[Any]):
-    """An omitted field stays unchanged. Owners set `breaking_changes`, `cooldown_hours` and `trusted_publishers_only`,
-    staff the quotas: null is the registry's default, 0 no limit.
+    """An omitted field stays unchanged. Owners set the rules, staff the quotas: null is the registry's default, 0 no
+    limit.
     """
 
     breaking_changes = serializers.ChoiceField(choices=BreakingChanges.values, required=False)
     cooldown_hours = serializers.IntegerField(required=False, min_value=0, max_value=namespaces.LONGEST_COOLDOWN_HOURS)
     trusted_publishers_only = serializers.BooleanField(required=False)
+    requires_approval = serializers.BooleanField(required=False)
+    approval_needs_second_factor = serializers.BooleanField(required=False)
     quota_bytes = serializers.IntegerField(required=False, allow_null=True)
     quota_versions = serializers.IntegerField(required=False, allow_null=True)
 
@@ -77,6 +81,8 @@ class Namespace(NamespaceNames):
         help_text="Clients see a release so many hours after its publication. A change is for later releases."
     )
     trusted_publishers_only = BooleanField(help_text="Only CI publishes, by its trusted publishers.")
+    requires_approval = BooleanField(help_text="Someone other than its author approves each release.")
+    approval_needs_second_factor = BooleanField(help_text="Who approves enters a second factor again.")
     role = RoleField(allow_null=True, help_text="The caller's; null without a grant.")
     usage = Usage()
     quota = Quota(source="usage", help_text="The limits in force; null for none.")
@@ -134,14 +140,17 @@ class NamespaceDetail(DetailView):
         wanted = self.body()
         rules = {name: wanted.pop(name) for name in ("breaking_changes", "cooldown_hours") if name in wanted}
         only = wanted.pop("trusted_publishers_only", None)
+        approval = {name: wanted.pop(name) for name in _APPROVAL if name in wanted}
         if wanted:
             operated_namespace_and_role(self.viewer, namespace, permission="accounts.change_namespace")
-        elif not rules and only is None:
+        elif not rules and not approval and only is None:
             raise Invalid("The request changes nothing.", hint=f"Send some of {', '.join(self.takes().fields)}.")
-        if rules or only is not None:
+        if rules or approval or only is not None:
             gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         if only is not None:
             namespaces.require_trusted_publishers(namespace=target, required=only, actor=self.viewer)
+        if approval:
+            namespaces.require_approval(namespace=target, actor=self.viewer, **approval)
         with transaction.atomic():
             if rules:
                 namespaces.change(namespace=target, actor=self.viewer, **rules)

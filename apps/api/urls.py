@@ -10,7 +10,7 @@ from apps.api.catalogue import dependents, descriptions, details, downloads, lis
 from apps.api.frame.base import ApiView, Unknown, operation
 from apps.api.people import grants, invitations, leaks, service_accounts, teams, tokens, trusted_publishers, users
 from apps.api.upstream import urls as upstream
-from apps.api.versions import cleanup, lifecycle, modules, origins, providers, releases, statements, uploads
+from apps.api.versions import approvals, cleanup, lifecycle, modules, origins, providers, releases, statements, uploads
 
 
 class Schema(ApiView):
@@ -49,6 +49,7 @@ urlpatterns = [
     *lifecycle.urlpatterns,
     *origins.urlpatterns,
     *releases.urlpatterns,
+    *approvals.urlpatterns,
     *statements.urlpatterns,
     *jobs.urlpatterns,
     *uploads.urlpatterns,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, BinaryIO
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -22,12 +22,12 @@ from apps.lib.digests import check_size
 from apps.lib.errors import Conflict, Reason
 from apps.modules import checking, folder_names, package_manifest
 from apps.modules.catalogue import entries
-from apps.modules.comparing import guard
+from apps.modules.comparing import awaited, guard
 from apps.modules.contents import extraction, readme
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.models import Kind, Release, State
 from apps.releases.origin.rows import Way
-from apps.releases.publishing import pipeline, receiving, reserving, staging, transitions
+from apps.releases.publishing import approving, pipeline, receiving, reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
 from apps.releases.publishing.pipeline import Questions, Step
 
@@ -191,8 +191,13 @@ def publish_package(
 
 
 def cancel(*, release: Release, viewer: Viewer) -> None:
-    """End a reservation that will not be filled, or a release whose questions are answered with no."""
+    """End a reservation that will not be filled, a release whose questions are answered with no, or the viewer's own
+    that awaits approval.
+    """
     gate.namespace_for(viewer, release.namespace.name, need=Role.PUBLISHER, only_name=release.name)
+    if release.state == State.AWAITING_APPROVAL:
+        approving.cancel(release=release, viewer=viewer)
+        return
     if release.state not in (State.RECEIVING, State.HELD):
         raise Conflict(f"{release} is {release.state}: only releases that wait for you can be cancelled.")
     found, expected = "a cancelled upload", "the whole archive"
@@ -326,6 +331,19 @@ def inspect(work: Work) -> None:
     found.contents = extraction.read(found.listing, found.inspected, address=address, version=work.release.version)
 
 
+def await_approval(work: Work) -> None:
+    """Another person looks at what changes, if the namespace asks for that."""
+    release, found = work.release, work.findings
+
+    def opened() -> BinaryIO:
+        return store.open_staged(work.archive_key) if work.archive_key else staging.open_source(release)
+
+    approving.require(
+        work,
+        comparison=lambda: awaited.compare(release, fields=found.contents.fields, listing=found.listing, opened=opened),
+    )
+
+
 def finalise(work: Work) -> None:
     try:
         pipeline.finalise(work, _describe, lambda work: entries.refresh(work.release.module_version.module))
@@ -343,6 +361,7 @@ STEPS: tuple[Step[Findings], ...] = (
     pipeline.take_up,
     check,
     inspect,
+    await_approval,
     pipeline.store_archive,
     pipeline.enter_ledger,
     finalise,

@@ -16,6 +16,11 @@ class Event(NamedTuple):
 EVENTS = {
     "release.published": Event(Kind.RELEASE_PUBLISHED, "A version was published", "was published"),
     "release.held": Event(Kind.RELEASE_HELD, "A release needs its publisher's answer", "needs its publisher's answer"),
+    "release.awaiting-approval": Event(
+        Kind.RELEASE_APPROVAL_REQUESTED, "A release awaits approval by another person", "awaits approval"
+    ),
+    "release.approved": Event(Kind.RELEASE_APPROVED, "A release was approved", "was approved"),
+    "release.declined": Event(Kind.RELEASE_DECLINED, "A release was declined by its approver", "was declined"),
     "release.rejected": Event(Kind.RELEASE_REJECTED, "A release was rejected", "was refused"),
     "release.failed": Event(
         Kind.RELEASE_FAILED, "A release failed because of an internal error", "could not be published"

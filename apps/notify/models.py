@@ -114,6 +114,7 @@ class Topic(models.TextChoices):
     EXPIRING = "expiring", "Expiring tokens of yours and signing keys of your namespaces"
     MESSAGES = "messages", "Messages from owners of what you use"
     REQUESTS = "requests", "Requests for publish access to your namespaces"
+    APPROVALS = "approvals", "Releases that await your approval, and approvals of yours"
     WEBHOOKS = "webhooks", "Webhooks of your namespaces that were switched off"
     UPSTREAMS = "upstreams", "Alarms of mirrored registries, if you may decide them"
 

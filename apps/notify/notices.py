@@ -21,6 +21,8 @@ _TOLD = (
     "digest",
     "reasons",
     "questions",
+    "unusual",
+    "until",
     "role",
     "before",
     "fingerprint",
@@ -33,6 +35,16 @@ _TOLD = (
     "found",
 )
 _BREAKING_NAMED = 5
+_BY_NOBODY = ("release.held", "release.failed", "release.awaiting-approval")
+# Their page is that of the upload.
+OF_UNPUBLISHED = (
+    "release.held",
+    "release.awaiting-approval",
+    "release.approved",
+    "release.declined",
+    "release.rejected",
+    "release.failed",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +73,7 @@ class Notice:
             return f"{self.by or 'Someone'} requests publish access to {self.subject}."
         if self.event == "usage.notified":
             return f"{self.by or 'An owner'} writes to the users of {self.subject}."
-        by = f" by {self.by}" if self.by and self.event not in ("release.held", "release.failed") else ""
+        by = f" by {self.by}" if self.by and self.event not in _BY_NOBODY else ""
         done = "sends this test" if self.event == TEST else EVENTS[self.event].done
         return f"{self.subject} {done}{by}."
 
@@ -140,7 +152,7 @@ def _number(event: AuditEvent, name: str) -> int:
 
 
 def _path(name: str, namespace: Namespace | None, address: str, version: str, release: Release | None) -> str:
-    if name in ("release.held", "release.rejected", "release.failed") and release is not None:
+    if name in OF_UNPUBLISHED and release is not None:
         return reverse("portal:release", args=[release.public_id])
     if name.startswith(("release.", "usage.")):
         parts = address.split("/")

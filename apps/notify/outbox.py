@@ -20,7 +20,7 @@ from apps.jobs import database_availability
 from apps.notify.events import NAMES
 from apps.notify.mail import letters
 from apps.notify.models import Delivery, OutboxEvent, Shape, State, Webhook
-from apps.notify.notices import Notice, notices_of
+from apps.notify.notices import OF_UNPUBLISHED, Notice, notices_of
 
 BATCH_SIZE = 500
 # Slack reads these three itself; the others would be styles.
@@ -96,6 +96,8 @@ def _standard(notice: Notice) -> dict[str, Any]:
     if notice.address:
         data |= {"kind": notice.kind, "address": notice.address, "version": notice.version}
     data |= {"by": notice.by or None, "url": notice.url, "text": notice.sentence}
+    if notice.event in OF_UNPUBLISHED and notice.release is not None:
+        data["release"] = str(notice.release.public_id)
     if notice.breaking:
         data["breaking"] = notice.breaking
     return {"type": notice.event, "timestamp": f"{notice.at:%Y-%m-%dT%H:%M:%SZ}", "data": data | notice.more}

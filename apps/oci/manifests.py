@@ -8,6 +8,7 @@ from apps.artifacts.manifests import unknown
 from apps.artifacts.models import Manifest
 from apps.artifacts.names import Digest
 from apps.artifacts.repositories import locked
+from apps.lib.formats.oci_manifests import MODULE_PACKAGE
 from apps.modules import package_manifest
 from apps.oci import packages, repositories
 from apps.oci.authentication import Caller
@@ -27,18 +28,23 @@ def read(found: VisibleRepository, reference: str, *, bytes_wanted: bool = True)
         column = "tags__name" if names.is_tag(reference) else ""
     if served is None and column:
         versions = repositories.versions_of(**found.coordinate).filter(manifest_digest=OuterRef("digest"))
-        columns = ("digest", "media_type", "size", *(["raw"] if bytes_wanted else []))
+        columns = ("digest", "media_type", "artifact_type", "size", *(["raw"] if bytes_wanted else []))
         rows = Manifest.objects.filter(**found.here, **{column: reference})
         row = rows.values(*columns, is_release=Exists(versions)).first()
         if row is not None and row["is_release"]:  # then the release decides, whatever the tag (D9)
             served = packages.served_by_digest(
                 found, row["digest"], bytes_wanted=bytes_wanted, is_by_tag=column != "digest"
             )
-        elif row is not None:
+        elif row is not None and not _is_unapproved(found, row["artifact_type"]):
             served = Served(bytes(row.get("raw", b"")), row["digest"], row["media_type"], size=row["size"])
     if served is None:
         raise unknown(found.address, reference) if found.is_there else repositories.unknown(found.address)
     return served
+
+
+def _is_unapproved(found: VisibleRepository, artifact_type: str) -> bool:
+    """A module package of no release: where releases are approved it is not served, not even by its digest."""
+    return found.is_module and artifact_type == MODULE_PACKAGE and found.namespace.requires_approval
 
 
 def delete(caller: Caller, found: VisibleRepository, reference: str) -> None:

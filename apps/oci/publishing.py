@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
+from django.urls import reverse
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -65,6 +67,17 @@ class Undecided(Unavailable):
         self.release = release
 
 
+class AwaitsApproval(Conflict):
+    """Neither published nor refused: an error, because clients take 201 for a tag that exists."""
+
+    def __init__(self, release: Release) -> None:
+        page = settings.PUBLIC_URL + reverse("portal:release", args=[release.public_id])
+        super().__init__(
+            f"{release} was received and awaits approval by another person: {page}",
+            hint="There is nothing more to push: its tag appears once it is approved.",
+        )
+
+
 def states_of(releases: Collection[int]) -> Mapping[int, object]:
     """For requests that wait for a push to be decided."""
     return dict(Release.objects.filter(pk__in=releases).values_list("pk", "state"))
@@ -114,6 +127,8 @@ def publish_version(viewer: Viewer, manifest: Manifest, tag: str, *, begun: int 
     if release.state == State.PUBLISHED:
         _require_same(release, package, number)
         return
+    if release.state == State.AWAITING_APPROVAL and release.uploaded_digest == package.archive.digest:
+        raise AwaitsApproval(release)
     if release.state == State.HELD or release.ticket_digest:
         raise Conflict(
             f"{release} waits for its publisher: it is being uploaded in the browser, or held for an answer.",

@@ -11,7 +11,9 @@ from apps.artifacts.errors import BlobUnknown, ManifestInvalid
 from apps.artifacts.manifests import Pushed
 from apps.artifacts.models import Repository
 from apps.artifacts.names import Digest
+from apps.lib.errors import Conflict
 from apps.lib.formats.oci_manifests import MODULE_PACKAGE
+from apps.modules.models import ModuleVersion
 from apps.oci import blobs, packages
 from apps.oci.authentication import Caller
 from apps.oci.repositories import VisibleRepository
@@ -81,6 +83,8 @@ def resolve(
             f"artifactType {MODULE_PACKAGE} and one zip. This is {what}.",
             hint="Use another tag, or attach it to the version by its subject.",
         )
+    if others and not versions and parsed.is_module_package and repository.is_module:
+        _require_approved(repository, str(digest), others)
 
     missing, children = manifest_references.missing(repository, parsed)
     found = VisibleRepository.of(repository)
@@ -106,3 +110,18 @@ def resolve(
         others=others if is_checked else [],
         until=time.monotonic() + settings.OCI_PUBLISH_WAIT.total_seconds(),
     )
+
+
+def _require_approved(repository: Repository, digest: str, tags: Sequence[str]) -> None:
+    """Where releases are approved, a tag that is no version leads to nothing that nobody has approved."""
+    if not repository.namespace.requires_approval:
+        return
+    released = ModuleVersion.objects.published().filter(
+        release__namespace=repository.namespace, module__canonical=repository.path.replace("_", "-")
+    )
+    if not released.filter(manifest_digest=digest).exists():
+        raise Conflict(
+            f"Releases in {repository.namespace} are approved by another person, so {tags[0]} can only be a tag of a "
+            "published version.",
+            hint="Push it under its version first, such as 1.2.0, and under this tag once it is published.",
+        )

@@ -21,7 +21,7 @@ from apps.portal.people import (
 from apps.portal.providers import docs
 from apps.portal.providers import pages as providers
 from apps.portal.providers import uploads as provider_uploads
-from apps.portal.publish import module, own_releases, provider, provider_draft, releases, uploads
+from apps.portal.publish import approvals, module, own_releases, provider, provider_draft, releases, uploads
 from apps.portal.search import lists
 from apps.portal.search import page as search
 from apps.portal.upstream import urls as upstream
@@ -49,6 +49,7 @@ urlpatterns = [
     *provider.urlpatterns,
     *uploads.urlpatterns,
     *own_releases.urlpatterns,
+    *approvals.urlpatterns,
     *releases.urlpatterns,
     *provider_draft.urlpatterns,
     *namespaces.urlpatterns,

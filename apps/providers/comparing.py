@@ -3,7 +3,9 @@
 docs/version-guard.md lists the rules.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
 
 from django.db.models import Exists, OuterRef, Value
 from django.db.models.functions import Replace
@@ -11,9 +13,19 @@ from django.db.models.functions import Replace
 from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ProviderAddress
 from apps.providers.docs.rendering import docs_path
-from apps.providers.models import DocsKind, DocsPage, ProviderVersion, Signing
+from apps.providers.models import DocsKind, DocsPage, Package, ProviderVersion, Signing
 from apps.providers.reading import provider_for, version_of
-from apps.releases.catalogue.comparing import Change, Comparison, Severity, numbers_in, sorted_by_severity
+from apps.releases.catalogue.comparing import (
+    Change,
+    Comparison,
+    Severity,
+    noted,
+    numbers_in,
+    previous_among,
+    sorted_by_severity,
+)
+from apps.releases.models import Release
+from apps.signing.models import SigningKey
 
 SENTENCES = {
     "platform_removed": "platform removed",
@@ -37,23 +49,81 @@ def compare(viewer: Viewer, address: ProviderAddress, asked: str) -> Comparison:
     """`asked` is `1.0.0...1.1.0`. Raises as the gate does, and NotFound for a number that is not published."""
     provider = provider_for(viewer, address)
     before, after = (version_of(viewer, provider, number) for number in numbers_in(asked))
-    changes = [*_platforms(before, after), *_protocols(before, after), *_signing(before, after), *_docs(before, after)]
+    changes = [*_facts(Facts.of(before), Facts.of(after)), *_docs_of(before, after)]
     return Comparison(provider.address, before.release, after.release, sorted_by_severity(changes), SENTENCES)
 
 
-def _platforms(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change]:
-    old, new = ({package.platform for package in version.packages.all()} for version in (before, after))
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Of a version, also of one that is not published yet."""
+
+    platforms: Collection[str]
+    protocols: Collection[str]
+    key: SigningKey
+    signing: str
+
+    @classmethod
+    def of(cls, version: ProviderVersion) -> Self:
+        platforms = {package.platform for package in version.packages.all()}
+        return cls(platforms, version.protocols, version.key, version.signing)
+
+
+def compare_awaited(
+    release: Release, *, facts: Facts, packages: Iterable[Package], pages: Iterable[DocsPage]
+) -> dict[str, Any]:
+    """What a release that awaits approval changes, before it is stored. Empty `against`: nothing is published yet."""
+    published = ProviderVersion.objects.published()
+    rows = published.filter(provider__namespace=release.namespace, provider__type=release.name)
+    chosen = previous_among(rows, release.version)
+    new = {package.platform: package for package in packages}
+    if chosen is None:
+        return {"against": "", "packages": _packages({}, new)}
+    before = ProviderVersion.objects.select_related("release__namespace", "provider__namespace", "key").get(pk=chosen)
+    changes = [*_facts(Facts.of(before), facts), *_docs_to_be(before, release, pages)]
+    address = before.provider.address
+    comparison = Comparison(address, before.release, release, sorted_by_severity(changes), SENTENCES)
+    old = {package.platform: package for package in before.packages.all()}
+    return noted(comparison) | {"packages": _packages(old, new)}
+
+
+def _packages(old: Mapping[str, Package], new: Mapping[str, Package]) -> list[dict[str, Any]]:
+    """Every platform of both, with its file and how large it was and is."""
+    rows = []
+    for platform in sorted(old.keys() | new.keys()):
+        one, other = old.get(platform), new.get(platform)
+        shown = other or one
+        assert shown is not None  # noqa: S101  # it is in one of them
+        rows.append(
+            {
+                "platform": platform,
+                "file": shown.filename,
+                "before": one.size if one else None,
+                "after": other.size if other else None,
+                "digest": other.digest if other else "",
+                "is_same": one is not None and other is not None and one.digest == other.digest,
+            }
+        )
+    return rows
+
+
+def _facts(old: Facts, new: Facts) -> Iterator[Change]:
+    yield from _platforms(set(old.platforms), set(new.platforms))
+    yield from _protocols(old.protocols, new.protocols)
+    yield from _signing(old, new)
+
+
+def _platforms(old: set[str], new: set[str]) -> Iterator[Change]:
     for platform in old - new:
         yield Change("platform", platform, Severity.BREAKING, "platform_removed", before=platform)
     for platform in new - old:
         yield Change("platform", platform, Severity.COMPATIBLE, "platform_added", after=platform)
 
 
-def _protocols(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change]:
+def _protocols(*versions: Collection[str]) -> Iterator[Change]:
     """Clients choose by the major number alone."""
     by_major: tuple[dict[str, str], dict[str, str]] = ({}, {})
-    for version, spoken in zip((before, after), by_major, strict=True):
-        for protocol in sorted(version.protocols):
+    for protocols, spoken in zip(versions, by_major, strict=True):
+        for protocol in sorted(protocols):
             major = protocol.partition(".")[0]
             spoken[major] = f"{spoken[major]}, {protocol}" if major in spoken else protocol
     old, new = by_major
@@ -66,22 +136,57 @@ def _protocols(before: ProviderVersion, after: ProviderVersion) -> Iterator[Chan
             yield Change("protocol", major, Severity.COMPATIBLE, "protocol_changed", old[major], new[major])
 
 
-def _signing(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change]:
+def _signing(before: Facts, after: Facts) -> Iterator[Change]:
     old, new = before.key.fingerprint, after.key.fingerprint
     if old != new:
         yield Change("key", after.key.key_id, Severity.RISKY, "key_replaced", old, new)
     if before.signing != after.signing:
-        signers = [Signing(version.signing).label for version in (before, after)]
+        signers = [Signing(one.signing).label for one in (before, after)]
         yield Change("key", after.key.key_id, Severity.RISKY, "signer_changed", *signers)
 
 
-def _docs(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change]:
-    # The names of the pages of each version, by kind and slug.
-    pages: dict[int, dict[tuple[str, str], str]] = {before.pk: {}, after.pk: {}}
+Places = Mapping[tuple[str, str], str]  # the names of the pages of a version, by kind and slug
+
+
+def _places(*versions: ProviderVersion) -> dict[int, dict[tuple[str, str], str]]:
+    pages: dict[int, dict[tuple[str, str], str]] = {version.pk: {} for version in versions}
     rows = DocsPage.objects.filter(version__in=pages)
     for version, kind, slug, name in rows.values_list("version_id", "kind", "slug", "name"):
         pages[version][kind, slug] = name
-    old, new = pages[before.pk], pages[after.pk]
+    return pages
+
+
+def _docs_of(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change]:
+    places = _places(before, after)
+    old, new = places[before.pk], places[after.pk]
+    yield from _pages(old, new)
+    if not (old and new):
+        return
+    # Compared in the database: together the texts can have many megabytes. Links name their version.
+    paths = [Value(docs_path(one.provider.address, one.release.version)) for one in (after, before)]
+    same_page = DocsPage.objects.filter(version=before, kind=OuterRef("kind"), slug=OuterRef("slug"))
+    rows = DocsPage.objects.filter(Exists(same_page), version=after)
+    rows = rows.annotate(comparable=Replace("html", *paths))
+    equal = same_page.filter(html=OuterRef("comparable"))
+    for place in list(rows.filter(~Exists(equal)).values_list("kind", "slug")):
+        yield _changed(place, new)
+
+
+def _docs_to_be(before: ProviderVersion, release: Release, pages: Iterable[DocsPage]) -> Iterator[Change]:
+    """As `_docs_of`, for pages without rows: one text of the published version at a time."""
+    to_be = {(page.kind, page.slug): page for page in pages}
+    old, new = _places(before)[before.pk], {place: page.name for place, page in to_be.items()}
+    yield from _pages(old, new)
+    address = before.provider.address
+    there, here = (docs_path(address, version) for version in (release.version, before.release.version))
+    rows = DocsPage.objects.filter(version=before).values_list("kind", "slug", "html")
+    for kind, slug, html in rows.iterator(chunk_size=20):
+        page = to_be.get((kind, slug))
+        if page is not None and page.html.replace(there, here) != html:
+            yield _changed((kind, slug), new)
+
+
+def _pages(old: Places, new: Places) -> Iterator[Change]:
     if old and not new:
         yield Change("docs", "Documentation", Severity.RISKY, "all_docs_removed", f"{len(old)} pages")
         return
@@ -91,15 +196,11 @@ def _docs(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change]:
         yield Change("docs", old[place], severity, rule, before=_path(place))
     for place in new.keys() - old.keys():
         yield Change("docs", new[place], Severity.COMPATIBLE, "docs_added", after=_path(place))
-    # Compared in the database: together the texts can have many megabytes. Links name their version.
-    paths = [Value(docs_path(one.provider.address, one.release.version)) for one in (after, before)]
-    same_page = DocsPage.objects.filter(version=before, kind=OuterRef("kind"), slug=OuterRef("slug"))
-    rows = DocsPage.objects.filter(Exists(same_page), version=after)
-    rows = rows.annotate(comparable=Replace("html", *paths))
-    equal = same_page.filter(html=OuterRef("comparable"))
-    for place in list(rows.filter(~Exists(equal)).values_list("kind", "slug")):
-        path = _path(place)
-        yield Change("docs", new[place], Severity.COMPATIBLE, "docs_changed", path, path)
+
+
+def _changed(place: tuple[str, str], names: Places) -> Change:
+    path = _path(place)
+    return Change("docs", names[place], Severity.COMPATIBLE, "docs_changed", path, path)
 
 
 def _path(place: tuple[str, str]) -> str:

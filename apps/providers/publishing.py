@@ -4,6 +4,7 @@ finalise (D4, D11, D24). The worker runs STEPS.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -20,7 +21,7 @@ from apps.lib.errors import Conflict, Invalid, Reason
 from apps.lib.formats import sums
 from apps.lib.packages import sandboxed as package_names
 from apps.lib.packages.sandboxed import PackageListing
-from apps.providers import catalogue
+from apps.providers import catalogue, comparing
 from apps.providers.docs import sources as docs
 from apps.providers.docs.layouts import Place
 from apps.providers.drafting import assembling, drafts, package_manifests, protocols
@@ -28,7 +29,7 @@ from apps.providers.models import DocsPage, Package, Provider, ProviderVersion
 from apps.providers.signatures import requests
 from apps.releases.lifecycle import quarantine, release_blobs
 from apps.releases.models import Kind, Release, ReleaseFile, State
-from apps.releases.publishing import drafting, pipeline, reserving, staging, transitions
+from apps.releases.publishing import approving, drafting, pipeline, reserving, staging, transitions
 from apps.releases.publishing.drafting import Opened, Received
 from apps.releases.publishing.pipeline import Step
 
@@ -119,8 +120,11 @@ def hand_in(
 
 
 def cancel(*, viewer: Viewer, release: Release) -> None:
-    """End a draft: delete its files and free the version number."""
+    """End a draft, or one's own release that awaits approval: delete its files and free the version number."""
     require_publisher(viewer, release)
+    if release.state == State.AWAITING_APPROVAL:
+        approving.cancel(release=release, viewer=viewer)
+        return
     if release.state != State.RECEIVING:
         raise Conflict(f"{release} is {release.state}: only drafts can be cancelled.")
     reason = Reason("cancelled", "a cancelled draft", "all its files", "Open it again at any time")
@@ -183,6 +187,19 @@ def settle_sums(work: Work) -> None:
     pipeline.record_checked(work, digest=settled.sums_digest, size=size)
 
 
+def await_approval(work: Work) -> None:
+    """Another person looks at what changes, if the namespace asks for that."""
+    release, found = work.release, work.findings
+
+    def comparison() -> dict[str, Any]:
+        platforms = {package.platform for package in found.packages}
+        facts = comparing.Facts(platforms, found.protocols, found.settled.key, found.settled.signing)
+        pages = docs.read_staged(release, found.files, found.texts, found.inspected)
+        return comparing.compare_awaited(release, facts=facts, packages=found.packages, pages=pages)
+
+    approving.require(work, comparison=comparison)
+
+
 def store_files(work: Work) -> None:
     """Move packages and docs from staging to content-addressed storage, create only: the signing worker reads them.
 
@@ -231,6 +248,7 @@ STEPS: tuple[Step[Findings], ...] = (
     pipeline.take_up,
     check,
     settle_sums,
+    await_approval,
     store_files,
     sign,
     store_sums,

@@ -155,6 +155,12 @@ TILES: tuple[tuple[str, tuple[Tile | State, ...]], ...] = (
                 f"?state__exact={ReleaseState.HELD}",
             ),
             Tile(
+                "Releases awaiting approval",
+                Release,
+                lambda: Release.objects.filter(state=ReleaseState.AWAITING_APPROVAL),
+                f"?state__exact={ReleaseState.AWAITING_APPROVAL}",
+            ),
+            Tile(
                 "In quarantine",
                 Release,
                 lambda: Release.objects.filter(state=ReleaseState.PUBLISHED, quarantined_at__isnull=False),

@@ -29,6 +29,8 @@ def test_a_namespace_is_created_and_belongs_to_its_creator(tofu, charlie):
         "description": "New.",
         "breaking_changes": "warn",
         "trusted_publishers_only": False,
+        "requires_approval": False,
+        "approval_needs_second_factor": False,
         "role": "owner",
         "usage": {"bytes": 0, "versions": 0},
         "quota": {"bytes": None, "versions": None},

@@ -59,6 +59,16 @@ class Shelf:
             self.releases[f"{name} {version}"] = answer.json()["id"]
             wait_until_held(client, answer.json()["id"])
 
+    def publish_awaited(self, name: str, version: str, data: bytes) -> None:
+        """It stays for another person, and the namespace then asks for nothing."""
+        with self.live.client(self.token) as client:
+            for required in (True, False):
+                client.patch(f"/api/v1/namespaces/{SPACE}", json={"requires_approval": required}).raise_for_status()
+                if required:
+                    answer = client.put(f"/api/v1/modules/{SPACE}/{name}/{version}?confirm=unloadable", content=data)
+                    self.releases[f"{name} {version}"] = answer.json()["id"]
+                    wait_until_held(client, answer.json()["id"], "awaiting-approval")
+
     def guard(self, rule: str) -> None:
         with self.live.client(self.token) as client:
             client.patch(f"/api/v1/namespaces/{SPACE}", json={"breaking_changes": rule}).raise_for_status()
@@ -138,6 +148,9 @@ def fill(live: Live) -> Shelf:
     shelf.tell("jailed/null", "1.0.0", "quarantine", reason="Its archive is being looked at.")
     attach(shelf)
     guard(shelf)
+    shelf.publish_awaited("network/aws", "3.0.0", module_zip(modules.network("3.0.0") | {"README.md": b"# Other\n"}))
+    hostile = hostile_files() | {"README.md": f"# Other\n{HOSTILE}\n{'a' * 300}\n", f"{'n' * 90}.tf": ""}
+    shelf.publish_awaited("hostile/null", "1.1.0", module_zip(hostile))
     fetch(shelf)
     with live.client(shelf.token) as client:
         client.put("/api/v1/teams/shelvers", json={"description": "Who fill the shelf."}).raise_for_status()
@@ -232,9 +245,9 @@ print(json.dumps(known | {"fingerprint": key.fingerprint, "several": ",".join(ma
 """
 
 
-def wait_until_held(client: httpx.Client, public_id: str) -> None:
+def wait_until_held(client: httpx.Client, public_id: str, state: str = "held") -> None:
     deadline = time.monotonic() + 30
-    while client.get(f"/api/v1/releases/{public_id}").json()["state"] != "held":
+    while client.get(f"/api/v1/releases/{public_id}").json()["state"] != state:
         assert time.monotonic() < deadline
         time.sleep(0.1)
 

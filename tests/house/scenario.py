@@ -26,6 +26,7 @@ from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.archives import MODULE, module_zip
 from tests.conftest import person, run_jobs
 from tests.house import (
+    scenario_approval,
     scenario_machines,
     scenario_notify,
     scenario_oci,
@@ -44,6 +45,7 @@ FILES = {**MODULE, **{f"{above}basic/main.tf": "# a folder\n" for above in ("mod
 ON_ITS_WAY = {
     **dict.fromkeys(("portal:release-cancel", "api:release-cancel"), "reserved_id"),
     **dict.fromkeys(("portal:release-answer", "api:release-answer"), "held_id"),
+    **scenario_approval.ON_ITS_WAY,
     **dict.fromkeys([f"portal:release-{act}" for act in ("file", "files", "file-remove", "hand-in")], "draft_id"),
 }
 PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
@@ -162,6 +164,7 @@ def _place(namespace, users):
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
         **scenario_machines.place(team, dora, release),
         **scenario_notify.place(namespace, dora, Viewer(users["olga"])),
+        **scenario_approval.place(namespace),
         **scenario_upstream.place(namespace, users["olga"]),
         "fingerprint": key.fingerprint,
         "oci": scenario_oci.place(namespace.name, users["alice"]),
@@ -210,6 +213,7 @@ def _nowhere():
         "membership_id": 0,
         **scenario_machines.NOWHERE,
         **scenario_notify.NOWHERE,
+        **scenario_approval.NOWHERE,
         **scenario_upstream.NOWHERE,
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
         "oci": scenario_oci.values("nowhere"),
@@ -232,13 +236,7 @@ def body_of(name, method, row):
         },
         ("portal:provider-lifecycle-signature", "POST"): {"headers": ORIGIN},
         ("portal:publish", "POST"): {
-            "data": {
-                "module": "new",
-                "namespace": namespace,
-                "name": "dns",
-                "system": "aws",
-                "version": "3.0.0",
-            }
+            "data": {"module": "new", "namespace": namespace, "name": "dns", "system": "aws", "version": "3.0.0"}
         },
         ("portal:module-settings", "POST"): {"data": {"description": "changed", "source_url": ""}},
         ("portal:provider-settings", "POST"): {"data": {"description": "changed", "source_url": "", "notice": ""}},
@@ -272,9 +270,8 @@ def body_of(name, method, row):
         ("account_login", "POST"): {"data": {"login": "bob", "password": "bob likes pears"}},
     }
     others = scenario_oci.BODIES | scenario_machines.bodies(namespace) | scenario_uploads.BODIES
-    return (bodies | others | scenario_notify.bodies() | scenario_upstream.BODIES | _acts(namespace)).get(
-        (name, method), {}
-    )
+    others |= scenario_approval.BODIES | scenario_notify.bodies() | scenario_upstream.BODIES | _acts(namespace)
+    return (bodies | others).get((name, method), {})
 
 
 def _acts(namespace):

@@ -71,6 +71,16 @@ def must_be_shown(request: HttpRequest, user: User) -> bool:
     return bool(factors) and age >= sessions.PROOF_LIFETIME.total_seconds()
 
 
+def was_shown(request: HttpRequest, user: User) -> bool:
+    """Tell whether a second factor was shown in this session in the last ten minutes: one's own, or at the provider.
+
+    False for people who have none.
+    """
+    factors = set(_factors(user).values_list("pk", flat=True))
+    age = time.time() - sessions.second_factor_at(request, user, factors=factors)
+    return age < sessions.PROOF_LIFETIME.total_seconds()
+
+
 def lock(request: HttpRequest, user: User) -> None:
     """Let one transaction at a time change the person's factors. Raises Conflict if the session must show one first.
 

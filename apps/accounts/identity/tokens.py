@@ -106,6 +106,7 @@ def issue(
             manages_people=not user.is_service,
             expires_at=timezone.now() + lifetime,
             created_by_token=actor.token,
+            made_by=actor.user,
         )
         token.namespaces.set(limited_to)
         actor.record(

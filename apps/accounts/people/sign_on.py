@@ -23,7 +23,7 @@ from apps.accounts.identity.sign_on import providers
 from apps.accounts.identity.sign_on.adapter import ProviderAdapter
 from apps.accounts.identity.sign_on.providers import Identity
 from apps.accounts.models import GroupMapping, User
-from apps.accounts.people import group_roles, invitations
+from apps.accounts.people import group_roles, invitations, same_person
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
@@ -135,6 +135,7 @@ def disconnect(*, user: User, account_id: int, actor: Viewer) -> None:
     if not others.exists() and not sign_ins.has_password(user):
         raise Conflict("This is your only way to sign in.", hint="Ask an operator for a password first.")
     group_roles.apply(user=user, issuer=row.provider, groups=())
+    same_person.remember_identity(user, provider=row.provider, uid=row.uid)
     row.delete()
     record(Kind.IDENTITY_DISCONNECTED, actor_id=actor.user_id, subject=f"user/{user.pk}", issuer=row.provider)
 

@@ -27,6 +27,7 @@ from apps.releases.catalogue.comparing import Change, Severity
 from apps.releases.catalogue.progress import progress_of
 from apps.releases.models import Kind, Lifecycle, State
 from apps.releases.models import Release as ReleaseRow
+from apps.releases.origin.rows import Decision
 
 ROLES = {role.label.lower(): role for role in Role}
 
@@ -177,7 +178,7 @@ class ModuleChange(VersionChange):
 
 
 class Step(Shape):
-    name = ChoiceField(choices=["received", "checked", "signed", "published"])
+    name = ChoiceField(choices=["received", "checked", "approved", "signed", "published"])
     state = ChoiceField(choices=["waiting", "running", "done", "failed"])
     at = MomentField(allow_null=True)
 
@@ -194,6 +195,14 @@ class VersionLifecycle(Shape):
         return "purged" if release.state == State.PURGED else release.lifecycle
 
 
+class Approval(Shape):
+    digest = DigestField(help_text="What is approved.")
+    asked_at = MomentField()
+    until = MomentField(help_text="When the release is rejected unless someone decides.")
+    decision = ChoiceField(choices=Decision.values)
+    decided_at = MomentField(allow_null=True)
+
+
 class Release(Shape):
     # Of what `of_release` returns.
     id = UUIDField(source="public_id")
@@ -206,6 +215,7 @@ class Release(Shape):
     reasons = Reason(many=True, help_text="Why it was rejected.")
     questions = Reason(many=True, help_text="What a held release waits for.")
     held_until = MomentField(allow_null=True)
+    approval = Approval(allow_null=True, help_text="Null if it needs none.")
     folder = CharField(
         help_text="The folder of the upload that is the module, or several, one per line; empty for its root."
     )

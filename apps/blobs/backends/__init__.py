@@ -7,7 +7,7 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -110,8 +110,8 @@ class Backend(Protocol):
     def older(self, prefix: str, before: datetime) -> Iterator[str]:
         """Yield keys with the prefix that were last written before then; in flat memory, in no order."""
 
-    def drop_older(self, folder: str, before: datetime) -> int:
-        """Delete objects and unfinished writes from before then; return how many."""
+    def drop_older(self, folder: str, before: datetime, *, kept: Collection[str] = ()) -> int:
+        """Delete objects and unfinished writes from before then, but those in `kept`; return how many."""
 
     def probe(self) -> None:
         """Raise StorageUnavailable unless an upload could begin now."""

@@ -5,7 +5,7 @@ import os
 import shutil
 import stat
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -120,13 +120,13 @@ class LocalBackend:
                     if _is_older(path, before):
                         yield path.relative_to(self.root).as_posix()
 
-    def drop_older(self, folder: str, before: datetime) -> int:
+    def drop_older(self, folder: str, before: datetime, *, kept: Collection[str] = ()) -> int:
         dropped = 0
         with disk_errors():
             for path in self.path(folder).rglob("*"):
                 # Another sweep, or an upload that ends now, may be quicker.
                 with suppress(FileNotFoundError):
-                    if _is_older(path, before):
+                    if _is_older(path, before) and path.relative_to(self.root).as_posix() not in kept:
                         path.unlink()
                         dropped += 1
         return dropped

@@ -10,7 +10,7 @@ import tempfile
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -179,10 +179,10 @@ class ObjectBackend(ABC):
                 if written < before:
                     yield name.removeprefix(self._prefix)
 
-    def drop_older(self, folder: str, before: datetime) -> int:
+    def drop_older(self, folder: str, before: datetime, *, kept: Collection[str] = ()) -> int:
         dropped = 0
         for key in self.older(folder, before):
-            if key.startswith(f"{folder}/"):
+            if key.startswith(f"{folder}/") and key not in kept:
                 self.delete(key)
                 dropped += 1
         return dropped

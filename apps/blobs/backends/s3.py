@@ -10,7 +10,7 @@ or the role of the container or host.
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from functools import cached_property
@@ -104,9 +104,9 @@ class S3Backend(ObjectBackend):
             for item in page.get("Contents", ()):
                 yield item["Key"], item["LastModified"]
 
-    def drop_older(self, folder: str, before: datetime) -> int:
+    def drop_older(self, folder: str, before: datetime, *, kept: Collection[str] = ()) -> int:
         """Unfinished uploads as well."""
-        dropped = super().drop_older(folder, before)
+        dropped = super().drop_older(folder, before, kept=kept)
         where = {"Bucket": self._bucket, "Prefix": f"{self._prefix}{checked(folder)}/"}
         with _answers():
             for page in self._client.get_paginator("list_multipart_uploads").paginate(**where):

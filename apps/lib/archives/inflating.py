@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO
 
 STEP = 64 * 1024
 RAW, GZIP = -zlib.MAX_WBITS, 16 + zlib.MAX_WBITS
@@ -36,3 +37,12 @@ def first_bytes(read: Callable[..., Iterator[bytes]], *, at: int, packed: int, m
     finally:
         getattr(steps, "close", bool)()  # half-way through a file it is still open
     return bytes(data[:most])
+
+
+def parts_of(file: BinaryIO, *, start: int, stop: int) -> Iterator[bytes]:
+    """Bytes of a zip that is a file here, for `first_bytes`."""
+    file.seek(start)
+    left = stop - start
+    while left > 0 and (piece := file.read(min(STEP, left))):
+        left -= len(piece)
+        yield piece

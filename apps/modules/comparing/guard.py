@@ -4,15 +4,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Case, IntegerField, When
-
 from apps.accounts.models import BreakingChanges, Namespace
 from apps.lib.errors import Reason
-from apps.lib.versions import sort_key
 from apps.modules.comparing.changes import SENTENCES, Change, Document, Severity, between
 from apps.modules.models import ModuleVersion
-from apps.releases.catalogue.comparing import next_breaking, says_breaking, step_between
-from apps.releases.models import Kind, Lifecycle
+from apps.releases.catalogue.comparing import next_breaking, previous_among, says_breaking, step_between
+from apps.releases.models import Kind
 
 BREAKING_CHANGE = "breaking_change"  # the code of the question and of the refusal
 MAX_CHANGES = 50  # kept with the release, the most severe first
@@ -60,18 +57,9 @@ class Verdict:
 def verdict_on(namespace: Namespace, name: str, version: str, document: Document) -> Verdict | None:
     """Compare an inspection with the version that its users have now; None if there is none.
 
-    `name` is `name/system`. That version is, of the published lower ones, the highest stable one that is not yanked;
-    without such the highest stable one, and without a stable one the highest pre-release.
+    `name` is `name/system`.
     """
-    rows = ModuleVersion.objects.published().filter(
-        release__kind=Kind.MODULE,
-        release__namespace=namespace,
-        release__name=name,
-        release__sort_key__lt=sort_key(version),
-    )
-    yanked = Case(When(release__lifecycle=Lifecycle.YANKED, then=1), default=0, output_field=IntegerField())
-    in_order = rows.order_by("is_prerelease", yanked, "-release__sort_key")
-    chosen = in_order.values_list("pk", flat=True).first()  # alone: a database would sort the inspections with it
+    chosen = previous_of(namespace, name, version)
     if chosen is None:
         return None
     found = ModuleVersion.objects.filter(pk=chosen).values_list("release__version", "inspection", "inspector").first()
@@ -79,6 +67,14 @@ def verdict_on(namespace: Namespace, name: str, version: str, document: Document
         return None
     against, before, _ = found
     return Verdict(version, against, between(before, document))
+
+
+def previous_of(namespace: Namespace, name: str, version: str) -> int | None:
+    """The key of the ModuleVersion that users have now."""
+    rows = ModuleVersion.objects.published().filter(
+        release__kind=Kind.MODULE, release__namespace=namespace, release__name=name
+    )
+    return previous_among(rows, version)
 
 
 def judge(verdict: Verdict | None, mode: str, *, confirmed: Collection[str], reason: str) -> list[Reason]:

@@ -5,8 +5,10 @@ silence.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
@@ -26,6 +28,8 @@ MAX_LINES = 2_000  # of all differences together
 LONGEST_LINE = 400
 # Control characters, and those that reorder or hide text: a difference must look like one.
 _INVISIBLE = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+# The text of a file in a version, by its name.
+TextOf = Callable[[str], str | None]
 _SUFFIXES = (".tfvars", ".tfvars.json", ".tftest.hcl", ".tofutest.hcl", "/changelog.md")
 
 
@@ -49,19 +53,24 @@ def compare(viewer: Viewer, address: ModuleAddress, asked: str) -> ModuleCompari
     module = module_for(viewer, address)
     before, after = (version_of(viewer, module, number) for number in numbers_in(asked))
     changes = between(before.inspection, after.inspection)
-    old, new = ({one["name"]: one for one in version.files} for version in (before, after))
+    files = files_between(before.files, after.files)
+    return ModuleComparison(module.address, before.release, after.release, changes, SENTENCES, (before, after), files)
+
+
+def files_between(before: Iterable[dict[str, Any]], after: Iterable[dict[str, Any]]) -> Files:
+    """Of rows as `ModuleVersion.files` has them."""
+    old, new = ({one["name"]: one for one in rows} for rows in (before, after))
     changed = [
         name
         for name in old.keys() & new.keys()
         if old[name]["size"] != new[name]["size"]
         or len({one["crc"] for one in (old[name], new[name]) if "crc" in one}) > 1
     ]
-    files = Files(
+    return Files(
         added=sorted(new.keys() - old.keys()),
         removed=sorted(old.keys() - new.keys()),
         changed=sorted(changed),
     )
-    return ModuleComparison(module.address, before.release, after.release, changes, SENTENCES, (before, after), files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +104,27 @@ class Texts:
 
 def differences(found: ModuleComparison) -> Texts:
     """Reads storage. Raises Unavailable if it fails."""
-    names = sorted(
-        (name for name in found.files.changed if _is_text(name)), key=lambda name: (not _is_readme(name), name)
-    )
-    others = [name for name in found.files.changed if not _is_text(name)]
-    return Texts(list(_compared(found, names[:MAX_FILES])), max(0, len(names) - MAX_FILES), others)
+    before, after = (partial(stored_text, version) for version in found.versions)
+    return differences_in(found.files.changed, before, after)
 
 
-def _compared(found: ModuleComparison, names: list[str]) -> Iterator[FileDiff]:
+def stored_text(version: ModuleVersion, name: str) -> str | None:
+    """A file's text; None if it is too large, not text, or its place is not known. Raises Unavailable."""
+    entry = files.entry_at(version, name)
+    if entry is None or entry.at is None or entry.size > MAX_BYTES:
+        return None
+    return files.text_of(files.read_file(version, name, most=MAX_BYTES), is_cut=False)
+
+
+def differences_in(changed: Iterable[str], before: TextOf, after: TextOf) -> Texts:
+    """Line by line, READMEs first."""
+    every = list(changed)
+    names = sorted((name for name in every if _is_text(name)), key=lambda name: (not _is_readme(name), name))
+    others = [name for name in every if not _is_text(name)]
+    return Texts(list(_compared((before, after), names[:MAX_FILES])), max(0, len(names) - MAX_FILES), others)
+
+
+def _compared(found: tuple[TextOf, TextOf], names: list[str]) -> Iterator[FileDiff]:
     effort, room = diffs.Effort(), MAX_LINES
     for name in names:
         if room <= 0:
@@ -115,12 +137,10 @@ def _compared(found: ModuleComparison, names: list[str]) -> Iterator[FileDiff]:
         yield one
 
 
-def _diff(found: ModuleComparison, name: str, effort: diffs.Effort) -> FileDiff:
+def _diff(found: tuple[TextOf, TextOf], name: str, effort: diffs.Effort) -> FileDiff:
     texts: list[list[str]] = []
-    for version in found.versions:
-        entry, text = files.entry_at(version, name), None
-        if entry is not None and entry.at is not None and entry.size <= MAX_BYTES:
-            text = files.text_of(files.read_file(version, name, most=MAX_BYTES), is_cut=False)
+    for text_of in found:
+        text = text_of(name)
         if text is None:
             return FileDiff(name, problem="Too large, not text, or not indexed by Larder.")
         lines = text.replace("\r\n", "\n").split("\n")

@@ -17,6 +17,7 @@ from apps.notify.models import Letter, LetterState, Topic, Watch
 from apps.notify.notices import Notice
 from apps.releases.lifecycle.impact import DAYS
 from apps.releases.models import Fetch
+from apps.releases.publishing import approving
 
 PURPOSE = "mail"  # of the sealed link
 _TOPICS = {
@@ -26,6 +27,9 @@ _TOPICS = {
     "release.rejected": Topic.REFUSED,
     "release.failed": Topic.REFUSED,
     "release.held": Topic.REFUSED,
+    # Of a release that was declined its author reads as of any other that was rejected.
+    "release.awaiting-approval": Topic.APPROVALS,
+    "release.approved": Topic.APPROVALS,
     "role.granted": Topic.ROLES,
     "role.withdrawn": Topic.ROLES,
     "access.requested": Topic.REQUESTS,
@@ -148,14 +152,21 @@ def _recipients(notice: Notice, topic: Topic) -> QuerySet[User]:
         return User.objects.filter(found)
     if topic == Topic.MESSAGES:
         return User.objects.filter(pk__in=notice.people)
-    if topic == Topic.REFUSED:
-        return User.objects.filter(pk=(notice.release.created_by_id if notice.release else None) or 0)
+    if topic in (Topic.REFUSED, Topic.APPROVALS):
+        return _deciding(notice)
     if topic == Topic.ROLES:
         user, team = notice.grantee
         return User.objects.filter(Q(pk=user) if user else Q(memberships__team__name=team) if team else Q(pk=None))
     if topic == Topic.UPSTREAMS:
         return User.objects.with_perm(OPERATE_UPSTREAM).filter(is_staff=True)
     return owners_of(notice.namespace)
+
+
+def _deciding(notice: Notice) -> QuerySet[User]:
+    """The author of a release, or who is asked to approve it."""
+    if notice.release is not None and notice.event == "release.awaiting-approval":
+        return approving.approvers_of(notice.release)
+    return User.objects.filter(pk=(notice.release.created_by_id if notice.release else None) or 0)
 
 
 def _headline(notice: Notice) -> str:
@@ -175,6 +186,7 @@ def _lines(notice: Notice) -> Iterable[str]:
         reasons = notice.release.questions if notice.event == "release.held" else notice.release.reasons
         for reason in reasons:
             yield Reason.from_dict(reason).sentence
+    yield from (f"Unusual: {sentence}" for sentence in notice.more.get("unusual", ()))
     if notice.breaking:
         yield notice.breaking
         if notice.release is not None and notice.release.breaking_reason:

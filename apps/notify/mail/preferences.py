@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, User
+from apps.accounts.people import same_person
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, NotFound
@@ -62,6 +63,7 @@ def unsubscribing(token: str) -> tuple[User, str]:
 def ask_for_address(*, user: User, address: str) -> None:
     """Send a link to the address, which becomes the person's once they open it. An empty one is removed at once."""
     if not address:
+        same_person.remember_address(user)
         User.objects.filter(pk=user.pk).update(email="")
         _record(user, address="removed")
         return
@@ -85,6 +87,7 @@ def address_of(*, user: User, token: str) -> str:
 def confirm_address(*, user: User, token: str) -> str:
     """Raises NotFound."""
     address = address_of(user=user, token=token)
+    same_person.remember_address(user)
     User.objects.filter(pk=user.pk).update(email=address)
     _record(user, address="confirmed")
     return address
@@ -93,6 +96,7 @@ def confirm_address(*, user: User, token: str) -> str:
 @transaction.atomic
 def take_invited(*, user: User, address: str) -> None:
     """Set the address of a new person whose invitation was mailed there (`invited.address_of`)."""
+    same_person.remember_address(user)
     User.objects.filter(pk=user.pk).update(email=address)
     _record(user, address="confirmed by invitation")
 

@@ -47,9 +47,21 @@ class Frame:
         return not self.viewer.is_identified and LACKS_SECOND_FACTOR in self.request.META
 
     @cached_property
-    def held_count(self) -> int:
-        """Releases of the viewer that wait for an answer: the badge of the user menu."""
+    def waiting_counts(self) -> tuple[int, int]:
+        """Releases that wait for the viewer's answer, and for their approval: the badges of the user menu."""
         return reading.count_waiting(self.viewer)
+
+    @property
+    def held_count(self) -> int:
+        return self.waiting_counts[0]
+
+    @property
+    def approval_count(self) -> int:
+        return self.waiting_counts[1]
+
+    @property
+    def waiting_count(self) -> int:
+        return sum(self.waiting_counts)
 
     @property
     def sign_in_url(self) -> str:

@@ -23,6 +23,7 @@ INDEX = "README"
 # Topic of a page of ours -> where the help has it. Tests open each.
 TOPICS = {
     "address": "configuration/address",
+    "approval": "approval",
     "archives": "modules",
     "assistants": "assistants",
     "backup": "operations/backup",

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
@@ -53,6 +54,16 @@ class SettingsForm(forms.Form):
         label="Cool-down of new releases (hours)",
         help_text="Clients see a release so long after its publication; 0: at once. A change is for later releases.",
     )
+    requires_approval = forms.BooleanField(
+        required=False,
+        label="Require approval of each release",
+        help_text="A publisher or owner other than its author approves it before it is published.",
+    )
+    approval_needs_second_factor = forms.BooleanField(
+        required=False,
+        label="Ask for a second factor at each approval",
+        help_text="Service accounts have none, so they cannot approve then.",
+    )
 
 
 class NamespaceForm(SettingsForm):
@@ -61,6 +72,7 @@ class NamespaceForm(SettingsForm):
     )
     # Django's way to leave a field out: an owner may change it later.
     breaking_changes = cooldown_hours = None  # type: ignore[assignment]  # Django leaves them out
+    requires_approval = approval_needs_second_factor = None  # type: ignore[assignment]  # likewise
     field_order = ("name", "visibility", "description")
 
     def __init__(self, data: Mapping[str, str] | None = None) -> None:
@@ -120,7 +132,12 @@ def namespace_change(request: HttpRequest, namespace: str) -> HttpResponse:
         return form_page(request, "portal/namespaces/change.html", form, namespace=row)
     if form.cleaned_data["visibility"] != row.visibility:
         reauthentication.require(request, f"Make {row} {form.cleaned_data['visibility']}")
-    namespaces.change(namespace=row, actor=viewer, **form.cleaned_data)
+    approval = {name: form.cleaned_data.pop(name) for name in ("requires_approval", "approval_needs_second_factor")}
+    if any(getattr(row, name) and not wanted for name, wanted in approval.items()):
+        reauthentication.require(request, f"Ask for less at the approval of releases in {row}")
+    with transaction.atomic():
+        namespaces.change(namespace=row, actor=viewer, **form.cleaned_data)
+        namespaces.require_approval(namespace=row, actor=viewer, **approval)
     messages.success(request, f"Saved: {row} is {row.visibility}.")
     return see_other("namespace-change", row.name)
 

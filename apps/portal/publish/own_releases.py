@@ -19,6 +19,7 @@ from apps.releases.models import Kind, Release, State
 PAGE_SIZE = 30
 LABELS = {
     own.HELD: "Needs your answer",
+    own.AWAITING: "Awaiting approval",
     own.RUNNING: "In progress",
     own.REFUSED: "Rejected",
     own.PUBLISHED: "Published",
@@ -27,6 +28,7 @@ STATES = {
     State.RECEIVED: "Waiting for a worker",
     State.CHECKING: "Being checked",
     State.HELD: "Needs your answer",
+    State.AWAITING_APPROVAL: "Awaiting approval",
     State.SIGNING: "Being signed",
     State.PUBLISHED: "Published",
     State.REJECTED: "Rejected",

@@ -83,6 +83,7 @@ def step_texts(release: Release, document: dict[str, Any]) -> dict[str, tuple[st
     return {
         "received": ("Received", received if count else "Waiting for its files."),
         "checked": ("Checked", checked.get(State(release.state), "") if not release.checked_at else ""),
+        "approved": ("Approved", ""),
         "signed": ("Signed" if signs else "Signature verified", signed if _is_ending(release) else ""),
         "published": ("Published", stored if _is_ending(release) and release.signed_at else ""),
     }

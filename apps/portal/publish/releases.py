@@ -21,7 +21,7 @@ from apps.modules import answers, publishing
 from apps.modules.comparing.changes import SENTENCES
 from apps.portal.frame.forms import sentence
 from apps.portal.frame.page_urls import see_other
-from apps.portal.publish import provider_release
+from apps.portal.publish import approval_facts, provider_release
 from apps.portal.publish.answer_form import AnswerForm
 from apps.portal.publish.frame import limits_of_modules, ticket_for
 from apps.portal.snippets import module_snippets
@@ -32,7 +32,7 @@ from apps.releases.catalogue.comparing import SEPARATOR
 from apps.releases.catalogue.progress import progress_of
 from apps.releases.models import Kind, Release, State
 
-STEPS = {"received": "Received", "checked": "Checked", "published": "Published"}
+STEPS = {"received": "Received", "checked": "Checked", "approved": "Approved", "published": "Published"}
 # Refusals after which the publisher may have meant one of the archive's folders.
 OFFERS_FOLDERS = {"no_module_file", "no_such_folder"}
 
@@ -120,8 +120,11 @@ def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
         "mark": hashlib.sha256(seen.encode()).hexdigest()[:16],
         "ticket": ticket,
         "holder": _taken_by(release) if document["reasons"] else None,
+        "waits_for_people": release.state in (State.HELD, State.AWAITING_APPROVAL),
         "is_reserved": release.state == State.RECEIVING and bool(release.ticket_digest),
     }
+    if release.state == State.AWAITING_APPROVAL:
+        common |= approval_facts.context_of(session_viewer(request), release, document["approval"])
     if is_provider:
         texts = provider_release.step_texts(release, document)
         steps = [_step(step, *texts[str(step["name"])]) for step in document["steps"]]

@@ -61,6 +61,7 @@ def _actions(viewer: Viewer) -> Iterator[Action]:
         yield to("Publish a module", "portal:publish", "upload", "upload release new")
         yield to("Publish a provider", "portal:provider-publish", "upload", "upload release new")
         yield to("New token", "portal:tokens", "key-round", "create api tokens credentials")
+        yield to("Approvals", "portal:approvals", "shield-check", "approve releases second pair of eyes")
         yield to("My releases", "portal:own-releases", "package-plus", "uploads drafts waiting")
         if not creation_refused(viewer):
             yield to("New namespace", "portal:namespace-new", "plus", "create")

@@ -1,7 +1,7 @@
 """The docs of a version: their texts, from an archive in a limited child process or a stored package; their rows."""
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import BinaryIO
@@ -12,7 +12,7 @@ from django.conf import settings
 from apps.blobs import store
 from apps.lib.addresses import ProviderAddress
 from apps.lib.archives import sandboxed
-from apps.lib.archives.inflating import first_bytes
+from apps.lib.archives.inflating import first_bytes, parts_of
 from apps.lib.archives.sandboxed import Entry, Limits, Refusal
 from apps.lib.errors import Reason
 from apps.lib.packages.sandboxed import PackageListing
@@ -58,12 +58,17 @@ def archive_texts(file: BinaryIO, *, digest: str) -> dict[Place, bytes]:
     return {place: listing.texts.get(name, b"") for place, name in pages.items()}
 
 
-def package_texts(digest: str, entries: Iterable[Entry]) -> dict[Place, bytes]:
-    """The pages in a package's `docs/`. Skips pages beyond the limits: clients still want the package."""
+def package_texts(
+    digest: str, entries: Iterable[Entry], read: Callable[..., Iterator[bytes]] | None = None
+) -> dict[Place, bytes]:
+    """The pages in a package's `docs/`. Skips pages beyond the limits: clients still want the package.
+
+    Reads the stored package, or by `read`, as `store.read` does.
+    """
     files = {entry.name: entry for entry in entries if not entry.is_dir}
     pages, left = layouts.pages_in(files, is_archive=False), MAX_TOTAL_TEXT_BYTES
     texts: dict[Place, bytes] = {}
-    read = partial(store.read, digest)
+    read = read or partial(store.read, digest)
     for place, name in list(pages.items())[:MAX_PAGES]:
         entry = files[name]
         if entry.size > min(MAX_TEXT_BYTES, left):
@@ -115,6 +120,27 @@ def read(
         if texts:
             break
         texts = package_texts(package.digest, listing.entries)
+    return _rendered(release, texts)
+
+
+def read_staged(
+    release: Release,
+    files: drafts.Files,
+    texts: dict[Place, bytes],
+    inspected: Iterable[tuple[Package, PackageListing]],
+) -> list[DocsPage]:
+    """As `read`, before the packages are stored."""
+    keys = {name.platform: file.staging_key for file, name in files.packages}
+    for package, listing in inspected:
+        if texts:
+            break
+        if layouts.pages_in([entry.name for entry in listing.entries if not entry.is_dir], is_archive=False):
+            with store.open_staged(keys[package.platform]) as staged:
+                texts = package_texts(package.digest, listing.entries, partial(parts_of, staged))
+    return _rendered(release, texts)
+
+
+def _rendered(release: Release, texts: dict[Place, bytes]) -> list[DocsPage]:
     address = ProviderAddress(release.namespace.name, release.name)
     return list(rendering.render(texts, address=address, version=release.version))
 

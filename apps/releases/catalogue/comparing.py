@@ -7,16 +7,21 @@ changelog all show a `Comparison`.
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
+
+from django.db.models import Case, IntegerField, QuerySet, When
 
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import NotFound
-from apps.releases.models import Release
+from apps.releases.models import Lifecycle, Release
 
 SEPARATOR = "..."
 # In the text for a changelog: characters of a value, and lines of a severity.
 LONGEST_VALUE = 120
 MAX_LINES = 200
+# Changes that are kept with a release that awaits approval.
+MAX_NOTED = 1_000
 
 
 class Severity(StrEnum):
@@ -88,6 +93,32 @@ class Comparison:
         texts = [f"`{_code(text)}`" for text in (change.before, change.after) if text and text != change.name]
         values = f" ({' → '.join(texts)})" if texts else ""
         return f"`{_code(change.name)}`{where}: {self.sentences[change.rule]}{values}"
+
+
+def noted(comparison: Comparison) -> dict[str, Any]:
+    """For `Approval.comparison`: what a page of two published versions shows, as JSON."""
+    return {
+        "against": comparison.before.version,
+        "severity": str(comparison.severity),
+        "step": comparison.step,
+        "is_said": comparison.is_said,
+        "changes": [
+            change.as_dict() | {"sentence": comparison.sentences[change.rule]}
+            for change in comparison.changes[:MAX_NOTED]
+        ],
+        "more": max(0, len(comparison.changes) - MAX_NOTED),
+    }
+
+
+def previous_among(rows: QuerySet[Any], version: str) -> Any | None:
+    """Return the key of the version that users have now, among published versions of one module or provider.
+
+    Of the lower ones it is the highest stable one that is not yanked; without such the highest stable one, and without
+    a stable one the highest pre-release. The key alone: a database would sort the texts of the rows with it.
+    """
+    lower = rows.filter(release__sort_key__lt=versions.sort_key(version))
+    yanked = Case(When(release__lifecycle=Lifecycle.YANKED, then=1), default=0, output_field=IntegerField())
+    return lower.order_by("is_prerelease", yanked, "-release__sort_key").values_list("pk", flat=True).first()
 
 
 def numbers_in(asked: str) -> tuple[str, str]:

@@ -7,19 +7,24 @@ from django.conf import settings
 from apps.jobs.models import Job
 from apps.lib.errors import Reason
 from apps.releases.models import Kind, Release, State
+from apps.releases.origin.rows import Approval, Decision
 
 # Kinds with a signing step.
 SIGNED = (Kind.PROVIDER,)
 
 
 def progress_of(release: Release) -> dict[str, Any]:
-    """Return steps, reasons, questions and attempts.
+    """Return steps, reasons, questions, attempts, and the approval, None if nobody was asked for one.
 
-    The steps are received → checked → (signed) → published, each `waiting`, `running`, `done` or `failed`. The first
-    without a time is the current one.
+    The steps are received → checked → (approved) → (signed) → published, each `waiting`, `running`, `done` or `failed`.
+    The first without a time is the current one.
     """
     job = Job.objects.filter(target=release.pk, kind=f"publish-{release.kind}").order_by("-pk").first()
     times = {"received": release.received_at, "checked": release.checked_at}
+    approval = Approval.objects.filter(release=release).first()
+    if approval is not None or (release.is_working and release.namespace.requires_approval):
+        is_approved = approval is not None and approval.decision == Decision.APPROVED
+        times["approved"] = approval.decided_at if approval is not None and is_approved else None
     if release.kind in SIGNED:
         times["signed"] = release.signed_at
     times["published"] = release.published_at
@@ -31,6 +36,7 @@ def progress_of(release: Release) -> dict[str, Any]:
         ],
         "reasons": release.refusals(),
         "questions": [Reason.from_dict(question) for question in release.questions],
+        "approval": approval,
         "attempt": job.attempts if job else 0,
         "attempts": settings.JOB_ATTEMPTS,
     }
@@ -41,6 +47,7 @@ def _open_state(release: Release, *, is_current: bool) -> str:
         return "waiting"
     if release.state in (State.REJECTED, State.FAILED):
         return "failed"
-    # A received release waits for a worker, a reservation for its bytes, a held one for its publisher's answer.
-    is_idle = release.state in (State.RECEIVED, State.HELD) or bool(release.ticket_digest)
+    # A received release waits for a worker, a reservation for its bytes, others for a person.
+    waiting = (State.RECEIVED, State.HELD, State.AWAITING_APPROVAL)
+    is_idle = release.state in waiting or bool(release.ticket_digest)
     return "waiting" if is_idle else "running"

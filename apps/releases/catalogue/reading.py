@@ -1,6 +1,7 @@
 """Read releases of both kinds, in any state: one, a person's own, and all of a namespace in groups by state."""
 
 import uuid
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,11 +16,13 @@ from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
 from apps.releases.models import Lifecycle, Release, ReleaseQuerySet, State
+from apps.releases.publishing import approving
 
-HELD, RUNNING, REFUSED, PUBLISHED = "held", "running", "refused", "published"
+HELD, AWAITING, RUNNING, REFUSED, PUBLISHED = "held", "awaiting-approval", "running", "refused", "published"
 REFUSED_LATELY = timedelta(days=14)
 GROUPS: Mapping[str, tuple[State, ...]] = {
     HELD: (State.HELD,),
+    AWAITING: (State.AWAITING_APPROVAL,),
     RUNNING: (State.RECEIVING, State.RECEIVED, State.CHECKING, State.SIGNING),
     REFUSED: (State.REJECTED, State.FAILED),
     PUBLISHED: (State.PUBLISHED, State.PURGED),
@@ -88,12 +91,14 @@ def require_published(parent: Any) -> None:
 
 
 def releases_of(viewer: Viewer, group: str = "") -> ReleaseQuerySet:
-    """Return the releases that the viewer started and may still open: held first, then running, then the newest."""
+    """Return the releases that the viewer started and may still open: held first, then in progress, then the newest."""
     rows = _own(viewer)
     if group:
         rows = rows.filter(state__in=GROUPS[group])
     urgency = Case(
-        When(state=State.HELD, then=Value(0)), When(state__in=GROUPS[RUNNING], then=Value(1)), default=Value(2)
+        When(state=State.HELD, then=Value(0)),
+        When(state__in=[*GROUPS[RUNNING], *GROUPS[AWAITING]], then=Value(1)),
+        default=Value(2),
     )
     return rows.select_related("namespace").order_by(urgency, "-created_at", "-pk")
 
@@ -116,7 +121,7 @@ def waiting(viewer: Viewer) -> ReleaseQuerySet:
         pk__gt=OuterRef("pk"),
     )
     lately = Q(state__in=GROUPS[REFUSED], created_at__gte=timezone.now() - REFUSED_LATELY) & ~Exists(again)
-    return releases_of(viewer).filter(Q(state__in=[*GROUPS[HELD], *GROUPS[RUNNING]]) | lately)
+    return releases_of(viewer).filter(Q(state__in=[*GROUPS[HELD], *GROUPS[AWAITING], *GROUPS[RUNNING]]) | lately)
 
 
 def counts(viewer: Viewer) -> dict[str, int]:
@@ -125,9 +130,15 @@ def counts(viewer: Viewer) -> dict[str, int]:
     return _own(viewer).aggregate(**columns)
 
 
-def count_waiting(viewer: Viewer) -> int:
-    """Count the releases that wait for the viewer's answer."""
-    return _own(viewer).filter(state=State.HELD).count() if viewer.is_identified else 0
+def count_waiting(viewer: Viewer) -> tuple[int, int]:
+    """Count the releases that wait for the viewer's answer, and for their approval; one query while nothing waits."""
+    if not viewer.is_identified:
+        return 0, 0
+    held = Q(pk__in=_own(viewer).filter(state=State.HELD).values("pk"))
+    rows = Release.objects.filter(held | approving.perhaps_for(viewer)).values_list("state", flat=True)
+    states = Counter(rows)
+    approvals = approving.waiting_for(viewer).count() if states[State.AWAITING_APPROVAL] else 0
+    return states[State.HELD], approvals
 
 
 def _own(viewer: Viewer) -> ReleaseQuerySet:

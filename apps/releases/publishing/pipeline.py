@@ -6,6 +6,7 @@ guard, so that a worker that lost its lease changes nothing.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 import structlog
@@ -21,6 +22,7 @@ from apps.lib.errors import Reason
 from apps.lib.process import metrics, traces
 from apps.releases import cooldown
 from apps.releases.models import READY, WORKING, Release, State, Stored
+from apps.releases.origin.rows import Approval, Decision
 from apps.releases.publishing import ledger, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
 
@@ -95,9 +97,16 @@ def run(claim: Claim, steps: Sequence[Step[F]], findings: F) -> None:
         if release.state not in WORKING:
             clean(work)
             metrics.publishes.labels(release.kind, release.state).inc()
-            if release.state == State.PUBLISHED and release.published_at and release.received_at:
-                duration = (release.published_at - release.received_at).total_seconds()
+            begun = _begun(release)
+            if release.state == State.PUBLISHED and release.published_at and begun:
+                duration = (release.published_at - begun).total_seconds()
                 metrics.publish_duration.labels(release.kind).observe(max(0.0, duration))
+
+
+def _begun(release: Release) -> datetime | None:
+    """When Larder could begin: how long people take to approve is no duration of its own."""
+    approved = Approval.objects.filter(release=release, decision=Decision.APPROVED).first()
+    return approved.decided_at if approved else release.received_at
 
 
 def _walk(work: Work[F], steps: Sequence[Step[F]]) -> None:
@@ -108,6 +117,8 @@ def _walk(work: Work[F], steps: Sequence[Step[F]]) -> None:
             step(work)
         log.info("step", step=step.__name__, release=str(work.release))
         fault_point(f"after:{step.__name__}", work.release)
+        if work.release.state == State.AWAITING_APPROVAL:
+            return  # an approval begins again
 
 
 def take_up(work: Work[Any]) -> None:

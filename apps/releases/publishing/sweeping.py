@@ -1,4 +1,6 @@
-"""End what nobody else will: dead uploads, uploads without permission, cancelled jobs, unanswered questions."""
+"""End what nobody else will: dead uploads, uploads without permission, cancelled jobs, questions without an answer,
+releases that nobody approved.
+"""
 
 from collections.abc import Callable
 
@@ -11,7 +13,7 @@ from apps.jobs.models import WORKING as JOB_WORKING
 from apps.jobs.models import Job
 from apps.lib.errors import Reason
 from apps.releases.models import READY, Release, State
-from apps.releases.publishing import resuming, staging
+from apps.releases.publishing import approving, resuming, staging
 from apps.releases.publishing.reserving import NO_LONGER_ALLOWED, UNFINISHED, UPLOAD_LEASE
 from apps.releases.publishing.transitions import Moved, reject
 
@@ -37,7 +39,9 @@ def sweep() -> int:
     # The job row is written in the transaction that makes a release `received`, so without one it was cancelled.
     orphaned = Release.objects.filter(~Exists(at_work), state__in=READY)
     unanswered = Release.objects.filter(state=State.HELD, held_until__lt=timezone.now())
+    unapproved = Release.objects.filter(state=State.AWAITING_APPROVAL, approval__until__lt=timezone.now())
     ended = _end(lapsed, UNFINISHED) + _end(orphaned, CANCELLED) + _end(unanswered, UNANSWERED)
+    ended += _end(unapproved, approving.UNAPPROVED)
     # Only waiting tickets and drafts: an upload in progress renews for less, and asks the gate itself.
     waiting = Release.objects.filter(state=State.RECEIVING, receiving_until__gt=timezone.now() + UPLOAD_LEASE)
     return ended + _end(waiting, NO_LONGER_ALLOWED, unless=_may_go_on) + resuming.sweep()

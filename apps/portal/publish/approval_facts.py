@@ -1,0 +1,39 @@
+"""What an approver sees of a release on its page: what differs, where it comes from, and what is unusual."""
+
+from typing import Any
+
+from apps.accounts.access.gate import Viewer
+from apps.portal.frame.forms import sentence
+from apps.releases.catalogue.comparing import Severity
+from apps.releases.models import Kind, Release
+from apps.releases.origin.rows import Approval, Origin
+from apps.releases.publishing import approving
+
+TITLES = {Severity.BREAKING: "Breaking", Severity.RISKY: "Risky", Severity.COMPATIBLE: "Compatible"}
+FACTS = {
+    "repository": "Repository",
+    "commit": "Commit",
+    "ref": "Ref",
+    "workflow": "Workflow",
+    "run": "Run",
+    "actor": "Started by",
+}
+
+
+def context_of(viewer: Viewer, release: Release, approval: Approval) -> dict[str, Any]:
+    """For templates/portal/release/approval.html."""
+    refused = approving.refusal_of(release, viewer)
+    found = approval.comparison
+    changes = found.get("changes", [])
+    groups = [(title, [one for one in changes if one["severity"] == name]) for name, title in TITLES.items()]
+    origin = Origin.objects.filter(release=release).first()
+    return {
+        "approval": approval,
+        "refused": "" if refused is None else sentence(refused),
+        "is_author": viewer.user_id == release.created_by_id,
+        "found": found,
+        "is_module": release.kind == Kind.MODULE,
+        "groups": [(title, rows) for title, rows in groups if rows],
+        "origin": origin,
+        "facts": [(label, origin.facts[name]) for name, label in FACTS.items() if origin and origin.facts.get(name)],
+    }
