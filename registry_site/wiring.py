@@ -26,7 +26,7 @@ from apps.modules.models import ModuleVersion
 from apps.notify import outbox, webhooks
 from apps.portal.frame import elsewhere
 from apps.portal.upstream import providers as mirrored_providers
-from apps.provenance import statements
+from apps.provenance import attesting, referrers, statements
 from apps.providers import lifecycle, locked
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers import publishing as provider_publishing
@@ -104,8 +104,11 @@ def connect() -> None:
     publishers.address_exists = reading.is_named
     # What tokens create, beside people, roles and tokens.
     creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS)
-    # Pushed manifests that versions need.
-    gc.reference_checks = (package_manifest.needs,)
+    # Pushed manifests that versions need, and what is attached to what Larder attaches.
+    gc.reference_checks = (package_manifest.needs, referrers.needs)
+    # What is said about a release goes with its bytes, and counts to its namespace.
+    purging.droppers = (attesting.drop,)
+    quotas.kept_elsewhere = (attesting.stored_bytes,)
     # A statement about each release that is published.
     pipeline.afterwards = (statements.request,)
     # Hashes of our own providers, for lock files.

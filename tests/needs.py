@@ -28,8 +28,10 @@ DATABASE = os.environ.get("LARDER_TEST_DATABASE", "sqlite")
 
 # Debian's packages, and how to install what Debian lacks.
 PACKAGES = {
+    "busybox": "busybox",
     "chromium-headless-shell": "chromium-headless-shell",
     "curl": "curl",
+    "dash": "dash",
     "gh": "gh",
     "git": "git",
     "gpg": "gnupg",
@@ -42,10 +44,12 @@ PACKAGES = {
     "psql": "postgresql-client",
     "promtool": "prometheus",
     "redis-server": "redis-server",
+    "shellcheck": "shellcheck",
     "skopeo": "skopeo",
     "systemd-analyze": "systemd",
     "tar": "tar",
     "wrk": "wrk",
+    "zip": "zip",
 }
 PRODUCTION = ("nginx", "openssl", "postgres", "psql", "redis-server")  # tests/production.py
 HELM = Path(sys.executable).with_name("helm")  # a package for x86_64 alone
@@ -68,6 +72,7 @@ SAY_VERSION = (
     "openssl",
     "cosign",
 )  # a command there, `--version` elsewhere
+SAY_OTHERWISE = {"busybox": [], "dash": ["-c", "exit"]}  # dash says none
 
 F = TypeVar("F", bound=Callable[..., Any])
 EXECUTED: Counter[str] = Counter()
@@ -223,7 +228,7 @@ def version_of(name: str) -> str:
     program = {"chromium-headless-shell": chromium(), "postgres": f"{postgres.programs()}/postgres"}.get(name, name)
     if not program or not shutil.which(program):
         return ""
-    words = [program, "version" if name in SAY_VERSION else "--version"]
+    words = [program, *SAY_OTHERWISE.get(name, ["version" if name in SAY_VERSION else "--version"])]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     lines = (done.stdout + done.stderr).splitlines()
     return next((line for line in lines if any(mark.isdigit() for mark in line)), "unknown version")

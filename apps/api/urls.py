@@ -10,7 +10,18 @@ from apps.api.catalogue import dependents, descriptions, details, downloads, lis
 from apps.api.frame.base import ApiView, Unknown, operation
 from apps.api.people import grants, invitations, leaks, service_accounts, teams, tokens, trusted_publishers, users
 from apps.api.upstream import urls as upstream
-from apps.api.versions import approvals, cleanup, lifecycle, modules, origins, providers, releases, statements, uploads
+from apps.api.versions import (
+    approvals,
+    attestations,
+    cleanup,
+    lifecycle,
+    modules,
+    origins,
+    providers,
+    releases,
+    statements,
+    uploads,
+)
 
 
 class Schema(ApiView):
@@ -48,6 +59,7 @@ urlpatterns = [
     *providers.urlpatterns,
     *lifecycle.urlpatterns,
     *origins.urlpatterns,
+    *attestations.urlpatterns,
     *releases.urlpatterns,
     *approvals.urlpatterns,
     *statements.urlpatterns,

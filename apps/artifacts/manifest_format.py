@@ -5,15 +5,14 @@ https://github.com/opencontainers/image-spec/blob/v1.1.1/manifest.md and image-i
 
 import base64
 import binascii
-import json
 import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from apps.artifacts.errors import DigestInvalid, ManifestInvalid
 from apps.artifacts.names import Digest
+from apps.lib.formats import strict_json
 from apps.lib.formats.oci_manifests import IMAGE_INDEX, IMAGE_MANIFEST, MODULE_PACKAGE
 
 DOCKER_IMAGE = "application/vnd.docker.distribution.manifest.v2+json"
@@ -34,7 +33,6 @@ _NOT_DISTRIBUTED = frozenset(
 MEDIA_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}", re.ASCII)
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")  # half a surrogate pair is no text, and no database keeps a NUL
 _VERSION = 2
-_DEEPEST = 100
 _LARGEST = 2**63 - 1
 
 
@@ -67,14 +65,11 @@ class ParsedManifest:
 def parse(raw: bytes, content_type: str) -> ParsedManifest:
     """Raises ManifestInvalid, or DigestInvalid for a descriptor's."""
     try:
-        fields = json.loads(raw.decode(), object_pairs_hook=_once, parse_constant=_no_constant)
-    except RecursionError:
-        raise _too_deep() from None
-    except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are both
-        raise ManifestInvalid(f"The manifest is not valid JSON: {error}.") from None
+        fields = strict_json.loads(raw)
+    except strict_json.Malformed as error:
+        raise ManifestInvalid(f"The manifest {error}.") from None
     if not isinstance(fields, dict):
         raise ManifestInvalid(f"The manifest is {_shown(fields)}, expected a JSON object.")
-    _check_depth(fields)
     media_type = _media_type_of(fields, content_type)
     version = fields.get("schemaVersion")
     if version != _VERSION or not isinstance(version, int):
@@ -94,38 +89,6 @@ def parse(raw: bytes, content_type: str) -> ParsedManifest:
     config = _descriptor(fields["config"], "config")
     layers = _descriptors(fields, "layers")
     return ParsedManifest(media_type, own_type or config.media_type, subject, annotations, (config, *layers))
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse duplicate keys: some readers take the first and some the last."""
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise ManifestInvalid(f"The manifest repeats the key {twice[:100]!r} in one object.")
-    return fields
-
-
-def _no_constant(name: str) -> None:
-    raise ManifestInvalid(f"The manifest contains {name}, which is not valid JSON.")
-
-
-def _check_depth(fields: dict[str, Any]) -> None:
-    """Limit the nesting, so that readers with a smaller stack can parse it too."""
-    level: list[Any] = [fields]
-    for _ in range(_DEEPEST):
-        level = [
-            inner
-            for value in level
-            for inner in (value.values() if isinstance(value, dict) else value)
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
-            return
-    raise _too_deep()
-
-
-def _too_deep() -> ManifestInvalid:
-    return ManifestInvalid(f"The manifest is nested too deeply: expected at most {_DEEPEST} levels.")
 
 
 def _media_type_of(fields: dict[str, Any], content_type: str) -> str:

@@ -1,7 +1,7 @@
 """Rows of manifests and tags: stored byte for byte, pointed at, deleted. Each verb writes its audit row."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from django.utils import timezone
 
@@ -14,7 +14,6 @@ from apps.artifacts.names import Digest
 from apps.artifacts.repositories import locked
 from apps.artifacts.uploads import RequireRoom
 from apps.audit import kinds
-from apps.lib.formats.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
 
 MAX_TAGS = 100
 
@@ -24,7 +23,7 @@ class Pushed:
     """A manifest as it comes in. `digest` is the one by which it is addressed; `tags` move with it.
 
     What it names, and releases serve in the repository without a row: `readable` has the sha256 of blobs, by the digest
-    that the manifest says; `sizes` those of manifests.
+    that the manifest says, and `inline` the bytes of those that are not in storage; `sizes` those of manifests.
     """
 
     digest: Digest
@@ -33,6 +32,7 @@ class Pushed:
     tags: Sequence[str]
     readable: Mapping[Digest, str]
     sizes: Mapping[Digest, int | None]
+    inline: Mapping[Digest, bytes] = field(default_factory=dict)
 
 
 def digest_of(repository: Repository, reference: str | Digest, raw: bytes) -> Digest:
@@ -62,16 +62,23 @@ def check_tags(tags: Sequence[str]) -> None:
             )
 
 
-def store(viewer: Viewer, repository: Repository, pushed: Pushed, *, require_room: RequireRoom) -> None:
+def store(
+    viewer: Viewer,
+    repository: Repository,
+    pushed: Pushed,
+    *,
+    require_room: RequireRoom,
+    also: Callable[[Manifest], None] = lambda _: None,
+) -> None:
     """Store the manifest unless it is there already, and move the tags to it. Not inside a transaction.
 
-    Raises ManifestBlobUnknown, ManifestInvalid, and what `require_room` raises.
+    `also` is what a room above records in the same transaction. Raises ManifestBlobUnknown, ManifestInvalid, and what
+    `require_room` and `also` raise.
     """
-    for digest, sha256 in pushed.readable.items():
-        if f"sha256:{sha256}" == EMPTY_DIGEST:  # it is served although it is not in storage
-            uploads.whole(repository, digest, [EMPTY_BYTES], require_room=require_room)
-        else:
-            uploads.mount(repository, sha256, require_room=require_room)
+    for digest, content in pushed.inline.items():
+        uploads.whole(repository, digest, [content], require_room=require_room)
+    for sha256 in pushed.readable.values():
+        uploads.mount(repository, sha256, require_room=require_room)
     parsed, now = pushed.parsed, timezone.now()
     with locked(repository.pk):
         rows = Manifest.objects.defer("raw", "annotations").filter(repository=repository)
@@ -103,6 +110,7 @@ def store(viewer: Viewer, repository: Repository, pushed: Pushed, *, require_roo
             Manifest.objects.filter(pk=manifest.pk).update(seen_at=now)
         moved = _point(viewer, repository, manifest, pushed.tags)
         tags = list(pushed.tags)
+        also(manifest)
         _record(viewer, repository, kinds.Kind.MANIFEST_PUSHED, digest=str(pushed.digest), tags=tags, moved=moved)
 
 

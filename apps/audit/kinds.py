@@ -121,6 +121,8 @@ class Kind(models.TextChoices):
     UPSTREAM_PACKAGES_EVICTED = "operation:upstream:packages-evicted"
     UPSTREAM_SYNCED = "operation:upstream:synced"
     RELEASE_COOLDOWN_ENDED = "namespace:release:cool-down-ended", "Release shown before its cool-down ended"
+    ATTESTATION_ADDED = "namespace:attestation:added"
+    ATTESTATION_REMOVED = "namespace:attestation:removed"
     RELEASE_APPROVAL_REQUESTED = "namespace:release:approval-requested", "Release awaits approval"
     RELEASE_APPROVED = "namespace:release:approved"
     RELEASE_DECLINED = "namespace:release:declined"

@@ -19,9 +19,10 @@ from apps.blobs import store
 from apps.blobs.models import Blob, State
 from apps.lib.errors import RegistryError, Unavailable
 from apps.lib.formats.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST
-from apps.oci import mirrors, packages, repositories
+from apps.oci import mirrors, packages, referrers, repositories
 from apps.oci.authentication import Caller
 from apps.oci.repositories import VisibleRepository
+from apps.provenance import referrers as provenance
 from apps.releases.models import Release
 from apps.releases.publishing.quotas import require_bytes
 
@@ -88,11 +89,9 @@ def readable_in(found: VisibleRepository, digest: Digest) -> Readable:
 
 
 def readable_of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -> Readable:
-    """A package of a provider, or the empty config. Raises what `mirrors.blob` raises."""
-    package = mirrors.blob(caller, mirror, str(digest))
-    if package is None:
-        return EMPTY
-    return Readable(package.digest, package.size)
+    """A package of a provider, what is said about one, or the empty config. Raises what `mirrors.blob` raises."""
+    found = mirrors.blob(caller, mirror, str(digest))
+    return _inline(digest.hex, found) if isinstance(found, bytes) else Readable(found.digest, found.size)
 
 
 def mount(caller: Caller, repository: Repository, digest: Digest, source: str | None) -> RepositoryBlob | None:
@@ -155,7 +154,7 @@ def unknown(digest: Digest) -> BlobUnknown:
 
 
 def _of_release(found: VisibleRepository, digest: Digest) -> Readable | None:
-    """Return the archive of a release, or the empty config that generated manifests name."""
+    """Return the archive of a release, or what else generated manifests name: the empty config, a statement, …"""
     if found.module is None:
         return None
     sha256 = digest.hex
@@ -165,8 +164,13 @@ def _of_release(found: VisibleRepository, digest: Digest) -> Readable | None:
     if release is not None:
         return Readable(release.digest, release.size or 0)
     if str(digest) in _EMPTIES and packages.has_empty_config(found):
-        return Readable(_EMPTY_SHA256, len(EMPTY_BYTES), inline=EMPTY_BYTES)
-    return None
+        return EMPTY
+    said = provenance.document(referrers.releases_in(found), sha256) if sha256 else None
+    return _inline(sha256, said) if said is not None else None
+
+
+def _inline(sha256: str, content: bytes) -> Readable:
+    return Readable(sha256, len(content), inline=content)
 
 
 def _pushed(found: VisibleRepository, digest: Digest) -> RepositoryBlob | None:

@@ -10,10 +10,11 @@ from apps.artifacts.names import Digest
 from apps.artifacts.repositories import locked
 from apps.lib.formats.oci_manifests import MODULE_PACKAGE
 from apps.modules import package_manifest
-from apps.oci import packages, repositories
+from apps.oci import packages, referrers, repositories
 from apps.oci.authentication import Caller
 from apps.oci.repositories import VisibleRepository
 from apps.oci.served import Served
+from apps.provenance import attesting
 
 
 def read(found: VisibleRepository, reference: str, *, bytes_wanted: bool = True) -> Served:
@@ -37,6 +38,8 @@ def read(found: VisibleRepository, reference: str, *, bytes_wanted: bool = True)
             )
         elif row is not None and not _is_unapproved(found, row["artifact_type"]):
             served = Served(bytes(row.get("raw", b"")), row["digest"], row["media_type"], size=row["size"])
+    if served is None and column == "digest":
+        served = referrers.served(referrers.releases_in(found), reference)
     if served is None:
         raise unknown(found.address, reference) if found.is_there else repositories.unknown(found.address)
     return served
@@ -54,6 +57,11 @@ def delete(caller: Caller, found: VisibleRepository, reference: str) -> None:
         with locked(found.row.pk if found.row else 0):
             if package_manifest.is_needed(found.namespace, found.registered.path_name, digest):
                 raise Unsupported(f"{digest} is the manifest of a release.", hint=packages.NEVER_DELETED)
+            pushed = Manifest.objects.filter(repository=found.row, digest=digest).first() if found.row else None
+            if pushed is not None:
+                attesting.detach(caller.viewer, pushed)
+            else:
+                referrers.refuse_delete(found, digest)
             if found.row is None:
                 raise unknown(found.address, digest)
             manifests.delete(caller.viewer, found.row, digest)

@@ -19,12 +19,13 @@ from apps.artifacts.names import Digest, ProviderMirror, tag_of, version_of
 from apps.lib import versions
 from apps.lib.addresses import canonical
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound
-from apps.lib.formats.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, IMAGE_MANIFEST, digest_of
+from apps.lib.formats.oci_manifests import EMPTY_BYTES, EMPTY_DIGEST, IMAGE_INDEX, IMAGE_MANIFEST, digest_of
 from apps.lib.mirrored import HostedProvider
 from apps.lib.net.hostnames import normalised
-from apps.oci import repositories
+from apps.oci import referrers, repositories
 from apps.oci.authentication import Caller
 from apps.oci.served import Served
+from apps.provenance import referrers as provenance
 from apps.providers.drafting.package_manifests import package_manifest, version_index
 from apps.providers.models import Package, ProviderVersion, ProviderVersionQuerySet
 from apps.releases.cooldown import Shown, require_visible, shown
@@ -74,18 +75,21 @@ def tags(caller: Caller, mirror: ProviderMirror) -> Shown[str]:
 
 
 def served(caller: Caller, mirror: ProviderMirror, reference: str) -> Served:
-    """The index of a tag; an index or a platform's manifest by digest. Raises ManifestUnknown.
+    """The index of a tag; by digest an index, a platform's manifest or what is attached to one. Raises ManifestUnknown.
 
     Yanked versions answer to their exact name (D9), those in their cool-down to their digest alone. What
     a client fetches last, a platform's manifest, is a download.
     """
-    rows = _published(mirror, namespace_of(caller, mirror)).select_related("release")
-    version, package = None, None
+    namespace = namespace_of(caller, mirror)
+    rows = _published(mirror, namespace).select_related("release")
+    version, package, attached = None, None, None
     if ":" in reference:
         digest = str(Digest.parse(reference))
         version = rows.filter(index_digest=digest).first()
         of_platforms = Package.objects.filter(version__in=rows, manifest_digest=digest)
         package = None if version else of_platforms.select_related("version__release").order_by("pk").first()
+        if not (version or package):
+            attached = referrers.served(referrers.releases_of_mirror(mirror, namespace), digest)
     else:
         with suppress(Invalid):
             number = versions.parse(version_of(reference))
@@ -98,26 +102,33 @@ def served(caller: Caller, mirror: ProviderMirror, reference: str) -> Served:
     if package is not None:
         release = package.version.release
         return Served(package_manifest(package, release), digest, IMAGE_MANIFEST, release, is_download=True)
+    if attached is not None:
+        return attached
     if not rows.exists():
         raise unknown(mirror)
     raise ManifestUnknown(f"There is no manifest {reference} of {mirror.address}.")
 
 
-def blob(caller: Caller, mirror: ProviderMirror, digest: str) -> Package | None:
-    """The package with these bytes (`sha256:…`); None for the empty config `{}`. Raises BlobUnknown."""
+def blob(caller: Caller, mirror: ProviderMirror, digest: str) -> Package | bytes:
+    """The package with these bytes (`sha256:…`); or the bytes of the empty config, a statement or an attestation, which
+    are not in storage. Raises BlobUnknown.
+    """
     namespace = namespace_of(caller, mirror)
     rows = _published(mirror, namespace)
     if digest == EMPTY_DIGEST and rows.exists():
-        return None
+        return EMPTY_BYTES
     sha256 = digest.removeprefix("sha256:")
     readable = Release.objects.with_bytes(sha256)
     packages = Package.objects.filter(version__in=rows, version__release__in=readable, digest=sha256)
     package = packages.order_by("pk").first()
-    if package is None:
-        if not rows.exists():
-            raise unknown(mirror)
-        raise BlobUnknown(f"There is no blob {digest} of {mirror.address}.")
-    return package
+    if package is not None:
+        return package
+    said = provenance.document(referrers.releases_of_mirror(mirror, namespace), sha256)
+    if said is not None:
+        return said
+    if not rows.exists():
+        raise unknown(mirror)
+    raise BlobUnknown(f"There is no blob {digest} of {mirror.address}.")
 
 
 def _published(mirror: ProviderMirror, namespace: Namespace) -> ProviderVersionQuerySet:

@@ -16,6 +16,7 @@ from apps.modules import package_manifest
 from apps.modules.models import ModuleVersionQuerySet
 from apps.oci.repositories import VisibleRepository, versions_of
 from apps.oci.served import Served
+from apps.provenance import referrers
 from apps.releases.cooldown import Shown, require_visible, shown
 from apps.releases.models import Kind, Lifecycle, Release, ReleaseQuerySet, visible_now
 
@@ -72,7 +73,10 @@ def size_of(found: VisibleRepository, digest: Digest) -> int | None:
         served = served_by_digest(found, str(digest), bytes_wanted=False) if found.module else None
     except ManifestUnknown:
         return None
-    return served.length if served else None
+    if served is not None:
+        return served.length
+    attached = referrers.with_digest(_releases(found).published(), str(digest)) if found.module else None
+    return attached.size if attached else None
 
 
 def tags(found: VisibleRepository) -> Shown[str]:
@@ -108,7 +112,8 @@ def archive_of(found: VisibleRepository, sha256: str) -> Release | None:
 
 def has_empty_config(found: VisibleRepository) -> bool:
     """Whether a generated manifest names the empty config `{}`, which is then readable without a row."""
-    return _releases(found).published().filter(provenance__manifest__isnull=True).exists()
+    releases = _releases(found).published()
+    return releases.filter(provenance__manifest__isnull=True).exists() or referrers.has_any(releases)
 
 
 def _latest(found: VisibleRepository, *, bytes_wanted: bool) -> Served | None:

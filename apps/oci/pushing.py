@@ -14,9 +14,10 @@ from apps.artifacts.names import Digest
 from apps.lib.errors import Conflict
 from apps.lib.formats.oci_manifests import MODULE_PACKAGE
 from apps.modules.models import ModuleVersion
-from apps.oci import blobs, packages
+from apps.oci import attaching, blobs, packages
 from apps.oci.authentication import Caller
 from apps.oci.repositories import VisibleRepository
+from apps.provenance.attesting import Checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Push:
 
     Of `tags`, `version` is the one that names a release, or empty; those in `others` are moved after the check of a
     module package, and the rest with the manifest. `release` is the one that a worker is to decide on; until `until`
-    (time.monotonic) the push waits for that.
+    (time.monotonic) the push waits for that. `attestations` are recorded with the manifest.
     """
 
     caller: Caller
@@ -39,6 +40,7 @@ class Push:
     others: Sequence[str]
     until: float
     release: int | None = None
+    attestations: Sequence[Checked] = ()
 
     @property
     def warning(self) -> str:
@@ -90,18 +92,22 @@ def resolve(
     found = VisibleRepository.of(repository)
     # Clients see the blobs and manifests of releases here, and do not push them.
     sizes = {one.digest: packages.size_of(found, one.digest) for one in children}
-    readable = {}
+    readable, inline = {}, {}
     for one in missing:
         try:
-            readable[one.digest] = blobs.readable_in(found, one.digest).sha256
+            there = blobs.readable_in(found, one.digest)
         except BlobUnknown:
             raise manifest_references.unknown(one, "blob") from None
+        if there.inline is None:
+            readable[one.digest] = there.sha256
+        else:  # it is served although it is not in storage
+            inline[one.digest] = there.inline
 
     is_checked = bool(versions) or (packages.LATEST in others and repository.is_module and parsed.is_module_package)
     return Push(
         caller=caller,
         repository=repository,
-        manifest=Pushed(digest, raw, parsed, [] if is_checked else others, readable, sizes),
+        manifest=Pushed(digest, raw, parsed, [] if is_checked else others, readable, sizes, inline),
         digest=digest,
         subject=parsed.subject,
         is_module_package=parsed.is_module_package,
@@ -109,6 +115,7 @@ def resolve(
         version="".join(versions),
         others=others if is_checked else [],
         until=time.monotonic() + settings.OCI_PUBLISH_WAIT.total_seconds(),
+        attestations=attaching.read(repository, parsed),
     )
 
 

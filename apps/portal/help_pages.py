@@ -31,7 +31,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.net.hostnames import as_written
 from apps.modules.catalogue.reading import visible_modules
 from apps.modules.models import ModuleVersion
-from apps.portal.snippets import client_setup, module_snippets, oci_snippets
+from apps.portal.snippets import ci_steps, client_setup, module_snippets, oci_snippets, publish_script
 
 TOKENS = 10
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -112,7 +112,8 @@ def _for_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     own = namespaces_with_role(viewer, Role.PUBLISHER).alphabetical().first() if viewer.is_identified else None
     context["may_publish"] = own is not None
     mine = ModuleAddress(own.name if own else "acme", "network", "aws")
-    context["publish"] = client_setup.publish(mine, "1.0.0")
+    context["publish"] = ci_steps.any_shell(str(mine), "1.0.0")
+    context["script"] = publish_script.newest()
     context["oci"] = {
         "block": module_snippets.package_block(address, version, folder=folder, lines=lines),
         "logins": oci_snippets.logins(),

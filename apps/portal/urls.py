@@ -1,6 +1,6 @@
 """Routes of the HTML site. Each module of pages has its own list."""
 
-from apps.portal import api_docs, help_pages, home
+from apps.portal import api_docs, help_pages, home, publish_script
 from apps.portal.frame import context, reauthentication
 from apps.portal.help import pages as manual
 from apps.portal.modules import pages as modules
@@ -41,6 +41,7 @@ urlpatterns = [
     *search.urlpatterns,
     *lists.urlpatterns,
     *api_docs.urlpatterns,
+    *publish_script.urlpatterns,
     *context.urlpatterns,
     *tokens.urlpatterns,
     *cli_login.urlpatterns,

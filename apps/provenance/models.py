@@ -2,6 +2,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from apps.artifacts.models import Manifest
 from apps.releases.models import Release
 from apps.signing.models import StatementKey
 
@@ -18,7 +19,7 @@ class Statement(models.Model):
     digest = models.CharField(max_length=64, unique=True, help_text="sha256 of the envelope")
     size = models.PositiveIntegerField(help_text="bytes")
     manifest_digest = models.CharField(
-        max_length=71, blank=True, db_index=True, help_text="sha256:… of the manifest by which OCI clients find it."
+        max_length=71, blank=True, db_index=True, help_text="sha256:… of its manifest in the OCI repository."
     )
     made_at = models.DateTimeField(auto_now_add=True)
 
@@ -51,6 +52,8 @@ class Attestation(models.Model):
     size = models.PositiveIntegerField(help_text="bytes")
     manifest_digest = models.CharField(max_length=71, db_index=True, help_text="sha256:…")
     is_pushed = models.BooleanField(default=False, help_text="`oras attach` brought it.")
+    # It goes with the manifest that brought it.
+    manifest = models.ForeignKey(Manifest, models.CASCADE, null=True, blank=True, related_name="+")
     added_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
     token_id = models.BigIntegerField(null=True, blank=True)
     added_at = models.DateTimeField(auto_now_add=True, db_index=True)
@@ -63,3 +66,33 @@ class Attestation(models.Model):
 
     def __str__(self) -> str:
         return f"attestation {self.digest[:12]} of {self.release}"
+
+
+class Referrer(models.Model):
+    """A manifest by which OCI clients find a statement or an attestation at a manifest of its release.
+
+    `referrers` makes its bytes anew for each request. One that was pushed has no such row: it is a manifest already.
+    """
+
+    release = models.ForeignKey(Release, models.CASCADE, related_name="+")
+    statement = models.ForeignKey(Statement, models.CASCADE, null=True, related_name="referrers")
+    attestation = models.ForeignKey(Attestation, models.CASCADE, null=True, related_name="referrers")
+    subject = models.CharField(max_length=135, help_text="The digest of the release's manifest.")
+    subject_type = models.CharField(max_length=255, help_text="Its media type.")
+    subject_size = models.PositiveIntegerField(help_text="bytes")
+    artifact_type = models.CharField(max_length=120)
+    digest = models.CharField(max_length=71, db_index=True, help_text="sha256:…")
+    size = models.PositiveIntegerField(help_text="bytes")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["release", "digest"], name="provenance_referrer_once"),
+            models.CheckConstraint(
+                name="provenance_referrer_of_one",
+                condition=Q(statement=None, attestation__isnull=False) | Q(statement__isnull=False, attestation=None),
+            ),
+        ]
+        indexes = [models.Index(fields=["release", "subject"], name="provenance_by_subject")]
+
+    def __str__(self) -> str:
+        return f"{self.digest} at {self.subject}"

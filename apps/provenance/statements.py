@@ -24,7 +24,7 @@ from apps.jobs.models import WORKING, Job
 from apps.jobs.models import State as JobState
 from apps.lib.errors import Conflict, NotFound
 from apps.lib.formats import dsse, sums
-from apps.provenance import predicates, subjects
+from apps.provenance import predicates, referrers, subjects
 from apps.provenance.models import Statement
 from apps.releases.models import Kind, Release, ReleaseQuerySet, State
 from apps.releases.publishing import ledger
@@ -155,7 +155,8 @@ def _store(release: Release, key: StatementKey, envelope: bytes, claim: Claim) -
         statement_keys.require_active(key)
         try:
             with transaction.atomic():
-                Statement.objects.create(release=release, key=key, envelope=envelope, digest=digest, size=len(envelope))
+                size = len(envelope)
+                referrers.keep(Statement(release=release, key=key, envelope=envelope, digest=digest, size=size))
         except IntegrityError:
             return  # a worker that this one took for dead was faster
         record(

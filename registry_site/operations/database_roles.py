@@ -12,11 +12,12 @@ from django.apps import apps
 from django.db import connection, models
 
 from apps.accounts.models import Namespace
+from apps.artifacts.models import Manifest, Repository
 from apps.audit.models import AuditEvent, Generation, Link
 from apps.jobs.models import Heartbeat, Job
 from apps.modules.models import ModuleVersion
 from apps.notify.models import OutboxEvent
-from apps.provenance.models import Statement
+from apps.provenance.models import Referrer, Statement
 from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import Release, ReleaseFile
 from apps.releases.origin.rows import Approval, Origin
@@ -89,6 +90,10 @@ def signing_privileges() -> dict[str, Privileges]:
         # By which digest clients receive it; not what people wrote.
         _table(ModuleVersion): {"SELECT": ("id", "release_id", "manifest_digest")},
         _table(Statement): APPEND,
+        # The manifests that lead to a statement, and what a pushed one is that it is attached to.
+        _table(Referrer): APPEND,
+        _table(Manifest): {"SELECT": ("repository_id", "digest", "media_type", "size")},
+        _table(Repository): {"SELECT": ("id", "namespace_id", "path")},
         _table(Job): {"SELECT": (), "UPDATE": _CLAIM},
         _table(Heartbeat): WRITE,
         _table(AuditEvent): {"INSERT": (), "SELECT": _returned_columns(AuditEvent)},

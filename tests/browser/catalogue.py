@@ -148,7 +148,7 @@ def fill(live: Live) -> Shelf:
     shelf.tell("jailed/null", "1.0.0", "quarantine", reason="Its archive is being looked at.")
     attach(shelf)
     guard(shelf)
-    shelf.publish_awaited("network/aws", "3.0.0", module_zip(modules.network("3.0.0") | {"README.md": b"# Other\n"}))
+    shelf.publish_awaited("network/aws", "3.0.0", module_zip(modules.network("1.1.0") | {"README.md": b"# Other\n"}))
     hostile = hostile_files() | {"README.md": f"# Other\n{HOSTILE}\n{'a' * 300}\n", f"{'n' * 90}.tf": ""}
     shelf.publish_awaited("hostile/null", "1.1.0", module_zip(hostile))
     fetch(shelf)

@@ -238,6 +238,8 @@ NO_PAGES = {
     "module-feed",
     "provider-feed",
     "namespace-feed",
+    "publish-script",
+    "publish-script-pinned",
     "theme",
     "passkey-add",
     "passkey-registration",

@@ -152,7 +152,6 @@ def scripts(page: str, test: str, folder: Path) -> list[Fence]:
     """Save those that say their name below `#!/bin/sh`; the others are left to type."""
     left = []
     (folder / "ci").mkdir(exist_ok=True)
-    (folder / "ci/publish.sh").write_text(next(documents.fences("docs/publishing.md")).text)
     for fence in commands(page, test):
         if name := re.match(r"#!/bin/sh\n# (ci/\S+\.sh) ", fence.text):
             (folder / name[1]).write_text(fence.text)

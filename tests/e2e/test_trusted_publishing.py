@@ -1,23 +1,38 @@
-"""CI publishes a module and a provider with an id token alone, in each vendor's shape, to a Larder that runs."""
+"""CI publishes a module and a provider with an id token alone: the files of docs/publishing.md, as each system runs
+them, in each vendor's shape, with the script that Larder serves and under each shell.
+"""
 
-import json
+import itertools
 import time
 
 import pytest
 
 from tests.accounts.identity.trusted.conftest import claims_of
-from tests.builders import ci_issuer, providers
-from tests.builders.archives import module_zip
+from tests.builders import ci_issuer, ci_vendors
 from tests.builders.ci_claims import SHAPES
+from tests.e2e.ci_jobs import NAMESPACE, SECTIONS, SHELLS, TAGS, Machine, Step, block, jobs_of
 from tests.live import start_live
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.needs("curl", "git")]
+RULES = f"/api/v1/namespaces/{NAMESPACE}/trusted-publishers"
+JOBS = itertools.count()
+# The system of another issuer asks for the id token itself.
+BY_HAND = """set -e
+curl -fsSo publish.sh "$LARDER_URL/publish.sh"
+LARDER_URL="$LARDER_URL/" sh publish.sh {} "${{TAG#v}}"
+"""
 
 
 @pytest.fixture(scope="module")
 def issuer():
     keys = {algorithm: ci_issuer.new_key(algorithm) for algorithm in ci_issuer.ALGORITHMS}
     with ci_issuer.running(keys) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def vendors():
+    with ci_vendors.running() as found:
         yield found
 
 
@@ -29,55 +44,116 @@ def larder(tmp_path_factory, issuer):
 
 @pytest.fixture(scope="module")
 def owner(larder):
-    """The admin, with a private namespace whose key the registry holds."""
+    """The admin, with a public namespace whose key the registry holds."""
     with larder.client(larder.token()) as client:
-        client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).raise_for_status()
-        client.post("/api/v1/namespaces/acme/keys", json={"generate": "ed25519"}).raise_for_status()
+        client.put(f"/api/v1/namespaces/{NAMESPACE}", json={"visibility": "public"}).raise_for_status()
+        client.post(f"/api/v1/namespaces/{NAMESPACE}/keys", json={"generate": "ed25519"}).raise_for_status()
         deadline = time.monotonic() + 60
-        while not any(key["state"] == "active" for key in client.get("/api/v1/namespaces/acme/keys").json()["keys"]):
+        keys = f"/api/v1/namespaces/{NAMESPACE}/keys"
+        while not any(key["state"] == "active" for key in client.get(keys).json()["keys"]):
             assert time.monotonic() < deadline
             time.sleep(0.2)
         yield client
 
 
-def run_token(larder, issuer, kind, address):
-    """What a job does first: no stored secret, only what its vendor signed."""
-    # Each address is published by a job of its own.
-    own = {"job_id": address} | ({} if kind == "azure" else {"aud": larder.url})
-    claims = claims_of(issuer, SHAPES[kind], **own)
-    body = {"token": issuer.signed(claims, algorithm="ES256"), "address": address}
-    with larder.client() as nobody:
-        answer = nobody.post("/api/v1/trusted-publishing/token", json=body)
-    assert answer.status_code == 200, answer.text
-    return answer.json()["token"]
+@pytest.fixture(scope="module")
+def rule(owner, issuer):
+    """Add the trusted publisher of a kind once, and answer whom its releases name."""
+    added = {}
+
+    def of(kind):
+        if kind not in added:
+            answer = owner.post(RULES, json={"kind": kind, "issuer": issuer.url, **SHAPES[kind].rule})
+            assert answer.status_code == 201, answer.text
+            added[kind] = answer.json()["publishes_as"]
+        return added[kind]
+
+    return of
 
 
-@pytest.mark.parametrize("kind", SHAPES)
-def test_a_run_publishes_a_module_and_a_provider_with_an_id_token_alone(kind, larder, issuer, owner):
-    rules = "/api/v1/namespaces/acme/trusted-publishers"
-    rule = {"kind": kind, "issuer": issuer.url, **SHAPES[kind].rule}
-    for only_name in (f"vpc/{kind}", kind):
-        added = owner.post(rules, json={**rule, "only_name": only_name})
-        assert added.status_code == 201, added.text
-        assert added.json()["claims"]["iss"] == issuer.url
-    machine = added.json()["publishes_as"]
+@pytest.fixture
+def machine(tmp_path, larder):
+    def of(shell="dash"):
+        return Machine(tmp_path / shell, larder.url, larder.ca_bundle, shell)
 
-    address = f"acme/vpc/{kind}"
-    module = larder.publish(address, "1.0.0", module_zip(), run_token(larder, issuer, kind, address))
-    assert module["state"] == "published", json.dumps(module)
+    return of
 
-    token = run_token(larder, issuer, kind, f"acme/{kind}")
-    draft = f"/api/v1/providers/acme/{kind}/1.0.0"
-    with larder.client(token) as run:
-        run.post(draft, json={"protocols": ["5.0"]}).raise_for_status()
-        for name, data in providers.dist(kind, "1.0.0", ["linux_amd64"]).items():
-            if name.endswith(".zip"):
-                run.put(f"{draft}/files/{name}", content=data).raise_for_status()
-        received = run.post(f"{draft}/publish")
-        received.raise_for_status()
-        provider = larder.wait_for(run, f"/api/v1/releases/{received.json()['id']}")
-        assert provider["state"] == "published", json.dumps(provider)
-        assert run.put(f"/api/v1/modules/{address}/1.0.1", content=module_zip()).status_code == 403
-    assert owner.get(f"{draft}/details").json()["published_by"] == machine
-    attempts = owner.get(f"{rules}/attempts").json()["attempts"]
-    assert [one["accepted"] for one in attempts[:2]] == [True, True]
+
+@pytest.fixture
+def run(issuer, vendors, rule):
+    """Execute steps as a run of this vendor: `run(machine, "github", steps, tag="v1.0.0")`."""
+
+    def execute(machine, kind, steps, *, tag, audience="", **claims):
+        rule(kind)
+
+        def signed(audience):
+            own = {"job_id": f"job-{next(JOBS)}"} | ({"aud": audience} if audience else {})
+            return issuer.signed(claims_of(issuer, SHAPES[kind], **{**own, **claims}), algorithm="ES256")
+
+        vendors.signed, vendors.asked = signed, []
+        told = {name: value.replace("{}", tag) for name, value in TAGS.get(kind, {"TAG": "{}"}).items()}
+        told |= vendors.environment(kind, machine.programs, audience)
+        # Only a step that names the job's own token has it.
+        steps = [Step(one.shell, one.text, _filled(one.environment)) for one in steps]
+        done = machine.run(*steps, told=told)
+        assert "lrd_" not in done.stdout
+        assert "eyJ" not in done.stdout
+        return done
+
+    return execute
+
+
+def _filled(environment):
+    return {name: value.replace("$(System.AccessToken)", ci_vendors.CREDENTIAL) for name, value in environment.items()}
+
+
+def files_of(kind, larder):
+    """The module's job and the provider's, from the page."""
+    if kind in SECTIONS:
+        return jobs_of(kind, block(SECTIONS[kind]).replace("https://registry.example.com", larder.url))
+    return {}
+
+
+@pytest.mark.parametrize("shell", [pytest.param(one, marks=pytest.mark.needs(one)) for one in SHELLS])
+@pytest.mark.parametrize("kind", SECTIONS)
+def test_the_file_of_each_vendor_publishes_both_with_an_id_token_alone(
+    kind, shell, larder, owner, machine, run, rule, vendors
+):
+    here, jobs = machine(shell), files_of(kind, larder)
+    assert jobs.keys() == {"module", "provider"}
+    module, provider = f"{NAMESPACE}/vpc-{kind}/aws", f"{NAMESPACE}/dns"
+    version = f"{list(SECTIONS).index(kind) + 1}.{SHELLS.index(shell)}.0"
+
+    for name, job in jobs.items():
+        tag = f"v{version}"
+        here.commit(f"{tag}-{name}")
+        steps = [Step(one.shell, one.text.replace("acme/vpc/aws", module), one.environment) for one in job.steps]
+        done = run(here, kind, steps, tag=tag, audience=job.audience)
+        address = module if name == "module" else provider
+        assert done.returncode == 0, done.stdout
+        assert "publish.sh: OK" in done.stdout
+        page = f"{larder.url}/{name}s/{address}/{version}"
+        assert done.stdout.endswith(f"Published {address} {version}.\n{page}\n")
+        shown = owner.get(f"/api/v1/{name}s/{address}/{version}").json()
+        assert shown["state"] == "published"
+        assert version in owner.get(page).raise_for_status().text
+    assert shown["protocols"] == ["6.0"]
+    assert owner.get(f"/api/v1/providers/{provider}/{version}/details").json()["published_by"] == rule(kind)
+    asked = {
+        "github": "GET /github",
+        "azure": "POST /azure",
+        "circleci": "GET /circleci",
+        "buildkite": "GET /buildkite",
+    }
+    assert vendors.asked == ([asked[kind]] if kind in asked else [])
+
+
+@pytest.mark.parametrize("shell", [pytest.param(one, marks=pytest.mark.needs(one)) for one in SHELLS])
+def test_another_issuer_publishes_with_the_id_token_that_it_is_given(shell, larder, owner, machine, run):
+    here = machine(shell)
+    here.commit("v1")
+    address, tag = f"{NAMESPACE}/vpc/any", f"v1.{SHELLS.index(shell)}.0"
+    step = Step(("sh", "-c"), BY_HAND.format(address), {"LARDER_URL": larder.url})
+    done = run(here, "oidc", [step], tag=tag, audience=larder.url)
+    assert done.returncode == 0, done.stdout
+    assert f"Published {address} {tag[1:]}." in done.stdout

@@ -27,6 +27,7 @@ from tests.builders.archives import MODULE, module_zip
 from tests.conftest import person, run_jobs
 from tests.house import (
     scenario_approval,
+    scenario_attestations,
     scenario_machines,
     scenario_notify,
     scenario_oci,
@@ -57,6 +58,7 @@ EVERYWHERE = {
     "kind": "resources",
     "slug": "record",
     "filename": PACKAGE,
+    "file_name": "vpc-aws-1.0.0.zip",
     "os": "linux",
     "arch": "amd64",
     "hostname": min(settings.HOSTNAMES),
@@ -75,7 +77,8 @@ EVERYWHERE = {
     "link": "forged:1:2",
     "key_id": scenario_statements.KEY_ID,
 }
-QUERIES = scenario_oci.QUERIES | {("portal:login-authorize", "GET"): f"?{urlencode(ASKED)}"}
+QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES
+QUERIES[("portal:login-authorize", "GET")] = f"?{urlencode(ASKED)}"
 
 
 @dataclass(frozen=True)
@@ -128,12 +131,10 @@ def _published(namespace, alice):
 
 
 def _place(namespace, users):
-    dora = Viewer(users["dora"])
+    alice, dora = (Viewer(users[name]) for name in ("alice", "dora"))
     release, address = _published(namespace, users["alice"]), ModuleAddress(namespace.name, "vpc", "aws")
-    reserved, ticket = publishing.reserve_release(
-        viewer=Viewer(users["alice"]), address=address, version="9.0.0", file_name=""
-    )
-    held, _ = publishing.reserve_release(viewer=Viewer(users["alice"]), address=address, version="9.1.0")
+    reserved, ticket = publishing.reserve_release(viewer=alice, address=address, version="9.0.0", file_name="")
+    held, _ = publishing.reserve_release(viewer=alice, address=address, version="9.1.0")
     Release.objects.filter(pk=held.pk).update(state=State.HELD, ticket_digest="", receiving_until=None)
     made, secret = invitations.invite(actor=dora, note="", namespace=namespace, role=Role.READER)
     token, _ = tokens.issue(user=users["dora"], label="hers", scope=Scope.READ, actor=dora)
@@ -141,19 +142,16 @@ def _place(namespace, users):
     dns = cast.add_version(cast.frozen_key(namespace), None, "dns", "1.0.0")
     scenario_statements.place(release, dns.release)
     dns.docs_pages.create(kind="resources", slug="record", name="dns_record", html="<p>A record.</p>")
-    draft = _draft(namespace.name, users["alice"])
-    file_name, key = "vpc-aws-1.0.0.zip", _key(namespace)
     CleanupRule.objects.create(namespace=namespace)
     return EVERYWHERE | {
         "namespace": namespace.name,
         "digest": release.digest,
-        "file_name": file_name,
-        "capability": capabilities.sign(digest=release.digest, file_name=file_name, now=timezone.now()),
+        "capability": capabilities.sign(digest=release.digest, file_name="vpc-aws-1.0.0.zip", now=timezone.now()),
         "public_id": release.public_id,
         "releases": str(release.pk),
         "reserved_id": reserved.public_id,
         "held_id": held.public_id,
-        "draft_id": draft.public_id,
+        "draft_id": _draft(namespace.name, users["alice"]).public_id,
         "ticket": ticket,
         "number": scenario_uploads.begun(namespace.name, users["alice"]),
         "secret": secret,
@@ -166,7 +164,8 @@ def _place(namespace, users):
         **scenario_notify.place(namespace, dora, Viewer(users["olga"])),
         **scenario_approval.place(namespace),
         **scenario_upstream.place(namespace, users["olga"]),
-        "fingerprint": key.fingerprint,
+        **scenario_attestations.place(namespace, users["alice"]),
+        "fingerprint": _key(namespace).fingerprint,
         "oci": scenario_oci.place(namespace.name, users["alice"]),
     }
 
@@ -196,7 +195,6 @@ def _nowhere():
     return EVERYWHERE | {
         "namespace": "nowhere",
         "digest": "0" * 64,
-        "file_name": "vpc-aws-1.0.0.zip",
         "capability": "0.forged",
         "public_id": uuid.UUID(int=0),
         "releases": "0",
@@ -215,6 +213,7 @@ def _nowhere():
         **scenario_notify.NOWHERE,
         **scenario_approval.NOWHERE,
         **scenario_upstream.NOWHERE,
+        **scenario_attestations.NOWHERE,
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
         "oci": scenario_oci.values("nowhere"),
     }
@@ -271,7 +270,7 @@ def body_of(name, method, row):
     }
     others = scenario_oci.BODIES | scenario_machines.bodies(namespace) | scenario_uploads.BODIES
     others |= scenario_approval.BODIES | scenario_notify.bodies() | scenario_upstream.BODIES | _acts(namespace)
-    return (bodies | others).get((name, method), {})
+    return (bodies | others | scenario_attestations.bodies(namespace)).get((name, method), {})
 
 
 def _acts(namespace):

@@ -6,10 +6,12 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
 from apps.accounts.people import service_accounts
 from apps.jobs.models import Job, State
+from apps.portal.snippets import publish_script
 from apps.releases.lifecycle import verification
 from tests.house.scenario_people import PASSKEY_ID
 
-NO_FORM = {"key": "forged", "passkey_id": PASSKEY_ID}  # nothing that was sent waits for a proof
+# No form that was sent waits for a proof.
+NO_FORM = {"key": "forged", "passkey_id": PASSKEY_ID, "script": publish_script.newest().digest}
 NOWHERE = {"account": "ci", "account_id": 0, "service_token_id": 0, "job_id": 0} | NO_FORM
 
 

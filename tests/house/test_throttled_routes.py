@@ -31,6 +31,8 @@ LIMITED = {
     ("api:trusted-publishing-token", "POST"): "api",
     ("assistants:mcp", "POST"): "api",
     ("api:module-release", "PUT"): "api",
+    ("api:module-attestations", "POST"): "api",
+    ("api:provider-attestations", "POST"): "api",
     ("api:provider-release", "POST"): "api",
     ("api:provider-file", "PUT"): "api",
     ("api:module-uploads", "POST"): "api",

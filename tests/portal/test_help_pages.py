@@ -39,8 +39,8 @@ def test_everything_is_made_for_this_host(client, db, settings, host, has_variab
     assert f'source  = "{host}/acme/vpc/aws"' in said
     assert f'credentials "{host}" {{\n  token = "lrd_…"' in said
     assert f'"matchHost": "https://{host}/"' in said
-    assert f"export LARDER_URL=https://{host}\ngit archive" in said
-    assert "sh ci/publish.sh acme/network/aws 1.0.0 network-1.0.0.zip" in said
+    assert f'export LARDER_URL=https://{host}\ncurl -fsSo publish.sh "$LARDER_URL/publish/' in said
+    assert "| sha256sum -c &&\nsh publish.sh acme/network/aws 1.0.0" in said
     assert ("export TF_TOKEN_my__registry_example_com=lrd_…" in said) is has_variable
     assert ("TF_TOKEN_my__registry_example_com: ${{ secrets.LARDER_TOKEN }}" in said) is has_variable
     assert ("> ~/.tofurc" in said) is not has_variable

@@ -78,6 +78,33 @@ def index(artifact_type: str, targets: Iterable[Target], *, target_type: str, an
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The manifest that another one is attached to."""
+
+    media_type: str
+    digest: str
+    size: int
+
+
+def attached_manifest(
+    artifact_type: str, *, sha256: str, size: int, file_name: str, subject: Subject, annotations: Mapping[str, str]
+) -> bytes:
+    """An empty config and one document of that type, attached to a manifest."""
+    layer = {"mediaType": artifact_type, "digest": f"sha256:{sha256}", "size": size, "annotations": {TITLE: file_name}}
+    return _written(
+        {
+            "schemaVersion": 2,
+            "mediaType": IMAGE_MANIFEST,
+            "artifactType": artifact_type,
+            "config": EMPTY,
+            "layers": [layer],
+            "subject": {"mediaType": subject.media_type, "digest": subject.digest, "size": subject.size},
+            "annotations": dict(annotations),
+        }
+    )
+
+
 def digest_of(raw: bytes) -> str:
     return f"sha256:{hashlib.sha256(raw).hexdigest()}"
 

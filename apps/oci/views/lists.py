@@ -13,12 +13,12 @@ from django.urls import path, re_path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.artifacts import attachments
+from apps.artifacts.attachments import Page
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.http.waits import WaitingView
 from apps.lib.errors import CredentialsRequired, Invalid
 from apps.lib.formats.oci_manifests import IMAGE_INDEX
-from apps.oci import hosted_mirrors, mirrors, packages, repositories
+from apps.oci import hosted_mirrors, mirrors, packages, referrers, repositories
 from apps.oci.base import OciView, ReadyInRepository
 from apps.releases.cooldown import Shown
 
@@ -60,19 +60,11 @@ class Referrers(ReadyInRepository, WaitingView, OciView):
     def get(self, request: Request, name: str, digest: str) -> HttpResponse:
         address, subject = parse_name(name), Digest.parse(digest)
         artifact_type = request.GET.get("artifactType", "")
+        wanted = {"artifact_type": artifact_type, "last": request.GET.get("last", "")}
         if isinstance(address, ProviderMirror):
-            # The gate: to what is made from releases, or comes from another registry, nothing is attached.
-            if mirrors.hosted(address) is not None:
-                hosted_mirrors.require_visible(self.caller, address, self.asker(self.viewer))
-            else:
-                mirrors.namespace_of(self.caller, address)
-            page = attachments.Page()
+            page = self._of_mirror(address, subject, wanted)
         else:
-            found = repositories.find(self.caller, address)
-            last = request.GET.get("last", "")
-            after = number(last, "last is {}: follow the Link of the page before.") if last else 0
-            path = found.address.path_name
-            page = attachments.page_of(found.namespace, path, subject, artifact_type=artifact_type, after=after)
+            page = referrers.page_of(repositories.find(self.caller, address), subject, **wanted)
         index = {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": page.descriptors}
         body = json.dumps(index, ensure_ascii=False, separators=(",", ":")).encode()
         response = HttpResponse(body, content_type=IMAGE_INDEX)
@@ -83,6 +75,13 @@ class Referrers(ReadyInRepository, WaitingView, OciView):
             link = f"/v2/{name}/referrers/{subject}?{urlencode(query | {'last': page.next_after})}"
             response.headers["Link"] = f'<{link}>; rel="next"'
         return response
+
+    def _of_mirror(self, mirror: ProviderMirror, subject: Digest, wanted: dict[str, str]) -> Page:
+        """Asks the gate. To what comes from another registry nothing is attached."""
+        if mirrors.hosted(mirror) is not None:
+            hosted_mirrors.require_visible(self.caller, mirror, self.asker(self.viewer))
+            return Page()
+        return referrers.page_of_mirror(mirror, mirrors.namespace_of(self.caller, mirror), subject, **wanted)
 
 
 def page_of(names: Iterable[str], query: Mapping[str, str], path: str) -> tuple[list[str], dict[str, str]]:

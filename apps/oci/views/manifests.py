@@ -21,7 +21,7 @@ from apps.http.waits import MOST_SECONDS, WaitingView
 from apps.jobs import waiting
 from apps.lib import digests
 from apps.lib.net.bodies import streamed
-from apps.oci import hosted_mirrors, manifests, mirrors, publishing, pushing, repositories
+from apps.oci import attaching, hosted_mirrors, manifests, mirrors, publishing, pushing, repositories
 from apps.oci.base import OciView, ReadyInRepository, warning
 from apps.oci.pushing import Push
 from apps.oci.served import Served
@@ -61,7 +61,9 @@ class Manifest(ReadyInRepository, WaitingView, OciView):
         """201 once it is published. Where the server can wait for that, it calls this again with what was asked."""
         push: Push = self.resumed.resume if self.resumed else self._resolved(request, name, reference)
         if push.manifest is not None:
-            manifest_rows.store(push.caller.viewer, push.repository, push.manifest, require_room=require_bytes)
+            viewer = push.caller.viewer
+            also = partial(attaching.record, viewer, checked=push.attestations)
+            manifest_rows.store(viewer, push.repository, push.manifest, require_room=require_bytes, also=also)
         try:
             authorise = partial(repositories.authorise_again, push.caller, push.repository)
             publishing.publish(push, authorise=authorise)

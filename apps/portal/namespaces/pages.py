@@ -26,6 +26,7 @@ from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import page_of, see_other
 from apps.portal.frame.rows import rows_of
 from apps.portal.namespaces.keys import expiring
+from apps.portal.snippets import ci_steps, publish_script
 from apps.providers import reading as provider_reading
 from apps.releases.catalogue import search
 from apps.releases.models import Kind
@@ -96,6 +97,8 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     context["provider_count"] = docs.count() if len(rows) == PROVIDERS else len(rows)
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
     if context["may_publish"]:
+        context["steps"] = ci_steps.of_namespace(row.name)
+        context["script"] = publish_script.newest()
         context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=row)[:DRAFTS]
     context["may_ask"] = role is not None and not context["may_publish"]
     if viewer.user is not None and context["may_ask"]:

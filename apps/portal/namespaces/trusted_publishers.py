@@ -24,6 +24,7 @@ from apps.lib.errors import Invalid
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import page_of, see_other
+from apps.portal.snippets import ci_steps
 
 # Attempts on one page.
 PAGE_SIZE = 20
@@ -189,6 +190,7 @@ def _described(rule: TrustedPublisher) -> dict[str, Any]:
         "vendor": vendor,
         "claims": _shown(publishers.claims_of(rule)),
         "warnings": publishers.warnings_of(vendor, rule.fields),
+        "step": ci_steps.of_rule(rule),
     }
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from django.conf import settings
 from django.urls import reverse
 
-from apps.lib.addresses import ModuleAddress
 from apps.lib.net.hostnames import as_written
 
 TOKEN = "lrd_…"  # noqa: S105  # what stands for one
@@ -117,17 +116,6 @@ def any_shell() -> Snippet:
     name = _variable_name()
     first = f'export {name}="$LARDER_TOKEN"' if name else _write_file()
     return Snippet("Lines for any CI", f"{first}\ntofu init -input=false")
-
-
-def publish(address: ModuleAddress, version: str) -> Snippet:
-    """Zip with git, send it and wait, with static/ci/publish.sh."""
-    file = f"{address.name}-{version}.zip"
-    lines = [
-        f"export LARDER_URL={settings.PUBLIC_URL}",
-        f"git archive --format=zip --output={file} HEAD",
-        f"sh ci/publish.sh {address} {version} {file}",
-    ]
-    return Snippet("Commands that publish", "\n".join(lines))
 
 
 def renovate() -> Snippet:

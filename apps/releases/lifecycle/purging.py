@@ -3,6 +3,7 @@
 The ledger's entry and the release as a tombstone stay: the number is never used again (D5).
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
@@ -24,6 +25,8 @@ from apps.releases.models import WORKING, Release, ReleaseQuerySet, State
 from apps.releases.publishing.transitions import move
 
 JOB = "purge-blob"
+# What rooms above keep about a release and a purge removes, in its transaction.
+droppers: tuple[Callable[[Release], None], ...] = ()  # by registry_site/wiring.py
 
 log = structlog.get_logger("larder.releases")
 
@@ -47,6 +50,8 @@ def purge(*, release: Release, actor: Viewer, reason: str) -> None:
         reason=reason,
         digest=release.digest,
     )
+    for drop in droppers:
+        drop(release)
     queue.enqueue(JOB, target=release.pk, created_by_id=actor.user_id)
 
 

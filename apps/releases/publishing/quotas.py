@@ -1,5 +1,6 @@
 """Quotas of a namespace: bytes in storage and versions. Staff set both; 0 is no limit."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,8 @@ STORED = Coalesce(
     Value(0),
     output_field=BigIntegerField(),
 )
+# Bytes of a namespace that rooms above keep: by registry_site/wiring.py.
+kept_elsewhere: tuple[Callable[[Namespace], int], ...] = ()
 
 
 class QuotaFull(TooLarge):
@@ -54,6 +57,7 @@ def usage(namespace: Namespace, *, without: Release | None = None) -> Usage:
     found = rows.aggregate(versions=Count("pk"), stored=Sum(STORED))
     max_bytes, max_versions = limits_of(namespace)
     stored = (found["stored"] or 0) + repositories.stored_bytes(namespace, beside=here)
+    stored += sum(bytes_of(namespace) for bytes_of in kept_elsewhere)
     return Usage(stored, found["versions"], max_bytes, max_versions)
 
 

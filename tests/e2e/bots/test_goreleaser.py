@@ -22,10 +22,9 @@ def named(template: str, **fields: str) -> str:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """With the file of the page, and the script of docs/publishing.md."""
+    """With the file of the page."""
     work = tmp_path / "work"
-    (work / "ci").mkdir(parents=True)
-    (work / "ci/publish.sh").write_text(next(documents.fences("docs/publishing.md")).text)
+    work.mkdir()
     (work / ".goreleaser.yml").write_text(blocks("GoReleaser", "yaml")[0])
     (work / "terraform-registry-manifest.json").write_text(MANIFEST)
     return work
@@ -61,7 +60,9 @@ def test_what_goreleaser_names_as_the_file_says_is_published(registry: Registry,
 
     said = publish(registry, repository, fence.text.replace("1.3.0", "1.2.9"))
 
-    assert said.endswith("Published acme/dns 1.2.9.\n")
+    assert said.endswith(f"Published acme/dns 1.2.9.\nhttps://{HOST}/providers/acme/dns/1.2.9\n")
+    assert "Sent: terraform-provider-dns_1.2.9_SHA256SUMS\n" in said
+    assert "artifacts.json" not in said
     assert "1.2.9" in versions(registry, "providers", "acme/dns")
 
 

@@ -114,5 +114,5 @@ def test_a_hostile_page_is_refused(several, last):
 
 
 def test_the_list_costs_the_same_at_any_length(several, django_assert_num_queries):
-    with django_assert_num_queries(4):  # token, gate, which of them, what they say
+    with django_assert_num_queries(5):  # token, gate, which of them, what they say, what Larder attaches
         several.referrers(SUBJECT)

@@ -65,7 +65,7 @@ def test_it_costs_the_same_at_any_number(bob, browser_of, published, django_asse
     browser = browser_of(bob)
 
     def ask():
-        with django_assert_num_queries(9):  # session, person, gate, usage (thrice), largest, counts, badge
+        with django_assert_num_queries(10):  # session, person, gate, usage (four times), largest, counts, badge
             browser.get(USAGE)
 
     published("acme/vpc/aws", "1.0.0")
