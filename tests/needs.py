@@ -32,7 +32,9 @@ PACKAGES = {
     "chromium-headless-shell": "chromium-headless-shell",
     "curl": "curl",
     "dash": "dash",
+    "gh": "gh",
     "git": "git",
+    "gpg": "gnupg",
     "jq": "jq",
     "make": "make",
     "nginx": "nginx-light",
@@ -53,6 +55,7 @@ PRODUCTION = ("nginx", "openssl", "postgres", "psql", "redis-server")  # tests/p
 HELM = Path(sys.executable).with_name("helm")  # a package for x86_64 alone
 COMMANDS = {
     "azurite-blob": "npm install --global azurite@3.37.0",
+    "cosign": "go install github.com/sigstore/cosign/v2/cmd/cosign@latest",
     "go": "apt-get install golang-go",
     "renovate": "npm install --global renovate@44.121.2",  # needs Node 24
     "terraform-docs": "go install github.com/terraform-docs/terraform-docs@latest",
@@ -67,6 +70,7 @@ SAY_VERSION = (
     "regctl",
     "go",
     "openssl",
+    "cosign",
 )  # a command there, `--version` elsewhere
 SAY_OTHERWISE = {"busybox": [], "dash": ["-c", "exit"]}  # dash says none
 

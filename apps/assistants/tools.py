@@ -31,6 +31,7 @@ from apps.modules.dependents.users import MAX_VERSIONS
 from apps.modules.models import ModuleVersion
 from apps.portal.snippets.module_snippets import block_of_unit, source_of, unit_to_call
 from apps.portal.snippets.provider_snippets import required_block
+from apps.provenance import origin
 from apps.providers import comparing as provider_versions
 from apps.providers import reading as providers
 from apps.providers.models import Provider
@@ -165,6 +166,7 @@ def describe_version(viewer: Viewer, given: Given) -> Document:
     return {
         "address": str(row.module.address),
         **whole,
+        "origin": origin.line_of(row.release),
         "warnings": warnings_of(row.release),
         "block": None if is_example else block_of_unit(row.module.address, row.release.version, stored),
         "folder": folder,
@@ -183,6 +185,7 @@ def _described_provider(viewer: Viewer, address: ProviderAddress, given: Given) 
     return {
         "address": str(provider.address),
         **whole,
+        "origin": origin.line_of(row.release),
         "warnings": warnings_of(row.release),
         "block": required_block(provider.address, row.release.version),
         "documentation": [f"{kind}: {name}" for kind, name in pages],

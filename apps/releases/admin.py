@@ -17,6 +17,7 @@ from apps.admin_base import size as shown_size
 from apps.admin_base.base import address_condition
 from apps.admin_base.filters import Filter
 from apps.blobs import store
+from apps.releases.admin_origin import ORIGIN_COLUMNS
 from apps.releases.catalogue import indexing
 from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc, State
@@ -83,6 +84,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     )
     fieldsets = (
         (None, {"fields": (("title", "kind", "state"), "why", ("created_by", "token_id"), "provenance")}),
+        ("Origin", {"fields": ("origin_way", "origin_facts", "origin_claims", "origin_others", "origin_approval")}),
         (
             "Lifecycle",
             {
@@ -111,7 +113,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
             },
         ),
     )
-    readonly_fields = ("title", "why", "asked", "in_storage")
+    readonly_fields = ("title", "why", "asked", "in_storage", *ORIGIN_COLUMNS)
     csv_columns = (
         "namespace__name",
         "name",
@@ -161,6 +163,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
         "questions", lambda release: _sentences((question["code"], question["found"]) for question in release.questions)
     )
     in_storage = Column("in storage", stored_now)
+    origin_way, origin_facts, origin_claims, origin_others, origin_approval = ORIGIN_COLUMNS.values()
 
 
 def _may_open(request: HttpRequest) -> bool:

@@ -109,6 +109,7 @@ def test_a_version_is_described_with_inputs_parts_and_a_block(three, ask, bob):
         ("name", "string", True)
     ]
     assert (said["submodules"], said["examples"]) == (["modules/subnet"], ["examples/simple"])
+    assert said["origin"] == "published by a person in a browser (not verified)"
     assert "readme" not in said["folder"]
 
     subnet = ask(bob, "describe_version", address=VPC, folder="subnet")
@@ -155,7 +156,7 @@ def test_a_provider_is_found_chosen_and_described(acme, ask, bob):
     [
         ("find_modules", {"words": "vpc"}, 10),
         ("choose_version", {"address": VPC}, 10),
-        ("describe_version", {"address": VPC}, 10),
+        ("describe_version", {"address": VPC}, 11),
         ("read_example", {"address": VPC, "example": "simple"}, 10),
         ("compare_versions", {"address": VPC, "before": "1.1.0", "after": "1.2.0"}, 10),
     ],

@@ -196,6 +196,7 @@ from apps.modules import publishing
 from apps.providers import catalogue
 from apps.releases.models import Release
 from apps.providers.docs import sources
+from tests.browser import origins
 from tests.browser.catalogue import HOSTILE
 from tests.house import scenario_locks, scenario_notify, scenario_policy
 from tests.upstream import mirrored
@@ -228,6 +229,7 @@ for number in ("1.0.0", "1.1.0"):
 bare = add_version(key, signing_key("ed25519"), "bare", "1.0.0")
 with transaction.atomic():
     catalogue.refresh(bare.provider)
+origins.place(admin, HOSTILE)
 keys = Release.objects.filter(state="published").order_by("pk").values_list("pk", flat=True)
 known = {"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "membership": membership.pk}
 known["machine"] = [machine.pk, machines.pk]

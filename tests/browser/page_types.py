@@ -137,6 +137,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     ],
     "provider-docs-archive": [(DNS1, ""), ({**DNS1, "type": "bare"}, "")],
     "provider-verify": [(DNS1, "")],
+    "provider-origin": [(DNS1, ""), (DNS2, "")],
     "provider-versions": [(DNS, "")],
     "teams": [({}, "")],
     "team-new": [({}, "")],
@@ -190,6 +191,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "module-usage": [*tabs(), (V2, "?i.name=x&i.cidr_block=%5B&folder="), (V2, "?folder=modules/subnets")],
     "module-configuration": [({**V2, "unit": "complete"}, ""), ({**HOSTILE, "unit": "first"}, "")],
     "module-files": tabs(),
+    "module-origin": tabs({**JAILED, "version": "1.0.0"}),
     "module-file": [
         ({**V2, "path": "variables.tf"}, ""),
         ({**V2, "path": "README.md"}, ""),

@@ -175,11 +175,9 @@ def test_a_held_release_prints_its_question_and_the_page_for_the_answer(publish,
     assert page_of(said).endswith(release["id"])
 
 
-def test_a_release_that_awaits_approval_is_a_success_that_names_the_page(publish, machine, larder, owner):
+def test_a_release_that_awaits_approval_is_a_success_that_names_the_page(publish, machine, owner, asks_for_approval):
     machine.write("main.tf", "# to be approved\n")
     machine.commit("v1")
-    publish("acme/awaits/aws 1.0.0")
-    larder.manage("shell", "--verbosity", "0", "-c", AWAITING.format("awaits/aws"))
 
     said = publish("acme/awaits/aws 1.0.0")
     assert "acme/awaits/aws 1.0.0 passed the checks and awaits approval." in said
@@ -188,9 +186,17 @@ def test_a_release_that_awaits_approval_is_a_success_that_names_the_page(publish
     assert page_of(publish("--published-only acme/awaits/aws 1.0.0", 3)) == page_of(said)
 
 
-AWAITING = """
+@pytest.fixture
+def asks_for_approval(owner):
+    for asked in (True, False):
+        owner.patch("/api/v1/namespaces/acme", json={"requires_approval": asked}).raise_for_status()
+        if asked:
+            yield
+
+
+CHECKING = """
 from apps.releases.models import Release
-assert Release.objects.filter(name="{}").update(state="awaiting-approval")
+assert Release.objects.filter(name="slow/aws").update(state="checking")
 """
 
 
@@ -198,9 +204,7 @@ def test_waiting_ends_and_the_release_continues(publish, machine, larder):
     machine.write("main.tf", "# slow\n")
     machine.commit("v1")
     publish("acme/slow/aws 1.0.0")
-    larder.manage(
-        "shell", "--verbosity", "0", "-c", AWAITING.format("slow/aws").replace("awaiting-approval", "checking")
-    )
+    larder.manage("shell", "--verbosity", "0", "-c", CHECKING)
     said = publish("acme/slow/aws 1.0.0", 1, LARDER_WAIT="1")
     assert said.startswith("Larder is still checking acme/slow/aws 1.0.0. The release continues: ")
     assert page_of(said)

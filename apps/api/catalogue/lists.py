@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.urls import path
-from rest_framework.serializers import CharField, ChoiceField, IntegerField
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
 
 from apps.accounts.access import gate, throttling
 from apps.accounts.identity.sign_ins import address_of
@@ -17,6 +17,8 @@ from apps.modules.catalogue.reading import module_for
 from apps.providers.reading import provider_for
 from apps.releases.catalogue import search
 from apps.releases.models import Kind, Lifecycle, SearchDoc
+from apps.releases.origin.rows import verified
+from apps.releases.version_rows import VersionQuerySet
 
 
 class CatalogueRow(Shape):
@@ -26,6 +28,7 @@ class CatalogueRow(Shape):
     lifecycle = ChoiceField(choices=Lifecycle.values)
     published_at = MomentField()
     downloads = IntegerField()
+    verified = BooleanField(source="is_verified", help_text="The origin of that version is.")
 
     def namespace_of(self, doc: SearchDoc) -> str:
         return doc.namespace.name
@@ -49,6 +52,7 @@ class VersionRow(Shape):
     lifecycle = ChoiceField(source="release.lifecycle", choices=Lifecycle.values)
     reason = CharField(source="release.lifecycle_reason", help_text="Why it is deprecated or yanked; empty otherwise.")
     published_at = MomentField(source="release.published_at")
+    verified = BooleanField(source="is_verified", help_text="Its origin is: …/<version>/origin says what it is.")
 
 
 class CatalogueList(ReadyInNamespace, ListView):
@@ -96,6 +100,10 @@ class ProviderList(CatalogueList):
     )
 
 
+def _listed(versions: VersionQuerySet[Any]) -> QuerySet[Any]:
+    return versions.published().newest_first().select_related("release").annotate(is_verified=verified("release"))
+
+
 VersionPage = page("VersionPage", versions=VersionRow(many=True))
 
 
@@ -106,7 +114,7 @@ class ModuleVersions(ReadyInNamespace, ListView):
 
     def rows(self, **names: str) -> QuerySet[Any]:
         versions = module_for(self.viewer, ModuleAddress(**names)).versions.all()
-        return versions.published().newest_first().select_related("release")
+        return _listed(versions)
 
 
 class ProviderVersions(ReadyInNamespace, ListView):
@@ -116,7 +124,7 @@ class ProviderVersions(ReadyInNamespace, ListView):
 
     def rows(self, **names: str) -> QuerySet[Any]:
         versions = provider_for(self.viewer, ProviderAddress(**names)).versions.all()
-        return versions.published().newest_first().select_related("release")
+        return _listed(versions)
 
 
 urlpatterns = [

@@ -32,6 +32,9 @@ class SearchResult(Shape):
     lifecycle = ChoiceField(source="doc.lifecycle", choices=Lifecycle.values, allow_null=True)
     published_at = MomentField(source="doc.published_at", allow_null=True)
     downloads = IntegerField(source="doc.downloads", allow_null=True)
+    verified = BooleanField(
+        source="doc.is_verified", allow_null=True, help_text="The origin of that version is; null where there is none."
+    )
 
     def name_of(self, hit: Hit) -> str:
         return hit.name or (hit.doc.name if hit.doc else "")

@@ -55,6 +55,7 @@ TOPICS = {
     "update-bots": "recipes/update-bots",
     "usage": "who-uses-what",
     "use": "using",
+    "verifying": "verifying",
     "webhooks": "webhooks",
 }
 EXAMPLE_HOST = "registry.example.com"

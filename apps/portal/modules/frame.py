@@ -98,6 +98,7 @@ def _tabs(shown: ModuleVersion, units: Units) -> list[Tab]:
         Tab("submodules", "Submodules", count(len(units.submodules))),
         Tab("examples", "Examples", count(len(units.examples))),
         Tab("files", "Files", shown.file_count),
+        Tab("origin", "Origin"),
     ]
 
 

@@ -30,6 +30,7 @@ from apps.portal.modules.units import Unit, grouped
 from apps.portal.snippets import module_snippets
 from apps.portal.versions import urls
 from apps.portal.versions.downloads import downloads_card
+from apps.portal.versions.origin import origin_tab
 from apps.portal.versions.pages import Contents, Opened, refusing
 from apps.providers.reading import hosted_providers
 from apps.releases.models import Kind
@@ -155,6 +156,7 @@ _TABS: dict[str, Contents] = {
     "dependencies": _dependencies,
     "submodules": _units("submodule", "other"),
     "examples": _units("example"),
+    "origin": origin_tab,
 }
 
 urlpatterns = [

@@ -25,6 +25,7 @@ from apps.lib.formats import sums
 from apps.portal.snippets import provider_snippets
 from apps.portal.versions import urls
 from apps.portal.versions.downloads import downloads_card
+from apps.portal.versions.origin import origin_tab
 from apps.portal.versions.pages import Contents, DescriptionForm, Opened, Tab, VersionPages, refusing
 from apps.providers import catalogue, comparing, lifecycle, reading
 from apps.providers.docs import browsing
@@ -87,6 +88,7 @@ class ProviderPages(VersionPages):
                 Tab("docs", "Documentation"),
                 Tab("platforms", "Platforms", len(packages)),
                 Tab("verify", "Verify"),
+                Tab("origin", "Origin"),
             ],
             "packages": packages,
             "key": shown.key,
@@ -198,7 +200,7 @@ def _redirect(shown: ProviderVersion, digest: str, file_name: str) -> HttpRespon
     return HttpResponseRedirect(url, headers={"Cache-Control": "no-store"})
 
 
-_TABS: dict[str, Contents] = {"version": _overview, "platforms": _platforms, "verify": _verify}
+_TABS: dict[str, Contents] = {"version": _overview, "platforms": _platforms, "verify": _verify, "origin": origin_tab}
 
 _VERSION = f"{PROVIDERS.path}/<str:version>"
 

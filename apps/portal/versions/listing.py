@@ -17,6 +17,7 @@ from apps.portal.frame.page_urls import page_of, url_of
 from apps.portal.versions.pages import VersionPages
 from apps.releases.catalogue.comparing import SEPARATOR, Comparison, Severity
 from apps.releases.models import DownloadCount, Lifecycle, Release, State
+from apps.releases.origin.rows import verified
 
 PAGE = 50
 _YANKED = Q(lifecycle=Lifecycle.YANKED) | Q(state=State.PURGED)
@@ -56,7 +57,9 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
     context["shows"] = [(one, label, counts[one.replace("-", "_")]) for one, (label, _) in SHOWS.items()]
     # Highest first, with the fields of a row only: an inspection alone can be large.
     fetched = DownloadCount.objects.filter(release=OuterRef("pk")).values("release").annotate(total=Sum("count"))
-    described = everything.filter(SHOWS[show][1]).annotate(downloads=Subquery(fetched.values("total")), **pages.columns)
+    described = everything.filter(SHOWS[show][1]).annotate(
+        downloads=Subquery(fetched.values("total")), is_verified=verified(), **pages.columns
+    )
     context["page"] = page_of(
         described.select_related("created_by", "lifecycle_by", "quarantined_by").newest_first(), request, size=PAGE
     )

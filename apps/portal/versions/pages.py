@@ -34,6 +34,7 @@ from apps.releases.catalogue.comparing import Comparison
 from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
 from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Kind, Lifecycle, Release
+from apps.releases.origin.rows import verified
 
 SWITCHER = 20
 
@@ -143,8 +144,9 @@ class VersionPages(ABC):
             "highest": rows.newest_first().values(number)[:1],
             "version_count": rows.order_by().values(self.kind).annotate(number=Count("pk")).values("number"),
         }
-        queries = {name: Subquery(query) for name, query in asked.items()}
-        found = type(parent).objects.filter(pk=parent.pk).annotate(**queries).values(*queries).get()
+        queries: dict[str, Any] = {name: Subquery(query) for name, query in asked.items()}
+        about = {**queries, "is_verified": verified(shown.release.pk)}
+        found = type(parent).objects.filter(pk=parent.pk).annotate(**about).values(*about).get()
         found |= {"latest": found["latest"] or shown.release.version, "version_count": found["version_count"] or 0}
         # Only what the switcher shows: the texts of a module can be large.
         fields = ("version", "lifecycle", "published_at")

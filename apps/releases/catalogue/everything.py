@@ -18,6 +18,7 @@ from apps.releases.catalogue import indexing, similar
 from apps.releases.catalogue.ranking import BEGINS, COSTS, EXACT, INSIDE, WRITTEN, as_one_name, worth
 from apps.releases.catalogue.search import KIND_WORDS, Keys, among, asked_words, in_names, in_namespaces, words_in
 from apps.releases.models import Kind, SearchDoc
+from apps.releases.origin.rows import verified
 from apps.releases.search_rows import SearchWord
 
 MODULES, PROVIDERS, SUBMODULES, RESOURCES, DATA_SOURCES = (
@@ -60,6 +61,9 @@ class Match(NamedTuple):
     term: str
     name: str
     unit: str
+
+
+_DOCS = SearchDoc.objects.select_related("namespace").annotate(is_verified=verified("release"))
 
 
 class Rank(NamedTuple):
@@ -134,7 +138,7 @@ def everything(viewer: Viewer, query: str, *, only: str = "", limit: int = SHOWN
             by_kind[hit.group].append(hit)
     best = {kind: sorted(found, key=lambda hit: hit.rank)[:limit] for kind, found in by_kind.items()}
     keys = {hit.doc_id for found in best.values() for hit in found if hit.doc_id}
-    docs = SearchDoc.objects.select_related("namespace").in_bulk(keys) if keys else {}
+    docs = _DOCS.in_bulk(keys) if keys else {}
     groups = [
         Group(kind, [_with_doc(hit, docs) for hit in found], len(by_kind[kind]))
         for kind, found in best.items()

@@ -42,6 +42,7 @@ from apps.releases.catalogue.ranking import (
     worth_in_sql,
 )
 from apps.releases.models import Kind, SearchDoc
+from apps.releases.origin.rows import verified
 from apps.releases.search_rows import SearchFacet, SearchWord
 
 # A query, or the keys that it had: a caller that searches several times asks once.
@@ -91,12 +92,13 @@ def search(
     """Return documents in those namespaces in which each word of the query begins a term, in a total order.
 
     `filters` are the name of a namespace or values of facets; empty ones are ignored. `since` is when something was
-    published there last, at the earliest. Relevance is the cost of
-    `ranking`, without a query the order of names; it asks the database how frequent the words are.
+    published there last, at the earliest. Relevance is the cost of `ranking`, without a query the order of names; it
+    asks the database how frequent the words are. `is_verified`: the origin of the document's version is.
     """
     words = asked_words(query)
     seen: Namespaces = keys_of(namespaces) if words else namespaces
     rows = _matching(kind, seen, words, filters or {}, include_unlisted=include_unlisted, since=since)
+    rows = rows.annotate(is_verified=verified("release"))
     by_name = ("sort_key", "pk")
     if sort == UPDATED:
         return rows.order_by("-published_at", *by_name)

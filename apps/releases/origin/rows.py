@@ -47,9 +47,10 @@ class Origin(models.Model):
         return bool(self.vendor and self.claims) and not self.others
 
 
-def verified(path: str = "pk") -> models.Exists:
-    """Annotate releases, or rows with `path` to one, with whether their origin is verified."""
-    rows = Origin.objects.filter(release=models.OuterRef(path), others=[]).exclude(vendor="").exclude(claims={})
+def verified(which: str | int = "pk") -> models.Exists:
+    """Annotate releases, or rows with a path to one, with whether their origin is verified; or rows with one's key."""
+    release = models.OuterRef(which) if isinstance(which, str) else which
+    rows = Origin.objects.filter(release=release, others=[]).exclude(vendor="").exclude(claims={})
     return models.Exists(rows)
 
 

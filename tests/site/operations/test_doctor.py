@@ -16,8 +16,9 @@ from apps.blobs.models import Run
 from apps.jobs import heartbeats
 from apps.jobs.models import Heartbeat, Job
 from apps.lib.settings_values import kek_urls
-from apps.signing import kms, vault
-from apps.signing.models import Custody, PrivateKey, SigningKey
+from apps.releases.models import Release
+from apps.signing import kms, statement_keys, vault
+from apps.signing.models import Custody, PrivateKey, PrivateStatementKey, SigningKey
 from registry_site.backends import other_hosts, redis_cache
 from registry_site.celery import app
 from registry_site.operations import doctor
@@ -278,3 +279,19 @@ def test_hosts_that_share_ready_answers_say_the_same_digits(settings, monkeypatc
     settings.CACHE_URL, settings.INSTANCES = "redis://cache.acme.example", 2
     digits = other_hosts.family().hex()[:8]
     assert findings_of("cache")["cache"] == ("ok", f"answers (redis); hosts with {digits} share ready answers")
+
+
+def test_a_private_half_of_the_registry_is_tried_too(sound, worker_host):
+    statement_keys.sign("text/plain", b"one")
+    assert findings_of("signing keys")["signing keys"][0] == "ok"
+    PrivateStatementKey.objects.update(ciphertext=b"damaged")
+    state, found = findings_of("signing keys")["signing keys"]
+    assert (state, "damaged or was replaced" in found) == ("fail", True)
+
+
+def test_releases_without_a_statement_are_counted(sound, published):
+    release = published()
+    assert findings_of("statements")["statements"][0] == "ok"  # a worker may be on it
+    Release.objects.update(published_at=timezone.now() - timedelta(hours=1))
+    state, found = findings_of("statements")["statements"]
+    assert (state, f"the first is {release}" in found, found.startswith("1 published")) == ("warn", True, True)

@@ -7,8 +7,9 @@ import pytest
 from apps.accounts.identity.trusted import links
 from apps.accounts.identity.trusted.vendors import VENDORS
 from tests.builders.ci_claims import COMMIT, ORG, PROJECT, SHAPES, STEP
+from tests.builders.ci_claims import GITHUB_ISSUER as GITHUB
 
-GITHUB, GITLAB = "https://token.actions.githubusercontent.com", "https://gitlab.com"
+GITLAB = "https://gitlab.com"
 AZURE = f"https://vstoken.dev.azure.com/{ORG}"
 BITBUCKET = "https://api.bitbucket.org/2.0/workspaces/acme/pipelines-config/identity/oidc"
 CIRCLE, BUILDKITE = f"https://oidc.circleci.com/org/{ORG}", "https://agent.buildkite.com"

@@ -1,0 +1,87 @@
+"""The Origin tab in a browser: the commands that its buttons copy verify digest, signature and statement in a shell."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.builders.archives import module_zip
+from tests.builders.keys import signing_key
+from tests.e2e.providers import Depot
+from tests.live import Live
+
+pytestmark = [pytest.mark.live, pytest.mark.needs("curl", "openssl", "gpg")]
+STATEMENT = ["statement", "statement-signature", "statement-subject", "cosign"]
+
+
+def opened(open_browser: Callable[..., BrowserContext], url: str) -> Page:
+    """The Origin tab, once a worker has signed the statement."""
+    page = open_browser(permissions=["clipboard-read", "clipboard-write"]).new_page()
+    page.goto(url)
+    page.get_by_role("link", name="Origin", exact=True).click()
+    for _ in range(60):
+        if page.locator('[data-command="statement"]').count():
+            return page
+        page.wait_for_timeout(500)
+        page.reload()
+    raise AssertionError("no statement")
+
+
+def copied(page: Page, code: str) -> str:
+    block = page.locator(f'[data-command="{code}"]')
+    button = block.get_by_role("button", name="Copy")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(button).to_have_attribute("data-copied", "")
+    text: str = page.evaluate("navigator.clipboard.readText()")
+    return text
+
+
+def run(live: Live, folder: Path, command: str) -> str:
+    done = subprocess.run(
+        ["sh", "-eu", "-c", command],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), "CURL_CA_BUNDLE": str(live.ca_bundle)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}"
+    return done.stdout
+
+
+def test_commands_copied_from_the_page_verify_a_module(
+    open_browser: Callable[..., BrowserContext], live: Live, space: str, tmp_path: Path
+) -> None:
+    live.publish(f"{space}/verified/aws", "1.2.0", module_zip(), live.token())
+    page = opened(open_browser, f"/modules/{space}/verified/aws/1.2.0")
+    codes = page.locator("[data-command]").evaluate_all("all => all.map((one) => one.dataset.command)")
+    assert codes == ["download", "digest", *STATEMENT]
+
+    said = {code: run(live, tmp_path, copied(page, code)) for code in codes if code != "cosign"}
+    assert said["digest"] == "verified-aws-1.2.0.zip: OK\n"
+    assert "Signature Verified Successfully" in said["statement-signature"]
+    assert said["statement-subject"] == "The statement names this file.\n"
+
+
+def test_commands_copied_from_the_page_verify_a_provider(
+    open_browser: Callable[..., BrowserContext], live: Live, tmp_path: Path
+) -> None:
+    manage = live.token()
+    depot = Depot(live, manage, live.token("admin", "read"), signing_key("ed25519"))
+    depot.namespace("verifiers", "public")
+    depot.publish("verifiers/dns", "1.2.0", platforms=("linux_amd64", "darwin_arm64"))
+    page = opened(open_browser, "/providers/verifiers/dns/1.2.0")
+    codes = page.locator("[data-command]").evaluate_all("all => all.map((one) => one.dataset.command)")
+    assert codes == ["download", "digest", "signature", *STATEMENT]
+
+    said = {code: run(live, tmp_path, copied(page, code)) for code in codes if code != "cosign"}
+    assert said["digest"] == "terraform-provider-dns_1.2.0_linux_amd64.zip: OK\n"
+    assert "Good signature" in said["signature"]
+    assert "Signature Verified Successfully" in said["statement-signature"]
+    assert said["statement-subject"] == "The statement names this file.\n"

@@ -1,0 +1,169 @@
+"""The commands of docs/verifying.md, and those of the Origin page, in a plain shell at a Larder of this test."""
+
+import base64
+import hashlib
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import documents
+from tests.builders.archives import module_zip
+from tests.builders.keys import signing_key
+from tests.builders.line import a_line
+from tests.e2e.providers import Depot
+from tests.e2e.test_documents import HOST, Registry
+from tests.live import start_live
+
+pytestmark = [pytest.mark.live, pytest.mark.needs("curl", "openssl", "gpg")]
+PAGE = "docs/verifying.md"
+HERE = "tests/e2e/test_verifying.py::"
+MODULE, PROVIDER = "modules/acme/vpc/aws/1.2.0", "providers/acme/dns/1.2.0"
+ZIP, PACKAGE = "vpc-aws-1.2.0.zip", "terraform-provider-dns_1.2.0_linux_amd64.zip"
+SHELLS = ["sh", *(pytest.param(shell, marks=pytest.mark.needs(shell)) for shell in ("dash", "bash"))]
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    """With the module acme/vpc/aws and the provider acme/dns, both private, and a statement about each."""
+    folder = tmp_path_factory.mktemp("verified")
+    with start_live(folder, LARDER_PUBLIC_URL=f"https://{HOST}") as larder:
+        manage = larder.token()
+        depot = Depot(larder, manage, larder.token("admin", "read"), signing_key("ed25519"))
+        depot.namespace("acme", "private")
+        larder.publish("acme/vpc/aws", "1.2.0", module_zip(), manage)
+        depot.publish("acme/dns", "1.2.0", platforms=("linux_amd64",))
+        with larder.client(manage) as client:
+            for version in (MODULE, PROVIDER):
+                until = time.monotonic() + 60
+                while client.get(f"/api/v1/{version}/statement").status_code != 200:
+                    assert time.monotonic() < until, "no statement"
+                    time.sleep(0.2)
+        with a_line({HOST: int(larder.host.rpartition(":")[2])}) as line:
+            yield Registry(larder, line.url, manage, depot.read)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """Where the commands are run."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+def block(test: str) -> str:
+    (fence,) = documents.run_by(HERE + test, PAGE)
+    return fence.text
+
+
+def run(registry: Registry, folder: Path, *blocks: str, shell: str = "sh") -> str:
+    return registry.type(folder, "\n".join(blocks), shell=shell, LARDER_TOKEN=registry.read)
+
+
+def refused(registry: Registry, folder: Path, text: str) -> str:
+    """What a shell prints that must end badly."""
+    (folder / "script").write_text(text)
+    said = run(registry, folder, "sh -eu script 2>&1 || echo It was refused.")
+    assert said.endswith("It was refused.\n"), said
+    return said
+
+
+DIGEST, SIGNATURE, STATEMENT = map(
+    block, ("test_the_digest_of_a_module", "test_the_signature_of_a_provider", "test_the_statement")
+)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_digest_of_a_module(registry: Registry, work: Path, shell: str) -> None:
+    assert f"{ZIP}: OK" in run(registry, work, DIGEST, shell=shell)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_signature_of_a_provider(registry: Registry, work: Path, shell: str) -> None:
+    said = run(registry, work, SIGNATURE, shell=shell)
+
+    assert "Good signature" in said
+    assert f"{PACKAGE}: OK" in said
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_statement(registry: Registry, work: Path, shell: str) -> None:
+    said = run(registry, work, DIGEST, STATEMENT, shell=shell)
+
+    assert "Signature Verified Successfully" in said
+    assert "The statement names this file." in said
+
+
+def test_other_bytes_and_another_payload_are_refused(registry: Registry, work: Path) -> None:
+    run(registry, work, DIGEST, STATEMENT)
+    names = STATEMENT.strip().splitlines()[-1]
+    (work / ZIP).write_bytes((work / ZIP).read_bytes() + b"x")
+    assert "The statement names this file." not in refused(registry, work, names)
+    assert "FAILED" in refused(registry, work, f"echo {hashlib.sha256(b'').hexdigest()}  {ZIP} | sha256sum --check")
+
+    envelope = json.loads((work / "statement.json").read_text())
+    payload = base64.b64decode(envelope["payload"]).replace(b"1.2.0", b"1.2.1")
+    envelope["payload"] = base64.b64encode(payload).decode()
+    (work / "statement.json").write_text(json.dumps(envelope, separators=(",", ":")))
+    lines = [line for line in STATEMENT.splitlines() if not line.startswith(("curl", "here", "grep"))]
+    assert "Signature Verification Failure" in refused(registry, work, "\n".join(lines))
+
+
+@pytest.mark.needs("cosign")
+def test_the_statement_with_cosign(registry: Registry, work: Path) -> None:
+    cosign = block("test_the_statement_with_cosign")
+    assert "Verified OK" in run(registry, work, DIGEST, STATEMENT, cosign)
+    (work / ZIP).write_bytes(b"other")
+    assert "Verified OK" not in refused(registry, work, cosign)
+
+
+@pytest.mark.needs("gh")
+def test_an_attestation_from_github(registry: Registry, work: Path) -> None:
+    """GitHub's keys are not here, so its program refuses the bundle, after it has read it and the file."""
+    run(registry, work, SIGNATURE)
+    attach(registry, (work / PACKAGE).read_bytes())
+    said = refused(registry, work, f"export GH_TOKEN=none\n{block('test_an_attestation_from_github')}")
+
+    assert "unknown" not in said
+    assert f"Loaded digest sha256:{hashlib.sha256((work / PACKAGE).read_bytes()).hexdigest()}" in said
+
+
+def attach(registry: Registry, data: bytes) -> None:
+    """A bundle about these bytes, by nobody."""
+    statement = {
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{"name": PACKAGE, "digest": {"sha256": hashlib.sha256(data).hexdigest()}}],
+        "predicateType": "https://slsa.dev/provenance/v1",
+        "predicate": {},
+    }
+    media_type = "application/vnd.dev.sigstore.bundle.v0.3+json"
+    text = base64.b64encode(json.dumps(statement).encode()).decode()
+    bundle = {
+        "mediaType": media_type,
+        "verificationMaterial": {"publicKey": {"hint": "nobody"}, "tlogEntries": []},
+        "dsseEnvelope": {
+            "payload": text,
+            "payloadType": "application/vnd.in-toto+json",
+            "signatures": [{"sig": base64.b64encode(b"none").decode(), "keyid": ""}],
+        },
+    }
+    with registry.larder.client(registry.manage) as client:
+        sent = client.post(
+            f"/api/v1/{PROVIDER}/attestations", content=json.dumps(bundle), headers={"Content-Type": media_type}
+        )
+        assert sent.status_code in (200, 201), sent.text
+
+
+@pytest.mark.parametrize(("version", "codes"), [(MODULE, "digest"), (PROVIDER, "digest signature")])
+def test_the_commands_of_the_api_verify_the_release(registry: Registry, work: Path, version: str, codes: str) -> None:
+    with registry.larder.client(registry.read) as client:
+        listed = client.get(f"/api/v1/{version}/origin").json()["commands"]
+    expected = ["download", *codes.split(), "statement", "statement-signature", "statement-subject", "cosign"]
+    assert [one["code"] for one in listed] == expected
+
+    said = run(registry, work, *(one["text"] for one in listed if one["program"] != "cosign"))
+    for text in (": OK", "Signature Verified Successfully", "The statement names this file."):
+        assert text in said
+    assert ("Good signature" in said) == ("signature" in codes)

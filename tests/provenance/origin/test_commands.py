@@ -1,0 +1,99 @@
+"""What the commands name, and that no claim, name or number ends a word of them. test_verifying.py runs them."""
+
+import shlex
+
+import pytest
+from django.conf import settings
+
+from apps.provenance.models import Attestation, Form, Statement
+from apps.releases.origin.rows import Origin
+from apps.signing.models import StatementKey
+from tests.provenance.origin.conftest import open_to_all
+from tests.providers.draft_client import LINUX, zips
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
+DNS = "/api/v1/providers/acme/dns"
+
+
+def texts(document) -> dict[str, str]:
+    return {one["code"]: one["text"] for one in document["commands"]}
+
+
+def attach(release, form=Form.BUNDLE) -> None:
+    digest = "a" * 64
+    Attestation.objects.create(
+        release=release,
+        form=form,
+        media_type="application/json",
+        subjects=[release.digest],
+        content=b"x",
+        digest=digest,
+        size=1,
+        manifest_digest=f"sha256:{digest}",
+    )
+
+
+def test_a_token_is_sent_only_where_one_is_needed(published, told, tofu, bob, acme):
+    published("acme/vpc/aws", "1.2.0")
+    assert '-H "Authorization: Bearer $LARDER_TOKEN"' in texts(told(tofu(bob)))["download"]
+    open_to_all(acme)
+    assert "Authorization" not in texts(told(tofu(None)))["download"]
+
+
+def test_build_metadata_stays_in_the_names(published, told, tofu, bob):
+    release = published("acme/vpc/aws", "1.2.0+build.7")
+    said = texts(told(tofu(bob), "1.2.0+build.7"))
+
+    assert shlex.split(said["download"])[-2:] == [
+        "vpc-aws-1.2.0+build.7.zip",
+        f"{settings.PUBLIC_URL}/archives/{release.digest}/vpc-aws-1.2.0+build.7.zip",
+    ]
+    assert shlex.split(said["digest"])[1] == f"{release.digest}  vpc-aws-1.2.0+build.7.zip"
+
+
+def test_without_a_statement_there_is_none_to_verify_and_with_one_there_is(published, told, tofu, bob):
+    release = published("acme/vpc/aws", "1.2.0")
+    Statement.objects.all().delete()
+    assert list(texts(told(tofu(bob)))) == ["download", "digest"]
+    key = StatementKey.objects.create(key_id="b" * 64, public_key="PEM", retired_at="2026-01-01T00:00Z")
+    Statement.objects.create(release=release, key=key, envelope=b"{}", digest="c" * 64, size=2)
+
+    said = told(tofu(bob))
+    assert list(texts(said))[2:] == ["statement", "statement-signature", "statement-subject", "cosign"]
+    assert f"/api/v1/statement-keys/{'b' * 64}/pem" in texts(said)["statement"]
+    assert "/api/v1/modules/acme/vpc/aws/1.2.0/statement" in texts(said)["statement"]
+    assert said["statement"]["key_id"] == "b" * 64
+
+
+def test_a_provider_is_shown_by_its_usual_platform_with_its_key(draft_client, held, told, tofu, bob):
+    draft_client.publish(zips(), protocols=["5.0"])
+    said = texts(told(tofu(bob), "1.2.0", DNS))
+
+    assert LINUX in said["download"]
+    assert held.armor.strip() in said["signature"]
+    assert held.fingerprint in said["signature"]
+
+
+@pytest.mark.parametrize(
+    ("repository", "named"),
+    [("acme/vpc", "acme/vpc"), ("acme/vpc;id", "OWNER/REPOSITORY"), ("$(id)/x", "OWNER/REPOSITORY")],
+)
+def test_the_repository_of_a_bundle_is_that_of_the_verified_origin(repository, named, ci, send, told, tofu, bob):
+    release = send(ci())
+    Origin.objects.filter(release=release).update(facts={"repository": repository})
+    attach(release)
+
+    (attestation,) = told(tofu(bob))["attestations"]
+    fetched, verified = attestation["command"].splitlines()
+    assert fetched.endswith(f"/api/v1/modules/acme/vpc/aws/1.2.0/attestations/{'a' * 64}")
+    assert verified == (f"gh attestation verify vpc-aws-1.2.0.zip --bundle attestation-{'a' * 12}.json --repo {named}")
+
+
+def test_an_unverified_origin_names_no_repository_and_an_envelope_is_only_fetched(published, told, tofu, bob):
+    release = published("acme/vpc/aws", "1.2.0")
+    Origin.objects.filter(release=release).update(facts={"repository": "evil/vpc"})
+    attach(release)
+    assert told(tofu(bob))["attestations"][0]["command"].endswith("--repo OWNER/REPOSITORY")
+    Attestation.objects.update(form=Form.DSSE)
+
+    assert "gh attestation" not in told(tofu(bob))["attestations"][0]["command"]

@@ -1,0 +1,95 @@
+"""Lists, pages and the API mark a verified origin, nothing else, and ask nothing more for it."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from apps.releases.origin.rows import Origin
+from tests.builders.archives import module_zip
+from tests.provenance.origin.conftest import PAGE, open_to_all
+from tests.providers.draft_client import DraftClient, zips
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
+MARK = 'aria-label="Verified origin"'
+LISTS = ("/modules", "/modules?q=vpc", "/search?q=vpc", "/namespaces/acme")
+
+
+@pytest.fixture
+def both_ways(ci, send, published, acme):
+    """vpc/aws came from CI, net/aws from a browser."""
+    open_to_all(acme)
+    published("acme/vpc/aws", "1.1.0")
+    send(ci())
+    published("acme/net/aws", "1.2.0")
+
+
+def marks(client: Client, url: str) -> int:
+    answer = client.get(url)
+    assert answer.status_code == 200, (url, answer)
+    return answer.content.decode().count(MARK)
+
+
+@pytest.mark.parametrize("url", LISTS)
+def test_a_list_marks_the_module_from_ci_alone(url, both_ways, browser_of, alice):
+    assert marks(browser_of(alice), url) == 1
+    Origin.objects.exclude(vendor="").update(others=[{"by": None, "way": "page", "token_label": "", "facts": {}}])
+    assert marks(browser_of(alice), url) == 0
+
+
+def test_the_list_of_versions_marks_the_one_from_ci(both_ways, browser_of):
+    page = browser_of(None).get(f"{PAGE}/versions").content.decode()
+
+    assert page.count(MARK) == 1
+    row = page[page.index(f'href="{PAGE}/1.2.0"') :]
+    assert MARK in row[: row.index("</tr>")]
+
+
+def test_the_page_of_a_version_leads_to_its_verified_origin(both_ways, browser_of):
+    assert f'href="{PAGE}/1.2.0/origin">' in browser_of(None).get(f"{PAGE}/1.2.0").content.decode()
+    assert "Verified origin" in browser_of(None).get(PAGE).content.decode()
+    assert "Verified origin" not in browser_of(None).get(f"{PAGE}/1.1.0").content.decode()
+
+
+def test_providers_are_marked_as_well(ci, held, acme, browser_of, tofu):
+    open_to_all(acme)
+    DraftClient(ci()).publish(zips(), protocols=["5.0"])
+
+    assert marks(browser_of(None), "/providers") == 1
+    assert marks(browser_of(None), "/providers/acme/dns/versions") == 1
+    assert [row["verified"] for row in tofu(None).get("/api/v1/providers").json()["providers"]] == [True]
+    versions = tofu(None).get("/api/v1/providers/acme/dns/versions").json()["versions"]
+    assert [row["verified"] for row in versions] == [True]
+
+
+def test_rows_of_the_api_say_it(both_ways, tofu):
+    client = tofu(None)
+
+    rows = {row["name"]: row["verified"] for row in client.get("/api/v1/modules").json()["modules"]}
+    assert rows == {"vpc": True, "net": False}
+    versions = client.get("/api/v1/modules/acme/vpc/aws/versions").json()["versions"]
+    assert {row["version"]: row["verified"] for row in versions} == {"1.2.0": True, "1.1.0": False}
+    found = client.get("/api/v1/search?q=aws").json()["groups"]
+    assert {one["address"]: one["verified"] for group in found for one in group["results"]} == {
+        "acme/vpc/aws": True,
+        "acme/net/aws": False,
+    }
+
+
+@pytest.mark.parametrize(
+    "url", ["/modules", f"{PAGE}/versions", "/search?q=aws", "/api/v1/modules", "/api/v1/modules/acme/vpc/aws/versions"]
+)
+def test_a_mark_costs_no_query(url, both_ways, published, browser_of, alice):
+    client = browser_of(alice)
+    for number in range(3):
+        published(f"acme/more{number}/aws", "1.0.0")
+        published("acme/vpc/aws", f"1.0.{number}", module_zip(comment=bytes([number])))
+    client.get(url)
+
+    with CaptureQueriesContext(connection) as many:
+        client.get(url)
+    Origin.objects.all().delete()
+    with CaptureQueriesContext(connection) as none:
+        client.get(url)
+    assert len(many) == len(none)
+    assert sum('"releases_origin"' in query["sql"] for query in many) <= 1
