@@ -32,7 +32,7 @@ from apps.modules.models import Module, ModuleVersion
 from apps.portal.frame import reauthentication
 from apps.portal.publish import module, provider
 from apps.portal.publish.frame import PageFrame
-from apps.provenance.models import Statement
+from apps.provenance.models import Attestation, Statement
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc
@@ -44,7 +44,7 @@ from registry_site.admin.tiles import TILES, shown
 JOBS_SHOWN = 5
 # The lists by what operators do. A list without a place here is not in the navigation.
 NAVIGATION: tuple[tuple[str, tuple[type[Model], ...]], ...] = (
-    ("Releases", (Release, DownloadCount, Statement, CleanupRule)),
+    ("Releases", (Release, DownloadCount, Statement, Attestation, CleanupRule)),
     ("Modules and providers", (Module, ModuleVersion, Provider, ProviderVersion, Package, SearchDoc)),
     ("People and access", (User, Team, Namespace, Grant, ApiToken, Invitation, GroupMapping)),
     ("Other registries", wiring.upstream_lists()),

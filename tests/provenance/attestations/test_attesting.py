@@ -11,6 +11,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Scope, User
 from apps.audit.models import AuditEvent
 from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import RoleRequired
 from apps.modules import lifecycle
 from apps.provenance import attesting
 from apps.provenance.models import Attestation, Referrer
@@ -141,6 +142,26 @@ def test_who_may_not_publish_attaches_nothing(release, attach, alice, bob, charl
     assert attach(content, scope=Scope.READ).status_code == 403
     assert not Attestation.objects.exists()
     assert attach(content, scope=Scope.PUBLISH).status_code == 201
+
+
+def test_a_stranger_is_refused_before_the_body_is_read(release, tofu, bob):
+    """And recorded, which the gate does for those who want to write."""
+
+    class Unread:
+        def read(self, *_):
+            raise AssertionError("the body was read")
+
+        readline = read
+
+    answer = tofu(bob).generic("POST", HERE, b"", content_type=DSSE, **{"CONTENT_LENGTH": "9", "wsgi.input": Unread()})
+    assert error_of(answer)[:2] == (403, "forbidden")
+    assert AuditEvent.objects.filter(kind="account:permission:refused", subject="acme").exists()
+
+
+def test_the_verb_asks_for_an_owner(release, attach, alice):
+    attach(attestations.dsse(release.digest))
+    with pytest.raises(RoleRequired):
+        attesting.remove(attestation=Attestation.objects.get(), viewer=Viewer(alice), reason="Wrong")
 
 
 def test_a_token_for_one_name_attaches_to_no_other(release, bearer, client, alice):
