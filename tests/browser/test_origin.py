@@ -22,6 +22,7 @@ def opened(open_browser: Callable[..., BrowserContext], url: str) -> Page:
     page = open_browser(permissions=["clipboard-read", "clipboard-write"]).new_page()
     page.goto(url)
     page.get_by_role("link", name="Origin", exact=True).click()
+    page.wait_for_url("**/origin")  # or the reload below would take the click back
     for _ in range(60):
         if page.locator('[data-command="statement"]').count():
             return page
