@@ -81,7 +81,7 @@ def test_each_exchange_has_a_new_id_token(make, server, shell):
     with ci_vendors.running() as vendors:
         vendors.signed = lambda audience: f"id.token.{len(vendors.asked)}-{audience == server.url}"
         environment = vendors.environment("github", here.programs, "")
-        run(here, LARDER_TOKEN="", **environment)
+        run(here, "acme/vpc/aws 1.0.0", 0, LARDER_TOKEN="", **environment)
     sent = [json.loads(body) for body in server.bodies(EXCHANGE)]
     assert [one["token"] for one in sent] == ["id.token.1-True", "id.token.2-True", "id.token.3-True"]
     assert {one["address"] for one in sent} == {"acme/vpc/aws"}

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import ApiToken, Namespace
+from apps.accounts.models import ApiToken, Namespace, Scope
 from apps.accounts.people import service_accounts
 from apps.audit.models import AuditEvent
 from apps.blobs import store
@@ -100,7 +100,7 @@ def test_readers_do_not_decide(waiting, bob, acme, charlie):
 
 
 def test_a_token_that_only_reads_does_not_decide(waiting, bob):
-    assert decide(client_of(bob, scope="read"), waiting, "approve").status_code == 403
+    assert decide(client_of(bob, scope=Scope.READ), waiting, "approve").status_code == 403
 
 
 def test_the_second_of_two_decisions_is_told_so(waiting, bob, dora):

@@ -7,6 +7,7 @@ from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
 from apps.releases.models import Release
+from apps.releases.origin.rows import Decision
 from apps.releases.publishing import approving
 from tests.builders.approving import ask_for_approval, publisher
 from tests.threads import at_once
@@ -43,4 +44,4 @@ def test_a_decision_about_a_row_that_was_asked_anew_is_a_conflict(acme, alice, b
     type(row).objects.filter(pk=row.pk).update(digest="f" * 64)
 
     with pytest.raises(Conflict, match="just now"):
-        approving._decide(row, Viewer(bob), approving.Decision.APPROVED)
+        approving._decide(row, Viewer(bob), Decision.APPROVED)

@@ -104,7 +104,9 @@ def test_a_hostile_value_of_a_rule_stays_a_value(rule):
 
 
 def test_the_authority_of_larder_is_trusted_if_it_is_its_own(monkeypatch):
-    monkeypatch.setattr(ci_steps.client_setup, "own_authority", lambda: {"pem": "", "fingerprint": ""})
+    monkeypatch.setattr(
+        "apps.portal.snippets.ci_steps.client_setup.own_authority", lambda: {"pem": "", "fingerprint": ""}
+    )
     for step in ci_steps.of_namespace("acme"):
         assert "curl --cacert larder-ca.pem -fsSo publish.sh" in step.text
         assert re.search(r"LARDER_CA_FILE(: |=)larder-ca.pem", step.text)
@@ -112,7 +114,7 @@ def test_the_authority_of_larder_is_trusted_if_it_is_its_own(monkeypatch):
     assert "export LARDER_CA_FILE=larder-ca.pem" in ci_steps.any_shell("acme/vpc/aws", "1.0.0").text
 
 
-TEXTS = st.characters(exclude_categories=("Cs",))
+TEXTS = st.characters(exclude_categories=["Cs"])
 SCALARS = st.one_of(
     st.text(TEXTS, max_size=12), st.integers(-5, 5), st.booleans(), st.none(), st.sampled_from(("1.0", "~", "y"))
 )

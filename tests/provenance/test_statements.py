@@ -20,7 +20,7 @@ from apps.modules import lifecycle
 from apps.provenance import statements, tasks
 from apps.provenance.models import Statement
 from apps.releases.models import Release
-from apps.releases.publishing import ledger, transitions
+from apps.releases.publishing import transitions
 from apps.signing import statement_keys, vault
 from apps.signing.models import StatementKey
 from tests.provenance.conftest import said_in, state_all
@@ -164,7 +164,7 @@ def test_a_worker_that_lost_its_lease_stores_nothing(published, state, monkeypat
 def test_a_key_that_is_retired_while_it_signs_states_nothing(published, state, monkeypatch):
     release = published()
     original = statement_keys.sign
-    used = []
+    used: list[StatementKey] = []
 
     def sign_and_rotate(kind: str, payload: bytes) -> tuple[StatementKey, bytes]:
         key, envelope = original(kind, payload)
@@ -234,7 +234,7 @@ def test_a_purge_keeps_the_statement_with_the_tombstone(published, state):
 
 def test_a_release_that_is_purged_while_a_worker_states_it_is_left_alone(published, state, monkeypatch):
     release = published()
-    monkeypatch.setattr(statements.subjects, "of_release", lambda _: [])
+    monkeypatch.setattr("apps.provenance.statements.subjects.of_release", lambda _: [])
     state_all()
     assert statements.statement_of(release) is None
     assert job().state == "succeeded"
@@ -262,7 +262,7 @@ def test_storage_that_is_away_is_waited_for(published, state, monkeypatch):
     def away(*_: object) -> None:
         raise store.StorageUnavailable("gone")
 
-    monkeypatch.setattr(ledger.store, "get", away)
+    monkeypatch.setattr("apps.releases.publishing.ledger.store.get", away)
     state_all()
     assert (job().state, job().attempts) == ("queued", 0)
     monkeypatch.undo()
@@ -271,7 +271,7 @@ def test_storage_that_is_away_is_waited_for(published, state, monkeypatch):
 
 def test_a_release_from_before_the_ledger_is_stated(published, state, monkeypatch):
     release = published()
-    monkeypatch.setattr(statements.ledger, "known_upload", lambda _: None)
+    monkeypatch.setattr("apps.provenance.statements.ledger.known_upload", lambda _: None)
     assert state(release)
 
 

@@ -74,6 +74,7 @@ def test_not_a_service_account_of_which_the_author_made_a_token_as_a_manager(spa
 
 def test_a_service_account_of_other_people_may(space, alice, bob, published):
     machine = machine_of(team_of(bob, space), bob)
+    assert machine.service_of is not None
     Membership.objects.create(team=machine.service_of, user=alice)  # a member who manages nothing
 
     release = published()

@@ -54,11 +54,7 @@ class DeclineInput(DecisionInput):
 class ApprovalList(ListView):
     """The oldest first. Not those that the caller published, as a person or by a service account of theirs."""
 
-    get = listed(
-        "List the releases that await your approval",
-        page("AwaitingPage", releases=AwaitingRow(many=True)),
-        scope="publish",
-    )
+    get = listed("List the releases that await your approval", page("AwaitingPage", releases=AwaitingRow(many=True)))
 
     def rows(self) -> ReleaseQuerySet:
         return approving.waiting_for(self.viewer)

@@ -86,6 +86,7 @@ def test_their_bytes_are_frozen(release, attach, golden):
              (("bundle", bundle), ("dsse", dsse), ("signature", signed))}  # fmt: skip
     for name, row in rows.items():
         of = row.statement or row.attestation
+        assert of is not None
         of.digest, of.size = "ab" * 32, 1234
         assert referrers.raw(row) == golden(f"oci/referrer-{name}.json")
 

@@ -166,7 +166,7 @@ def test_a_signature_of_unknown_bytes_is_refused(digest, said):
 
 
 def test_a_certificate_whose_extension_is_no_text_is_refused(monkeypatch):
-    monkeypatch.setattr(attestations.asn1, "encode_der", lambda _: b"\x0c\xffbroken")
+    monkeypatch.setattr("tests.builders.attestations.asn1.encode_der", lambda _: b"\x0c\xffbroken")
     der = certificate(identity="https://broken.example.com")
     material = {"certificate": {"rawBytes": attestations.text(der)}}
     assert "cannot be read" in refusal(attestations.bundle(ONE, verificationMaterial=material))

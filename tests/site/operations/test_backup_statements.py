@@ -5,6 +5,7 @@ import json
 import time
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from apps.lib.formats import dsse
@@ -34,6 +35,7 @@ def test_statements_verify_and_their_key_signs_after_a_restore(live, tmp_path):
     [key] = columns_of(tables["signing_statementkey.jsonl.gz"])
     [private] = columns_of(tables["signing_privatestatementkey.jsonl.gz"])
     public = load_pem_public_key(key["public_key"].encode())
+    assert isinstance(public, Ed25519PublicKey)
     assert "PRIVATE" not in json.dumps(private)
     statements = columns_of(tables["provenance_statement.jsonl.gz"])
     assert statements
