@@ -47,7 +47,7 @@ def test_each_tab_is_a_link_with_its_count(page, network):
     found = dict(re.findall(r'class="tabs__link" href="([^"]*)".*?(?:tabs__count">(\d+))?<', text))
     unit = ModuleVersion.objects.get(release__version="2.0.0").inspection["units"][0]
     assert set(found) == {
-        *(f"{AT}{tab}" for tab in TABS),
+        *(f"{AT}{tab}" for tab in (*TABS, "/origin")),
         f"{AT.rpartition('/')[0]}/usage",
     }  # who uses it: all versions
     assert f'{AT}/inputs">Inputs <span class="tabs__count">{len(unit["variables"])}<' in text

@@ -35,7 +35,7 @@ def test_the_form_says_what_each_event_is_beside_its_name(page, hooked):
 
     for shown in (page.get(f"{LIST}/add").text, page.get(f"{LIST}/{hook.pk}/change").text):
         offered = re.findall(
-            r'value="([a-z.]+)"[^>]*>\s*<span>([A-Z][^<]+?) <span class="mono faint nowrap">([a-z.]+)</span>', shown
+            r'value="([a-z.-]+)"[^>]*>\s*<span>([A-Z][^<]+?) <span class="mono faint nowrap">([a-z.-]+)</span>', shown
         )
         assert [name for name, _, _ in offered] == [name for _, _, name in offered] == list(EVENTS)
         assert len({label for _, label, _ in offered}) == len(EVENTS)

@@ -290,5 +290,5 @@ def test_the_page_costs_the_same_however_many_folders_there_are(upload, browser,
     few = upload(MONOREPO, multiple_modules="on", name="few")
     many = upload({f"modules/m{number}/main.tf": "" for number in range(40)}, multiple_modules="on", name="many")
     for release in (few, many):
-        with django_assert_max_num_queries(8):
+        with django_assert_max_num_queries(9):
             page_of(browser, release)

@@ -81,6 +81,8 @@ STREAMED = {
     ("PUT", "api:module-release"),
     ("PUT", "api:provider-file"),
     ("PUT", "api:provider-docs"),
+    ("POST", "api:module-attestations"),
+    ("POST", "api:provider-attestations"),
     ("POST", "oci:uploads"),
     ("PATCH", "oci:upload"),
     ("PUT", "oci:upload"),
