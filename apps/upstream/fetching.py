@@ -8,6 +8,7 @@ Each function returns at once if the rows are there; else it raises
 - NotFound for what the registry does not have, and Unavailable where it is away.
 """
 
+import re
 import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -31,6 +32,8 @@ __all__ = ["package_sizes", "package_with_bytes", "provider_with_list", "run_now
 
 # A refresh that takes longer is not waited for where an older list is known.
 PATIENCE = timedelta(seconds=2)
+# What clients accept between the slashes of an address; they send it in lower case.
+_NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?")
 _SEALED = "This mirror is sealed: it fetches nothing on demand, and an operator has not synced it."
 
 
@@ -47,6 +50,8 @@ def provider_with_list(
 
     `since`: when the request came. A list that was read for it is fresh, however short lists are kept.
     """
+    if not (_NAME.fullmatch(namespace) and _NAME.fullmatch(type)):
+        raise NotFound(f"{upstream}/{namespace}/{type} is no address of a provider: clients accept no such name.")
     address: dict[str, Any] = {"upstream": upstream, "namespace": namespace, "type": type}
     known = UpstreamProvider.objects.select_related("upstream").filter(**address).first()
     if upstream.is_sealed and (known is None or known.listed_at is None):

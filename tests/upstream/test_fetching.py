@@ -1,9 +1,14 @@
 """From a name to verified bytes: the list, the record and the package, each by one job."""
 
+import time
+
 import pytest
 
 from apps.blobs import store
-from apps.upstream.models import KeyPin, KeyState, Verdict
+from apps.jobs.models import Job
+from apps.lib.errors import NotFound
+from apps.upstream import fetching
+from apps.upstream.models import KeyPin, KeyState, UpstreamProvider, Verdict
 from tests.upstream import fetched
 
 pytestmark = pytest.mark.both
@@ -32,3 +37,13 @@ def test_the_first_key_is_pinned_and_the_next_version_is_signed_by_a_pinned_key(
     assert fetched.recorded(upstream, "1.0.0").verdict == Verdict.FIRST_SEEN
     assert fetched.recorded(upstream, "1.1.0").verdict == Verdict.PINNED
     assert KeyPin.objects.count() == 1
+
+
+@pytest.mark.parametrize("name", ["1.5", "-tool", "tool-", "to ol", "", "t" * 65])
+def test_a_name_that_no_client_sends_is_asked_of_no_registry(upstream, registry, name):
+    for namespace, kind in ((name, "tool"), ("acme", name)):
+        with pytest.raises(NotFound, match="no address of a provider"):
+            fetching.provider_with_list(upstream, namespace, kind, by=None, until=time.monotonic())
+    assert registry.requests == []
+    assert not UpstreamProvider.objects.exists()
+    assert not Job.objects.exists()
