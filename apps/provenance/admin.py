@@ -51,7 +51,7 @@ class StatementAdmin(ReadOnlyAdmin[Statement]):
 
 @admin.register(Attestation)
 class AttestationAdmin(ReadOnlyAdmin[Attestation]):
-    list_display = ("title", "release_page", "form", "predicate_type", "size", "is_pushed", "added_by", "added_at")
+    list_display = ("title", "release_page", "form", "size", "is_pushed", "added_by", "added_at")
     list_filter = (in_namespace("release__namespace__name"), "form", "is_pushed")
     list_select_related = ("release__namespace", "added_by")
     date_hierarchy = "added_at"
