@@ -43,6 +43,11 @@ def rewrap_all(*, also_current: bool = False) -> Iterator[Outcome]:
             yield Outcome(private.key)
 
 
+def has_any() -> bool:
+    """Tell whether a private half is stored. The role of web processes can ask for that, and read none."""
+    return PrivateKey.objects.exists() or PrivateStatementKey.objects.exists()
+
+
 def every_private() -> list[Private]:
     """Return the private halves of all keys: of namespaces, and of the registry."""
     of_namespaces = PrivateKey.objects.select_related("key__namespace").order_by("pk")

@@ -177,8 +177,7 @@ def gpg_programs() -> Iterator[Finding]:
 
 
 def signing_keys() -> Iterator[Finding]:
-    stored = rewrapping.every_private()
-    if not stored:
+    if not rewrapping.has_any():
         yield Finding("signing keys", OK, "none are stored")
         return
     if vault.services() and not vault.is_for_this_host():
@@ -194,7 +193,7 @@ def signing_keys() -> Iterator[Finding]:
             yield Finding("signing keys", OK, "this host has no key-encryption key: correct for hosts without a worker")
         return
     broken = []
-    for private in stored:
+    for private in rewrapping.every_private():
         try:
             vault.unseal(private)
         except RegistryError as why:
