@@ -126,7 +126,8 @@ class Operations(AutoSchema):
         }
         usual = {status: text for status, text in ERRORS.items() if self._may(status)}
         for media in self._operation.files:
-            good[200, media] = OpenApiResponse(OpenApiTypes.STR, description=HTTPStatus.OK.phrase)
+            kind = OpenApiTypes.OBJECT if media.endswith("json") else OpenApiTypes.STR
+            good[200, media] = OpenApiResponse(kind, description=HTTPStatus.OK.phrase)
         wrong = {
             status: OpenApiResponse(Problem, description=text)
             for status, text in (usual | dict(self._operation.errors)).items()

@@ -101,7 +101,9 @@ class Attestations(_OfVersion, ListView):
 
 
 class AttestationBytes(_OfVersion):
-    @operation("Fetch an attestation", answers={200: None}, public=True)
+    @operation(
+        "Fetch an attestation", answers={200: None}, files=tuple(attestation_format.MEDIA_TYPES.values()), public=True
+    )
     def get(self, request: Request, attestation: str, version: str, **names: str) -> HttpResponse:  # noqa: ARG002
         """The bytes as they were attached; `attestation` is their sha256."""
         found = attesting.of_digest(self.release(version, **names), attestation)
