@@ -14,29 +14,29 @@ BEFORE = module_zip({"main.tf": 'variable "name" {\n  default = "x"\n}\n', "READ
 AFTER = module_zip({"main.tf": 'variable "name" {}\n', "README.md": f"# Orchard\n\nNew words. {'long' * 60}\n"})
 PEOPLE = """
 from apps.accounts.models import Grant, Namespace, Role, User
-space = Namespace.objects.get(name="orchard")
+space = Namespace.objects.get(name="vineyard")
 for name in ("alice", "bob"):
-    user = User.objects.create_user(f"{name}-orchard", password=f"{name} likes pears")
+    user = User.objects.create_user(f"{name}-vineyard", password=f"{name} likes pears")
     Grant.objects.create(namespace=space, user=user, role=Role.PUBLISHER)
 """
 
 
 @pytest.fixture(scope="module")
-def orchard(live):
+def vineyard(live):
     """A namespace that requires approval; it has a version from before."""
     with live.client(live.token()) as client:
-        client.put("/api/v1/namespaces/orchard", json={"visibility": "private"}).raise_for_status()
+        client.put("/api/v1/namespaces/vineyard", json={"visibility": "private"}).raise_for_status()
     live.manage("shell", "--verbosity", "0", "-c", PEOPLE)
-    live.publish("orchard/apple/null", "1.0.0", BEFORE, live.token())
+    live.publish("vineyard/apple/null", "1.0.0", BEFORE, live.token())
     with live.client(live.token()) as client:
-        client.patch("/api/v1/namespaces/orchard", json={"requires_approval": True}).raise_for_status()
-    return "orchard"
+        client.patch("/api/v1/namespaces/vineyard", json={"requires_approval": True}).raise_for_status()
+    return "vineyard"
 
 
 def send(live, version):
     """Alice's upload, once it awaits approval; answers its page."""
-    with live.client(live.token("alice-orchard", "publish")) as client:
-        sent = client.put(f"/api/v1/modules/orchard/apple/null/{version}", content=AFTER)
+    with live.client(live.token("alice-vineyard", "publish")) as client:
+        sent = client.put(f"/api/v1/modules/vineyard/apple/null/{version}", content=AFTER)
         url = f"/releases/{sent.json()['id']}"
         deadline = time.monotonic() + 60
         while client.get(f"/api/v1{url}").json()["state"] != "awaiting-approval":
@@ -46,11 +46,11 @@ def send(live, version):
 
 
 def browser_of(chromium, live, watch, name):
-    state = sign_in(chromium, live, f"{name}-orchard", f"{name} likes pears")
+    state = sign_in(chromium, live, f"{name}-vineyard", f"{name} likes pears")
     return browsing(chromium, live, state, watch)
 
 
-def test_bob_approves_what_alice_published_and_alice_cannot(chromium, live, orchard, watch):
+def test_bob_approves_what_alice_published_and_alice_cannot(chromium, live, vineyard, watch):
     watch.expect("status of 403")
     url = send(live, "1.1.0")
 
@@ -90,13 +90,13 @@ def test_bob_approves_what_alice_published_and_alice_cannot(chromium, live, orch
         approve.focus()
         page.keyboard.press("Enter")
         expect(page.locator("[data-state=published]")).to_have_count(1)
-        expect(page.get_by_text("By bob-orchard.")).to_be_visible()
-        page.goto("/modules/orchard/apple/null/1.1.0")
+        expect(page.get_by_text("By bob-vineyard.")).to_be_visible()
+        page.goto("/modules/vineyard/apple/null/1.1.0")
         expect(page.get_by_role("heading", level=1)).to_contain_text("apple")
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with-scripts", "without"])
-def test_bob_declines_with_a_reason_that_alice_reads(chromium, live, orchard, watch, scripts):
+def test_bob_declines_with_a_reason_that_alice_reads(chromium, live, vineyard, watch, scripts):
     url = send(live, "2.0.0")
 
     with browser_of(chromium, live, watch, "bob") as open_:

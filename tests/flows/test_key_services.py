@@ -43,7 +43,9 @@ def test_a_provider_is_signed_with_the_key_in_a_service(kind: str, tmp_path: Pat
         [address] = kek_urls.parse_all([url])
         assert address is not None
         said = larder.manage("reseal_signing_keys", "--all")
-        assert said == f"1 resealed.\nAll private keys use the key of {address.title}.\n"
+        # The key of the statement about 1.0.0 may be there by then.
+        use = f"resealed.\nAll private keys use the key of {address.title}.\n"
+        assert said in (f"1 {use}", f"2 {use}")
         assert larder.wait_for(client, hand_in(client, "shelf", "1.1.0"))["state"] == "published"
         (tmp_path / "key.asc").unlink()
         check_signature(client, "shelf", "1.1.0", tmp_path)

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from tests.builders.attestations import BUNDLE, bundle
 from tests.e2e.oci.clients import EMPTY, IMAGE, Pusher, digest_of
 from tests.e2e.test_documents import Registry
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
 NAME = "acme/vpc/aws"
-BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"
 SIMPLE_SIGNING = "application/vnd.dev.cosign.simplesigning.v1+json"
 
 
@@ -46,10 +46,11 @@ def test_a_signature_by_tag_and_a_bundle_by_subject_belong_to_the_version(regist
     tag = f"{digest.replace(':', '-')}.sig"
     by_tag = signature(b'{"critical":{}}', media_type=SIMPLE_SIGNING)
     subject = {"mediaType": IMAGE, "digest": digest, "size": len(version)}
-    by_subject = signature(b'{"a":"bundle"}', media_type=BUNDLE, artifactType=BUNDLE, subject=subject)
+    about_it = bundle(digest.removeprefix("sha256:"))
+    by_subject = signature(about_it, media_type=BUNDLE, artifactType=BUNDLE, subject=subject)
 
     attach(registry, by_tag, b'{"critical":{}}', tag)
-    attach(registry, by_subject, b'{"a":"bundle"}', digest_of(by_subject))
+    attach(registry, by_subject, about_it, digest_of(by_subject))
 
     assert manifest_of(registry, tag)[1] == by_tag
     with registry.larder.client(registry.read) as client:

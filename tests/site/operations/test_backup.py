@@ -199,14 +199,18 @@ def test_rows_that_no_worker_had_linked_when_the_backup_began_are_linked_by_its_
     copy, target = tmp_path / "copy", stopped(tmp_path / "target", "x" * 50)
     shutil.copytree(saved / "backup", copy)
     names, *links = map(json.loads, rows_of(copy)["audit_link.jsonl.gz"])
-    linked = {link[names.index("event_id")] for link in links}
+    links.sort()  # their numbers come first
+    kept = links[:-2]
+    linked = {link[names.index("event_id")] for link in kept}
+    manifest = json.loads((copy / "manifest.json").read_text())
+    name = "tables/audit_link.jsonl.gz"
+    manifest["checksums"][name] = rewritten(copy / name, [names, *kept])
     names, *events = map(json.loads, rows_of(copy)["audit_auditevent.jsonl.gz"])
     unlinked = [event for event in events if event[names.index("id")] not in linked]
-    assert unlinked
+    assert len(unlinked) >= 2
     for event in unlinked:
         event[names.index("at")] = "2026-01-01T00:00:00+00:00"
     name = "tables/audit_auditevent.jsonl.gz"
-    manifest = json.loads((copy / "manifest.json").read_text())
     manifest["checksums"][name] = rewritten(copy / name, [names, *events])
     (copy / "manifest.json").write_text(json.dumps(manifest))
 
