@@ -159,6 +159,11 @@ class FirstRun:
         database.backup(copy)
         with copy:
             copy.execute("DELETE FROM jobs_heartbeat")  # or a worker would seem to be there before it is
+            # The demo's statements, whose key nobody could open: its key-encryption key stays behind.
+            for table in ("provenance_referrer", "provenance_statement", "signing_privatestatementkey"):
+                copy.execute(f"DELETE FROM {table}")  # noqa: S608  # our own names
+            copy.execute("DELETE FROM signing_statementkey")
+            copy.execute("DELETE FROM signing_keyfingerprint WHERE key = 'key-encryption-key'")
         database.close()
         copy.close()
         self._kept = kept
@@ -197,7 +202,7 @@ def start_live(
     data_dir = folder / "data"
     # Another public address has another certificate authority.
     unusual = {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_STORAGE_URL", "LARDER_PUBLIC_URL"}
-    is_usual = not unusual & variables.keys()
+    is_usual = checkout == CHECKOUT and not unusual & variables.keys()
     if stack.IS_FULL:
         variables = stack.variables(data_dir) | variables
         is_usual = False
