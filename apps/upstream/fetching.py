@@ -51,7 +51,8 @@ def provider_with_list(
     `since`: when the request came. A list that was read for it is fresh, however short lists are kept.
     """
     if not (_NAME.fullmatch(namespace) and _NAME.fullmatch(type)):
-        raise NotFound(f"{upstream}/{namespace}/{type} is no address of a provider: clients accept no such name.")
+        named = f"{upstream}/{namespace}/{type}"
+        raise NotFound(f"{named} cannot be the address of a provider: clients accept no such name.")
     address: dict[str, Any] = {"upstream": upstream, "namespace": namespace, "type": type}
     known = UpstreamProvider.objects.select_related("upstream").filter(**address).first()
     if upstream.is_sealed and (known is None or known.listed_at is None):

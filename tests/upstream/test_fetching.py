@@ -42,7 +42,7 @@ def test_the_first_key_is_pinned_and_the_next_version_is_signed_by_a_pinned_key(
 @pytest.mark.parametrize("name", ["1.5", "-tool", "tool-", "to ol", "", "t" * 65])
 def test_a_name_that_no_client_sends_is_asked_of_no_registry(upstream, registry, name):
     for namespace, kind in ((name, "tool"), ("acme", name)):
-        with pytest.raises(NotFound, match="no address of a provider"):
+        with pytest.raises(NotFound, match="cannot be the address of a provider"):
             fetching.provider_with_list(upstream, namespace, kind, by=None, until=time.monotonic())
     assert registry.requests == []
     assert not UpstreamProvider.objects.exists()
