@@ -38,11 +38,35 @@ class Target:
     architecture: str
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The manifest that another one is attached to."""
+
+    media_type: str
+    digest: str
+    size: int
+
+
 def zip_manifest(
     artifact_type: str, *, sha256: str, size: int, file_name: str, annotations: Mapping[str, str]
 ) -> bytes:
     """An empty config and one zip. `file_name` is the zip's name on the puller's disk."""
     layer = {"mediaType": ZIP, "digest": f"sha256:{sha256}", "size": size, "annotations": {TITLE: file_name}}
+    return _one_layer(artifact_type, layer, annotations)
+
+
+def attached_manifest(
+    artifact_type: str, *, sha256: str, size: int, file_name: str, subject: Subject, annotations: Mapping[str, str]
+) -> bytes:
+    """An empty config and one document of that type, attached to a manifest."""
+    layer = {"mediaType": artifact_type, "digest": f"sha256:{sha256}", "size": size, "annotations": {TITLE: file_name}}
+    about = {"mediaType": subject.media_type, "digest": subject.digest, "size": subject.size}
+    return _one_layer(artifact_type, layer, annotations, subject=about)
+
+
+def _one_layer(
+    artifact_type: str, layer: Mapping[str, Any], annotations: Mapping[str, str], **subject: Mapping[str, Any]
+) -> bytes:
     return _written(
         {
             "schemaVersion": 2,
@@ -50,6 +74,7 @@ def zip_manifest(
             "artifactType": artifact_type,
             "config": EMPTY,
             "layers": [layer],
+            **subject,
             "annotations": dict(annotations),
         }
     )
@@ -73,33 +98,6 @@ def index(artifact_type: str, targets: Iterable[Target], *, target_type: str, an
             "mediaType": IMAGE_INDEX,
             "artifactType": artifact_type,
             "manifests": listed,
-            "annotations": dict(annotations),
-        }
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The manifest that another one is attached to."""
-
-    media_type: str
-    digest: str
-    size: int
-
-
-def attached_manifest(
-    artifact_type: str, *, sha256: str, size: int, file_name: str, subject: Subject, annotations: Mapping[str, str]
-) -> bytes:
-    """An empty config and one document of that type, attached to a manifest."""
-    layer = {"mediaType": artifact_type, "digest": f"sha256:{sha256}", "size": size, "annotations": {TITLE: file_name}}
-    return _written(
-        {
-            "schemaVersion": 2,
-            "mediaType": IMAGE_MANIFEST,
-            "artifactType": artifact_type,
-            "config": EMPTY,
-            "layers": [layer],
-            "subject": {"mediaType": subject.media_type, "digest": subject.digest, "size": subject.size},
             "annotations": dict(annotations),
         }
     )
