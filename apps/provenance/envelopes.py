@@ -4,8 +4,6 @@ https://github.com/secure-systems-lab/dsse/blob/v1.0.2/envelope.md and https://g
 Nothing here verifies a signature.
 """
 
-import base64
-import binascii
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -71,13 +69,11 @@ def said_by(envelope: dict[str, Any]) -> Said:
 
 
 def decoded(value: Any, where: str) -> bytes:
-    """The bytes of a field in base64, of either alphabet as DSSE allows. Raises AttestationInvalid."""
-    try:
-        if isinstance(value, str) and value:
-            return base64.b64decode(value.replace("-", "+").replace("_", "/"), validate=True)
-    except (binascii.Error, ValueError):
-        pass
-    raise expected(f"{where} is {shown(value)}", "bytes in base64")
+    """The bytes of a field in base64. Raises AttestationInvalid."""
+    found = dsse.bytes_of(value)
+    if found is None:
+        raise expected(f"{where} is {shown(value)}", "bytes in base64")
+    return found
 
 
 def expected(found: str, wanted: str, *, hint: str = "") -> AttestationInvalid:

@@ -60,6 +60,16 @@ def parse(data: bytes) -> Envelope:
     return Envelope(payload_type, _decoded(document, "payload"), tuple(_signature(one) for one in signatures))
 
 
+def bytes_of(value: object) -> bytes | None:
+    """Return what a field in base64 has, of either alphabet; None for what is none, or nothing."""
+    if not isinstance(value, str) or not value:
+        return None
+    try:
+        return base64.b64decode(value.replace("-", "+").replace("_", "/"), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
 def _signature(found: object) -> Signature:
     if not isinstance(found, dict):
         raise Malformed("a signature that is not an object")
@@ -74,11 +84,10 @@ def _encoded(data: bytes) -> str:
 
 
 def _decoded(document: dict[str, object], name: str) -> bytes:
-    """Both alphabets of base64 are allowed."""
     text = document.get(name)
     if not isinstance(text, str) or not text:
         raise Malformed(f"no {name}")
-    try:
-        return base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
-    except (binascii.Error, ValueError):
-        raise Malformed(f"a {name} that is not base64") from None
+    found = bytes_of(text)
+    if found is None:
+        raise Malformed(f"a {name} that is not base64")
+    return found
