@@ -6,10 +6,7 @@ Names of people are for viewers who are known, raw claims for those who may publ
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 from urllib.parse import urlsplit
-
-from django.core.exceptions import ObjectDoesNotExist
 
 from apps.accounts.identity.trusted import links
 from apps.accounts.identity.trusted.vendors import VENDORS
@@ -19,7 +16,7 @@ from apps.provenance.models import Attestation, Statement
 from apps.provenance.strengths import Strength, strength_of
 from apps.provenance.subjects import Subject
 from apps.releases.models import Kind, Release
-from apps.releases.origin.rows import Approval, Decision, Origin, Way
+from apps.releases.origin.rows import PEOPLE, Approval, Origin, Way, joined
 from apps.signing.models import SigningKey
 
 LABELS = {
@@ -30,8 +27,6 @@ LABELS = {
     "run": "Run",
     "actor": "Started by",
 }
-# Facts that name a person.
-PEOPLE = frozenset({"actor"})
 JOINED = ("namespace", "created_by", "origin__publisher", "approval__decided_by", "provider_version__key")
 
 
@@ -139,7 +134,7 @@ def of(release: Release) -> Facts:
 
 def line_of(release: Release) -> str:
     """Say it in one line: `published by GitHub Actions from acme/vpc at 0a4d55a8d778 (verified)`."""
-    origin = _joined(release, "origin")
+    origin = joined(release, "origin")
     if origin is None:
         return "not recorded: published by an older Larder"
     found = Facts(release, origin, strength_of(origin), facts_of(origin))
@@ -172,9 +167,9 @@ def _facts(
     attestations: list[Attestation] | None = None,
     before: Facts | None = None,
 ) -> Facts:
-    origin, approval = _joined(release, "origin"), _joined(release, "approval")
-    is_approved = approval is not None and approval.decision == Decision.APPROVED and approval.digest == release.digest
-    version = _joined(release, "provider_version") if release.kind == Kind.PROVIDER else None
+    origin, approval = joined(release, "origin"), joined(release, "approval")
+    is_approved = approval is not None and approval.allows(release.digest)
+    version = joined(release, "provider_version") if release.kind == Kind.PROVIDER else None
     return Facts(
         release=release,
         origin=origin,
@@ -205,11 +200,3 @@ def _others(origin: Origin) -> list[Participant]:
         )
         for one in origin.others
     ]
-
-
-def _joined(release: Release, name: str) -> Any:
-    """A row that a release may lack."""
-    try:
-        return getattr(release, name)
-    except ObjectDoesNotExist:
-        return None

@@ -18,14 +18,12 @@ from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.provenance.strengths import Strength, strength_of
 from apps.provenance.subjects import Subject
 from apps.releases.models import Kind, Release
-from apps.releases.origin.rows import Approval, Decision, Origin
+from apps.releases.origin.rows import PEOPLE, Approval, Origin
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://slsa.dev/provenance/v1"
 # After the public URL, so that it leads to what it means.
 BUILD_TYPE = "/help/statements#publication-v1"
-# Facts that name a person.
-_PEOPLE = ("actor",)
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -109,8 +107,8 @@ def _origin(origin: Origin | None, linked: Mapping[str, str]) -> dict[str, Any]:
         found |= {
             "vendor": origin.vendor,
             "issuer": origin.issuer,
-            "facts": {name: value for name, value in sorted(origin.facts.items()) if name not in _PEOPLE},
-            "links": {name: value for name, value in sorted(linked.items()) if name not in _PEOPLE},
+            "facts": {name: value for name, value in sorted(origin.facts.items()) if name not in PEOPLE},
+            "links": {name: value for name, value in sorted(linked.items()) if name not in PEOPLE},
             "claims": _public_claims(origin),
         }
     return found
@@ -124,14 +122,14 @@ def _public_claims(origin: Origin) -> dict[str, Any]:
     vendor = VENDORS.get(origin.vendor)
     if vendor is None:
         return {}
-    people = {vendor.origin[name] for name in _PEOPLE if name in vendor.origin}
+    people = {vendor.origin[name] for name in PEOPLE if name in vendor.origin}
     named = {*(one.claim for one in vendor.fields), *vendor.origin.values()} - people
     return {name: origin.claims[name] for name in sorted(named) if name in origin.claims}
 
 
 def _approval(release: Release, approval: Approval | None) -> dict[str, Any] | None:
     """Of these very bytes, by someone else than the author; None if none is recorded."""
-    if approval is None or approval.decision != Decision.APPROVED or approval.digest != release.digest:
+    if approval is None or not approval.allows(release.digest):
         return None
     return {
         "by": "a person other than the author" if approval.token_id is None else "the API token of another account",

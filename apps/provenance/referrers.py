@@ -18,13 +18,13 @@ from apps.lib.addresses import canonical
 from apps.lib.formats.oci_manifests import IMAGE_INDEX, IMAGE_MANIFEST, Subject, attached_manifest, digest_of
 from apps.modules import package_manifest
 from apps.modules.models import ModuleVersion
+from apps.provenance import predicates
 from apps.provenance.attestation_format import MEDIA_TYPES
 from apps.provenance.models import Attestation, Form, Referrer, Statement
 from apps.providers.drafting import package_manifests
 from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import Kind, Release, ReleaseQuerySet
 
-PROVENANCE = "https://slsa.dev/provenance/v1"
 # As BuildKit, cosign and GitHub call them.
 PREDICATE_TYPE = "in-toto.io/predicate-type"
 BUNDLE_CONTENT, BUNDLE_PREDICATE = "dev.sigstore.bundle.content", "dev.sigstore.bundle.predicateType"
@@ -153,7 +153,7 @@ def _written(of: Statement | Attestation, subject: Subject) -> bytes:
 
 def _annotations(of: Statement | Attestation) -> Mapping[str, str]:
     if isinstance(of, Statement):
-        return {PREDICATE_TYPE: PROVENANCE, SAID_BY: "registry"}
+        return {PREDICATE_TYPE: predicates.PREDICATE_TYPE, SAID_BY: "registry"}
     said = {SAID_BY: "publisher"}
     if of.form == Form.DSSE:
         return {PREDICATE_TYPE: of.predicate_type, **said}

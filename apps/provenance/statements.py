@@ -11,7 +11,6 @@ from datetime import timedelta
 from typing import Any
 
 import structlog
-from django.core.exceptions import ObjectDoesNotExist
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
@@ -27,6 +26,7 @@ from apps.lib.formats import dsse, sums
 from apps.provenance import predicates, referrers, subjects
 from apps.provenance.models import Statement
 from apps.releases.models import Kind, Release, ReleaseQuerySet, State
+from apps.releases.origin.rows import joined
 from apps.releases.publishing import ledger
 from apps.releases.publishing.fault_injection import fault_point
 from apps.signing import statement_keys, vault
@@ -106,7 +106,7 @@ def require(release: Release) -> Statement:
 
 def payload_of(release: Release) -> dict[str, Any]:
     """Return the in-toto statement of a published release."""
-    origin, approval = (_joined(release, name) for name in ("origin", "approval"))
+    origin, approval = (joined(release, name) for name in ("origin", "approval"))
     return predicates.statement(release, subjects.of_release(release), origin, approval)
 
 
@@ -190,10 +190,3 @@ def _compare_with_ledger(release: Release) -> None:
             f"sha256:{found}.",
             hint="Find out who changed the database: docs/operations/keys.md, A release has no statement.",
         )
-
-
-def _joined(release: Release, name: str) -> Any:
-    try:
-        return getattr(release, name)
-    except ObjectDoesNotExist:
-        return None

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.exceptions import ObjectDoesNotExist
 from django.utils.html import format_html, format_html_join
 
 from apps.accounts.identity.trusted import links
@@ -12,11 +11,11 @@ from apps.accounts.models import User
 from apps.admin_base import Column
 from apps.admin_base.display import moment
 from apps.releases.models import Release
-from apps.releases.origin.rows import Origin, Way
+from apps.releases.origin.rows import Origin, Way, joined
 
 
 def _way(release: Release) -> str:
-    origin = _joined(release, "origin")
+    origin = joined(release, "origin")
     if origin is None:
         return "not recorded: an older Larder reserved it"
     label = f", token {origin.token_label}" if origin.token_label else ""
@@ -25,7 +24,7 @@ def _way(release: Release) -> str:
 
 
 def _facts(release: Release) -> str:
-    origin = _joined(release, "origin")
+    origin = joined(release, "origin")
     if origin is None:
         return "none"
     vendor = VENDORS.get(origin.vendor)
@@ -34,12 +33,12 @@ def _facts(release: Release) -> str:
 
 
 def _claims(release: Release) -> str:
-    origin = _joined(release, "origin")
+    origin = joined(release, "origin")
     return _listed(origin.claims) if origin else "none"
 
 
 def _others(release: Release) -> str:
-    origin: Origin | None = _joined(release, "origin")
+    origin: Origin | None = joined(release, "origin")
     if origin is None or not origin.others:
         return "none"
     people = User.objects.in_bulk([one["by"] for one in origin.others if one["by"]])
@@ -52,7 +51,7 @@ def _others(release: Release) -> str:
 
 
 def _approval(release: Release) -> str:
-    approval = _joined(release, "approval")
+    approval = joined(release, "approval")
     if approval is None:
         return "none"
     if approval.decided_at is None:
@@ -75,13 +74,6 @@ def _listed(values: Mapping[str, Any], linked: Mapping[str, str] | None = None) 
 
 def _linked(value: Any, url: str) -> str:
     return format_html('<a href="{}" rel="noopener noreferrer nofollow">{}</a>', url, value) if url else str(value)
-
-
-def _joined(release: Release, name: str) -> Any:
-    try:
-        return getattr(release, name)
-    except ObjectDoesNotExist:
-        return None
 
 
 ORIGIN_COLUMNS = {

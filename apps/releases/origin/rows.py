@@ -3,8 +3,14 @@
 `recording` and `publishing.approving` have their verbs.
 """
 
+from typing import Any
+
 from django.conf import settings
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import models
+
+# Facts of an origin that name a person.
+PEOPLE = frozenset({"actor"})
 
 
 class Way(models.TextChoices):
@@ -93,3 +99,15 @@ class Approval(models.Model):
 
     def __str__(self) -> str:
         return f"approval of {self.release_id}: {self.decision}"
+
+    def allows(self, digest: str) -> bool:
+        """Whether somebody approved these very bytes."""
+        return self.decision == Decision.APPROVED and self.digest == digest
+
+
+def joined(release: models.Model, name: str) -> Any:
+    """Return a row that a release may lack, such as its `origin` and its `approval`, or None."""
+    try:
+        return getattr(release, name)
+    except ObjectDoesNotExist:
+        return None

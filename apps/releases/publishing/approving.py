@@ -55,7 +55,7 @@ def require(work: Work[Any], *, comparison: Callable[[], dict[str, Any]]) -> Non
     if not Namespace.objects.filter(pk=release.namespace_id, requires_approval=True).exists():
         return
     known = Approval.objects.filter(release=release).first()
-    if known is not None and known.decision == Decision.APPROVED and known.digest == release.digest:
+    if known is not None and known.allows(release.digest):
         return
     now = timezone.now()
     row: dict[str, Any] = {
