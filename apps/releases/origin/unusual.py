@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.releases.models import Release, State
-from apps.releases.origin.rows import Origin
+from apps.releases.origin.rows import Origin, joined
 
 # More releases than these in the same namespace within an hour.
 MANY = 5
@@ -24,18 +24,19 @@ def unusual(release: Release) -> list[str]:
 
 def _first_of_all(release: Release) -> Iterator[str]:
     before = _before(release)
-    latest = before.first()
+    latest = before.select_related("origin").first()
     if latest is None:
         yield f"This is the first release of {release.address}."
         return
-    origin = Origin.objects.filter(release=release).first()
+    origin: Origin | None = joined(release, "origin")
     if origin is not None and origin.others:
         yield "More than one token or run took part in it."
     if origin is not None and origin.is_verified:
         yield from _first_of_run(origin, before)
-    elif _is_verified(latest):
-        yield f"{latest.version} came from CI; this one was published manually."
-    if origin is None or not origin.is_verified:
+    else:
+        came: Origin | None = joined(latest, "origin")
+        if came is not None and came.is_verified:
+            yield f"{latest.version} came from CI; this one was published manually."
         author = release.created_by
         if author is not None and not before.filter(created_by=author).exists():
             yield f"This is the first release of {release.address} by {author.shown_name}."
@@ -84,8 +85,3 @@ def _before(release: Release) -> QuerySet[Release]:
         kind=release.kind, namespace=release.namespace, name=release.name, state=State.PUBLISHED
     )
     return rows.exclude(pk=release.pk).order_by("-published_at", "-pk")
-
-
-def _is_verified(release: Release) -> bool:
-    origin = Origin.objects.filter(release=release).first()
-    return origin is not None and origin.is_verified
