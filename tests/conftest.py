@@ -24,7 +24,7 @@ from registry_site.server.health import checks
 from tests import children
 from tests.builders.archives import module_zip
 from tests.live import Live, start_live
-from tests.sessions import sign_in
+from tests.sessions import in_browser, sign_in
 
 pytest_plugins = [
     "tests.chaos.report",
@@ -194,7 +194,7 @@ def published(alice: User) -> Publish:
     def publish(address: str = "acme/vpc/aws", version: str = "1.2.0", data: bytes | None = None, user=None):
         with children.remembered():
             result = publishing.publish(
-                viewer=Viewer(user or alice),
+                viewer=in_browser(user or alice),
                 address=ModuleAddress.parse(address),
                 version=version,
                 file_name=f"{address.split('/')[1]}-{version}.zip",

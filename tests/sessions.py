@@ -3,10 +3,13 @@
 import time
 from urllib.parse import parse_qs, urlsplit
 
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.test import Client
 from django.urls import reverse
 
+from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import sessions
+from apps.accounts.identity.hashed_sessions import SessionStore, digest_of
 from apps.accounts.models import User
 
 
@@ -18,6 +21,14 @@ def sign_in(client: Client, user: User, *, confirmed: bool = True) -> Client:
         session[sessions.CONFIRMED] = time.time()
         session.save()
     return client
+
+
+def in_browser(user: User) -> Viewer:
+    """The person in a browser that has been signed in for some time: nothing is recorded of it now."""
+    store = SessionStore()
+    store.update({SESSION_KEY: str(user.pk), HASH_SESSION_KEY: user.get_session_auth_hash()})
+    store.create()
+    return Viewer(user, session=digest_of(store.session_key or ""))
 
 
 def confirm(client, user, path="/"):

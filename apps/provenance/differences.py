@@ -80,6 +80,7 @@ def _said(found: Facts) -> str:
         Way.PAGE: f"was published manually{by}",
         Way.API: f"was published{by} with an API token",
         Way.OCI: f"was pushed over OCI{by}",
+        Way.COMMAND: "was published by Larder itself",
     }[Way(found.origin.way)]
 
 

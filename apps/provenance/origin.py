@@ -94,6 +94,7 @@ class Facts:
             Way.PAGE: f"by {by} in a browser",
             Way.API: f"by {by} with an API token",
             Way.OCI: f"by {by} with a push over OCI",
+            Way.COMMAND: "by Larder itself",
         }[Way(self.origin.way)]
 
     @property

@@ -12,10 +12,16 @@ class Strength(models.TextChoices):
     PERSON = "person", "A person who was signed in"
     TOKEN = "token", "An API token"
     OCI_PUSH = "oci-push", "A push over OCI"
+    REGISTRY = "registry", "Larder itself, such as its demo"
     NOT_RECORDED = "not-recorded", "Published before Larder recorded it"
 
 
-_BY_WAY = {Way.PAGE: Strength.PERSON, Way.API: Strength.TOKEN, Way.OCI: Strength.OCI_PUSH}
+_BY_WAY = {
+    Way.PAGE: Strength.PERSON,
+    Way.API: Strength.TOKEN,
+    Way.OCI: Strength.OCI_PUSH,
+    Way.COMMAND: Strength.REGISTRY,
+}
 
 
 def strength_of(origin: Origin | None) -> Strength:

@@ -38,6 +38,7 @@ from tests.house import (
 )
 from tests.house.scenario_uploads import ORIGIN, OTHER_VERSIONS
 from tests.protocol.providers import cast
+from tests.sessions import in_browser
 
 ABSENT = "missing"
 NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}
@@ -124,7 +125,7 @@ def build():
 
 def _published(namespace, alice):
     address, data = ModuleAddress(namespace.name, "vpc", "aws"), module_zip(FILES, comment=namespace.name.encode())
-    viewer = Viewer(alice)
+    viewer = in_browser(alice)
     publishing.publish(viewer=viewer, address=address, version="1.0.0", file_name="", open_body=lambda: iter([data]))
     run_jobs()
     return Release.objects.get(namespace=namespace, version="1.0.0")

@@ -19,6 +19,7 @@ class Way(models.TextChoices):
     PAGE = "page", "Browser"
     API = "api", "API"
     OCI = "oci", "OCI push"
+    COMMAND = "command", "Larder itself"
 
 
 class Origin(models.Model):
