@@ -61,15 +61,17 @@ def of(found: Facts) -> list[Command]:
 
 
 def of_attestation(found: Facts, attestation: Attestation) -> Command:
-    """Download it; GitHub's bundles can be verified with its program, for the repository that the origin names."""
+    """Download it. GitHub's program verifies bundles around statements, for the repository that the origin names."""
     release, file = found.release, f"attestation-{attestation.digest[:12]}.json"
     fetched = _curl(release, f"{_version_url(release)}/attestations/{attestation.digest}", file)
-    if attestation.form != Form.BUNDLE:
+    named = next((one for one in found.subjects if one.sha256 in attestation.subjects), None)
+    has_statement = attestation.predicate_type != ""  # others sign bytes alone
+    if attestation.form != Form.BUNDLE or not has_statement or named is None:
         return Command("attestation", "Download the attestation", fetched)
     repository = found.value("repository") if found.is_verified else ""
     repository = repository if _REPOSITORY.fullmatch(repository) else "OWNER/REPOSITORY"
-    named = quote(_name_of(release, attestation.subjects))
-    verified = f"gh attestation verify {named} --bundle {file} --repo {repository}"
+    artifact = f"oci://{named.repository}@sha256:{named.sha256}" if named.repository else named.name
+    verified = f"gh attestation verify {quote(artifact)} --bundle {file} --repo {repository}"
     return Command("attestation", "Verify the attestation with GitHub's program", f"{fetched}\n{verified}", "gh")
 
 
@@ -123,7 +125,7 @@ openssl pkeyutl -verify -pubin -inkey statement.pem -rawin -in signed.bin -sigfi
         Command("statement", "Download Larder's statement and the key that signed it", fetched),
         Command("statement-signature", "Verify its signature", verified, "openssl"),
         Command("statement-subject", "Check that it names the file", named.strip()),
-        Command("cosign", "Or do both with cosign", cosign, "cosign"),
+        Command("cosign", "Or do both at once", cosign, "cosign"),
     ]
 
 
@@ -146,11 +148,3 @@ def _version_url(release: Release) -> str:
 def _usual(packages: list[Package]) -> Package:
     by_platform = {f"{package.os}_{package.arch}": package for package in packages}
     return next((by_platform[one] for one in USUAL if one in by_platform), packages[0])
-
-
-def _name_of(release: Release, digests: list[str]) -> str:
-    """The file with one of these digests: of a provider several may have one."""
-    if release.kind == Kind.PROVIDER:
-        named = release.provider_version.packages.filter(digest__in=digests).order_by("filename").first()
-        return named.filename if named else sums_name(release.name, release.version)
-    return archive_name(release.name, release.version)

@@ -19,11 +19,15 @@ from apps.releases.models import Kind, Release
 
 
 class Subject(NamedTuple):
-    """`sha256` in hexadecimal digits. Empty only of a manifest that was pushed by its `sha512`, and is served by it."""
+    """`sha256` in hexadecimal digits. Empty only of a manifest that was pushed by its `sha512`, and is served by it.
+
+    `repository` is where clients pull a manifest; files have none.
+    """
 
     name: str
     sha256: str
     sha512: str = ""
+    repository: str = ""
 
     @property
     def digests(self) -> dict[str, str]:
@@ -68,5 +72,6 @@ def _of_provider(release: Release) -> list[Subject]:
 def _manifest(repository: str, what: str, digest: str) -> Subject:
     """A manifest, by the name of its repository here: `host/acme/vpc/aws 1.2.0`."""
     algorithm, _, digits = digest.partition(":")
-    name = f"{settings.PUBLIC_HOST}/{repository} {what}"
-    return Subject(name, digits) if algorithm == "sha256" else Subject(name, "", digits)
+    place = f"{settings.PUBLIC_HOST}/{repository}"
+    sha256, sha512 = (digits, "") if algorithm == "sha256" else ("", digits)
+    return Subject(f"{place} {what}", sha256, sha512, place)

@@ -6,8 +6,10 @@ import pytest
 from django.conf import settings
 
 from apps.provenance.models import Attestation, Form, Statement
+from apps.providers.models import Package
 from apps.releases.origin.rows import Origin
 from apps.signing.models import StatementKey
+from tests.builders.attestations import PROVENANCE
 from tests.provenance.origin.conftest import open_to_all
 from tests.providers.draft_client import LINUX, zips
 
@@ -19,13 +21,14 @@ def texts(document) -> dict[str, str]:
     return {one["code"]: one["text"] for one in document["commands"]}
 
 
-def attach(release, form=Form.BUNDLE) -> None:
+def attach(release, subject="") -> None:
     digest = "a" * 64
     Attestation.objects.create(
         release=release,
-        form=form,
+        form=Form.BUNDLE,
         media_type="application/json",
-        subjects=[release.digest],
+        predicate_type=PROVENANCE,
+        subjects=[subject or release.digest],
         content=b"x",
         digest=digest,
         size=1,
@@ -89,11 +92,38 @@ def test_the_repository_of_a_bundle_is_that_of_the_verified_origin(repository, n
     assert verified == (f"gh attestation verify vpc-aws-1.2.0.zip --bundle attestation-{'a' * 12}.json --repo {named}")
 
 
-def test_an_unverified_origin_names_no_repository_and_an_envelope_is_only_fetched(published, told, tofu, bob):
+def test_an_unverified_origin_names_no_repository(published, told, tofu, bob):
     release = published("acme/vpc/aws", "1.2.0")
     Origin.objects.filter(release=release).update(facts={"repository": "evil/vpc"})
     attach(release)
+
     assert told(tofu(bob))["attestations"][0]["command"].endswith("--repo OWNER/REPOSITORY")
-    Attestation.objects.update(form=Form.DSSE)
+
+
+@pytest.mark.parametrize("other", [{"form": Form.DSSE}, {"predicate_type": ""}, {"subjects": ["f" * 64]}])
+def test_what_github_s_program_does_not_read_is_only_fetched(other, published, told, tofu, bob):
+    """An envelope without its bundle, a bundle that signs bytes alone, one about bytes that are no longer served."""
+    attach(published("acme/vpc/aws", "1.2.0"))
+    Attestation.objects.update(**other)
 
     assert "gh attestation" not in told(tofu(bob))["attestations"][0]["command"]
+
+
+def test_one_about_a_manifest_is_verified_with_the_manifest(published, told, tofu, bob):
+    release = published("acme/vpc/aws", "1.2.0")
+    algorithm, _, digits = release.module_version.manifest_digest.partition(":")
+    assert algorithm == "sha256"
+    attach(release, digits)
+
+    verified = shlex.split(told(tofu(bob))["attestations"][0]["command"].splitlines()[1])
+    assert verified[3] == f"oci://{settings.PUBLIC_HOST}/acme/vpc/aws@sha256:{digits}"
+
+
+@pytest.mark.usefixtures("held")
+def test_of_the_packages_of_a_provider_the_one_that_it_names_is_verified(draft_client, told, tofu, bob):
+    draft_client.publish(zips(), protocols=["5.0"])
+    last = Package.objects.order_by("-filename")[0]
+    attach(last.version.release, last.digest)
+
+    verified = shlex.split(told(tofu(bob), "1.2.0", DNS)["attestations"][0]["command"].splitlines()[1])
+    assert verified[3] == last.filename
