@@ -15,6 +15,10 @@ from apps.lib.errors import Invalid
 
 MAX_URL_CHARACTERS = 500
 HTTPS_PORT = 443
+SSH_PORT = 22
+# On port 443 forges offer ssh to networks that let nothing else out: ssh.github.com, altssh.gitlab.com.
+_PUBLIC_WAYS = {("https", HTTPS_PORT), ("ssh", SSH_PORT), ("ssh", HTTPS_PORT)}
+_DEFAULT_PORTS = {"https": HTTPS_PORT, "http": 80, "ssh": SSH_PORT}
 
 Address = IPv4Address | IPv6Address
 Networks = tuple[IPv4Network | IPv6Network, ...]
@@ -111,7 +115,7 @@ def parts_of(url: str, *, max_characters: int = MAX_URL_CHARACTERS) -> SplitResu
 
 
 def port_of(parts: SplitResult) -> int:
-    return parts.port if parts.port is not None else HTTPS_PORT if parts.scheme == "https" else 80
+    return parts.port if parts.port is not None else _DEFAULT_PORTS.get(parts.scheme, 80)
 
 
 def way_of(parts: SplitResult) -> str:
@@ -123,7 +127,7 @@ def _is_https(parts: SplitResult) -> bool:
 
 
 def may_connect(address: Address, parts: SplitResult, allowed: Networks) -> bool:
-    """Public addresses by https on its port; everything else only in a network that an operator allowed."""
+    """Public addresses by https on its port, or by ssh; everything else only in a network that an operator allowed."""
     if any(address in network for network in _FOR_IPV4):
         address = IPv4Address(int(address) & 0xFFFFFFFF)
     if any(address in network for network in allowed):
@@ -132,4 +136,4 @@ def may_connect(address: Address, parts: SplitResult, allowed: Networks) -> bool
         is_public = address in _GLOBAL_IPV6 and not any(address in network for network in _SPECIAL_IPV6)
     else:
         is_public = not any(address in network for network in _SPECIAL_IPV4)
-    return is_public and _is_https(parts)
+    return is_public and (parts.scheme, port_of(parts)) in _PUBLIC_WAYS

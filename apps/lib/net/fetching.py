@@ -118,8 +118,10 @@ def opened(
     route: Route,
     limits: Limits,
     authorization: str = "",
+    body: bytes | None = None,
 ) -> Iterator[Response]:
-    """GET or HEAD a URL, and follow redirects. Raises NotAnswered, with the URL of the hop.
+    """GET or HEAD a URL, and follow redirects; POST a body with `max_redirects` of 0. Raises NotAnswered, with the URL
+    of the hop.
 
     `authorization` goes to the origin of the URL alone, and not again once another one was asked.
     """
@@ -131,7 +133,8 @@ def opened(
             if origin_of(parts) != origin_of(urlsplit(seen[0])):
                 authorization = ""
             more = {"Authorization": authorization} if authorization else {}
-            with _answered(method, parts, {**headers, **more}, route=route, limits=limits, ends=ends) as response:
+            request = method, {**headers, **more}, body
+            with _answered(request, parts, route=route, limits=limits, ends=ends) as response:
                 if response.location is None:
                     yield response
                     return
@@ -179,8 +182,14 @@ def _checked(url: str, route: Route) -> SplitResult:
 
 @contextmanager
 def _answered(
-    method: str, parts: SplitResult, headers: Mapping[str, str], *, route: Route, limits: Limits, ends: float
+    request: tuple[str, Mapping[str, str], bytes | None],
+    parts: SplitResult,
+    *,
+    route: Route,
+    limits: Limits,
+    ends: float,
 ) -> Iterator[Response]:
+    method, headers, body = request
     connection = _connection(parts, route, limits, ends)
     # The watch comes first. This ends what it could not.
     connection.sock.settimeout(1 + max(limits.first_byte_seconds, limits.window_seconds))
@@ -199,7 +208,7 @@ def _answered(
                 if route.proxy and parts.scheme == "http":
                     target = f"http://{parts.netloc}{target}"
                     headers = {**headers, **_proxy_authorization(route.proxy)}
-                connection.request(method, target, headers={**headers, "Accept-Encoding": "identity"})
+                connection.request(method, target, body, {**headers, "Accept-Encoding": "identity"})
                 # Closed as well if the watch has cut it meanwhile.
                 answer = opened.enter_context(connection.getresponse())
             yield Response(answer, parts.geturl(), watch, limits, ends)

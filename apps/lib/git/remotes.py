@@ -1,0 +1,71 @@
+"""Where a repository is, from what people paste: an https or ssh URL, or ssh's short form (git@host:path)."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import SplitResult, quote, urlsplit
+
+from apps.lib.errors import Invalid
+
+MAX_URL_CHARACTERS = 500
+PORTS = {"https": 443, "http": 80, "ssh": 22}
+HINT = "Use a URL such as https://github.com/acme/terraform-aws-vpc or git@github.com:acme/terraform-aws-vpc.git."
+# git@host:path, which has no scheme.
+_SHORT = re.compile(r"(?P<user>[A-Za-z0-9._-]+)@(?P<host>[A-Za-z0-9.-]+):(?P<path>[^/:].*)", re.ASCII)
+_USER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """`path` begins with a slash. `user` is that of ssh; a URL with credentials is refused."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    user: str = ""
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port == PORTS[self.scheme] else f":{self.port}"
+        user = f"{self.user}@" if self.user else ""
+        return f"{self.scheme}://{user}{host}{port}{self.path}"
+
+    @property
+    def parts(self) -> SplitResult:
+        return urlsplit(self.url)
+
+    @property
+    def name(self) -> str:
+        """The path as the forge shows it: acme/terraform-aws-vpc."""
+        return self.path.strip("/").removesuffix(".git")
+
+
+def parse(text: str) -> Remote:
+    """Raises Invalid for everything but https, http and ssh URLs; whether it may be called, others decide."""
+    text = text.strip()
+    if not 0 < len(text) <= MAX_URL_CHARACTERS or not text.isascii() or not text.isprintable() or " " in text:
+        raise Invalid(
+            f"The URL is empty, has more than {MAX_URL_CHARACTERS} characters, or others than plain ASCII.", hint=HINT
+        )
+    short = _SHORT.fullmatch(text)
+    if short and "://" not in text:
+        text = f"ssh://{short['user']}@{short['host']}/{short['path']}"
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        raise Invalid("The host or port of the URL cannot be read.", hint=HINT) from None
+    if parts.scheme not in PORTS or not parts.hostname:
+        raise Invalid(f"The URL begins with {text[:20]!r}, expected https:// or ssh:// and a host.", hint=HINT)
+    if parts.query or parts.fragment:
+        raise Invalid("The URL has a query or fragment, expected a repository's.", hint=HINT)
+    if parts.password is not None or (parts.username is not None and parts.scheme != "ssh"):
+        raise Invalid("The URL has a user name or password in it.", hint="Give the credentials as such.")
+    if parts.hostname.startswith("-") or (parts.username is not None and not _USER.fullmatch(parts.username)):
+        raise Invalid("The host or the user of the URL begins like an option.", hint=HINT)
+    path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
+    if path.strip("/") == "" or ".." in path.split("/"):
+        raise Invalid("The URL names no repository.", hint=HINT)
+    user = (parts.username or "git") if parts.scheme == "ssh" else ""
+    return Remote(parts.scheme, parts.hostname, port or PORTS[parts.scheme], path, user)

@@ -1,0 +1,176 @@
+"""The servers of production for repositories on loopback: sshd, and git http-backend behind nginx by fcgiwrap."""
+
+import getpass
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from apps.lib.git.remotes import Remote
+from tests.builders.git_repositories import ENVIRONMENT, Repository, ssh_key
+from tests.builders.git_servers import BACKEND, Site
+from tests.builders.tls import Authority
+from tests.postgres import free_port
+
+SBIN = "/usr/local/sbin:/usr/sbin:/sbin"
+# As forges do: one program, paths below a folder, and an error in words.
+_COMMAND = """#!/bin/sh
+PATH={path}; export PATH
+case "$SSH_ORIGINAL_COMMAND" in
+  "git-upload-pack '/"*"'") ;;
+  *) echo "ERROR: only git-upload-pack is allowed." >&2; exit 1 ;;
+esac
+asked="${{SSH_ORIGINAL_COMMAND#git-upload-pack \\'}}"; asked="${{asked%\\'}}"
+echo "$SSH_ORIGINAL_COMMAND" >> {folder}/commands
+if [ ! -d "{folder}$asked" ]; then echo "ERROR: Repository not found." >&2; exit 1; fi
+exec git-upload-pack "{folder}$asked"
+"""
+_SSHD = """
+Port {port}
+ListenAddress 127.0.0.1
+HostKey {host_key}
+AuthorizedKeysFile {folder}/authorized_keys
+ForceCommand {folder}/command
+AcceptEnv GIT_PROTOCOL
+StrictModes no
+UsePAM no
+PermitRootLogin yes
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PidFile none
+"""
+_NGINX = """
+daemon off;
+pid {folder}/pid;
+error_log stderr error;
+events {{}}
+http {{
+  access_log off;
+  {paths}
+  server {{
+    listen 127.0.0.1:{port} ssl;
+    ssl_certificate {folder}/localhost.pem;
+    ssl_certificate_key {folder}/localhost.pem;
+    client_max_body_size 0;
+    location / {{
+      fastcgi_pass unix:{socket};
+      include /etc/nginx/fastcgi_params;
+      fastcgi_param SCRIPT_FILENAME {backend};
+      fastcgi_param GIT_PROJECT_ROOT {repositories};
+      fastcgi_param GIT_HTTP_EXPORT_ALL 1;
+      fastcgi_param PATH_INFO $uri;
+      fastcgi_param GIT_PROTOCOL $http_git_protocol;
+      fastcgi_param REMOTE_USER $remote_user;
+      fastcgi_read_timeout 30s;
+    }}
+  }}
+}}
+"""
+
+
+def program(name: str) -> str | None:
+    return shutil.which(name) or shutil.which(name, path=SBIN)
+
+
+@dataclass
+class SshSite:
+    """`key` is the file of a private key that the server knows; `host_key` that of its own."""
+
+    folder: Path
+    port: int
+    key: Path
+    host_key: Path
+
+    def repository(self, name: str) -> Repository:
+        return Repository(self.folder / f"{name}.git")
+
+    def remote(self, name: str) -> Remote:
+        return Remote("ssh", "localhost", self.port, f"/{name}.git", getpass.getuser())
+
+    @property
+    def host_keys(self) -> tuple[str, ...]:
+        return (public_half(self.host_key),)
+
+    @property
+    def fingerprint(self) -> str:
+        """As ssh-keygen prints it."""
+        words = ["ssh-keygen", "-lf", str(self.host_key)]
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+    @property
+    def commands(self) -> list[str]:
+        file = self.folder / "commands"
+        return file.read_text().splitlines() if file.exists() else []
+
+
+def public_half(key: Path) -> str:
+    return " ".join(key.with_suffix(".pub").read_text().split()[:2])
+
+
+@contextmanager
+def ssh_site(folder: Path, *, port: int = 0, host_key: Path | None = None) -> Iterator[SshSite]:
+    """Serve the bare repositories below the folder by sshd, to this user and one key."""
+    folder.mkdir(parents=True, exist_ok=True)
+    key = folder / "deploy_key"
+    if not key.exists():
+        ssh_key(key)
+    host_key = host_key or ssh_key(folder / f"host_key_{time.monotonic_ns()}")
+    port = port or free_port()
+    (folder / "authorized_keys").write_text(public_half(key) + "\n")
+    command = folder / "command"
+    command.write_text(_COMMAND.format(folder=folder, path=ENVIRONMENT["PATH"]))
+    command.chmod(0o755)
+    (folder / "sshd_config").write_text(_SSHD.format(folder=folder, port=port, host_key=host_key))
+    # Where sshd of root separates its privileges; a package makes it with the service, which tests do not start.
+    if getpass.getuser() == "root":
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+    words = [str(program("sshd")), "-D", "-e", "-f", str(folder / "sshd_config")]
+    with _running(words, folder / "sshd.log", port):
+        yield SshSite(folder, port, key, host_key)
+
+
+@contextmanager
+def nginx_site(folder: Path) -> Iterator[Site]:
+    """Serve the bare repositories below the folder by nginx, with TLS, at localhost."""
+    own = folder / "nginx"
+    own.mkdir(parents=True)
+    authority = Authority("Git behind nginx")
+    authority.server("localhost", own)
+    (own / "ca.pem").write_bytes(authority.pem)
+    port, socket_file = free_port(), own / "fcgi"
+    paths = "".join(f"{kind}_temp_path {own}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    text = _NGINX.format(folder=own, port=port, socket=socket_file, backend=BACKEND, repositories=folder, paths=paths)
+    # Under root nginx's workers are another user, who may neither read the folder nor call fcgiwrap.
+    (own / "nginx.conf").write_text(f"user {getpass.getuser()};{text}" if getpass.getuser() == "root" else text)
+    wrap = [str(program("fcgiwrap")), "-c", "2", "-s", f"unix:{socket_file}"]
+    nginx = [str(program("nginx")), "-p", str(own), "-e", str(own / "error.log"), "-c", str(own / "nginx.conf")]
+    with _running(wrap, own / "fcgiwrap.log", 0), _running(nginx, own / "nginx.log", port):
+        yield Site(folder, f"https://localhost:{port}", str(own / "ca.pem"))
+
+
+@contextmanager
+def _running(words: list[str], log: Path, port: int) -> Iterator[None]:
+    with log.open("wb") as written:
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=written, stderr=written, env=ENVIRONMENT, start_new_session=True
+        )
+    try:
+        ends = time.monotonic() + 10
+        while port and not _answers(port):
+            if process.poll() is not None or time.monotonic() > ends:
+                raise AssertionError(f"{words[0]} does not answer: {log.read_text()}")
+            time.sleep(0.02)
+        yield
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as one:
+        one.settimeout(1)
+        return one.connect_ex(("127.0.0.1", port)) == 0

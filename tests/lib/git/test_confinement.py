@@ -1,0 +1,151 @@
+"""What a child may do, and what it leaves behind."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from apps.lib.git import children, folders, landlock
+from apps.lib.git.access import GitFailed
+from tests.postgres import free_port
+
+pytestmark = pytest.mark.needs("linux")
+ROOT = str(Path(__file__).resolve().parents[3])
+confined = pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
+CONNECT = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5)"
+
+
+@pytest.fixture
+def run():
+    """`run(*words)` returns exit code, output and errors of a confined child."""
+
+    def started(*words, seconds=10, max_bytes=1_000_000, **more):
+        with folders.temporary() as folder:
+            command = children.Command(words, folder, {}, **more)
+            output, ended = children.run(command, children.Clock(seconds), max_bytes)
+            return ended.code, output.decode(), ended.errors
+
+    return started
+
+
+@confined
+def test_it_reads_programs_and_nothing_of_larder(run, tmp_path):
+    (tmp_path / "secret").write_text("key")
+
+    assert run("cat", "/etc/hosts")[0] == 0
+    for path in (tmp_path / "secret", "/etc/shadow", f"/proc/{os.getpid()}/environ", f"{ROOT}/manage.py"):
+        code, output, errors = run("cat", str(path))
+        assert (code, output) == (1, "")
+        assert "Permission denied" in errors
+
+
+@confined
+def test_it_writes_into_its_folder_alone(run, tmp_path):
+    assert run("sh", "-c", "echo x > own && cat own", file_bytes=100)[1] == "x\n"
+    assert run("sh", "-c", f"echo x > {tmp_path}/other", file_bytes=100)[0] != 0
+    assert list(tmp_path.glob("other")) == []
+
+
+@pytest.mark.skipif(landlock.version() < 4, reason="this kernel's Landlock does not know ports")
+def test_it_connects_to_its_port_alone(run):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        python = ("python3", "-I", "-S", "-c", CONNECT, str(port))
+        assert run(*python, port=port)[0] == 0
+        for other in (0, free_port()):
+            assert "Permission denied" in run(*python, port=other)[2]
+
+
+def test_it_has_no_variable_of_this_process(run, monkeypatch):
+    monkeypatch.setenv("LARDER_SECRET_KEY", "sesame")
+
+    assert "sesame" not in run("env")[1]
+
+
+def test_it_writes_no_file_beyond_the_limit(run):
+    code, output, _ = run("sh", "-c", "yes | head -c 5000 > own; wc -c < own", file_bytes=1000)
+
+    assert (code, output.strip()) == (0, "1000")
+
+
+def test_what_it_writes_is_bounded_and_so_is_its_time(run):
+    cases = {("yes",): "too_large", ("sleep", "20"): "too_slow", ("sh", "-c", "sleep 20 & wait"): "too_slow"}
+    for words, code in cases.items():
+        began = time.monotonic()
+        with pytest.raises(GitFailed) as caught:
+            run(*words, seconds=1)
+        assert caught.value.code == code
+        assert time.monotonic() - began < 4
+
+
+def test_all_that_it_started_ends_with_it(run):
+    with pytest.raises(GitFailed):
+        run("sh", "-c", "sleep 31.4159 & sleep 31.4159", seconds=0.5)
+
+    wait_for_the_end(lambda command: b"31.4159" in command)
+
+
+def wait_for_the_end(is_meant):
+    """Of all processes with such a command line."""
+    ends = time.monotonic() + 5
+    while any(is_meant(_command(one)) for one in Path("/proc").glob("[0-9]*")):
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+
+
+def _command(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_a_program_that_is_not_installed_is_named(run):
+    with pytest.raises(GitFailed, match="no-such-git is not installed"):
+        run("no-such-git")
+
+
+HOLD = """
+import sys, tempfile, time
+sys.path.insert(0, sys.argv[1])
+tempfile.tempdir = sys.argv[2]
+from apps.lib.git import children, folders
+with folders.temporary() as folder:
+    (folder / "pack").write_text("x")
+    command = children.Command(("sh", "-c", "echo ready; sleep 27.1828"), folder, {})
+    pieces = children.stream(command, children.Clock(60), 99)
+    print(next(pieces), flush=True)
+    time.sleep(60)
+"""
+
+
+def test_after_kill_9_the_child_ends_and_its_folder_is_removed_by_the_next(own_temporary_folder):
+    words = [sys.executable, "-c", HOLD, ROOT, str(own_temporary_folder)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline()
+        (left,) = own_temporary_folder.iterdir()
+        old = time.time() - 3600
+        os.utime(left, (old, old))
+        assert folders.sweep() == 0  # it is used, however old it is
+        worker.send_signal(signal.SIGKILL)
+        worker.wait(10)
+    wait_for_the_end(lambda command: command.startswith(b"sleep\0") and b"27.1828" in command)
+    os.utime(left, (old, old))
+
+    with folders.temporary():
+        assert not left.exists()
+
+
+def test_a_young_folder_and_those_of_others_are_left(own_temporary_folder):
+    for name in (f"{folders.PREFIX}young", "somebody-elses"):
+        (own_temporary_folder / name).mkdir()
+    old = time.time() - 3600
+    os.utime(own_temporary_folder / "somebody-elses", (old, old))
+
+    assert folders.sweep() == 0

@@ -1,0 +1,130 @@
+"""Lists of tags of servers other than Git, or that mean harm."""
+
+import time
+
+import pytest
+
+from apps.lib.git import refs
+from apps.lib.git.access import Limits
+from apps.lib.git.remotes import Remote
+
+pytestmark = pytest.mark.needs("git")
+SMART = {"Content-Type": "application/x-git-upload-pack-advertisement"}
+ID = b"1" * 40
+
+
+def packet(text: bytes) -> bytes:
+    return b"%04x%s" % (len(text) + 4, text)
+
+
+BEGIN = packet(b"# service=git-upload-pack\n") + b"0000"
+HEAD = packet(ID + b" HEAD\0side-band-64k\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (packet(b"# service=git-receive-pack\n") + b"0000", "bad_answer"),
+        (b"ref: refs/heads/main", "bad_answer"),
+        (BEGIN + HEAD, "truncated"),
+        (BEGIN + HEAD + b"00", "truncated"),
+        (BEGIN + HEAD + b"0040" + ID, "truncated"),
+        (BEGIN + HEAD + b"+0ff" + ID, "bad_answer"),
+        (BEGIN + HEAD + b"0003", "bad_answer"),
+        (BEGIN + HEAD + b"0001", "bad_answer"),
+        (BEGIN + HEAD + packet(b"xyz refs/tags/v1"), "bad_answer"),
+        (BEGIN + HEAD + packet(ID + b" refs/tags/v1\0v2"), "bad_answer"),
+        (BEGIN + HEAD + packet(ID + b" refs/tags/v1^{}"), "bad_answer"),
+        (BEGIN + HEAD + b"0000" + HEAD, "bad_answer"),
+        (packet(b"ERR access denied\x1b[31m or not exported"), "bad_answer"),
+        (BEGIN + packet(b"ERR access denied\x1b[31m or not exported"), "refused"),
+    ],
+)
+def test_a_malformed_list_is_refused(site, limits, refusal, body, code):
+    site.answer = lambda _: (200, SMART, body)
+
+    refused = refusal(refs.listed, site.remote("acme/vpc"), site.access(), limits)
+
+    assert refused.code == code
+    assert str(refused).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("text/html; charset=utf-8", "login_page"), ("text/plain", "dumb_http"), ("", "dumb_http")]
+)
+def test_pages_and_plain_files_are_explained(site, limits, refusal, kind, code):
+    site.answer = lambda _: (200, {"Content-Type": kind}, b"<html>Sign in</html>")
+
+    assert refusal(refs.listed, site.remote("acme/vpc"), site.access(), limits).code == code
+
+
+@pytest.mark.parametrize(
+    ("location", "code"),
+    [
+        ("http://169.254.169.254/latest/meta-data", "private_address"),
+        ("https://10.0.0.1/acme/vpc.git/info/refs?service=git-upload-pack", "private_address"),
+        ("file:///etc/passwd", "bad_url"),
+        ("ext::sh -c touch% /tmp/x", "bad_url"),
+        ("ssh://git@localhost/acme/vpc", "bad_url"),
+        ("/login?from=/acme/vpc", "bad_redirect"),
+        ("/acme/vpc.git/info/refs?service=git-upload-pack", "redirect_loop"),
+    ],
+)
+def test_a_redirect_that_leads_astray_is_refused(site, limits, refusal, location, code):
+    site.answer = lambda path: (302, {"Location": location}, b"") if "login" not in path else (200, SMART, BEGIN)
+
+    refused = refusal(refs.listed, site.remote("acme/vpc"), site.access(), limits)
+
+    assert (refused.code, refused.is_final) == (code, True)
+
+
+@pytest.mark.parametrize("url", ["https://127.0.0.1/a", "http://127.0.0.1/a", "ssh://git@127.0.0.1/a"])
+def test_private_addresses_need_the_operators_leave(site, limits, refusal, url):
+    remote = Remote(url.partition(":")[0], "127.0.0.1", site.remote("a").port, "/a")
+    access = site.access(allowed=(), host_keys=("ssh-ed25519 AAAA",))
+
+    refused = refusal(refs.listed, remote, access, limits)
+
+    assert (refused.code, refused.is_final) == ("private_address", True)
+    assert "LARDER_SOURCES_ALLOW" in refused.hint
+    assert site.requests == []
+
+
+def test_plain_http_to_a_public_address_is_refused(site, limits, refusal):
+    remote = Remote("http", "8.8.8.8", 80, "/acme/vpc")
+
+    assert refusal(refs.listed, remote, site.access(), limits).code == "private_address"
+
+
+def test_a_token_is_not_sent_to_where_a_redirect_leads(site, trap, limits, refusal):
+    vpc = trap.repository("acme/vpc")
+    vpc.commit({"main.tf": ""})
+    site.answer = lambda path: (302, {"Location": f"{trap.url}{path}"}, b"")
+
+    listing = refs.listed(site.remote("acme/vpc"), site.access(authorization="Bearer sesame"), limits)
+
+    assert listing.remote == trap.remote("acme/vpc")
+    assert site.headers[0]["Authorization"] == "Bearer sesame"
+    assert not any("Authorization" in headers for headers in trap.headers)
+
+
+def endless():
+    yield BEGIN + HEAD
+    for number in range(10_000_000):
+        yield packet(b"%s refs/heads/%d" % (ID, number)) * 1000
+
+
+def hanging():
+    yield BEGIN
+    time.sleep(5)
+
+
+@pytest.mark.parametrize(("body", "code"), [(endless, "too_large"), (hanging, "too_slow")])
+def test_endless_and_hanging_lists_end_in_time(site, refusal, body, code):
+    site.answer = lambda _: (200, SMART, body())
+    began = time.monotonic()
+
+    refused = refusal(refs.listed, site.remote("acme/vpc"), site.access(), Limits(seconds=2, refs_bytes=1_000_000))
+
+    assert refused.code == code
+    assert time.monotonic() - began < 4
