@@ -24,10 +24,11 @@ COPY --from=materials /sbom.json /
 # --- What runs ---------------------------------------------------------------------------------------------------
 FROM python:${PYTHON}@${PYTHON_DIGEST}
 
-# gpg and gpgv for signing keys (Debian 13 packages gpgv apart), tini to reap whatever a killed child leaves behind.
+# gpg and gpgv for signing keys (Debian 13 packages gpgv apart), git and ssh to publish from repositories, tini to reap
+# whatever a killed child leaves behind.
 # Nothing installs packages when it runs.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends gnupg gpgv tini \
+    && apt-get install -y --no-install-recommends git gnupg gpgv openssh-client tini \
     && rm -rf /var/lib/apt/lists/* \
     /usr/local/bin/pip* /usr/local/lib/python3.*/site-packages/pip* /usr/local/lib/python3.*/ensurepip \
     && groupadd --system --gid 10001 larder \

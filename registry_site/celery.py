@@ -76,6 +76,8 @@ app.conf.update(
         "notify.*": {"queue": "notify"},
         "audit.record_head": {"queue": "notify"},
         **{name: {"queue": "upstream"} for name in ("fetch-upstream-*", "lock-providers", "sync-upstream")},
+        # Theirs as well: they go out to other hosts, for minutes.
+        **{name: {"queue": "upstream"} for name in ("list-git-tags", "publish-git-tag", "preview-git")},
     },
     accept_content=["json"],
     task_serializer="json",
@@ -128,6 +130,8 @@ app.conf.update(
         "recheck-storage": {"task": "blobs.recheck", "schedule": 600.0},
         "prune-mirrored": {"task": "upstream.prune", "schedule": crontab(hour=3, minute=2)},
         "sync-mirrored": {"task": "upstream.sync_due", "schedule": 300.0},
+        "poll-git": {"task": "sources.poll_due", "schedule": 5.0},
+        "prune-git": {"task": "sources.prune", "schedule": crontab(hour=3, minute=12)},
         "evict-mirrored": {"task": "upstream.evict", "schedule": crontab(hour=3, minute=7)},
         "forget-lost-mirrored": {"task": "upstream.forget_lost", "schedule": 60.0},
         "collect-oci": {"task": "oci.collect", "schedule": 3600.0},

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from importlib.util import find_spec
-from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,17 +17,16 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from apps.lib.errors import Invalid
+from apps.lib.net.addresses import Networks
 from apps.lib.net.forwarding import TrustedProxies
 from apps.lib.net.hostnames import normalised, on_the_wire
-from apps.lib.settings_values import kek_urls, smtp_urls, storage_urls, trusted_issuers
-from apps.lib.settings_values import upstream as upstreams
+from apps.lib.settings_values import kek_urls, outgoing, smtp_urls, storage_urls, trusted_issuers
 from apps.lib.settings_values.openid import Provider
 from apps.lib.settings_values.rates import DEFAULT_RATES, Rate
 from apps.lib.settings_values.saml import SamlProvider
 
 names_read: set[str] = set()
-LEAST_SECRET = 32
-LARGEST_NUMBER = 10**15  # larger ones make no sense, and dates overflow
+LEAST_SECRET, LARGEST_NUMBER = 32, 10**15  # larger numbers make no sense, and dates overflow
 LISTEN, TLS = "127.0.0.1:8443", "auto"  # defaults of settings.py and of the image's health check
 NEEDED = {"http": "a host", "https": "a host", "s3": "a bucket", "gs": "a bucket", "azure": "a container"}
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
@@ -36,9 +34,8 @@ WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 # Where an answer cannot show the difference. What the database is called is compared apart from its URL.
 OF_ONE_HOST = re.compile(
     r"LARDER_(?:DATA_DIR|LISTEN|INSTANCES|READY_BYTES|ADMIN_PASSWORD|.*_FILE|(?:DATABASE|BROKER|CACHE)_URL|"
-    r"DATABASE_CONNECTIONS|UPSTREAM_(?:PROXY|CONNECTIONS)|(?:WEB|UPLOAD|WORKER|LOG|METRICS|BACKUP|TEST)_.*)"
+    r"DATABASE_CONNECTIONS|UPSTREAM_CONNECTIONS|.*_PROXY|(?:WEB|UPLOAD|WORKER|LOG|METRICS|BACKUP|TEST)_.*)"
 )
-
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
@@ -150,27 +147,30 @@ def issuers(name: str) -> tuple[str, ...]:
         return trusted_issuers.parse_all(words(name))
 
 
-def networks(name: str) -> tuple[IPv4Network | IPv6Network, ...]:
-    """Read addresses and networks such as 10.0.0.0/8; none by default."""
-    try:
-        return tuple(ip_network(word) for word in words(name))
-    except ValueError as error:
-        raise ImproperlyConfigured(f"{name}: {error}; expected networks such as 10.20.0.0/16") from None
+def networks(name: str) -> Networks:
+    with _stopping(name):
+        return outgoing.networks_of(words(name))
 
 
-def upstream() -> upstreams.Upstream:
-    with _stopping("LARDER_UPSTREAM_CA_FILE"):
-        ca_file = upstreams.certificates_in(text("LARDER_UPSTREAM_CA_FILE"))
+def upstream() -> outgoing.Upstream:
     with _stopping("LARDER_UPSTREAM_ADVISORIES"):
-        advisories = upstreams.readable_folder(text("LARDER_UPSTREAM_ADVISORIES"))
-    return upstreams.Upstream(
-        allow=networks("LARDER_UPSTREAM_ALLOW"),
-        ca_file=ca_file,
-        proxy=url("LARDER_UPSTREAM_PROXY", "", "http"),
+        advisories = outgoing.readable_folder(text("LARDER_UPSTREAM_ADVISORIES"))
+    return outgoing.Upstream(
+        **_outgoing("LARDER_UPSTREAM"),
         advisories=advisories,
         wait_seconds=number("LARDER_UPSTREAM_WAIT_SECONDS", 55, least=1, most=600),
         connections=number("LARDER_UPSTREAM_CONNECTIONS", 4, least=1, most=64),
     )
+
+
+def sources() -> outgoing.Sources:
+    return outgoing.Sources(**_outgoing("LARDER_SOURCES"))
+
+
+def _outgoing(prefix: str) -> dict[str, Any]:
+    with _stopping(f"{prefix}_CA_FILE"):
+        ca_file = outgoing.certificates_in(text(f"{prefix}_CA_FILE"))
+    return {"allow": networks(f"{prefix}_ALLOW"), "ca_file": ca_file, "proxy": url(f"{prefix}_PROXY", "", "http")}
 
 
 def smtp(name: str) -> dict[str, Any] | None:

@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "apps.providers",
     "apps.notify",
     "apps.upstream",
+    "apps.sources",
     "apps.provenance",
     "apps.protocol",
     "apps.api",
@@ -347,6 +348,7 @@ AUDIT_HEAD_URL = env.file_or_webhook("LARDER_AUDIT_HEAD_URL")
 JOB_LIFETIME = timedelta(days=env.number("LARDER_JOB_DAYS", 90, least=1, most=36_500))
 WEBHOOK_ALLOW = env.networks("LARDER_WEBHOOK_ALLOW")  # beside public addresses
 UPSTREAM = env.upstream()
+SOURCES = env.sources()
 SMTP = env.smtp("LARDER_SMTP_URL")  # None prints mails
 MAIL_FROM = env.text("LARDER_MAIL_FROM", f"Larder <larder@{PUBLIC_HOST.partition(':')[0]}>")
 NOTIFY_LIFETIME = timedelta(days=env.number("LARDER_NOTIFY_DAYS", 30, least=1, most=3650))

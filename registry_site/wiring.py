@@ -1,6 +1,7 @@
 """Everything that a room gets from rooms above it, which it must not import. All other calls point down."""
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib.auth.signals import user_logged_in
@@ -8,6 +9,7 @@ from django.core.signals import got_request_exception
 from django.db import DEFAULT_DB_ALIAS
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
+from prometheus_client import Metric
 
 from apps.accounts import creations, namespace_deletion
 from apps.accounts.identity.trusted import publishers
@@ -39,6 +41,10 @@ from apps.releases.models import Kind, Release
 from apps.releases.publishing import pipeline, quotas, staging
 from apps.signing import keys, statement_keys
 from apps.signing.models import SignatureRequest, SigningKey, StatementKey
+from apps.sources import connecting, previewing, queueing
+from apps.sources import health as git_health
+from apps.sources import syncing as git_syncing
+from apps.sources.models import GitRepository, Tag
 from apps.upstream import health as upstream_health
 from apps.upstream import locking, serving, syncing, working
 from apps.upstream import verification as upstream_verification
@@ -53,11 +59,20 @@ from apps.upstream.models import (
 from apps.upstream.rows import Alarm, AlarmState, LockRun, PolicyException, PolicyRule, Schedule, SyncRun
 from registry_site.startup import first_run
 
-# What the site's pages and commands tell of the room that fetches from other registries; they must not import it.
-metric_families = upstream_health.families
+# What the site's pages and commands tell of the rooms that fetch from elsewhere; they must not import them.
 upstream_status = upstream_health.status
 verify_mirrored = upstream_verification.verify
-UPSTREAM_LOOKS = {"upstreams": upstream_health.registries, "advisories": upstream_health.advisory_files}
+OUTGOING_LOOKS = {
+    "upstreams": upstream_health.registries,
+    "advisories": upstream_health.advisory_files,
+    "git": git_health.programs,
+    "git repositories": git_health.repositories,
+}
+
+
+def metric_families() -> Iterator[Metric]:
+    yield from upstream_health.families()
+    yield from git_health.families()
 
 
 def upstream_lists() -> tuple[type[Model], ...]:
@@ -75,6 +90,11 @@ def upstream_lists() -> tuple[type[Model], ...]:
         SyncRun,
         Schedule,
     )
+
+
+def git_lists() -> tuple[type[Model], ...]:
+    """Return what the admin lists of the room that publishes from Git."""
+    return (GitRepository, Tag)
 
 
 MIRROR_ALARM = Alarm
@@ -103,7 +123,9 @@ def connect() -> None:
     # Whether the address of a rule for CI exists.
     publishers.address_exists = reading.is_named
     # What tokens create, beside people, roles and tokens.
-    creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS)
+    creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS, connecting.CREATED_BY_TOKENS)
+    # What a namespace stops when it is deleted.
+    namespace_deletion.endings = (connecting.end_all,)
     # Pushed manifests that versions need, and what is attached to what Larder attaches.
     gc.reference_checks = (package_manifest.needs, referrers.needs)
     # What is said about a release goes with its bytes, and counts to its namespace.
@@ -113,8 +135,8 @@ def connect() -> None:
     pipeline.afterwards = (statements.request,)
     # Hashes of our own providers, for lock files.
     locking.own = locked.hashes_of
-    # Only while a registry is mirrored.
-    queues.is_needed = {upstream_health.QUEUE: upstream_health.is_used}
+    # Only while a registry is mirrored, or a repository is connected.
+    queues.is_needed = {upstream_health.QUEUE: lambda: upstream_health.is_used() or connecting.is_used()}
     # How each kind refreshes its search documents.
     indexing.refreshers = {
         Kind.MODULE: module_lifecycle.ACTIONS.refresh,
@@ -122,7 +144,7 @@ def connect() -> None:
     }
     # Providers of other registries, for both edges of the mirror.
     mirrors.others = serving.Mirrors()
-    targets.sources = _of_releases_and_keys() | _of_upstreams()
+    targets.sources = _of_releases_and_keys() | _of_upstreams() | _of_repositories()
 
 
 def _of_releases_and_keys() -> dict[str, Source]:
@@ -176,6 +198,19 @@ def _of_upstreams() -> dict[str, Source]:
             lambda word: _by_hosted_address(word, "version__provider__"),
         ),
     }
+
+
+def _of_repositories() -> dict[str, Source]:
+    """The targets of jobs that read Git repositories. A search word is a namespace, or a repository's URL."""
+    repositories = Source(
+        GitRepository.objects.select_related("namespace").defer("preview", "log").all,
+        lambda word: Q(namespace__name=word) | Q(url=word),
+    )
+    tags = Source(
+        Tag.objects.select_related("repository__namespace").all,
+        lambda word: Q(repository__namespace__name=word) | Q(repository__url=word) | Q(name=word),
+    )
+    return {git_syncing.JOB: repositories, previewing.JOB: repositories, queueing.PUBLISH_JOB: tags}
 
 
 def _by_hosted_address(word: str, provider: str = "") -> Q:

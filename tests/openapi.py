@@ -111,7 +111,8 @@ class Operations(AutoSchema):
     def _get_request_body(self, direction: str = "request") -> Any:
         takes = self._operation.takes
         if isinstance(takes, str):
-            return {"content": {takes: {"schema": build_basic_type(OpenApiTypes.BINARY)}}, "required": True}
+            kind = OpenApiTypes.OBJECT if takes.endswith("json") else OpenApiTypes.BINARY
+            return {"content": {takes: {"schema": build_basic_type(kind)}}, "required": True}
         if takes is None:
             return None
         schema, required = self._get_request_for_media_type(takes, direction)

@@ -22,6 +22,8 @@ from apps.lib.errors import Conflict
 # Describes what its room has in the namespace, such as "2 versions"; empty for nothing.
 Contents = Callable[[Namespace], str]
 contents_checks: tuple[Contents, ...] = ()  # by registry_site/wiring.py
+# End what rooms above have in it; also by registry_site/wiring.py. Called as `end(namespace=…, actor=…)`.
+endings: tuple[Callable[..., None], ...] = ()
 PERMISSION = "accounts.delete_namespace"
 
 
@@ -55,7 +57,8 @@ def delete(*, namespace: Namespace, actor: Viewer) -> None:
         }
         for invitation in Invitation.objects.filter(namespace=row, used_at=None, revoked_at=None):
             invitations.revoke(invitation=invitation, actor=actor)
-        publishers.end_all(namespace=row, actor=actor)
+        for end in (publishers.end_all, *endings):
+            end(namespace=row, actor=actor)
         held.delete()
         Namespace.objects.filter(pk=row.pk).update(
             deleted_at=timezone.now(), former_owners=former, visibility=Visibility.PRIVATE

@@ -289,8 +289,9 @@ def transfer(
 
 def grants_in(namespace: Namespace) -> QuerySet[Grant]:
     """Return all grants, owners first, and teams before people. (Databases sort NULL differently.)"""
-    # The machines of trusted publishers have a list of their own.
-    rows = Grant.objects.filter(namespace=namespace, user__trusted_publisher=None).select_related("user", "team")
+    # The machines of trusted publishers and of Git repositories have lists of their own.
+    machines = {"user__trusted_publisher": None, "user__git_repository": None}
+    rows = Grant.objects.filter(namespace=namespace, **machines).select_related("user", "team")
     return rows.order_by("-role", F("team__name").asc(nulls_last=True), "user__username", "pk")
 
 

@@ -9,6 +9,7 @@ from apps.api import audit, jobs, keys, namespaces, webhooks
 from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search, usage
 from apps.api.frame.base import ApiView, Unknown, operation
 from apps.api.people import grants, invitations, leaks, service_accounts, teams, tokens, trusted_publishers, users
+from apps.api.sources import urls as sources
 from apps.api.upstream import urls as upstream
 from apps.api.versions import (
     approvals,
@@ -67,6 +68,7 @@ urlpatterns = [
     *uploads.urlpatterns,
     *audit.urlpatterns,
     *upstream.urlpatterns,
+    *sources.urlpatterns,
     path("schema", Schema.as_view(), name="schema"),
     re_path(r"", Unknown.as_view()),
 ]

@@ -100,6 +100,18 @@ _QUIET = frozenset(
         Kind.UPSTREAM_PACKAGE_STORED,
         Kind.UPSTREAM_PACKAGES_EVICTED,
         Kind.UPSTREAM_SYNCED,
+        Kind.GIT_REPOSITORY_CONNECTED,
+        Kind.GIT_REPOSITORY_CHANGED,
+        Kind.GIT_REPOSITORY_DISCONNECTED,
+        Kind.GIT_REPOSITORY_SYNC_REQUESTED,
+        Kind.GIT_HOOK_SECRET_RENEWED,
+        Kind.GIT_HOOK_REFUSED,
+        Kind.GIT_HOST_KEYS_CHANGED,
+        Kind.GIT_HOST_KEYS_TRUSTED,
+        Kind.GIT_TAG_RETRIED,
+        Kind.GIT_TAG_REFUSED,
+        Kind.GIT_TAG_MOVED,
+        Kind.GIT_TAG_DELETED,
     }
 )
 # The same bytes may be published in other namespaces as well.

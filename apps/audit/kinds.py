@@ -131,6 +131,18 @@ class Kind(models.TextChoices):
     STATEMENT_KEY_MADE = "operation:statement-key:made"
     STATEMENT_KEY_ROTATED = "operation:statement-key:rotated"
     STATEMENT_KEY_RESEALED = "operation:statement-key:resealed"
+    GIT_REPOSITORY_CONNECTED = "namespace:git-repository:connected"
+    GIT_REPOSITORY_CHANGED = "namespace:git-repository:changed"
+    GIT_REPOSITORY_DISCONNECTED = "namespace:git-repository:disconnected"
+    GIT_REPOSITORY_SYNC_REQUESTED = "namespace:git-repository:sync-requested", "Git repository sync requested"
+    GIT_HOOK_SECRET_RENEWED = "namespace:git-repository:hook-secret-renewed"  # noqa: S105
+    GIT_HOOK_REFUSED = "namespace:git-repository:hook-refused"
+    GIT_HOST_KEYS_CHANGED = "namespace:git-repository:host-keys-changed", "Git server shows other host keys"
+    GIT_HOST_KEYS_TRUSTED = "namespace:git-repository:host-keys-trusted"
+    GIT_TAG_RETRIED = "namespace:git-tag:retried"
+    GIT_TAG_REFUSED = "namespace:git-tag:refused"
+    GIT_TAG_MOVED = "namespace:git-tag:moved", "Git tag of a release moved"
+    GIT_TAG_DELETED = "namespace:git-tag:deleted", "Git tag of a release deleted"
     PERMISSION_REFUSED = "account:permission:refused"
 
 

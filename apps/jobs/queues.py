@@ -7,7 +7,7 @@ QUEUES = {
     "check": "worker",
     "sign": "worker that signs",
     "notify": "worker that notifies",
-    "upstream": "worker that fetches from other registries",
+    "upstream": "worker that fetches from other registries and from Git",
 }
 # A queue without an entry always needs a worker. Asked at each look at the workers: one indexed query at most.
 is_needed: dict[str, Callable[[], bool]] = {}

@@ -26,6 +26,7 @@ from apps.modules.comparing import awaited, guard
 from apps.modules.contents import extraction, readme
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.models import Kind, Release, State
+from apps.releases.origin.recording import Fetched
 from apps.releases.origin.rows import Way
 from apps.releases.publishing import approving, pipeline, receiving, reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
@@ -54,6 +55,7 @@ class _Brief:
     confirmed: Sequence[str] = ()
     reason: str = ""  # why it breaks something although its number does not say so
     manifest: str = ""
+    fetched: Fetched | None = None
 
 
 @dataclass(slots=True, init=False)
@@ -134,15 +136,17 @@ def publish(
     folders: Sequence[str] = (),
     confirm: Collection[str] = (),
     reason: str = "",
+    fetched: Fetched | None = None,
     open_body: Callable[[], Iterable[bytes]],
 ) -> Published:
     """One step for scripts. Reads the body only after the rights are checked and the number is reserved.
 
     Refuses the archive on a question that `confirm` does not answer in advance, but holds it if it only breaks
-    something: the answer is a `reason`, for which somebody may have to be asked.
+    something: the answer is a `reason`, for which somebody may have to be asked. What Larder `fetched` itself is held
+    on every question: people answer on its page.
     """
     coordinate = authorise_coordinate(viewer, address, version)
-    brief = _brief(file_name, folders, confirm, reason)
+    brief = replace(_brief(file_name, folders, confirm, reason), interactive=fetched is not None, fetched=fetched)
     try:
         release = _reserve(coordinate, viewer, brief)
     except reserving.VersionTaken as taken:
@@ -260,7 +264,8 @@ def _reserve(
         file_name=brief.file_name,
         provenance=provenance,
         ticket=ticket,
-        way=Way.OCI if brief.manifest else None,
+        way=Way.OCI if brief.manifest else Way.GIT if brief.fetched else None,
+        fetched=brief.fetched,
         folder=brief.folder,
         asks=brief.interactive,
         confirmed=list(brief.confirmed),

@@ -51,6 +51,15 @@ EVENTS = {
     "webhook.disabled": Event(
         Kind.WEBHOOK_DISABLED, "A webhook was switched off after repeated failures", "was switched off"
     ),
+    "tag.moved": Event(Kind.GIT_TAG_MOVED, "The Git tag of a release moved", "has a Git tag that moved"),
+    "tag.deleted": Event(
+        Kind.GIT_TAG_DELETED, "The Git tag of a release was deleted", "has a Git tag that was deleted"
+    ),
+    "repository.host-keys-changed": Event(
+        Kind.GIT_HOST_KEYS_CHANGED,
+        "The server of a Git repository shows other host keys",
+        "has a Git repository whose server shows other host keys",
+    ),
     "upstream.alarm": Event(
         Kind.UPSTREAM_ALARM_RAISED,
         "A mirrored registry raised an alarm, such as another key (site-wide webhooks only)",

@@ -116,6 +116,7 @@ class Topic(models.TextChoices):
     REQUESTS = "requests", "Requests for publish access to your namespaces"
     APPROVALS = "approvals", "Releases that await your approval, and approvals of yours"
     WEBHOOKS = "webhooks", "Webhooks of your namespaces that were switched off"
+    GIT = "git", "Alarms of Git repositories of your namespaces"
     UPSTREAMS = "upstreams", "Alarms of mirrored registries, if you may decide them"
 
 

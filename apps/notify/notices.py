@@ -33,9 +33,14 @@ _TOLD = (
     "what",
     "known",
     "found",
+    # Of an alarm about a Git repository.
+    "tag",
+    "tags",
 )
 _BREAKING_NAMED = 5
 _BY_NOBODY = ("release.held", "release.failed", "release.awaiting-approval")
+# Their page is that of the repository.
+OF_GIT = ("tag.moved", "tag.deleted", "repository.host-keys-changed")
 # Their page is that of the upload.
 OF_UNPUBLISHED = (
     "release.held",
@@ -119,11 +124,13 @@ def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
         name, release = NAMES[event.kind], releases.get(_number(event, "release"))
         address, _, version = event.subject.partition(" ")
         path = _path(name, namespace, address, version, release)
+        if name in OF_GIT and namespace is not None:
+            path = f"/namespaces/{namespace.name}/git/{_number(event, 'repository')}"
         if name == "upstream.alarm":
             path = f"/mirror/alarms/{_number(event, 'alarm')}"
         if name == "access.requested" and namespace is not None and actor is not None:
             path = answer_path(namespace, actor)
-        is_release = name.startswith(("release.", "usage."))
+        is_release = name.startswith(("release.", "usage.")) or (name in OF_GIT and bool(version))
         notices.append(
             Notice(
                 event=name,

@@ -24,6 +24,7 @@ from apps.portal.providers import uploads as provider_uploads
 from apps.portal.publish import approvals, module, own_releases, provider, provider_draft, releases, uploads
 from apps.portal.search import lists
 from apps.portal.search import page as search
+from apps.portal.sources import urls as sources
 from apps.portal.upstream import urls as upstream
 from apps.portal.versions import feeds, lifecycle_several
 
@@ -61,6 +62,7 @@ urlpatterns = [
     *feeds.urlpatterns,
     *webhooks.urlpatterns,
     *trusted_publishers.urlpatterns,
+    *sources.urlpatterns,
     *mail.urlpatterns,
     *teams.urlpatterns,
     *service_accounts.urlpatterns,

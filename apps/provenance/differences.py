@@ -43,6 +43,7 @@ def of(found: Facts, *, with_people: bool) -> list[Difference]:
     listed = [
         *_ways(found, found.before),
         *_runs(found, found.before),
+        *_commits(found, found.before),
         *_people(found, found.before, with_people=with_people),
         *_keys(found, found.before),
         *_approvals(found, found.before),
@@ -81,6 +82,7 @@ def _said(found: Facts) -> str:
         Way.API: f"was published{by} with an API token",
         Way.OCI: f"was pushed over OCI{by}",
         Way.COMMAND: "was published by Larder itself",
+        Way.GIT: "was fetched from Git",
     }[Way(found.origin.way)]
 
 
@@ -108,6 +110,20 @@ def _runs(found: Facts, before: Facts) -> list[Difference]:
     if _environment(one) != _environment(two):
         text = f"{before.release.version} ran {_environment(one)}, this one {_environment(two)}."
         listed.append(Difference("environment", text))
+    return listed
+
+
+def _commits(found: Facts, before: Facts) -> list[Difference]:
+    """Of two that were fetched from Git."""
+    if {one.origin.way if one.origin else "" for one in (found, before)} != {Way.GIT}:
+        return []
+    listed = []
+    if _changed(before.value("repository"), found.value("repository")):
+        listed.append(_other("repository", "repository", before.value("repository"), found.value("repository")))
+    one, two = before.value("signature"), found.value("signature")
+    if one != two:
+        version = before.release.version
+        listed.append(Difference("signature", f"The signature of the tag is {two}; that of {version} was {one}."))
     return listed
 
 

@@ -20,12 +20,15 @@ from apps.releases.origin.rows import PEOPLE, Approval, Origin, Way, joined
 from apps.signing.models import SigningKey
 
 LABELS = {
+    "registry": "Registry",
     "repository": "Repository",
     "commit": "Commit",
     "ref": "Ref",
     "workflow": "Workflow",
     "run": "Run",
     "actor": "Started by",
+    "tagger": "Tagged by",
+    "signature": "Signature of the tag",
 }
 JOINED = ("namespace", "created_by", "origin__publisher", "approval__decided_by", "provider_version__key")
 
@@ -95,6 +98,7 @@ class Facts:
             Way.API: f"by {by} with an API token",
             Way.OCI: f"by {by} with a push over OCI",
             Way.COMMAND: "by Larder itself",
+            Way.GIT: "from Git",
         }[Way(self.origin.way)]
 
     @property
@@ -139,10 +143,12 @@ def line_of(release: Release) -> str:
     if origin is None:
         return "not recorded: published by an older Larder"
     found = Facts(release, origin, strength_of(origin), facts_of(origin))
-    if not found.is_verified:
+    if not found.is_verified and origin.way != Way.GIT:
         return f"published {found.way} (not verified)"
     place = f" from {found.value('repository')}" if found.value("repository") else ""
     commit = f" at {found.value('commit')[:12]}" if found.value("commit") else ""
+    if origin.way == Way.GIT:
+        return f"published from Git:{place}{commit} (fetched by Larder)"
     return f"published {found.way}{place}{commit} (verified)"
 
 
@@ -154,7 +160,7 @@ def vendor_label(origin: Origin | None) -> str:
 
 def facts_of(origin: Origin) -> list[Fact]:
     """Return them with their links, in the order that every vendor shares."""
-    linked: dict[str, str] = {}
+    linked: dict[str, str] = origin.links
     if origin.vendor in VENDORS:
         linked = links.of(VENDORS[origin.vendor], origin.issuer, origin.claims)
     return [Fact(name, str(origin.facts[name]), linked.get(name, "")) for name in LABELS if origin.facts.get(name)]

@@ -18,7 +18,7 @@ from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.provenance.strengths import Strength, strength_of
 from apps.provenance.subjects import Subject
 from apps.releases.models import Kind, Release
-from apps.releases.origin.rows import PEOPLE, Approval, Origin
+from apps.releases.origin.rows import PEOPLE, Approval, Origin, Way
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://slsa.dev/provenance/v1"
@@ -82,7 +82,15 @@ def _upload(release: Release) -> list[dict[str, Any]]:
 
 
 def _commit(origin: Origin | None, linked: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The commit that verified claims name. Larder has not read it, and says so."""
+    """The commit that verified claims name: Larder has not read it, and says so. Or the one that it fetched."""
+    if origin is not None and origin.way == Way.GIT and _COMMIT.fullmatch(origin.facts.get("commit", "")):
+        return [
+            {
+                "uri": f"git+{origin.facts['url']}@{origin.facts['ref']}",
+                "digest": {"gitCommit": origin.facts["commit"]},
+                "annotations": {"larder_basis": "fetched by Larder, which published its files"},
+            }
+        ]
     if origin is None or not origin.is_verified or "repository" not in linked:
         return []
     commit, ref = origin.facts.get("commit", ""), origin.facts.get("ref", "")
@@ -111,6 +119,10 @@ def _origin(origin: Origin | None, linked: Mapping[str, str]) -> dict[str, Any]:
             "links": {name: value for name, value in sorted(linked.items()) if name not in PEOPLE},
             "claims": _public_claims(origin),
         }
+    if strength == Strength.GIT:
+        hidden = {*PEOPLE, "url"}
+        found["facts"] = {name: value for name, value in sorted(origin.facts.items()) if name not in hidden}
+        found["links"] = dict(sorted(origin.links.items()))
     return found
 
 

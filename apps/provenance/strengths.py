@@ -12,6 +12,7 @@ class Strength(models.TextChoices):
     PERSON = "person", "A person who was signed in"
     TOKEN = "token", "An API token"
     OCI_PUSH = "oci-push", "A push over OCI"
+    GIT = "git", "Larder fetched it from Git"
     REGISTRY = "registry", "Larder itself, such as its demo"
     NOT_RECORDED = "not-recorded", "Published before Larder recorded it"
 
@@ -21,6 +22,7 @@ _BY_WAY = {
     Way.API: Strength.TOKEN,
     Way.OCI: Strength.OCI_PUSH,
     Way.COMMAND: Strength.REGISTRY,
+    Way.GIT: Strength.GIT,
 }
 
 

@@ -34,6 +34,19 @@ _TOTAL = re.compile(r"bytes \d+-\d+/(\d{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
+class Service:
+    """What a discovery document names. `missing`: the code of a failure if it does not."""
+
+    name: str
+    protocol: str
+    missing: str
+
+
+PROVIDERS = Service("providers.v1", "provider registry protocol", "no_providers")
+MODULES = Service("modules.v1", "module registry protocol", "no_modules")
+
+
+@dataclass(frozen=True, slots=True)
 class JsonAnswer:
     """`at`: the Date of the answer. `body` is None only if it is unchanged."""
 
@@ -62,15 +75,15 @@ def discover(upstream: Upstream) -> str:
     if row is not None and _is_fresh(row):
         upstream.discovered = row.discovered
         return row.discovered
-    url = upstream.base_url.rstrip("/") + DISCOVERY
-    request = Request("GET", url, DOCUMENTS, accept="application/json", closes=False)
-    with asked(upstream, request) as said:
-        document = _parsed(said, url, MAX_DISCOVERY_BYTES)
-        base = _providers_url(document, said.url, url)
-        routes.refuse_itself(urlsplit(base))
+    base = _service_of(upstream, PROVIDERS)
     upstream.discovered, upstream.discovered_at = base, timezone.now()
     Upstream.objects.filter(pk=upstream.pk).update(discovered=base, discovered_at=upstream.discovered_at)
     return base
+
+
+def discover_modules(upstream: Upstream) -> str:
+    """Return the base URL of modules.v1, with a slash at its end. It is asked for each time."""
+    return _service_of(upstream, MODULES)
 
 
 def get_json(upstream: Upstream, url: str, *, max_bytes: int, etag: str = "", last_modified: str = "") -> JsonAnswer:
@@ -87,6 +100,17 @@ def get_json(upstream: Upstream, url: str, *, max_bytes: int, etag: str = "", la
                 None, is_unchanged=True, etag=told[0] or etag, last_modified=told[1] or last_modified, at=at
             )
         return JsonAnswer(_parsed(said, url, max_bytes), etag=told[0], last_modified=told[1], at=at)
+
+
+def get_location(upstream: Upstream, url: str, *, max_bytes: int) -> str:
+    """Return where a module is: the `location` of a JSON object, or the header X-Terraform-Get; "" if there is none."""
+    request = Request("GET", url, DOCUMENTS, accept="application/json", may_be_empty=True)
+    with asked(upstream, request) as said:
+        header = str(said.headers.get("X-Terraform-Get") or "")
+        if said.status == HTTPStatus.NO_CONTENT or said.headers.get_content_type() != "application/json":
+            return header
+        found = _parsed(said, url, max_bytes).get("location")
+        return found if isinstance(found, str) and found else header
 
 
 def get_bytes(upstream: Upstream, url: str, *, max_bytes: int) -> bytes:
@@ -125,25 +149,36 @@ def _is_fresh(row: Upstream) -> bool:
     return row.failed_at is None or row.failed_at < at
 
 
-def _providers_url(document: Mapping[str, Any], final_url: str, url: str) -> str:
-    service = document.get("providers.v1")
-    if not isinstance(service, str) or not service:
-        found = "an object without providers.v1" if service is None else f"providers.v1 as {service!r:.80}"
-        text = f"found {found}, expected the URL of the provider registry protocol"
-        raise FetchFailed("no_providers", text, url=url, rule="discovery", is_final=True)
+def _service_of(upstream: Upstream, service: Service) -> str:
+    url = upstream.base_url.rstrip("/") + DISCOVERY
+    request = Request("GET", url, DOCUMENTS, accept="application/json", closes=False)
+    with asked(upstream, request) as said:
+        document = _parsed(said, url, MAX_DISCOVERY_BYTES)
+        base = _service_url(service, document, said.url, url)
+        routes.refuse_itself(urlsplit(base))
+    return base
+
+
+def _service_url(service: Service, document: Mapping[str, Any], final_url: str, url: str) -> str:
+    name = service.name
+    given = document.get(name)
+    if not isinstance(given, str) or not given:
+        found = f"an object without {name}" if given is None else f"{name} as {given!r:.80}"
+        text = f"found {found}, expected the URL of the {service.protocol}"
+        raise FetchFailed(service.missing, text, url=url, rule="discovery", is_final=True)
     try:
         # Relative to where discovery was found, as clients do it.
-        parts = urlsplit(urljoin(final_url, fetching.encoded(service)))
+        parts = urlsplit(urljoin(final_url, fetching.encoded(given)))
         is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
         _ = parts.port
     except ValueError:
         is_usable = False
     if not is_usable or parts.query:
-        text = f"found providers.v1 as {service[:80]!r}, expected an http(s) URL or a path"
+        text = f"found {name} as {given[:80]!r}, expected an http(s) URL or a path"
         raise FetchFailed("bad_discovery", text, url=url, rule="discovery", is_final=True)
     base = parts.geturl().rstrip("/") + "/"
     if len(base) > MAX_SERVICE_CHARACTERS:
-        text = f"providers.v1 has {len(base)} characters, expected at most {MAX_SERVICE_CHARACTERS}"
+        text = f"{name} has {len(base)} characters, expected at most {MAX_SERVICE_CHARACTERS}"
         raise FetchFailed("bad_discovery", text, url=url, rule="discovery", is_final=True)
     return base
 

@@ -53,7 +53,8 @@ log = structlog.get_logger("larder.upstream")
 class Request:
     """`closes`: an answer ends a series of failures. `accepts_any_status`: the caller knows what to do with a 4xx.
 
-    `is_long`: the answer can take minutes; of several connections one is left for what does not.
+    `is_long`: the answer can take minutes; of several connections one is left for what does not. `may_be_empty`: 204 is
+    a good answer too.
     """
 
     method: str
@@ -64,6 +65,7 @@ class Request:
     closes: bool = True
     accepts_any_status: bool = False
     is_long: bool = False
+    may_be_empty: bool = False
 
 
 class _Connections:
@@ -155,6 +157,8 @@ def _check_breaker(upstream: Upstream, request: Request, host: str) -> None:
 def _check_status(said: fetching.Response, request: Request) -> None:
     status = said.status
     accepted = {HTTPStatus.OK}
+    if request.may_be_empty:
+        accepted.add(HTTPStatus.NO_CONTENT)
     if "Range" in request.headers:
         accepted.add(HTTPStatus.PARTIAL_CONTENT)
     if {"If-None-Match", "If-Modified-Since"} & set(request.headers):

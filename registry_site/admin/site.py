@@ -48,6 +48,7 @@ NAVIGATION: tuple[tuple[str, tuple[type[Model], ...]], ...] = (
     ("Modules and providers", (Module, ModuleVersion, Provider, ProviderVersion, Package, SearchDoc)),
     ("People and access", (User, Team, Namespace, Grant, ApiToken, Invitation, GroupMapping)),
     ("Other registries", wiring.upstream_lists()),
+    ("Git", wiring.git_lists()),
     ("Keys", (SigningKey, StatementKey)),
     ("Storage", (Blob, Repository, Manifest, Tag, UploadSession, Collection)),
     ("Work", (Job,)),

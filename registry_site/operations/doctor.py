@@ -316,7 +316,7 @@ def last_runs() -> Iterator[Finding]:
 
 def _told_of(part: str) -> Callable[[], Iterator[Finding]]:
     def look() -> Iterator[Finding]:
-        for state, found, hint in wiring.UPSTREAM_LOOKS[part]():
+        for state, found, hint in wiring.OUTGOING_LOOKS[part]():
             yield Finding(part, state, found, hint)
 
     return look
@@ -358,5 +358,5 @@ LOOKS: dict[str, Look] = {
     "API tokens": Look(api_tokens, DATABASE),
     "backup": Look(last_runs, DATABASE),
     # By what workers found: nobody is asked now, so that no registry elsewhere is taken for a part of this Larder.
-    **{part: Look(_told_of(part), DATABASE) for part in wiring.UPSTREAM_LOOKS},
+    **{part: Look(_told_of(part), DATABASE) for part in wiring.OUTGOING_LOOKS},
 }

@@ -13,11 +13,11 @@ from apps.modules.models import ModuleVersion
 from tests import pages
 from tests.admin import rows
 from tests.admin.lists import chosen, first, list_of, name_of, page_of
-from tests.admin.releases import oci_rows, provider_rows, upstream_rows
+from tests.admin.releases import git_rows, oci_rows, provider_rows, upstream_rows
 from tests.admin.test_export import export
 from tests.conftest import person
 
-SHELVES = (rows, provider_rows, oci_rows, upstream_rows)
+SHELVES = (rows, provider_rows, oci_rows, upstream_rows, git_rows)
 EDITED = (Namespace, Team, Grant, User, Invitation)
 LISTED = [(shelf, model) for shelf in SHELVES for model in shelf.LISTED]
 # What a person types or a scanner sends: each is asked of every list, with and without a search box.

@@ -39,6 +39,7 @@ class Shelf:
     mail: tuple[str, str] = ("", "")  # tokens of links
     webhook: tuple[int, ...] = ()  # of the namespace and of the site, each with a delivery
     publisher: int = 0
+    git: tuple[int, ...] = ()  # see repositories.py
     mirror: tuple[int, ...] = ()  # a key that waits, and the alarms of other registries
     lock: str = ""
     sync: int = 0
@@ -172,7 +173,7 @@ def fill(live: Live) -> Shelf:
     }
     with live.client(shelf.token) as client:
         shelf.publisher = client.post(f"/api/v1/namespaces/{SPACE}/trusted-publishers", json=rule).json()["id"]
-    shelf.mirror = tuple(known["mirror"])
+    shelf.mirror, shelf.git = tuple(known["mirror"]), tuple(known["git"])
     shelf.lock, shelf.sync = known["lock"], known["sync"]
     shelf.fingerprint = known["fingerprint"]
     with live.client(shelf.token) as client:
@@ -196,7 +197,7 @@ from apps.modules import publishing
 from apps.providers import catalogue
 from apps.releases.models import Release
 from apps.providers.docs import sources
-from tests.browser import origins
+from tests.browser import origins, repositories
 from tests.browser.catalogue import HOSTILE
 from tests.house import scenario_locks, scenario_notify, scenario_policy
 from tests.upstream import mirrored
@@ -240,6 +241,7 @@ runs = scenario_locks.place()
 known["lock"], known["sync"] = str(runs["lock_id"]), runs["sync_id"]
 known["mirror"] = [mirror.waiting.pk, *(alarm.pk for alarm in mirror.alarms.values())]
 scenario_policy.shelve(admin, HOSTILE)
+known["git"] = repositories.fill(grant.namespace, admin, HOSTILE)
 known["mail"] = [hooks["mail_token"], hooks["address_token"]]
 print(json.dumps(known | {"fingerprint": key.fingerprint, "several": ",".join(map(str, keys))}))
 """

@@ -20,6 +20,7 @@ DNS2 = {**DNS, "version": "1.1.0"}
 KEY = {"namespace": SPACE, "fingerprint": lambda shelf: shelf.fingerprint}
 HOOK = {"namespace": SPACE, "webhook_id": lambda shelf: shelf.webhook[0]}
 SENT = {**HOOK, "delivery_id": lambda shelf: shelf.webhook[1]}
+GIT = {"namespace": SPACE, "repository_id": lambda shelf: shelf.git[0]}
 SITE_HOOK = {"site_webhook_id": lambda shelf: shelf.webhook[2]}
 SITE_SENT = {**SITE_HOOK, "site_delivery_id": lambda shelf: shelf.webhook[3]}
 MACHINE = {"team": "shelvers", "account_id": lambda shelf: shelf.machine[0]}
@@ -95,6 +96,16 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "trusted-publishers": [({"namespace": SPACE}, "")],
     "trusted-publisher-add": [({"namespace": SPACE}, f"?kind={kind}") for kind in ("github", "buildkite", "oidc")],
     "trusted-publisher-delete": [({"namespace": SPACE, "publisher_id": lambda shelf: shelf.publisher}, "")],
+    "git-repositories": [({"namespace": SPACE}, "")],
+    "git-connect": [({"namespace": SPACE}, "")],
+    "git-repository": [(GIT, query) for query in ("", "?verdict=moved", "?q=nothing-is-called-so")],
+    "git-plan": [({**GIT, "repository_id": lambda shelf, at=at: shelf.git[at]}, "") for at in (1, 2, 3)],
+    "git-key": [(GIT, "")],
+    "git-change": [(GIT, "")],
+    "git-credential": [(GIT, "")],
+    "git-host-keys": [(GIT, "")],
+    "git-hook-secret": [(GIT, "")],
+    "git-disconnect": [(GIT, "")],
     "upstream-policy": [({"host": "registry.example"}, "")],
     "site-webhooks": [({}, "")],
     "site-webhook-add": [({}, "")],
@@ -221,6 +232,10 @@ NO_PAGES = {
     "upstream-exception-add",
     "upstream-exception-withdraw",
     "mail-address",
+    "git-look",
+    "git-sync",
+    "git-retry",
+    "git-hook-renew",
     "webhook-rotate",
     "webhook-test",
     "webhook-switch",

@@ -67,6 +67,7 @@ def test_workers_killed_at_random_lose_nothing(world: World) -> None:
     world.check()
 
 
+@pytest.mark.nightly
 def test_a_worker_that_slept_past_its_lease_changes_nothing(world: World) -> None:
     asleep = world.stack.processes["worker-0"]
     with world.load():
@@ -77,6 +78,7 @@ def test_a_worker_that_slept_past_its_lease_changes_nothing(world: World) -> Non
     world.check()
 
 
+@pytest.mark.nightly
 def test_without_a_signing_worker_releases_wait_and_modules_go_on(world: World) -> None:
     signer = world.stack.processes["signing-worker-0"]
     signer.send_signal(signal.SIGTERM)
@@ -98,6 +100,7 @@ def test_a_broker_that_hangs_costs_no_upload(world: World, seconds: float) -> No
     world.check()
 
 
+@pytest.mark.nightly
 def test_a_broker_killed_and_begun_anew_costs_no_upload(world: World) -> None:
     with world.load():
         world.stack.broker.stop(signal.SIGKILL)
@@ -107,6 +110,7 @@ def test_a_broker_killed_and_begun_anew_costs_no_upload(world: World) -> None:
     world.check()
 
 
+@pytest.mark.nightly
 def test_rings_that_were_flushed_are_rung_again(world: World) -> None:
     with world.load():
         until = time.monotonic() + SECONDS
@@ -118,6 +122,7 @@ def test_rings_that_were_flushed_are_rung_again(world: World) -> None:
     world.check()
 
 
+@pytest.mark.nightly
 def test_a_broker_whose_memory_is_full_costs_no_upload_and_no_worker(world: World) -> None:
     broker = redis.Redis(port=world.stack.broker.port, **REDIS_ADMIN)
     with world.load():
@@ -129,6 +134,7 @@ def test_a_broker_whose_memory_is_full_costs_no_upload_and_no_worker(world: Worl
     assert {name: world.stack.processes[name].poll() for name in WORKERS} == dict.fromkeys(WORKERS)
 
 
+@pytest.mark.nightly
 def test_database_sessions_terminated_again_and_again_lose_nothing(world: World) -> None:
     with world.load():
         until = time.monotonic() + SECONDS
@@ -154,6 +160,7 @@ def test_a_database_restarted_at_once_loses_nothing(world: World) -> None:
     world.check()
 
 
+@pytest.mark.nightly
 def test_a_database_that_hangs_loses_nothing(world: World) -> None:
     with world.load():
         time.sleep(0.5)
@@ -164,6 +171,7 @@ def test_a_database_that_hangs_loses_nothing(world: World) -> None:
     world.check()
 
 
+@pytest.mark.nightly
 def test_a_database_without_connections_left_loses_nothing(world: World) -> None:
     with world.load():
         taken = []

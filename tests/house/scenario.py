@@ -28,6 +28,7 @@ from tests.conftest import person, run_jobs
 from tests.house import (
     scenario_approval,
     scenario_attestations,
+    scenario_git,
     scenario_machines,
     scenario_notify,
     scenario_oci,
@@ -166,6 +167,7 @@ def _place(namespace, users):
         **scenario_approval.place(namespace),
         **scenario_upstream.place(namespace, users["olga"]),
         **scenario_attestations.place(namespace, users["alice"]),
+        **scenario_git.place(namespace, dora),
         "fingerprint": _key(namespace).fingerprint,
         "oci": scenario_oci.place(namespace.name, users["alice"]),
     }
@@ -197,13 +199,9 @@ def _nowhere():
         "namespace": "nowhere",
         "digest": "0" * 64,
         "capability": "0.forged",
-        "public_id": uuid.UUID(int=0),
         "releases": "0",
-        "reserved_id": uuid.UUID(int=0),
-        "held_id": uuid.UUID(int=0),
-        "draft_id": uuid.UUID(int=0),
         "ticket": "t" * 43,
-        "number": uuid.UUID(int=0),
+        **dict.fromkeys(("public_id", "reserved_id", "held_id", "draft_id", "number"), uuid.UUID(int=0)),
         "secret": "s" * 43,
         "invitation_id": 0,
         "token_id": 0,
@@ -215,6 +213,7 @@ def _nowhere():
         **scenario_approval.NOWHERE,
         **scenario_upstream.NOWHERE,
         **scenario_attestations.NOWHERE,
+        **scenario_git.NOWHERE,
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
         "oci": scenario_oci.values("nowhere"),
     }
@@ -271,7 +270,8 @@ def body_of(name, method, row):
     }
     others = scenario_oci.BODIES | scenario_machines.bodies(namespace) | scenario_uploads.BODIES
     others |= scenario_approval.BODIES | scenario_notify.bodies() | scenario_upstream.BODIES | _acts(namespace)
-    return (bodies | others | scenario_attestations.bodies(namespace)).get((name, method), {})
+    others |= scenario_git.bodies() | scenario_attestations.bodies(namespace)
+    return (bodies | others).get((name, method), {})
 
 
 def _acts(namespace):

@@ -33,9 +33,9 @@ def codes_of_calls():
 
 
 def codes_of_classes():
-    """The API's shapes have fields of that name, and no codes."""
+    """Shapes of the API and rows have fields of that name, and no codes."""
     for path, node in nodes(ast.ClassDef):
-        if "Shape" in map(name_of, node.bases):
+        if {"Shape", "Model"} & set(map(name_of, node.bases)):
             continue
         for line in node.body:
             targets = line.targets if isinstance(line, ast.Assign) else [getattr(line, "target", None)]
@@ -48,14 +48,20 @@ def choices(value):
 
 
 def malformed(found):
-    """Codes that are no constant, or in another form. A name or attribute refers to one written elsewhere."""
+    """Codes that are no constant, or in another form. A name or attribute refers to one written elsewhere, and an empty
+    code is none.
+    """
     every = [(path, value) for path, written in found for value in choices(written)]
     passed_on = ast.Name | ast.Attribute | ast.Starred
     return [
         f"{sources.name_of(path)}:{value.lineno} {ast.unparse(value)}"
         for path, value in every
         if not isinstance(value, passed_on)
-        and not (isinstance(value, ast.Constant) and isinstance(value.value, str) and FORM.fullmatch(value.value))
+        and not (
+            isinstance(value, ast.Constant)
+            and isinstance(value.value, str)
+            and (value.value == "" or FORM.fullmatch(value.value))
+        )
     ]
 
 

@@ -17,6 +17,7 @@ from apps.jobs import heartbeats
 from apps.lib.markdown import rendering
 from apps.lib.process import metrics
 from apps.portal.help import manual
+from apps.sources import connecting
 from apps.upstream.models import Upstream
 from registry_site.front.front import front
 from registry_site.monitoring.clients import clients
@@ -26,6 +27,7 @@ from registry_site.startup import certificates
 from tests.conftest import BLOBS
 from tests.house import sources
 from tests.protocol.providers.cast import frozen_key
+from tests.sessions import in_browser
 
 RULES = sources.CHECKOUT / "deploy" / "prometheus" / "alerts.yml"
 DASHBOARD = sources.CHECKOUT / "deploy" / "grafana" / "larder.json"
@@ -60,6 +62,7 @@ def document(settings, tmp_path, monkeypatch, acme, alice, bearer):
     frozen_key(acme, expires_at=timezone.now() + timedelta(days=40))
     bearer(alice)
     Upstream.objects.create(host="registry.example.com", is_enabled=True)
+    connecting.connect(namespace=acme, actor=in_browser(alice), url="https://git.example.com/acme/vpc")
     heartbeats.ring("here:1")
     runs.record(runs.What.BACKUP, is_good=True)
     monkeypatch.setitem(threads.pools, "web", threads.CountedThreads(1, "web"))

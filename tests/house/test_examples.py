@@ -50,6 +50,8 @@ WITHOUT = {
     ("api:provider-signature", "PUT"),
     # It needs an issuer that signs: tests/accounts/identity/trusted sends it.
     ("api:trusted-publishing-token", "POST"),
+    # It needs an ssh server: tests/api/sources sends it.
+    ("api:repository-host-keys", "POST"),
     # These need a version in its cool-down: tests/releases/test_cooldown.py sends them.
     *((f"api:{kind}-end-cooldown", "POST") for kind in ("module", "provider")),
 }
@@ -70,6 +72,8 @@ STEADY = [
     (re.compile(r"[\w.-]+:\d+"), "worker-1:7"),
     (re.compile(r"whsec_.+"), "whsec_…"),
     (re.compile(r"(:github-)\d+"), r"\g<1>7"),
+    (re.compile(r"(.+:git-)\d+(\[bot\])"), r"\g<1>7\g<2>"),
+    (re.compile(r"(https?://.+/git-hooks/)[\w-]{43}"), r"\g<1>…"),
     (re.compile(r"msg_[0-9a-f]+"), "msg_7"),
     (re.compile(r"(eyJfdHlwZSI6)[\w+/=]+"), r"\g<1>…"),
     (re.compile(r'{"type":"webhook.test".+'), '{"type":"webhook.test",…}'),

@@ -20,7 +20,8 @@ Provider: paths for patterns and counts (`list_path`, `document_path(version, pl
 `sums_path(version)`, `signature_path(version)`), and what a registry does to it later, always with sums and signature
 that fit: `versions` (append to it, remove from it: a shrinking list), `replace(version)` (changed bytes),
 `change_key(key)`, `name_no_key()`, `sign_with(key)` (a key that the registry does not list), `more[version]` (further
-fields of its entry in the list), `protocols`. `zip(version, platform)` and `sums(version)` are the bytes.
+fields of its entry in the list), `protocols`. `zip(version, platform)` and `sums(version)` are the bytes. Modules are
+in `module_catalogue.py`.
 """
 
 import sys
@@ -41,6 +42,7 @@ from tests.builders import tls as builder
 from tests.builders.keys import TestKey, signing_key
 from tests.upstream.catalogue import JSON, Provider, json_answer
 from tests.upstream.faults import Answer, Fault
+from tests.upstream.module_catalogue import Module, module
 
 HOST = "registry.other.example"
 LAST_MODIFIED = formatdate(1_700_000_000, usegmt=True)
@@ -72,12 +74,13 @@ class Registry:
     ca: str = ""
     token: str = ""
     wrap: Callable[[Any], Any] | None = None
-    discovery: Any = field(default_factory=lambda: {"providers.v1": "/v1/providers/"})
+    discovery: Any = field(default_factory=lambda: {"providers.v1": "/v1/providers/", "modules.v1": "/v1/modules/"})
     requests: list[Request] = field(default_factory=list)
     over: Event = field(default_factory=Event)
     packages_url: str = ""
     port: int = 0
     _providers: list[Provider] = field(default_factory=list)
+    _modules: list[Module] = field(default_factory=list)
     _faults: list[_Misbehaviour] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
     _server: ThreadingHTTPServer | None = None
@@ -111,6 +114,12 @@ class Registry:
         chosen = signing_key(key) if isinstance(key, str) else key
         made = Provider(namespace, kind, versions, platforms, chosen, size)
         self._providers.append(made)
+        return made
+
+    def add_module(self, address: str, location: str, versions: Iterable[str] = ("1.0.0",)) -> Module:
+        """`location` is where a version's files are, such as git::https://host/acme/vpc.git?ref=v{version}."""
+        made = module(address, location, versions)
+        self._modules.append(made)
         return made
 
     def misbehave(self, pattern: str, fault: Fault, *, times: int | None = None) -> None:
@@ -155,7 +164,8 @@ class Registry:
         if request.path == DISCOVERY:
             return json_answer(self.discovery)
         base = self.packages_url or self.url
-        found = (provider.answer(request.path, base) for provider in self._providers)
+        found = [provider.answer(request.path, base) for provider in self._providers]
+        found += [one.answer(request.path) for one in self._modules]
         return next((answer for answer in found if answer), MISSING)
 
 

@@ -150,7 +150,8 @@ def test_the_lack_of_a_worker_is_a_warning_only_while_a_registry_is_mirrored(set
     assert parts.state_of(parts.check_worker) == "ok"
     add_upstream()
 
-    assert parts.state_of(parts.check_worker) == "no worker that fetches from other registries has reported yet"
+    lacking = "no worker that fetches from other registries and from Git has reported yet"
+    assert parts.state_of(parts.check_worker) == lacking
 
 
 def test_staff_have_a_registry_asked_again_at_once(olga):

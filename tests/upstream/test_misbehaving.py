@@ -26,7 +26,7 @@ def get(registry, path, method="GET", **headers):
 def test_it_serves_whole_providers(way, request):
     registry = request.getfixturevalue(way)
     tool = registry.add_provider(versions=["1.0.0", "1.1.0-beta1+x"], platforms=["linux_amd64", "windows_arm64"])
-    assert get(registry, "/.well-known/terraform.json").json() == {"providers.v1": "/v1/providers/"}
+    assert get(registry, "/.well-known/terraform.json").json()["providers.v1"] == "/v1/providers/"
     listed = get(registry, tool.list_path).json()["versions"]
     assert [entry["version"] for entry in listed] == ["1.0.0", "1.1.0-beta1+x"]
     assert {"os": "windows", "arch": "arm64"} in listed[0]["platforms"]

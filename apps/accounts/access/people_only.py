@@ -29,7 +29,8 @@ def people_only(act: str) -> Callable[[Callable[Given, Answer]], Callable[Given,
             assert isinstance(actor, Viewer)  # noqa: S101  # every verb takes it by name
             if is_machine(actor):
                 team = named.get("team") or getattr(named.get("membership"), "team", None)
-                namespace = named.get("namespace") or getattr(named.get("grant"), "namespace", None)
+                owned = named.get("grant") or named.get("repository")
+                namespace = named.get("namespace") or getattr(owned, "namespace", None)
                 actor.record(
                     Kind.PERMISSION_REFUSED,
                     subject=f"team/{team}" if team else str(namespace or named.get("release") or ""),

@@ -21,7 +21,7 @@ class Limits:
     document_bytes: int = 64 * _MIB
 
 
-def die_with_parent(parent: int) -> None:
+def die_with_parent(parent: int, by: signal.Signals = signal.SIGKILL) -> None:
     """Has the kernel kill this process when the one that started it ends, also by kill -9. Linux only.
 
     The signal is bound to the thread that forked; it waits for this process, so it lives as long as the wait.
@@ -29,7 +29,7 @@ def die_with_parent(parent: int) -> None:
     if sys.platform != "linux":
         return
     prctl = ctypes.CDLL(None, use_errno=True).prctl
-    if prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0):
+    if prctl(_PR_SET_PDEATHSIG, by, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
     # Race: a parent that died before the call above sends no signal.
     if os.getppid() != parent:
@@ -40,7 +40,7 @@ def seal() -> None:
     """For the process that children are forked from: it gains no rights by starting a program, and leaves no core."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    _lower(resource.RLIMIT_CORE, 0)
+    lower(resource.RLIMIT_CORE, 0)
 
 
 def confine(limits: Limits) -> None:
@@ -50,18 +50,18 @@ def confine(limits: Limits) -> None:
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        _lower(resource.RLIMIT_AS, limits.memory_bytes)  # other kernels do not let it be set
+        lower(resource.RLIMIT_AS, limits.memory_bytes)  # other kernels do not let it be set
     # The reader's own clock comes first and can say why. At the soft limit SIGXCPU names the cause, which the SIGKILL
     # of the hard one would not.
-    _lower(resource.RLIMIT_CPU, limits.seconds + 1, slack=1)
-    _lower(resource.RLIMIT_FSIZE, 0)
-    _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_NPROC, 0)  # root is exempt, so it is the descriptors below that hold everywhere
+    lower(resource.RLIMIT_CPU, limits.seconds + 1, slack=1)
+    lower(resource.RLIMIT_FSIZE, 0)
+    lower(resource.RLIMIT_CORE, 0)
+    lower(resource.RLIMIT_NPROC, 0)  # root is exempt, so it is the descriptors below that hold everywhere
     # Open files stay open; no number is free for another file, socket or pipe.
-    _lower(resource.RLIMIT_NOFILE, 0)
+    lower(resource.RLIMIT_NOFILE, 0)
 
 
-def _lower(kind: int, most: int, slack: int = 0) -> None:
+def lower(kind: int, most: int, slack: int = 0) -> None:
     _, hard = resource.getrlimit(kind)
     ceiling = most + slack if hard == resource.RLIM_INFINITY else min(most + slack, hard)
     resource.setrlimit(kind, (min(most, ceiling), ceiling))

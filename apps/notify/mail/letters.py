@@ -17,6 +17,7 @@ from apps.notify.models import Letter, LetterState, Topic, Watch
 from apps.notify.notices import Notice
 from apps.releases.lifecycle.impact import DAYS
 from apps.releases.models import Fetch
+from apps.releases.origin.rows import Origin, Way
 from apps.releases.publishing import approving
 
 PURPOSE = "mail"  # of the sealed link
@@ -35,6 +36,9 @@ _TOPICS = {
     "access.requested": Topic.REQUESTS,
     "usage.notified": Topic.MESSAGES,
     "webhook.disabled": Topic.WEBHOOKS,
+    "tag.moved": Topic.GIT,
+    "tag.deleted": Topic.GIT,
+    "repository.host-keys-changed": Topic.GIT,
     "upstream.alarm": Topic.UPSTREAMS,
 }
 OPERATE_UPSTREAM = "upstream.operate_upstream"
@@ -163,9 +167,11 @@ def _recipients(notice: Notice, topic: Topic) -> QuerySet[User]:
 
 
 def _deciding(notice: Notice) -> QuerySet[User]:
-    """The author of a release, or who is asked to approve it."""
+    """The author of a release, or who is asked to approve it; owners for one that Larder fetched from Git."""
     if notice.release is not None and notice.event == "release.awaiting-approval":
         return approving.approvers_of(notice.release)
+    if notice.release is not None and Origin.objects.filter(release=notice.release, way=Way.GIT).exists():
+        return owners_of(notice.namespace)
     return User.objects.filter(pk=(notice.release.created_by_id if notice.release else None) or 0)
 
 

@@ -32,6 +32,8 @@ TOPICS = {
     "command-line": "login",
     "documentation": "providers#documentation",
     "errors": "using#when-it-fails",
+    "git": "git",
+    "git-webhooks": "git#webhooks",
     "health": "module-health#what-counts",
     "install-in-a-pipeline": "using#install-in-a-pipeline",
     "invitations": "operations/people",

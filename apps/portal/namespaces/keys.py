@@ -184,6 +184,7 @@ def _listed(namespace: Namespace, role: Role) -> dict[str, Any]:
         "is_waiting": any(key.state == State.PENDING and not key.reason for key in keys),
         "mark": hashlib.sha256(seen.encode()).hexdigest()[:16],
         "may_manage": role == Role.OWNER,
+        "may_publish": role.covers(Role.PUBLISHER),
     }
 
 

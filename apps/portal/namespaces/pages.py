@@ -175,6 +175,7 @@ def usage(request: HttpRequest, namespace: str) -> HttpResponse:
     context = {
         "namespace": row,
         "may_manage": role == Role.OWNER,
+        "may_publish": role.covers(Role.PUBLISHER),
         "usage": used,
         # The meters' colours: nearly full from 90 % on, full at 100 %.
         "nearly": {"bytes": used.max_bytes * 9 // 10, "versions": used.max_versions * 9 // 10},

@@ -11,12 +11,15 @@ from apps.releases.publishing import approving
 
 TITLES = {Severity.BREAKING: "Breaking", Severity.RISKY: "Risky", Severity.COMPATIBLE: "Compatible"}
 FACTS = {
+    "registry": "Registry",
     "repository": "Repository",
     "commit": "Commit",
     "ref": "Ref",
     "workflow": "Workflow",
     "run": "Run",
     "actor": "Started by",
+    "tagger": "Tagged by",
+    "signature": "Signature of the tag",
 }
 
 

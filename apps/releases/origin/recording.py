@@ -4,6 +4,8 @@ A draft belongs to a person or a machine, not to a token: others of theirs may s
 origin is that of who handed it in, and names the others.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from apps.accounts.access.gate import Viewer
@@ -16,9 +18,26 @@ from apps.releases.origin.rows import Origin, Way
 MAX_OTHERS = 20
 
 
-def record(release: Release, viewer: Viewer, way: Way, *, read_from: Release | None = None) -> Origin:
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What Larder fetched itself: facts such as repository, commit and ref, and pages of them."""
+
+    facts: Mapping[str, str]
+    links: Mapping[str, str]
+
+
+def record(
+    release: Release,
+    viewer: Viewer,
+    way: Way,
+    *,
+    read_from: Release | None = None,
+    fetched: Fetched | None = None,
+) -> Origin:
     """In the transaction that reserves. `read_from` is the release whose upload this one is read from as well."""
     origin = _seen(release, viewer, way)
+    if fetched is not None:
+        origin.facts, origin.links = dict(fetched.facts), dict(fetched.links)
     if read_from is not None:
         sent = Origin.objects.filter(release=read_from).first()
         # Nobody knows who sent what an older Larder received.

@@ -10,7 +10,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db import models
 
 # Facts of an origin that name a person.
-PEOPLE = frozenset({"actor"})
+PEOPLE = frozenset({"actor", "tagger"})
 
 
 class Way(models.TextChoices):
@@ -20,6 +20,7 @@ class Way(models.TextChoices):
     API = "api", "API"
     OCI = "oci", "OCI push"
     COMMAND = "command", "Larder itself"
+    GIT = "git", "Git"
 
 
 class Origin(models.Model):
@@ -40,6 +41,9 @@ class Origin(models.Model):
     issuer = models.CharField(max_length=200, blank=True)
     claims = models.JSONField(default=dict, blank=True)
     facts = models.JSONField(default=dict, blank=True)
+    links = models.JSONField(
+        default=dict, db_default={}, blank=True, help_text="Pages of facts, where Larder fetched them from Git."
+    )
     token_label = models.CharField(max_length=100, blank=True)
     others = models.JSONField(
         default=list, db_default=[], blank=True, help_text="by, way, token_label and facts of each."

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.releases.models import Release, State
-from apps.releases.origin.rows import Origin, joined
+from apps.releases.origin.rows import Origin, Way, joined
 
 # More releases than these in the same namespace within an hour.
 MANY = 5
@@ -33,10 +33,14 @@ def _first_of_all(release: Release) -> Iterator[str]:
         yield "More than one token or run took part in it."
     if origin is not None and origin.is_verified:
         yield from _first_of_run(origin, before)
+    elif origin is not None and origin.way == Way.GIT:
+        yield from _first_of_repository(origin, before)
     else:
         came: Origin | None = joined(latest, "origin")
         if came is not None and came.is_verified:
             yield f"{latest.version} came from CI; this one was published manually."
+        elif came is not None and came.way == Way.GIT:
+            yield f"{latest.version} came from Git; this one was published manually."
         author = release.created_by
         if author is not None and not before.filter(created_by=author).exists():
             yield f"This is the first release of {release.address} by {author.shown_name}."
@@ -60,6 +64,23 @@ def _first_of_run(origin: Origin, before: QuerySet[Release]) -> Iterator[str]:
         if value and value not in {_comparable(fact, facts.get(fact, "")) for facts in known}:
             shown = "a tag" if value == _TAG else f"the ref {value}" if fact == "ref" else value
             yield f"This is the first release from {words.format(shown)}."
+
+
+def _first_of_repository(origin: Origin, before: QuerySet[Release]) -> Iterator[str]:
+    """Fetched from Git: another repository, another tagger, or a tag that is signed less well than the last one."""
+    rows = Origin.objects.filter(release__in=before.values("pk")[:MAX_COMPARED], way=Way.GIT).select_related("release")
+    known = list(rows.order_by("-release__published_at", "-pk"))
+    if not known:
+        yield "This is the first release from Git."
+        return
+    if origin.facts.get("repository") not in {row.facts.get("repository") for row in known}:
+        yield f"This is the first release from the repository {origin.facts.get('repository')}."
+    tagger = origin.facts.get("tagger")
+    if tagger and tagger not in {row.facts.get("tagger") for row in known}:
+        yield f"This is the first release that {tagger} tagged."
+    signed, last = origin.facts.get("signature", ""), known[0].facts.get("signature", "")
+    if signed != last:
+        yield f"The signature of its tag is {signed}; that of {known[0].release.version} was {last}."
 
 
 def _comparable(fact: str, value: str) -> str:

@@ -6,16 +6,19 @@
 
 import os
 import signal
+from typing import Protocol
 
 import structlog
 from django.conf import settings
 
-from apps.releases.models import Release
-
 log = structlog.get_logger("larder.faults")
 
 
-def fault_point(point: str, release: Release) -> None:
+class Versioned(Protocol):
+    version: str
+
+
+def fault_point(point: str, release: Versioned) -> None:
     for entry in settings.CRASH_AT:
         where, _, version = entry.removeprefix("stop:").partition("@")
         if where != point or version not in ("", release.version):

@@ -106,6 +106,7 @@ def reserve(
     ticket: str = "",
     way: Way | None = None,
     read_from: Release | None = None,
+    fetched: recording.Fetched | None = None,
     **fields: Any,
 ) -> Release:
     """Reserve the version number for an upload. Raises VersionTaken, and VersionRemoved for a purged version.
@@ -140,7 +141,7 @@ def reserve(
             structlog.contextvars.bind_contextvars(release_id=release.pk)
             # After the insert, so that VersionTaken comes first: the same bytes again are welcome in a full namespace.
             quotas.check(coordinate.namespace, more_bytes=1, more_versions=1, newcomer=release)
-            recording.record(release, viewer, way or recording.way_of(viewer), read_from=read_from)
+            recording.record(release, viewer, way or recording.way_of(viewer), read_from=read_from, fetched=fetched)
             viewer.record(
                 Event.RELEASE_RESERVED,
                 subject=str(release),

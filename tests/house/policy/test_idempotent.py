@@ -20,6 +20,7 @@ ELSEWHERE = {
     "post_provider_end_cooldown": "tests/releases/test_cooldown.py",
     "post_provider_restore": "tests/api/providers/test_provider_lifecycle.py",
     "post_provider_resign": "tests/providers/signatures",
+    "post_repository_host_keys": "tests/api/sources",
     "post_trusted_publishing_token": "tests/accounts/identity/trusted",
     "put_provider_signature": "tests/providers/signatures",
 }

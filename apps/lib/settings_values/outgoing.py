@@ -1,6 +1,10 @@
+"""Where Larder may go for others: other registries, and Git repositories."""
+
 import os
 import ssl
+from collections.abc import Iterable
 from dataclasses import dataclass
+from ipaddress import ip_network
 
 from apps.lib.errors import Invalid
 from apps.lib.net.addresses import Networks
@@ -16,6 +20,23 @@ class Upstream:
     advisories: str = ""  # a folder of OSV files
     wait_seconds: int = 55  # a client waits so long for a fetch
     connections: int = 4  # to one host at once, for each worker
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What holds for all Git repositories that namespaces publish from."""
+
+    allow: Networks = ()  # besides public addresses
+    ca_file: str = ""  # PEM certificates trusted besides the system's
+    proxy: str = ""  # the outgoing HTTP proxy
+
+
+def networks_of(words: Iterable[str]) -> Networks:
+    """Read addresses and networks such as 10.0.0.0/8. Raises Invalid."""
+    try:
+        return tuple(ip_network(word) for word in words)
+    except ValueError as error:
+        raise Invalid(f"{error}", hint="Expected networks such as 10.20.0.0/16.") from None
 
 
 def certificates_in(file: str) -> str:

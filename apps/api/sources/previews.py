@@ -1,0 +1,133 @@
+"""/api/v1/namespaces/<ns>/repositories/<id>/preview: what rules would publish, before anything is."""
+
+import time
+from collections.abc import Collection, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.urls import path
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import CharField, ChoiceField, IntegerField
+
+from apps.accounts.models import Role
+from apps.api.frame.base import DetailView, operation, shown
+from apps.api.frame.shapes import MomentField, Shape
+from apps.api.sources.shapes import GitRule, GitRuleInput, RepositoriesView
+from apps.jobs import waiting
+from apps.jobs.waiting import Waiting
+from apps.sources import previewing, rulebook
+from apps.sources.models import GitRepository
+
+# Below the 30 s after which many HTTP clients give up.
+WAIT_SECONDS = 25
+RETRY_AFTER = "2"
+NONE, WAITING, DONE, FAILED = "none", "waiting", "done", "failed"
+
+
+class PreviewInput(serializers.Serializer[Any]):
+    rules = GitRuleInput(many=True, required=False, help_text="Preview these; the repository's own if omitted.")
+
+
+class ModuleFolder(Shape):
+    folder = CharField(help_text="Empty for the root of the repository.")
+    files = IntegerField(help_text="How many configuration files it has.")
+
+
+class PlannedTag(Shape):
+    tag = CharField()
+    commit = CharField()
+    module = CharField(help_text="Empty if it fits no rule.")
+    version = CharField()
+    folder = CharField()
+    verdict = ChoiceField(choices=["publish", "published", "ignored", "refused"])
+    reason = CharField(help_text="Why it would not be published, or empty.")
+
+
+class PreviewFailure(Shape):
+    code = CharField(help_text="For programs; never changes.")
+    message = CharField(source="text")
+    hint = CharField()
+
+
+class GitPreview(Shape):
+    state = ChoiceField(choices=[NONE, WAITING, DONE, FAILED], help_text="none: no preview was asked for yet.")
+    at = MomentField(allow_null=True, help_text="When a worker last looked at the repository.")
+    failure = PreviewFailure(allow_null=True)
+    folders = ModuleFolder(many=True, help_text="Those of the newest tag that contain modules.")
+    suggested = GitRule(many=True, help_text="Rules that would publish most of its tags.")
+    rules = GitRule(many=True, help_text="Those that `tags` shows.")
+    tags = PlannedTag(many=True, help_text="The newest version first.")
+
+
+class Preview(RepositoriesView, DetailView):
+    get = shown("Show the last preview of a Git repository", GitPreview, scope="publish")
+    resumed: Waiting | None = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        # Before anything fails: whoever leaves it there is called again and again.
+        self.resumed = request.META.pop(waiting.ASKED, None)
+        super().initial(request, *args, **kwargs)
+
+    def row(self, **_: Any) -> dict[str, Any]:
+        row = self.repository(Role.PUBLISHER)
+        return _shown(row, rulebook.of(row))
+
+    @operation(
+        "Preview what a Git repository would publish",
+        takes=PreviewInput,
+        answers={200: GitPreview, 202: GitPreview},
+        again="The same, or 200 once it is done.",
+        idempotent=True,
+    )
+    def post(self, request: Request, **_: Any) -> Response:
+        """A worker looks at the repository; nothing is saved or published. 202 if that takes longer than 25 seconds:
+        GET has the result then, for the repository's own rules. Send them again to preview others.
+        """
+        row = self.repository()
+        if self.resumed:
+            rules, until = self.resumed.resume
+        else:
+            given = self.body().get("rules")
+            rules, until = rulebook.of(row) if given is None else rulebook.checked(given), 0.0
+            previewing.ask(repository=row, actor=self.viewer)
+            row.refresh_from_db(fields=["preview", "previewed_at"])
+            if request.META.get(waiting.OFFERED):
+                until = time.monotonic() + WAIT_SECONDS
+        if _state_of(row) != WAITING:
+            return self.answer(_shown(row, rules))
+        if time.monotonic() < until:
+            request.META[waiting.ASKED] = Waiting(_states_of, row.pk, (WAITING,), until, (rules, until))
+        return self.answer(_shown(row, rules), HTTPStatus.ACCEPTED, headers={"Retry-After": RETRY_AFTER})
+
+
+def _state_of(row: GitRepository) -> str:
+    return str(row.preview.get("state") or NONE)
+
+
+def _states_of(rows: Collection[int]) -> Mapping[int, object]:
+    return dict(GitRepository.objects.filter(pk__in=rows).values_list("pk", "preview__state"))
+
+
+def _shown(row: GitRepository, rules: list[rulebook.CheckedRule]) -> dict[str, Any]:
+    state = _state_of(row)
+    written = [rule.as_json() for rule in rules]
+    return {
+        "state": state,
+        "at": row.previewed_at,
+        "failure": row.preview.get("failure") or None if state == FAILED else None,
+        "folders": row.preview.get("folders", []) if state == DONE else [],
+        "suggested": row.preview.get("suggested", []) if state == DONE else [],
+        "rules": written,
+        "tags": previewing.planned(row, written) if state == DONE else [],
+    }
+
+
+urlpatterns = [
+    path(
+        "namespaces/<segment:namespace>/repositories/<int:repository_id>/preview",
+        Preview.as_view(),
+        name="repository-preview",
+    ),
+]

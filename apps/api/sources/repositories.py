@@ -1,0 +1,209 @@
+"""/api/v1/namespaces/<ns>/repositories: Git repositories that a namespace publishes from.
+
+Owners connect and change them; publishers read what became of their tags.
+"""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.urls import path
+from django.views.decorators.debug import sensitive_variables
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from apps.accounts.models import Role
+from apps.api.frame.base import CURSOR, DetailView, operation, page_of, shown
+from apps.api.frame.shapes import With, page
+from apps.api.sources.shapes import (
+    NO_STORE,
+    GitRepository,
+    GitRuleInput,
+    NewGitRepository,
+    NewRepositoryHook,
+    RepositoriesView,
+    described,
+    described_one,
+)
+from apps.lib.git.remotes import MAX_URL_CHARACTERS
+from apps.sources import connecting, credentials, syncing
+from apps.sources.models import CredentialKind, Forge
+
+
+class CredentialInput(serializers.Serializer[Any]):
+    """`credentials.checked` validates the fields of each kind, with the same errors on every way in."""
+
+    kind = serializers.ChoiceField(
+        choices=CredentialKind.values, help_text="app before deploy_key before token; none for a public repository."
+    )
+    token = serializers.CharField(
+        required=False, write_only=True, max_length=credentials.MAX_TOKEN_CHARACTERS, help_text="Of token."
+    )
+    username = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=credentials.MAX_USER_CHARACTERS,
+        help_text="Of token, where the forge shows one beside it.",
+    )
+    app_id = serializers.CharField(required=False, help_text="Of app.")
+    installation_id = serializers.CharField(required=False, help_text="Of app.")
+    private_key = serializers.CharField(
+        required=False,
+        write_only=True,
+        trim_whitespace=False,
+        max_length=credentials.MAX_KEY_CHARACTERS,
+        help_text="Of app: the .pem file that GitHub made.",
+    )
+
+
+class RepositoryChange(serializers.Serializer[Any]):
+    rules = GitRuleInput(many=True, required=False)
+    credential = CredentialInput(required=False)
+    poll_minutes = serializers.IntegerField(
+        required=False, min_value=1, max_value=connecting.MAX_POLL_MINUTES, help_text="15 if omitted."
+    )
+    allow_submodules = serializers.BooleanField(required=False)
+
+
+class RepositoryInput(RepositoryChange):
+    url = serializers.CharField(
+        max_length=MAX_URL_CHARACTERS,
+        help_text="Such as https://github.com/acme/vpc or git@github.com:acme/vpc.git, without credentials.",
+    )
+    forge = serializers.ChoiceField(
+        required=False, choices=Forge.values, help_text="Told from the host of the URL if omitted."
+    )
+
+
+class SyncInput(serializers.Serializer[Any]):
+    tags = serializers.ListField(
+        child=serializers.CharField(max_length=300),
+        required=False,
+        max_length=50_000,
+        help_text="The first time: only these are published of the tags that are there. Later: these as well.",
+    )
+
+
+class HostKeysInput(serializers.Serializer[Any]):
+    fingerprints = serializers.ListField(
+        child=serializers.CharField(max_length=100), allow_empty=False, max_length=20, help_text="SHA256:…"
+    )
+
+
+class RepositoryList(RepositoriesView):
+    @operation(
+        "List the Git repositories of a namespace",
+        answers={200: page("GitRepositoryPage", repositories=GitRepository(many=True))},
+        query=CURSOR,
+        scope="publish",
+    )
+    def get(self, request: Request, **_: Any) -> Response:
+        rows, following = page_of(request, connecting.of(self.place(Role.PUBLISHER)))
+        return self.answer({"repositories": described(rows), "next": following})
+
+    @operation(
+        "Connect a Git repository",
+        takes=RepositoryInput,
+        answers={201: NewGitRepository},
+        errors={409: "It is connected already.", 503: "Its ssh server cannot be reached."},
+        again="409: it is connected once.",
+    )
+    @sensitive_variables("made", "fields")
+    def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """As a draft: nothing is published before the first sync. `webhook.secret` is in this answer alone; with a
+        credential of the kind deploy_key, so is the public key, which the forge needs.
+        """
+        place = self.place()
+        fields = self.body()
+        made = connecting.connect(namespace=place, actor=self.viewer, **fields)
+        row = connecting.repository_of(place, made.repository.pk)
+        return self.answer(described_one(row, made.hook_secret), HTTPStatus.CREATED, headers=NO_STORE)
+
+
+class RepositoryDetail(RepositoriesView, DetailView):
+    get = shown("Show a Git repository", GitRepository, scope="publish")
+
+    def row(self, **_: Any) -> With:
+        return described_one(self.repository(Role.PUBLISHER))
+
+    @operation(
+        "Change a Git repository",
+        takes=RepositoryChange,
+        answers={200: GitRepository},
+        again="200; each has the tags listed, and makes another deploy key if it asks for one.",
+        idempotent=False,
+    )
+    @sensitive_variables("fields")
+    def patch(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """Fields that are left out stay. `rules` replaces all rules, and tags without a release are judged by the new
+        ones at once. `credential` replaces the credential.
+        """
+        row = self.repository()
+        fields = self.body()
+        connecting.change(repository=row, actor=self.viewer, **fields)
+        return self.answer(described_one(row))
+
+    @operation("Disconnect a Git repository", answers={204: None}, again="404.")
+    def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """Its releases stay, and its credential is deleted. Revoke that in the forge, and delete the webhook there."""
+        connecting.disconnect(repository=self.repository(), actor=self.viewer)
+        return self.answer(status=HTTPStatus.NO_CONTENT)
+
+
+class Sync(RepositoriesView):
+    @operation(
+        "List the tags of a Git repository now, and publish those that fit",
+        takes=SyncInput,
+        answers={202: GitRepository},
+        again="202; nothing is published twice.",
+    )
+    def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """The first sync ends the draft. Without `tags` it publishes every tag that fits a rule."""
+        row = self.repository()
+        tags = self.body().get("tags")
+        syncing.sync(repository=row, actor=self.viewer, tags=tags)
+        row = connecting.repository_of(row.namespace, row.pk)
+        return self.answer(described_one(row), HTTPStatus.ACCEPTED)
+
+
+class WebhookSecret(RepositoriesView):
+    @operation(
+        "Renew the secret of a Git repository's webhook",
+        answers={200: NewRepositoryHook},
+        again="Makes another secret; only the last one counts.",
+    )
+    @sensitive_variables("secret")
+    def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """The old secret ends at once: enter the new one in the forge."""
+        row = self.repository()
+        secret = connecting.renew_hook_secret(repository=row, actor=self.viewer)
+        return self.answer(described_one(row, secret).webhook, headers=NO_STORE)
+
+
+class HostKeys(RepositoriesView):
+    @operation(
+        "Trust the host keys of a Git repository's ssh server",
+        takes=HostKeysInput,
+        answers={200: GitRepository},
+        errors={409: "The server has other keys than these.", 503: "The server cannot be reached."},
+        again="The same.",
+    )
+    def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
+        """Pins the keys that the server has now, if their fingerprints are these. The message of 409 has those that it
+        has: compare them with what the forge publishes.
+        """
+        row = self.repository()
+        connecting.trust_host_keys(repository=row, actor=self.viewer, fingerprints=self.body()["fingerprints"])
+        return self.answer(described_one(row))
+
+
+_LIST = "namespaces/<segment:namespace>/repositories"
+_ONE = f"{_LIST}/<int:repository_id>"
+
+urlpatterns = [
+    path(_LIST, RepositoryList.as_view(), name="repositories"),
+    path(_ONE, RepositoryDetail.as_view(), name="repository"),
+    path(f"{_ONE}/sync", Sync.as_view(), name="repository-sync"),
+    path(f"{_ONE}/webhook-secret", WebhookSecret.as_view(), name="repository-webhook-secret"),
+    path(f"{_ONE}/host-keys", HostKeys.as_view(), name="repository-host-keys"),
+]

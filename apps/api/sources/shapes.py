@@ -1,0 +1,166 @@
+"""What the endpoints of Git repositories answer, and the views that they share."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from django.db.models import Count, prefetch_related_objects
+from rest_framework import serializers
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
+
+from apps.accounts.access import gate
+from apps.accounts.models import Namespace, Role
+from apps.api.frame.base import ApiView
+from apps.api.frame.shapes import MomentField, Shape, With
+from apps.lib.errors import Invalid
+from apps.lib.git import remotes
+from apps.sources import connecting, forges, hooks, models
+from apps.sources.models import CredentialKind, Forge, Tag, Verdict
+
+DRAFT, ACTIVE, FAILING = "draft", "active", "failing"
+STATES = (DRAFT, ACTIVE, FAILING)
+NO_STORE = {"Cache-Control": "no-store"}
+
+
+class GitRuleInput(serializers.Serializer[Any]):
+    """`rulebook.checked` validates them, with the same errors on every way in."""
+
+    tag = serializers.CharField(help_text="A pattern such as v{version}, vpc/v{version} or {name}-{version}.")
+    folder = serializers.CharField(
+        required=False, allow_blank=True, help_text="The folder that is the module; all of the repository if omitted."
+    )
+    module = serializers.CharField(help_text="name/system, such as vpc/aws, or {name}/aws.")
+
+
+class GitRule(Shape):
+    tag = CharField()
+    folder = CharField(help_text="Empty for all of the repository.")
+    module = CharField()
+
+
+class GitCredential(Shape):
+    # Of a repository. What is secret is never shown.
+    kind = ChoiceField(choices=CredentialKind.values)
+    username = CharField(help_text="Beside a token; empty: the forge's usual one.")
+    app_id = CharField(help_text="Of a GitHub App, or empty.")
+    installation_id = CharField(help_text="Of a GitHub App, or empty.")
+    public_key = CharField(help_text="Of a deploy key, to add in the forge, or empty.")
+    how = CharField(help_text="Where to add the deploy key, in a sentence, or empty.")
+    page = CharField(help_text="The page of the forge for that, or empty.")
+
+
+class GitFailure(Shape):
+    code = CharField(help_text="For programs; never changes.")
+    message = CharField()
+    at = MomentField()
+
+
+class RepositoryHook(Shape):
+    url = CharField(help_text="Where the Git server sends webhooks.")
+    last_at = MomentField(allow_null=True, help_text="When the last valid one came.")
+    how = CharField(help_text="Where to add it, in a sentence.")
+    page = CharField(help_text="The page of the forge for that, or empty.")
+
+
+class NewRepositoryHook(RepositoryHook):
+    secret = CharField(help_text="Signs its webhooks; only in this answer.")
+
+
+class VerdictCounts(Shape):
+    waiting = IntegerField()
+    published = IntegerField()
+    ignored = IntegerField()
+    refused = IntegerField()
+    held = IntegerField()
+    moved = IntegerField()
+    gone = IntegerField(help_text="Deleted in the repository; the releases stay.")
+
+
+class GitRepository(Shape):
+    id = IntegerField(source="pk")
+    namespace = CharField(source="namespace.name")
+    url = CharField()
+    forge = ChoiceField(choices=Forge.values)
+    state = ChoiceField(choices=STATES, help_text="A draft publishes nothing before the first sync.")
+    rules = GitRule(many=True)
+    credential = GitCredential()
+    host_keys = ListField(child=CharField(), help_text="Fingerprints of the pinned keys of an ssh server.")
+    webhook = RepositoryHook()
+    poll_minutes = IntegerField()
+    allow_submodules = BooleanField()
+    publishes_as = CharField(source="user.username", help_text="Whom its releases and audit rows name.")
+    by = CharField(source="created_by.shown_name", allow_null=True)
+    created_at = MomentField()
+    started_at = MomentField(allow_null=True, help_text="The first sync.")
+    fetched_at = MomentField(allow_null=True, help_text="When its tags were last listed.")
+    next_at = MomentField(allow_null=True, help_text="The next poll.")
+    failure = GitFailure(allow_null=True, help_text="Of the last run, if that failed.")
+    log = CharField(help_text="Of the last run, a line for each step.")
+    tags = VerdictCounts(help_text="How many tags have each verdict.")
+
+
+class NewGitRepository(GitRepository):
+    webhook = NewRepositoryHook()
+
+
+class RepositoriesView(ApiView):
+    def place(self, need: Role = Role.OWNER) -> Namespace:
+        """Raises what the gate raises."""
+        return gate.namespace_for(self.viewer, self.kwargs["namespace"], need=need)
+
+    def repository(self, need: Role = Role.OWNER) -> models.GitRepository:
+        """Raises what the gate raises, and NotFound."""
+        return connecting.repository_of(self.place(need), self.kwargs["repository_id"])
+
+
+def described(rows: Collection[models.GitRepository], hook_secret: str = "") -> list[With]:
+    """Return what GitRepository shows of them; two queries for all."""
+    prefetch_related_objects(list(rows), "rules")
+    counts = _counts_of(rows)
+    return [_described(row, counts[row.pk], hook_secret) for row in rows]
+
+
+def described_one(row: models.GitRepository, hook_secret: str = "") -> With:
+    return described([row], hook_secret)[0]
+
+
+def _described(row: models.GitRepository, counts: Mapping[str, int], hook_secret: str) -> With:
+    key, hook = _setup_of(row)
+    failure = {"code": row.failure_code, "message": row.failure, "at": row.failed_at} if row.failed_at else None
+    is_deploy_key = row.credential == CredentialKind.DEPLOY_KEY
+    facts = {name: str(row.credential_facts.get(name) or "") for name in GitCredential().fields}
+    how, page = key if is_deploy_key else ("", "")
+    webhook = {"url": hooks.url_of(row), "last_at": row.hooked_at, "how": hook[0], "page": hook[1]}
+    return With(
+        row,
+        state=state_of(row),
+        rules=sorted(row.rules.all(), key=lambda rule: rule.position),
+        credential=facts | {"kind": row.credential, "how": how, "page": page},
+        host_keys=connecting.host_fingerprints(row),
+        webhook=webhook | ({"secret": hook_secret} if hook_secret else {}),
+        failure=failure,
+        tags=counts,
+    )
+
+
+def state_of(row: models.GitRepository) -> str:
+    if row.started_at is None:
+        return DRAFT
+    return FAILING if row.failed_at else ACTIVE
+
+
+def _setup_of(row: models.GitRepository) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Where the forge takes deploy keys and webhooks; empty for what is no Git repository."""
+    try:
+        remote = remotes.parse(row.url)
+    except Invalid:
+        return ("", ""), ("", "")
+    return forges.where_to_add_key(row.forge, remote), forges.where_to_hook(row.forge, remote)
+
+
+def _counts_of(rows: Collection[models.GitRepository]) -> dict[int, dict[str, int]]:
+    found = {row.pk: dict.fromkeys(Verdict.values, 0) for row in rows}
+    tags = Tag.objects.filter(repository__in=found).judged().order_by()
+    columns = ("repository", "shown")  # annotated
+    for repository, verdict, number in tags.values_list(*columns).annotate(number=Count("pk")):
+        found[repository][verdict] = number
+    return found

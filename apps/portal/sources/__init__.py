@@ -1,0 +1,1 @@
+"""Pages about the Git repositories that a namespace publishes from."""

@@ -1,0 +1,85 @@
+"""What pages of Git repositories share: who may open them, the row that the URL names, and its state in a word."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.models import Namespace, Role
+from apps.jobs.models import WORKING, Job
+from apps.sources import connecting, syncing
+from apps.sources.models import CredentialKind, GitRepository, Verdict
+
+# Failures after which nothing is fetched until a person has looked: https://… is a wire, ssh keys are an identity.
+HOST_KEY_CODES = ("host_key_changed", "host_key_unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The viewer, the namespace and their role in it."""
+
+    viewer: Viewer
+    namespace: Namespace
+    role: Role
+
+    @property
+    def may_manage(self) -> bool:
+        return self.role == Role.OWNER
+
+    def repository(self, number: int) -> GitRepository:
+        """Raises NotFound."""
+        return connecting.repository_of(self.namespace, number)
+
+    def context(self, repository: GitRepository | None = None) -> dict[str, Any]:
+        found: dict[str, Any] = {"namespace": self.namespace, "may_manage": self.may_manage, "may_publish": True}
+        return found if repository is None else found | {"repository": repository, "name": short_name(repository.url)}
+
+
+def place_of(request: HttpRequest, namespace: str, *, need: Role = Role.OWNER) -> Place:
+    """Raises what the gate raises."""
+    viewer = session_viewer(request)
+    return Place(viewer, *gate.namespace_and_role(viewer, namespace, need=need))
+
+
+def short_name(url: str) -> str:
+    """Return `acme/terraform-aws-vpc` for headings; the URL itself is on the page as well."""
+    path = url.partition("://")[2].partition("/")[2] or url
+    return path.strip("/").removesuffix(".git") or url
+
+
+def state_of(repository: GitRepository) -> str:
+    """Return draft, failing, listing (for the first time) or active."""
+    if repository.started_at is None:
+        return "draft"
+    if repository.failed_at is not None:
+        return "failing"
+    return "active" if repository.fetched_at else "listing"
+
+
+def is_being_listed(repository: GitRepository) -> bool:
+    return Job.objects.filter(kind=syncing.JOB, target=repository.pk, state__in=WORKING).exists()
+
+
+def needs_host_keys(repository: GitRepository) -> bool:
+    """Whether the server shows another key than was confirmed."""
+    failure = repository.preview.get("failure") or {}
+    return {repository.failure_code, failure.get("code", "")}.isdisjoint(HOST_KEY_CODES) is False
+
+
+def has_key_to_add(repository: GitRepository) -> bool:
+    return repository.credential == CredentialKind.DEPLOY_KEY and repository.previewed_at is None
+
+
+# The order of the filter above the tags: what needs somebody first, then what is done.
+VERDICTS = (
+    Verdict.MOVED,
+    Verdict.GONE,
+    Verdict.REFUSED,
+    Verdict.HELD,
+    Verdict.WAITING,
+    Verdict.PUBLISHED,
+    Verdict.IGNORED,
+)

@@ -1,0 +1,338 @@
+"""Verbs for repositories. The caller has asked the gate for the role of owner.
+
+Each repository has a machine of its own, which has the role publisher in that namespace and nothing else: no password
+and no tokens. Releases name it, and so do audit rows. Only the workers act as it.
+"""
+
+import secrets
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from django.contrib.auth.hashers import make_password
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.accounts.access.people_only import people_only
+from apps.accounts.creations import Source
+from apps.accounts.models import Grant, Namespace, Role, User
+from apps.audit.kinds import Kind
+from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError, Unavailable
+from apps.lib.git import host_keys, remotes
+from apps.lib.git.access import GitFailed
+from apps.lib.git.remotes import Remote
+from apps.sources import credentials, forges, hooks, registry_modules, rulebook, syncing
+from apps.sources.models import Forge, GitRepository, Tag, Verdict
+
+MAX_REPOSITORIES = 200
+MAX_POLL_MINUTES = 24 * 60
+CHANGEABLE = ("rules", "credential", "poll_minutes", "allow_submodules")
+
+log = structlog.get_logger("larder.sources")
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """`hook_secret` is shown once."""
+
+    repository: GitRepository
+    hook_secret: str
+
+
+@people_only("connect repositories")
+def connect(
+    *,
+    namespace: Namespace,
+    actor: Viewer,
+    url: str,
+    rules: Iterable[Mapping[str, Any]] = (),
+    forge: str = "",
+    credential: Mapping[str, Any] | None = None,
+    poll_minutes: int = 15,
+    allow_submodules: bool = False,
+) -> Connected:
+    """Connect it as a draft: nothing is published before `syncing.sync`. Raises Invalid, Conflict and Unavailable.
+
+    `url` is that of a Git repository, or the address of a module in a registry that is mirrored, such as
+    registry.opentofu.org/terraform-aws-modules/vpc/aws (NotFound if it is not mirrored).
+
+    `rules`: {"tag", "folder", "module"}. `credential`: {"kind": "token", "token", "username"}, {"kind": "app",
+    "app_id", "installation_id", "private_key"}, {"kind": "deploy_key"} (Larder makes the key; its public half is in
+    `credential_facts`), or none. An ssh server is asked for its host keys, which takes a moment.
+    """
+    if forge and forge not in Forge.values:
+        raise Invalid(f"The forge is {forge[:40]!r}.", hint=f"Forges are {', '.join(Forge.values)}.")
+    module = registry_modules.asked_for(url, forge)
+    if module is not None:
+        registry_modules.check_credential(credential)
+        forge = Forge.REGISTRY
+    remote = remotes.parse(url) if module is None else registry_modules.remote_of(module, actor)
+    found_rules = rulebook.checked(rules) if module is None else registry_modules.rules_of(module, rules)
+    kind, facts, secret = credentials.checked(remote.scheme, credential)
+    hook_id, hook_secret = hooks.new_id(), hooks.new_secret()
+    draft = GitRepository(
+        namespace=namespace,
+        url=remote.url,
+        forge=forge or forges.guessed(remote),
+        credential=kind,
+        credential_facts=facts,
+        sealed_credential=credentials.seal(secret, hook_id),
+        hook_id=hook_id,
+        sealed_hook_secret=hooks.seal(hook_secret, hook_id),
+        poll_minutes=_minutes(poll_minutes),
+        allow_submodules=_flag("allow_submodules", allow_submodules),
+        created_by=actor.user,
+        created_by_token=actor.token,
+    )
+    _refuse_twin(namespace, remote)  # before a server is asked
+    if remote.scheme == "ssh":
+        draft.host_keys = list(_scanned(remote))
+    try:
+        repository = _create(draft, remote, found_rules, actor)
+    except IntegrityError:
+        raise _twin(namespace, remote) from None
+    return Connected(repository, hook_secret)
+
+
+@people_only("change repositories")
+def change(
+    *, repository: GitRepository, actor: Viewer, selected: Collection[str] | None = None, **changes: Any
+) -> None:
+    """`rules`, `credential`, `poll_minutes`, `allow_submodules`, as of `connect`. Raises Invalid and Conflict.
+
+    Its tags are judged by the new rules at the next listing, which begins at once. `selected`: of the tags that were
+    listed before, which the new rules publish; None: all that fit.
+    """
+    if unknown := sorted(changes.keys() - set(CHANGEABLE)):
+        raise Invalid(f"{unknown[0][:40]} of a repository cannot be changed.", hint=f"Change {', '.join(CHANGEABLE)}.")
+    columns: dict[str, Any] = {}
+    said: dict[str, Any] = {}
+    if "poll_minutes" in changes:
+        columns["poll_minutes"] = said["poll_minutes"] = _minutes(changes["poll_minutes"])
+    if "allow_submodules" in changes:
+        columns["allow_submodules"] = said["allow_submodules"] = _flag("allow_submodules", changes["allow_submodules"])
+    if "credential" in changes:
+        _check_credential(repository, changes["credential"])
+        kind, facts, secret = credentials.checked(remotes.parse(repository.url).scheme, changes["credential"])
+        sealed = credentials.seal(secret, repository.hook_id)
+        columns |= {"credential": kind, "credential_facts": facts, "sealed_credential": sealed}
+        said["credential_kind"] = kind
+    found_rules = _checked_rules(repository, changes["rules"]) if "rules" in changes else None
+    if found_rules is not None:
+        said["rules"] = [rule.as_json() for rule in found_rules]
+    with transaction.atomic():
+        row = _locked(repository)
+        if selected is not None and row.fetched_at is not None:
+            columns["selected"] = sorted(selected)
+        if columns:
+            GitRepository.objects.filter(pk=repository.pk).update(**columns)
+        if found_rules is not None:
+            rulebook.replace(repository, found_rules)
+        actor.record(
+            Kind.GIT_REPOSITORY_CHANGED, subject=repository.namespace.name, repository=repository.pk, changes=said
+        )
+        syncing.listen(repository)
+    repository.refresh_from_db()
+
+
+@people_only("renew the secrets of webhooks")
+@transaction.atomic
+def renew_hook_secret(*, repository: GitRepository, actor: Viewer) -> str:
+    """Return the new secret, which is shown once. The old one ends at once."""
+    row = _locked(repository)
+    if row.forge == Forge.REGISTRY:
+        raise Conflict("Registries send no webhooks.", hint="Larder asks the registry at each poll.")
+    secret = hooks.new_secret()
+    row.sealed_hook_secret = repository.sealed_hook_secret = hooks.seal(secret, row.hook_id)
+    row.save(update_fields=["sealed_hook_secret"])
+    actor.record(Kind.GIT_HOOK_SECRET_RENEWED, subject=row.namespace.name, repository=row.pk)
+    return secret
+
+
+@people_only("trust host keys")
+def trust_host_keys(*, repository: GitRepository, actor: Viewer, fingerprints: Iterable[str]) -> None:
+    """Pin the keys that the server has now, if they are those that the person was shown. Raises Conflict."""
+    remote = remotes.parse(repository.url)
+    if remote.scheme != "ssh":
+        raise Conflict("Only ssh servers have host keys.", hint="Servers over https are trusted by their certificates.")
+    keys = _scanned(remote)
+    now, shown = sorted(map(host_keys.fingerprint, keys)), sorted(set(fingerprints))
+    if now != shown:
+        log.warning("git_host_keys_not_trusted", repository=repository.pk, found=now, shown=shown)
+        raise Conflict(
+            f"The server has the keys {', '.join(now) or 'none'}; you confirmed {', '.join(shown) or 'none'}.",
+            hint="Compare them with those that the forge publishes, and confirm them again.",
+        )
+    with transaction.atomic():
+        row = _locked(repository)
+        before = [host_keys.fingerprint(key) for key in row.host_keys]
+        row.host_keys = repository.host_keys = list(keys)
+        row.save(update_fields=["host_keys"])
+        actor.record(Kind.GIT_HOST_KEYS_TRUSTED, subject=row.namespace.name, repository=row.pk, known=before, found=now)
+        syncing.listen(row)
+
+
+def host_fingerprints(repository: GitRepository) -> list[str]:
+    """Return those that are pinned."""
+    return sorted(map(host_keys.fingerprint, repository.host_keys))
+
+
+def scanned_fingerprints(repository: GitRepository) -> list[str]:
+    """Ask the server for those that it has now, for a person who compares them. Raises Invalid and Unavailable."""
+    return sorted(map(host_keys.fingerprint, _scanned(remotes.parse(repository.url))))
+
+
+@transaction.atomic
+def disconnect(*, repository: GitRepository, actor: Viewer) -> None:
+    """Its releases stay. What waits is not published any more. Safe to repeat."""
+    row = GitRepository.objects.select_for_update().get(pk=repository.pk)
+    if row.ended_at is not None:
+        return
+    row.ended_at = repository.ended_at = timezone.now()
+    row.sealed_credential = repository.sealed_credential = ""
+    row.next_at = None
+    row.save(update_fields=["ended_at", "sealed_credential", "next_at"])
+    reason = "The repository was disconnected before this tag was published."
+    waiting = Tag.objects.filter(repository=row, verdict=Verdict.WAITING)
+    waiting.update(verdict=Verdict.IGNORED, code="disconnected", reason=reason, changed_at=row.ended_at)
+    Grant.objects.filter(user=row.user_id).delete()
+    User.objects.filter(pk=row.user_id).update(is_active=False)
+    actor.record(
+        Kind.GIT_REPOSITORY_DISCONNECTED,
+        subject=row.namespace.name,
+        repository=row.pk,
+        user=row.user_id,
+        url=row.url,
+    )
+
+
+def is_used() -> bool:
+    """Whether a worker has to look after repositories, drafts among them. One indexed query."""
+    return GitRepository.objects.filter(ended_at=None).exists()
+
+
+def end_all(*, namespace: Namespace, actor: Viewer) -> None:
+    """For a namespace that is deleted."""
+    for repository in of(namespace):
+        disconnect(repository=repository, actor=actor)
+
+
+def of(namespace: Namespace) -> QuerySet[GitRepository]:
+    """Return its repositories that are connected, in the order in which they were."""
+    rows = GitRepository.objects.filter(namespace=namespace, ended_at=None)
+    return rows.select_related("namespace", "user", "created_by").order_by("pk")
+
+
+def repository_of(namespace: Namespace, number: int) -> GitRepository:
+    """Raises NotFound."""
+    found = of(namespace).filter(pk=number).first()
+    if found is None:
+        raise NotFound(f"{namespace} has no such Git repository.", hint="See the list of its Git repositories.")
+    return found
+
+
+@transaction.atomic
+def _create(draft: GitRepository, remote: Remote, found: list[rulebook.CheckedRule], actor: Viewer) -> GitRepository:
+    row = Namespace.objects.select_for_update().filter(pk=draft.namespace_id).first()
+    if row is None:
+        raise Conflict(f"The namespace {draft.namespace} was deleted.", hint="Create it again first.")
+    if of(row).count() >= MAX_REPOSITORIES:
+        raise Conflict(f"{row} has {MAX_REPOSITORIES} repositories, the maximum.", hint="Disconnect one first.")
+    _refuse_twin(row, remote)
+    machine = User.objects.create(
+        username=f"new-{secrets.token_hex(16)}[bot]", password=make_password(None), is_service=True
+    )
+    draft.user = machine
+    draft.save()
+    machine.username = f"{row.name}:git-{draft.pk}[bot]"
+    machine.save(update_fields=["username"])
+    Grant.objects.create(namespace=row, user=machine, role=Role.PUBLISHER, given_by=actor.user)
+    rulebook.replace(draft, found)
+    actor.record(
+        Kind.GIT_REPOSITORY_CONNECTED,
+        subject=row.name,
+        repository=draft.pk,
+        user=machine.pk,
+        url=draft.url,
+        forge=draft.forge,
+        credential_kind=draft.credential,
+        rules=[rule.as_json() for rule in found],
+        host_keys=[host_keys.fingerprint(key) for key in draft.host_keys],
+    )
+    return draft
+
+
+def _locked(repository: GitRepository) -> GitRepository:
+    """Raises Conflict for one that was disconnected."""
+    rows = GitRepository.objects.select_for_update(of=("self",)).select_related("namespace")
+    row = rows.filter(pk=repository.pk, ended_at=None).first()
+    if row is None:
+        raise Conflict("This repository was disconnected.", hint="Connect it again.")
+    return row
+
+
+def _check_credential(repository: GitRepository, given: Mapping[str, Any] | None) -> None:
+    if repository.forge == Forge.REGISTRY:
+        registry_modules.check_credential(given)
+
+
+def _checked_rules(repository: GitRepository, given: Iterable[Mapping[str, Any]]) -> list[rulebook.CheckedRule]:
+    if repository.forge == Forge.REGISTRY:
+        return registry_modules.rules_of(registry_modules.module_of(repository), given)
+    return rulebook.checked(given)
+
+
+def _identity(remote: Remote) -> tuple[str, str]:
+    """The same repository by https and ssh, with and without .git."""
+    return remote.host.lower(), remote.name.lower()
+
+
+def _refuse_twin(namespace: Namespace, remote: Remote) -> None:
+    if any(_identity(remotes.parse(one.url)) == _identity(remote) for one in of(namespace)):
+        raise _twin(namespace, remote)
+
+
+def _twin(namespace: Namespace, remote: Remote) -> Conflict:
+    return Conflict(
+        f"{remote.name} on {remote.host} is connected to {namespace} already.",
+        hint="Add rules to that repository: one repository can have many.",
+    )
+
+
+def _scanned(remote: Remote) -> tuple[str, ...]:
+    """Raises Invalid, or Unavailable if it may work later."""
+    try:
+        return host_keys.scanned(remote, credentials.open_access())
+    except GitFailed as failed:
+        log.warning("git_host_keys_not_scanned", host=remote.host, code=failed.code)
+        error: type[RegistryError] = Invalid if failed.is_final else Unavailable
+        raise error(f"The host keys of {remote.host} could not be read: {failed}", hint=failed.hint) from None
+
+
+def _minutes(given: object) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MAX_POLL_MINUTES:
+        raise Invalid(f"poll_minutes is {given!a:.40}, expected 1 to {MAX_POLL_MINUTES:,}.", hint="15 is the default.")
+    return given
+
+
+def _flag(name: str, given: object) -> bool:
+    if not isinstance(given, bool):
+        raise Invalid(f"{name} is {given!a:.40}, expected true or false.")
+    return given
+
+
+def _end_with_token(repository: GitRepository, actor: Viewer) -> None:
+    gate.namespace_for(actor, repository.namespace.name, need=Role.OWNER)
+    disconnect(repository=repository, actor=actor)
+
+
+CREATED_BY_TOKENS = Source(
+    "Git repository",
+    lambda: GitRepository.objects.filter(ended_at=None).select_related("namespace", "user"),
+    lambda repository: f"{repository.url} of {repository.namespace}",
+    _end_with_token,
+)

@@ -1,0 +1,96 @@
+"""What rules make of a tag, without a database: which modules it is a version of, or why it is none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from apps.lib import versions
+from apps.lib.errors import Invalid
+from apps.lib.git import patterns
+from apps.lib.git.refs import Ref
+from apps.sources import rulebook
+from apps.sources.models import Verdict
+from apps.sources.rulebook import CheckedRule
+
+MAX_NAME_CHARACTERS = 300
+MAX_MODULE_CHARACTERS = 130
+MAX_FOLDER_CHARACTERS = 200
+_HEAD_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """`module` is empty for a tag that fits no rule. `verdict`: waiting, ignored or refused; of another registry's
+    version also moved.
+    """
+
+    module: str = ""
+    folder: str = ""
+    version: str = ""
+    sort_key: bytes = b""
+    verdict: str = Verdict.WAITING
+    code: str = ""
+    reason: str = ""
+    known_since: datetime | None = None  # of a version of another registry
+
+
+def stored_name(ref: Ref) -> str:
+    """Return the name as rows have it: a long one is cut, and its digits keep it apart from others."""
+    if len(ref.name) <= MAX_NAME_CHARACTERS:
+        return ref.name
+    return f"{ref.name[:_HEAD_CHARACTERS]}… ({len(ref.name)} characters, {ref.commit[:12]})"
+
+
+def judge(ref: Ref, rules: Sequence[CheckedRule]) -> list[Judged]:
+    """Return one for each module that the tag is a version of, else one that says why there is none."""
+    if not ref.is_text:
+        return [_ignored("not_utf8", "Its name is not UTF-8. Tag the commit again with a plain name.")]
+    if len(ref.name) > MAX_NAME_CHARACTERS:
+        return [_ignored("name_too_long", f"Its name has {len(ref.name)} characters, expected at most 300.")]
+    found: dict[str, Judged] = {}
+    for rule in rules:
+        match = patterns.match(rule.tag, ref.name)
+        if match is not None:
+            module = patterns.filled(rule.module, match.name)
+            # Of two rules that lead to one module, the first counts.
+            found.setdefault(module[:MAX_MODULE_CHARACTERS], _fitting(rule, module, match))
+    return list(found.values()) or [_unfitting(ref.name, rules)]
+
+
+def _fitting(rule: CheckedRule, module: str, match: patterns.Match) -> Judged:
+    version = versions.parse(match.version)
+    folder = patterns.filled(rule.folder, match.name)
+    problem = _problem_of(module)
+    if len(folder) > MAX_FOLDER_CHARACTERS:
+        problem = f"Its folder would have {len(folder)} characters, expected at most {MAX_FOLDER_CHARACTERS}."
+    return Judged(
+        module[:MAX_MODULE_CHARACTERS],
+        folder[:MAX_FOLDER_CHARACTERS],
+        version.text,
+        version.sort_key,
+        Verdict.REFUSED if problem else Verdict.WAITING,
+        "bad_address" if problem else "",
+        problem,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _problem_of(module: str) -> str:
+    if len(module) > MAX_MODULE_CHARACTERS:
+        return f"Its module would have {len(module)} characters, expected at most {MAX_MODULE_CHARACTERS}."
+    try:
+        rulebook.check_module(module)
+    except Invalid as problem:
+        return f"Its rule leads to the module {module}: {problem}. {problem.hint}".strip()
+    return ""
+
+
+def _unfitting(name: str, rules: Sequence[CheckedRule]) -> Judged:
+    reason = patterns.why_not((rule.tag for rule in rules), name)
+    code = "not_semver" if reason.startswith("It fits ") else "no_match" if rules else "no_rules"
+    return _ignored(code, reason)
+
+
+def _ignored(code: str, reason: str) -> Judged:
+    return Judged(verdict=Verdict.IGNORED, code=code, reason=reason)

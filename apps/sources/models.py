@@ -1,0 +1,199 @@
+"""Repositories that a namespace publishes from, their rules, and what became of each tag."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Case, Q, Value, When
+
+from apps.releases.models import State
+
+MAX_REASON = 1000
+MAX_CODE = 40
+# The code of a tag that waits until policy lets it through; a listing after that date has it published.
+COOLING_DOWN = "cooling_down"
+
+
+class Forge(models.TextChoices):
+    GITHUB = "github", "GitHub"
+    GITLAB = "gitlab", "GitLab"
+    GITEA = "gitea", "Gitea or Forgejo"
+    BITBUCKET = "bitbucket", "Bitbucket"
+    AZURE = "azure", "Azure DevOps"
+    GIT = "git", "Another Git server"
+    REGISTRY = "registry", "A module of another registry"
+
+
+class CredentialKind(models.TextChoices):
+    NONE = "none", "None: the repository is public"
+    APP = "app", "Installation of a GitHub App"
+    DEPLOY_KEY = "deploy_key", "Deploy key"
+    TOKEN = "token", "Access token"
+
+
+class GitRepository(models.Model):
+    """A Git repository that a namespace publishes from. `connecting` has the verbs.
+
+    Of the forge `registry` it is a module of another registry, whose versions are its tags (`registry_modules`). Its
+    URL is https://host/namespace/name/system.
+
+    The row stays when it is disconnected, because releases name its `user`.
+    """
+
+    namespace = models.ForeignKey("accounts.Namespace", models.CASCADE, related_name="git_repositories")
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        related_name="git_repository",
+        help_text="A machine that publishes its releases.",
+    )
+    url = models.CharField(max_length=500, help_text="https or ssh, without credentials.")
+    forge = models.CharField(max_length=9, choices=Forge.choices, default=Forge.GIT)
+    credential = models.CharField(max_length=10, choices=CredentialKind.choices, default=CredentialKind.NONE)
+    credential_facts = models.JSONField(
+        default=dict, help_text="Nothing secret: a user name, an app's ids, a public key, when it expires."
+    )
+    sealed_credential = models.TextField(blank=True, help_text="Encrypted, see accounts.identity.sealing.")
+    host_keys = models.JSONField(default=list, help_text="Of ssh: keys that were pinned, as in known_hosts.")
+    hook_id = models.CharField(max_length=43, unique=True, help_text="In the URL of its webhook.")
+    sealed_hook_secret = models.TextField(help_text="Encrypted, see accounts.identity.sealing.")
+    hooked_at = models.DateTimeField(null=True, help_text="When its last valid webhook came.")
+    poll_minutes = models.PositiveIntegerField(default=15)
+    allow_submodules = models.BooleanField(default=False)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_by_token = models.ForeignKey("accounts.ApiToken", models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    started_at = models.DateTimeField(null=True, help_text="From then on tags are published; before, it is a draft.")
+    ended_at = models.DateTimeField(null=True)
+    selected = models.JSONField(
+        null=True, help_text="The tags to publish of those that the first listing finds; null: all that fit a rule."
+    )
+    # What the last run found.
+    fetched_at = models.DateTimeField(null=True, help_text="When its tags were last listed with success.")
+    next_at = models.DateTimeField(null=True, help_text="When it is polled.")
+    failed_at = models.DateTimeField(null=True, help_text="Of the last run, if that failed.")
+    failures = models.PositiveIntegerField(default=0, help_text="Runs that failed in a row.")
+    failure_code = models.CharField(max_length=MAX_CODE, blank=True)
+    failure = models.CharField(max_length=MAX_REASON, blank=True)
+    log = models.TextField(blank=True, help_text="Of the last run, a line for each step.")
+    # For the preview: the newest commit's folders with modules, and what `previewing` made of them.
+    preview = models.JSONField(default=dict)
+    previewed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name_plural = "repositories"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["namespace", "url"], condition=Q(ended_at=None), name="sources_repository_once"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["next_at"], condition=Q(ended_at=None), name="sources_due"),
+        ]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class Rule(models.Model):
+    """Which tags are versions of which module. A tag may fit several rules: each publishes its module."""
+
+    repository = models.ForeignKey(GitRepository, models.CASCADE, related_name="rules")
+    position = models.PositiveIntegerField()
+    tag = models.CharField(max_length=200, help_text="Such as v{version} or {name}-{version}.")
+    folder = models.CharField(max_length=200, blank=True, help_text="Empty: all of the repository.")
+    module = models.CharField(max_length=130, help_text="name/system; {name} is that of the tag.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["repository", "position"], name="sources_rule_position_once")]
+
+    def __str__(self) -> str:
+        return f"{self.tag} → {self.module}"
+
+
+class Verdict(models.TextChoices):
+    """What became of a tag, as pages and the API say it."""
+
+    WAITING = "waiting", "Waiting"
+    PUBLISHED = "published", "Published"
+    IGNORED = "ignored", "Ignored"
+    REFUSED = "refused", "Refused"
+    HELD = "held", "Held"
+    MOVED = "moved", "Moved"
+    GONE = "gone", "Deleted"
+
+
+class TagQuerySet(models.QuerySet["Tag"]):
+    def judged(self) -> "TagQuerySet":
+        """Annotate `shown`, the verdict that readers see: once a release was made of a tag, its state decides.
+
+        So no verdict can be wrong because a worker died before it wrote one.
+        """
+        own = models.F("verdict")
+        columns = {
+            "shown": Case(
+                When(Q(verdict__in=[Verdict.MOVED, Verdict.GONE]) | Q(release=None), then=own),
+                When(release__state__in=[State.PUBLISHED, State.PURGED], then=Value(Verdict.PUBLISHED)),
+                When(release__state__in=[State.HELD, State.AWAITING_APPROVAL], then=Value(Verdict.HELD)),
+                When(release__state__in=[State.REJECTED, State.FAILED], then=Value(Verdict.REFUSED)),
+                default=Value(Verdict.WAITING),
+                output_field=models.CharField(max_length=9),
+            )
+        }
+        return self.annotate(**columns)  # not by its name, which Tag declares
+
+
+class Tag(models.Model):
+    """One tag as a version of one module; a tag that fits no rule has one row, without module.
+
+    A release is made of it once. If the tag moves or is deleted afterwards, that is its verdict, and the release stays.
+    """
+
+    repository = models.ForeignKey(GitRepository, models.CASCADE, related_name="tags")
+    name = models.CharField(max_length=300, help_text="Without refs/tags/; bytes that are not UTF-8 as \\x...")
+    module = models.CharField(max_length=130, blank=True, help_text="name/system; empty: it fits no rule.")
+    folder = models.CharField(max_length=200, blank=True)
+    version = models.CharField(max_length=128, blank=True)
+    sort_key = models.BinaryField(max_length=600, default=b"", help_text="Of the version, as releases have it.")
+    commit = models.CharField(max_length=64)
+    tag_object = models.CharField(max_length=64, blank=True, help_text="Of an annotated tag.")
+    # `published`: a release was made, whose state says more. The rest is as readers see it, except held.
+    verdict = models.CharField(max_length=9, choices=Verdict.choices, default=Verdict.WAITING)
+    code = models.CharField(max_length=MAX_CODE, blank=True, help_text="Of the reason.")
+    reason = models.CharField(max_length=MAX_REASON, blank=True)
+    release = models.ForeignKey("releases.Release", models.SET_NULL, null=True, related_name="+")
+    published_commit = models.CharField(max_length=64, blank=True, help_text="From which the release was made.")
+    tries = models.PositiveIntegerField(default=0, help_text="Fetches that failed, and may succeed later.")
+    seen_at = models.DateTimeField(help_text="When it was first found.")
+    known_since = models.DateTimeField(
+        null=True, help_text="Of a version of another registry: from when its age counts; null: it is old."
+    )
+    changed_at = models.DateTimeField(help_text="When its verdict or commit last changed.")
+
+    objects = TagQuerySet.as_manager()
+    shown: str  # by `judged`
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["repository", "name", "module"], name="sources_tag_once"),
+        ]
+        indexes = [
+            models.Index(fields=["repository", "verdict"], name="sources_tags_by_verdict"),
+            models.Index(fields=["name"], name="sources_tags_by_name"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.repository_id}"
+
+
+class Delivery(models.Model):
+    """A webhook that came. The same one again is a replay, and refused."""
+
+    repository = models.ForeignKey(GitRepository, models.CASCADE, related_name="deliveries")
+    digest = models.CharField(max_length=64, help_text="Of the vendor's number of the delivery, and of its body.")
+    at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        constraints = [models.UniqueConstraint(fields=["repository", "digest"], name="sources_delivery_once")]
+
+    def __str__(self) -> str:
+        return f"delivery {self.pk}"

@@ -1,0 +1,211 @@
+"""What rules would publish, before anything is: folders with modules, suggested rules, and each tag's version."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import structlog
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from apps.accounts.access.gate import Viewer
+from apps.jobs import queue
+from apps.jobs.claims import Claim
+from apps.lib import addresses
+from apps.lib.errors import Invalid, RegistryError
+from apps.lib.git import checkouts, patterns, refs, remotes, tar_files
+from apps.lib.git.access import Access, GitFailed, Limits
+from apps.lib.versions import sort_key
+from apps.sources import credentials, module_folders, registry_modules, suggesting
+from apps.sources.models import Forge, GitRepository
+
+JOB = "preview-git"
+MAX_SUGGESTED = 100
+FEW_FILES = 8
+# One that fails at once says so at once; what may pass is tried again by whoever asks again.
+_INTERRUPTED = {
+    "code": "interrupted",
+    "text": "Larder was stopped while it looked at the repository.",
+    "hint": "Look again.",
+}
+
+log = structlog.get_logger("larder.sources")
+
+
+def ask(*, repository: GitRepository, actor: Viewer) -> None:
+    """Have a worker look at the repository: its tags and the folders of HEAD, or of its newest tag if it has no HEAD.
+
+    `repository.preview` has the result: {"state": "waiting" | "done" | "failed", "folders": [{"folder", "files",
+    "module", "is_submodule"}], "suggested": [{"tag", "folder", "module"}], "left_off": how many more rules than
+    MAX_SUGGESTED, "refs": [{"tag", "commit"}], "unreadable": how many tags are not UTF-8, "failure": {"code", "text",
+    "hint"}}. While it waits, the rest is that of the look before.
+    """
+    with transaction.atomic():
+        try:
+            with transaction.atomic():
+                queue.enqueue(JOB, target=repository.pk, created_by_id=actor.user_id)
+        except IntegrityError:  # a worker looks already
+            repository.refresh_from_db(fields=["preview", "previewed_at"])
+            return
+        repository.preview = {**_empty(), **(repository.preview or {}), "state": "waiting", "failure": None}
+        repository.save(update_fields=["preview"])
+
+
+def planned(repository: GitRepository, rules: Iterable[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
+    """Return what the rules (its own by default) make of the tags of the last preview, the newest version first.
+
+    Each: {"tag", "commit", "module", "version", "folder", "verdict": "publish" | "published" | "ignored" | "refused",
+    "reason"}.
+    """
+    if rules is None:
+        rules = repository.rules.order_by("position").values("tag", "folder", "module")
+    wanted = [(str(rule["tag"]), str(rule.get("folder") or ""), str(rule["module"])) for rule in rules]
+    made = repository.tags.exclude(release=None).values_list("name", "module", "version", "commit")
+    published = {(name, module): (version, commit) for name, module, version, commit in made}
+    taken = {(module, version.partition("+")[0]): name for (name, module), (version, _) in published.items()}
+    answer: list[dict[str, Any]] = []
+    keys: dict[str, bytes] = {}
+    for ref in (repository.preview or {}).get("refs", []):
+        rows = list(_rows_of(ref["tag"], ref["commit"], wanted, held=ref.get("held", "")))
+        for row in rows:
+            _judge(row, published, taken)
+            keys.setdefault(row["version"], sort_key(row["version"]))
+        answer += rows or [_ignored(ref["tag"], ref["commit"], [tag for tag, _, _ in wanted])]
+    answer.sort(key=lambda row: (row["tag"], row["module"]))
+    answer.sort(key=lambda row: keys.get(row["version"], b""), reverse=True)
+    return answer
+
+
+def work(claim: Claim, is_ending: Callable[[], bool]) -> None:  # noqa: ARG001  # it has its own limit of time
+    repository = GitRepository.objects.filter(pk=claim.target, ended_at=None).first()
+    if repository is None:
+        return
+    found: dict[str, Any]
+    if claim.exhausted:
+        found = {"state": "failed", "failure": _INTERRUPTED}
+    else:
+        try:
+            found = _seen(repository) | {"state": "done", "failure": None}
+        except GitFailed as error:
+            log.warning("git_preview_failed", repository=repository.pk, code=error.code)
+            found = {"state": "failed", "failure": {"code": error.code, "text": str(error), "hint": error.hint}}
+    with transaction.atomic():
+        claim.guard()
+        repository.preview = {**_empty(), **(repository.preview or {}), **found}
+        repository.previewed_at = timezone.now()
+        repository.save(update_fields=["preview", "previewed_at"])
+
+
+def _empty() -> dict[str, Any]:
+    lists: dict[str, Any] = {name: [] for name in ("folders", "suggested", "refs")}
+    return {**lists, "left_off": 0, "unreadable": 0, "failure": None}
+
+
+def _seen(repository: GitRepository) -> dict[str, Any]:
+    """Raises GitFailed."""
+    if repository.forge == Forge.REGISTRY:
+        return registry_modules.preview(repository)
+    remote, access, limits = remotes.parse(repository.url), credentials.access_of(repository), Limits()
+    listing = refs.listed(remote, access, limits)
+    tags = [ref for ref in listing.tags if ref.is_text and "\0" not in ref.name]
+    name = remote.name.rpartition("/")[2]
+    newest = _newest(tags)
+    folders: list[module_folders.Folder] = []
+    if listing.head or newest is not None:
+        ref = "HEAD" if listing.head or newest is None else f"refs/tags/{newest.name}"
+        folders = _folders(remote, access, limits, ref, name)
+    rules = suggesting.suggested(folders, [ref.name for ref in tags], name)
+    return {
+        "folders": [
+            {"folder": one.path, "files": one.files, "module": one.module, "is_submodule": one.is_submodule}
+            for one in folders
+        ],
+        "suggested": [rule.as_dict() for rule in rules[:MAX_SUGGESTED]],
+        "left_off": max(0, len(rules) - MAX_SUGGESTED),
+        "refs": [{"tag": ref.name, "commit": ref.commit} for ref in tags],
+        "unreadable": len(listing.tags) - len(tags),
+    }
+
+
+def _folders(
+    remote: remotes.Remote, access: Access, limits: Limits, ref: str, name: str
+) -> list[module_folders.Folder]:
+    with checkouts.fetched(remote, access, limits, ref=ref) as commit:
+        # Links and submodules are no configurations.
+        paths = [entry.path for entry in commit.entries if entry.mode in (0o100644, 0o100755)]
+        texts = _texts(commit, module_folders.worth_reading(paths))
+        return module_folders.found(paths, name, lambda path: texts.get(path, b""))
+
+
+def _texts(commit: checkouts.Commit, wanted: Collection[str]) -> dict[str, bytes]:
+    """Read the beginnings of files. Each one by itself costs a child process (0.1 s), all of them together one.
+
+    What is left out of the archive (export-ignore) stays unread, and is never published.
+    """
+    most = module_folders.MAX_FILE_BYTES
+    if len(wanted) <= FEW_FILES:
+        return {path: commit.read(path, most) for path in wanted}
+    return {file.name: data.read(most) for file, data in tar_files.files_in(commit.archive()) if file.name in wanted}
+
+
+def _newest(tags: Iterable[refs.Ref]) -> refs.Ref | None:
+    """The tag with the highest version; the last one if none has one."""
+    newest, highest = None, b""
+    for ref in tags:
+        key = b""
+        with suppress(RegistryError):
+            key = sort_key(suggesting.version_of(ref.name))
+        if key >= highest:
+            newest, highest = ref, key
+    return newest
+
+
+def _rows_of(tag: str, commit: str, wanted: list[tuple[str, str, str]], *, held: str) -> Iterable[dict[str, Any]]:
+    """What the tag is by the rules; the first of those that name one module counts. `held`: what policy says, if that
+    is not to publish it.
+    """
+    seen: set[str] = set()
+    for pattern, folder, module in wanted:
+        found = patterns.match(pattern, tag)
+        filled = patterns.filled(module, found.name) if found is not None else ""
+        if found is None or filled in seen:
+            continue
+        seen.add(filled)
+        yield {
+            "tag": tag,
+            "commit": commit,
+            "module": filled,
+            "version": found.version,
+            "folder": patterns.filled(folder, found.name),
+            "verdict": "ignored" if held else "publish",
+            "reason": held,
+        }
+
+
+def _judge(
+    row: dict[str, Any], published: dict[tuple[str, str], tuple[str, str]], taken: dict[tuple[str, str], str]
+) -> None:
+    """`taken`: the tag of each module's version so far. Build metadata makes no other version."""
+    of = row["module"], row["version"].partition("+")[0]
+    if (row["tag"], row["module"]) in published:
+        row["verdict"], row["reason"] = "published", "A release was made of this tag."
+        return
+    if row["verdict"] == "ignored":
+        return
+    first = taken.setdefault(of, row["tag"])
+    if first != row["tag"]:
+        row["verdict"] = "refused"
+        row["reason"] = f"The tag {first} is this version of {row['module']} as well. Keep one of the two rules."
+        return
+    try:
+        name, _, system = row["module"].partition("/")
+        addresses.check_module_name(name)
+        addresses.check_system(system)
+    except Invalid as error:
+        row["verdict"], row["reason"] = "refused", f"{error} {error.hint}".strip()
+
+
+def _ignored(tag: str, commit: str, tried: list[str]) -> dict[str, Any]:
+    reason = patterns.why_not(tried, tag)
+    names = {"tag": tag, "commit": commit, "module": "", "version": "", "folder": ""}
+    return {**names, "verdict": "ignored", "reason": reason}

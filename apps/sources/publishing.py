@@ -1,0 +1,312 @@
+"""Make a release of one tag: fetch its commit, look at it, and hand its archive to the pipeline."""
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+
+import structlog
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.accounts.access.gate import Viewer
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.jobs import database_availability
+from apps.jobs.claims import Claim, Outage
+from apps.lib import versions
+from apps.lib.addresses import ModuleAddress
+from apps.lib.errors import Conflict, RegistryError, Unavailable
+from apps.lib.git import checkouts
+from apps.lib.git.access import GitFailed, Limits
+from apps.lib.git.checkouts import Commit
+from apps.modules import publishing as module_publishing
+from apps.releases.models import LIVE, Release, State
+from apps.releases.models import Kind as ReleaseKind
+from apps.releases.origin.rows import Way
+from apps.releases.publishing import reserving, staging, transitions
+from apps.releases.publishing.fault_injection import fault_point
+from apps.sources import locating, queueing, refusals, registry_modules, syncing
+from apps.sources.locating import Source
+from apps.sources.models import MAX_CODE, MAX_REASON, Forge, GitRepository, Tag, Verdict
+from apps.sources.registry_modules import Decided
+
+JOB = queueing.PUBLISH_JOB
+# Fetches of one tag that may succeed later, such as one that took too long.
+MAX_TRIES = 5
+_WAITS = Q(verdict=Verdict.WAITING)
+_GZIP = 16 + zlib.MAX_WBITS  # as zlib wants it
+
+log = structlog.get_logger("larder.sources")
+
+
+class _NotFetched(Exception):
+    """The commit did not come; what is wrong may be the repository's, and not the tag's."""
+
+    def __init__(self, failed: GitFailed) -> None:
+        super().__init__(str(failed))
+        self.failed = failed
+
+
+# Final failures of a fetch that are the tagged commit's own. With others, such as an expired token, it waits until the
+# repository can be read again.
+_OF_COMMIT = frozenset({"bad_ref", "bad_object", "too_large", "not_a_commit"})
+# The tag moved, or was deleted, since it was listed.
+_LISTED_AGAIN = frozenset({"moved", "ref_gone"})
+LIST_AGAIN_AFTER = timedelta(minutes=1)
+
+
+class _Refused(Exception):
+    """Nobody but people can change it."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
+    """The target is a Tag. Safe to repeat after a kill at any step."""
+    tag = Tag.objects.select_related("repository__namespace", "repository__user").filter(pk=claim.target).first()
+    if tag is None:
+        return
+    if is_ending():
+        raise Outage("This worker ends; another one continues.")
+    try:
+        if not _is_open(tag):
+            _end(claim, tag)
+        elif claim.exhausted:
+            raise _Refused("internal_error", "Larder could not publish the tag because of an internal error. Retry it.")
+        else:
+            release = _made_before(tag) or _publish(tag)
+            fault_point("after:git-publish", tag)
+            _link(claim, tag, release)
+    except (_Refused, _NotFetched, Decided, GitFailed) as problem:
+        _end_without_release(claim, tag, problem)
+    except Unavailable as problem:
+        Tag.objects.filter(pk=tag.pk, verdict=Verdict.WAITING).update(reason=_text(problem)[:MAX_REASON])
+        raise Outage(str(problem)) from problem
+    except RegistryError as problem:
+        _write_refusal(claim, tag, _Refused(problem.code, _text(problem)))
+
+
+def _is_open(tag: Tag) -> bool:
+    repository = tag.repository
+    return tag.verdict == Verdict.WAITING and repository.ended_at is None and repository.started_at is not None
+
+
+# --- What an earlier attempt has done ---------------------------------------------------------------------------------
+
+
+def _made_before(tag: Tag) -> Release | None:
+    """Return the release that an earlier attempt at this tag has made, or one from the same commit of the repository.
+
+    A reservation that never got its bytes belongs to a worker that died, or to one that has lost its lease: it ends.
+    """
+    repository = tag.repository
+    number = versions.parse(tag.version)
+    rows = Release.objects.select_related("namespace", "origin").filter(
+        kind=ReleaseKind.MODULE, namespace=repository.namespace, name=tag.module, sort_key=number.sort_key
+    )
+    is_mirrored = repository.forge == Forge.REGISTRY  # then the registry names the folder
+    for release in rows.filter(origin__way=Way.GIT).order_by("-pk"):
+        facts = release.origin.facts
+        is_own = release.created_by_id == repository.user_id and locating.is_of(tag, facts)
+        is_same = locating.is_from(tag, facts)
+        if release.state == State.RECEIVING:
+            if is_own:
+                _end_reservation(release)
+            continue
+        is_live = (is_mirrored or release.folder == tag.folder) and release.state in LIVE
+        # One that was refused counts, unless it never got its bytes: an attempt that died has given it up.
+        is_refused = is_own and release.received_at is not None and release.created_at >= tag.changed_at
+        if is_same and (is_live or is_refused):
+            return release
+    return None
+
+
+def _end_reservation(release: Release) -> None:
+    try:
+        transitions.reject(release, [reserving.SUPERSEDED], sources=[State.RECEIVING], actor_id=release.created_by_id)
+    except transitions.Moved:
+        raise Unavailable(f"{release} was received just now.") from None
+    staging.discard(release)
+
+
+# --- The commit -------------------------------------------------------------------------------------------------------
+
+
+def _publish(tag: Tag) -> Release:
+    """Raises _NotFetched, Decided, GitFailed, RegistryError and _Refused."""
+    repository = tag.repository
+    database_availability.release_connection()
+    fault_point("before:git-fetch", tag)
+    with ExitStack() as stack:
+        try:
+            is_mirrored = repository.forge == Forge.REGISTRY
+            source = registry_modules.source_of(tag) if is_mirrored else locating.of_repository(tag)
+            fetched = checkouts.fetched(
+                source.remote,
+                source.access,
+                Limits(),
+                ref=source.ref,
+                expected=source.commit,
+                submodules=repository.allow_submodules,
+            )
+            commit = stack.enter_context(fetched)
+        except GitFailed as failed:
+            raise _NotFetched(failed) from failed
+        fault_point("after:git-fetch", tag)
+        reasons = refusals.reasons_of(commit, source.folder, allow_submodules=repository.allow_submodules)
+        if reasons:
+            raise _Refused(reasons[0].code, " ".join(reason.sentence for reason in reasons))
+        return _hand_over(tag, source, commit)
+
+
+def _hand_over(tag: Tag, source: Source, commit: Commit) -> Release:
+    repository = tag.repository
+    name, _, system = tag.module.partition("/")
+    try:
+        published = module_publishing.publish(
+            viewer=Viewer(repository.user),
+            address=ModuleAddress(repository.namespace.name, name, system),
+            version=tag.version,
+            file_name=f"{name}-{tag.version}.tar.gz",
+            folders=[source.folder] if source.folder else [],
+            fetched=locating.facts_of(tag, source, commit),
+            open_body=lambda: _gzipped(commit.archive(source.folder)),
+        )
+    except transitions.Moved as moved:
+        raise Unavailable(str(moved), hint=moved.hint) from moved
+    except Conflict:
+        # Whoever uploads the same version at this moment may fail.
+        number = versions.parse(tag.version)
+        rows = Release.objects.filter(namespace=repository.namespace, name=tag.module, sort_key=number.sort_key)
+        if rows.filter(kind=ReleaseKind.MODULE, state=State.RECEIVING).exists():
+            raise Unavailable(f"{tag.version} is being uploaded by someone else right now.") from None
+        raise
+    return published.release
+
+
+def _gzipped(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Without a time in its header, so that the same commit gives the same bytes."""
+    compressor = zlib.compressobj(wbits=_GZIP)
+    for chunk in chunks:
+        if packed := compressor.compress(chunk):
+            yield packed
+    yield compressor.flush()
+
+
+# --- What becomes of the tag ------------------------------------------------------------------------------------------
+
+
+def _link(claim: Claim, tag: Tag, release: Release) -> None:
+    changes = {
+        "verdict": Verdict.PUBLISHED,
+        "code": "",
+        "reason": "",
+        "release": release,
+        "published_commit": tag.commit,
+        "changed_at": timezone.now(),
+    }
+    # Even if it was deleted or disconnected meanwhile: the release is there, and a listing says the rest.
+    _write(claim, tag, Q(published_commit=""), **changes)
+    fault_point("after:git-link", tag)
+    log.info("git_tag_published", repository=tag.repository_id, tag=tag.name, release_id=release.pk)
+
+
+def _end_without_release(claim: Claim, tag: Tag, problem: _Refused | _NotFetched | Decided | GitFailed) -> None:
+    if isinstance(problem, _Refused):
+        _write_refusal(claim, tag, problem)
+    elif isinstance(problem, Decided):
+        _decide(claim, tag, problem)
+    elif isinstance(problem, _NotFetched):
+        # Each version of a registry's module names its own place.
+        is_own = tag.repository.forge == Forge.REGISTRY and problem.failed.is_final
+        is_final = is_own or problem.failed.code in _OF_COMMIT
+        _wait_or_refuse(claim, tag, problem.failed, is_final=is_final)
+    else:
+        _wait_or_refuse(claim, tag, problem, is_final=problem.is_final)
+
+
+def _decide(claim: Claim, tag: Tag, decided: Decided) -> None:
+    """Policy holds it back, or it is another commit than it was."""
+    text, now = str(decided)[:MAX_REASON], timezone.now()
+    log.warning("git_tag_not_published", repository=tag.repository_id, tag=tag.name, code=decided.code, reason=text)
+    changes = {"verdict": decided.verdict, "code": decided.code, "reason": text, "tries": 0, "changed_at": now}
+    with transaction.atomic():
+        if _write(claim, tag, _WAITS, **changes) and decided.verdict == Verdict.MOVED:
+            registry_modules.raise_alarm(tag, decided)
+
+
+def _write_refusal(claim: Claim, tag: Tag, refused: _Refused) -> None:
+    text, code = str(refused)[:MAX_REASON], refused.code[:MAX_CODE]
+    log.warning("git_tag_refused", repository=tag.repository_id, tag=tag.name, code=refused.code, reason=text)
+    now = timezone.now()
+    with transaction.atomic():
+        if _write(claim, tag, _WAITS, verdict=Verdict.REFUSED, code=code, reason=text, changed_at=now):
+            record(
+                Kind.GIT_TAG_REFUSED,
+                actor_id=tag.repository.user_id,
+                subject=f"{tag.repository.namespace.name}/{tag.module} {tag.version}",
+                repository=tag.repository_id,
+                tag=tag.name,
+                commit=tag.commit,
+                code=refused.code,
+                reason=text[:500],
+            )
+
+
+def _wait_or_refuse(claim: Claim, tag: Tag, failed: GitFailed, *, is_final: bool) -> None:
+    """If it may succeed later, the next listing that succeeds queues it again."""
+    text = f"{failed} {failed.hint}".strip()
+    if is_final or tag.tries + 1 >= MAX_TRIES:
+        tried = "" if is_final else f" Tried {tag.tries + 1} times."
+        _write_refusal(claim, tag, _Refused(failed.code, f"{text}{tried}"))
+        return
+    with transaction.atomic():
+        claim.guard()
+        row = _locked(tag)
+        waiting = Tag.objects.filter(pk=tag.pk, verdict=Verdict.WAITING)
+        code = failed.code[:MAX_CODE]
+        waiting.update(code=code, reason=text[:MAX_REASON], tries=tag.tries + 1)
+        if failed.code in _LISTED_AGAIN:
+            at = timezone.now() + LIST_AGAIN_AFTER
+            GitRepository.objects.filter(pk=row.pk, next_at__gt=at).update(next_at=at)
+            queueing.queue_waiting(row, without=tag)
+        # Eight tags that fail at once are one failure of the server.
+        elif row.failed_at is None:
+            syncing.note_failure(row, failed)
+            GitRepository.objects.filter(pk=row.pk).update(next_at=timezone.now() + syncing.backoff(row))
+
+
+def _end(claim: Claim, tag: Tag) -> None:
+    """Nothing to do for this one."""
+    with transaction.atomic():
+        claim.guard()
+        _queue_next(_locked(tag))
+
+
+def _write(claim: Claim, tag: Tag, which: Q, **changes: object) -> bool:
+    """Change the row if it still fits, and queue the next one; return whether it did."""
+    with transaction.atomic():
+        claim.guard()
+        repository = _locked(tag)
+        won = Tag.objects.filter(which, pk=tag.pk).update(**changes)
+        _queue_next(repository)
+    return bool(won)
+
+
+def _locked(tag: Tag) -> GitRepository:
+    """Before its tags, as a listing does: in another order two could wait for each other."""
+    rows = GitRepository.objects.select_for_update(of=("self",)).select_related("namespace")
+    return rows.get(pk=tag.repository_id)
+
+
+def _queue_next(repository: GitRepository) -> None:
+    if repository.ended_at is None and repository.failed_at is None:
+        queueing.queue_waiting(repository)
+
+
+def _text(problem: RegistryError) -> str:
+    return f"{problem} {problem.hint}".strip()

@@ -1,0 +1,268 @@
+"""List the tags of a repository, and say what becomes of each. The job is short; `publishing` fetches each tag."""
+
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+
+import structlog
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from apps.accounts.access.gate import Viewer
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.jobs import database_availability, queue
+from apps.jobs.claims import Claim
+from apps.lib.errors import Conflict, Invalid
+from apps.lib.git import refs, remotes
+from apps.lib.git.access import GitFailed, Limits
+from apps.lib.git.refs import Listing
+from apps.lib.git.remotes import Remote
+from apps.releases.publishing.fault_injection import fault_point
+from apps.sources import credentials, listing_changes, queueing, registry_modules
+from apps.sources.models import MAX_REASON, Forge, GitRepository, Tag, Verdict
+from apps.sources.registry_modules import Versions
+
+JOB = "list-git-tags"
+MAX_SELECTED = 50_000
+# A repository whose server is away is asked again after 1, 2, 4 … 60 minutes.
+MAX_BACKOFF_MINUTES = 60
+# Webhooks that come while the tags are listed have it done again at once, at most so often.
+MAX_ROUNDS = 5
+HOST_KEY_CHANGED = "host_key_changed"
+
+log = structlog.get_logger("larder.sources")
+
+
+@transaction.atomic
+def sync(*, repository: GitRepository, actor: Viewer, tags: Collection[str] | None = None) -> None:
+    """List now. The first time it is started by this: with `tags` only those are published of the tags that are there,
+    and the others are ignored as not selected; None takes all that fit a rule. Later `tags` adds to the selection.
+
+    Raises Conflict for a repository that was disconnected or has no rules, and Invalid.
+    """
+    row = _locked(repository)
+    if not row.rules.exists():
+        raise Conflict("The repository has no rules, so no tag would be published.", hint="Add a rule first.")
+    names = None if tags is None else sorted({str(name) for name in tags})
+    if names is not None and len(names) > MAX_SELECTED:
+        raise Invalid(f"{len(names):,} tags are selected, expected at most {MAX_SELECTED:,}.")
+    now = timezone.now()
+    if row.fetched_at is None:
+        # Selected twice before the first listing: both count, and all stays all.
+        if row.started_at is not None:
+            names = None if names is None or row.selected is None else sorted({*names, *row.selected})
+        row.selected = names
+        row.started_at = row.started_at or now
+        row.save(update_fields=["selected", "started_at"])
+    elif names:
+        chosen = Tag.objects.filter(repository=row, code=listing_changes.NOT_SELECTED, name__in=names)
+        chosen.update(**queueing.AGAIN, changed_at=now)
+        queueing.queue_waiting(row)
+    actor.record(
+        Kind.GIT_REPOSITORY_SYNC_REQUESTED,
+        subject=row.namespace.name,
+        repository=row.pk,
+        selected=None if names is None else len(names),
+    )
+    listen(row)
+    repository.refresh_from_db()
+
+
+@transaction.atomic
+def retry(*, tag: Tag, actor: Viewer) -> None:
+    """Try a tag again that was refused, ignored as not selected, or waits. Raises Conflict."""
+    repository = _locked(tag.repository)
+    if repository.started_at is None:
+        raise Conflict("The repository is a draft: nothing of it is published yet.", hint="Start it first.")
+    row = Tag.objects.filter(pk=tag.pk).judged().first()
+    if row is None:
+        raise Conflict("This tag is no longer listed.", hint="Reload the page.")
+    if not may_retry(row):
+        raise Conflict(
+            f"The tag {row.name} is {_words(row.shown)}: it cannot be tried again.", hint=_way_out(row.shown)
+        )
+    Tag.objects.filter(pk=row.pk).update(**queueing.AGAIN, release=None, published_commit="", changed_at=timezone.now())
+    actor.record(
+        Kind.GIT_TAG_RETRIED,
+        subject=repository.namespace.name,
+        repository=repository.pk,
+        tag=row.name,
+        module=row.module,
+        commit=row.commit,
+    )
+    queueing.enqueue_publish(row.pk, created_by_id=actor.user_id)
+    tag.refresh_from_db()
+
+
+def may_retry(tag: Tag) -> bool:
+    """For a tag with its verdict as readers see it. While the pipeline has its release, it only waits."""
+    if tag.shown == Verdict.IGNORED:
+        return tag.code in (listing_changes.NOT_SELECTED, "disconnected")
+    return tag.shown == Verdict.REFUSED or (tag.shown == Verdict.WAITING and tag.release_id is None)
+
+
+def listen(repository: GitRepository) -> None:
+    """List as soon as possible: a webhook came, or it is due. Without effect on a draft, and while such a job waits."""
+    rows = GitRepository.objects.filter(pk=repository.pk, ended_at=None).exclude(started_at=None)
+    # A job that runs already may have listed before the push: it sees the new time, and lists again.
+    if rows.update(next_at=timezone.now()):
+        enqueue_list(repository.pk)
+
+
+def enqueue_list(number: int) -> bool:
+    try:
+        with transaction.atomic():
+            queue.enqueue(JOB, target=number, created_by_id=None)
+    except IntegrityError:
+        return False
+    return True
+
+
+def list_due(now: datetime) -> int:
+    """List the repositories whose time has come; return how many."""
+    due = GitRepository.objects.filter(ended_at=None, next_at__lte=now).exclude(started_at=None).order_by("next_at")
+    return sum(enqueue_list(number) for number in due.values_list("pk", flat=True))
+
+
+def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
+    for _ in range(MAX_ROUNDS):
+        rows = GitRepository.objects.select_related("namespace").exclude(started_at=None)
+        repository = rows.filter(pk=claim.target, ended_at=None).first()
+        if repository is None or _list(claim, repository) or is_ending():
+            return
+
+
+# --- In a worker ------------------------------------------------------------------------------------------------------
+
+
+class _Log:
+    """A line for each step, with its time."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def add(self, text: str) -> None:
+        self.lines.append(f"{timezone.now():%Y-%m-%d %H:%M:%S} UTC  {text}")
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def _list(claim: Claim, repository: GitRepository) -> bool:
+    """List once; False if somebody asked for it again meanwhile."""
+    said = _Log()
+    remote = remotes.parse(repository.url)
+    if claim.exhausted:
+        problem = GitFailed("internal_error", "Larder could not list the tags because of an internal error.")
+        return _fail(claim, repository, problem, said)
+    is_mirrored = repository.forge == Forge.REGISTRY
+    said.add(f"Listing the {'versions' if is_mirrored else 'tags'} of {repository.url}")
+    database_availability.release_connection()
+    try:
+        found = _asked(repository, remote)
+    except GitFailed as failed:
+        return _fail(claim, repository, failed, said)
+    fault_point("after:git-list", Tag())
+    if isinstance(found, Versions):
+        said.add(f"Found {len(found.listed):,} versions")
+    else:
+        said.add(f"Found {len(found.tags):,} tags" + (f" at {found.remote.url}" if found.remote != remote else ""))
+    return _apply(claim, repository, found, said)
+
+
+def _asked(repository: GitRepository, remote: Remote) -> Listing | Versions:
+    if repository.forge == Forge.REGISTRY:
+        return registry_modules.listed(repository)
+    return refs.listed(remote, credentials.access_of(repository), Limits())
+
+
+def _apply(claim: Claim, repository: GitRepository, found: Listing | Versions, said: _Log) -> bool:
+    now = timezone.now()
+    with transaction.atomic():
+        claim.guard()
+        row = _still(repository)
+        if row is None:
+            return True
+        if isinstance(found, Versions):
+            tags, judge = found.tags(row, now)
+            changes = listing_changes.apply(row, tags, now=now, judge=judge)
+        else:
+            tags = list(found.tags)
+            changes = listing_changes.apply(row, tags, now=now)
+        queued = queueing.queue_waiting(row)
+        said.add(str(changes))
+        if queued:
+            said.add(f"Queued {queued} {'tag' if queued == 1 else 'tags'} to be fetched and published")
+        GitRepository.objects.filter(pk=row.pk).update(
+            fetched_at=now, failed_at=None, failures=0, failure_code="", failure="", selected=None, log=str(said)
+        )
+        is_last = _set_next(repository, now + timedelta(minutes=row.poll_minutes))
+    log.info("git_tags_listed", repository=repository.pk, tags=len(tags), **changes.counts)
+    return is_last
+
+
+def _fail(claim: Claim, repository: GitRepository, failed: GitFailed, said: _Log) -> bool:
+    said.add(f"Failed: {failed} {failed.hint}".rstrip())
+    with transaction.atomic():
+        claim.guard()
+        row = _still(repository)
+        if row is None:
+            return True
+        note_failure(row, failed, log_text=str(said))
+        return _set_next(repository, timezone.now() + backoff(row))
+
+
+def note_failure(row: GitRepository, failed: GitFailed, *, log_text: str | None = None) -> None:
+    """Write what its server did, in the caller's transaction. A host key that changed is an alarm."""
+    text = f"{failed} {failed.hint}".strip()[:MAX_REASON]
+    if failed.code == HOST_KEY_CHANGED and row.failure_code != HOST_KEY_CHANGED:
+        record(
+            Kind.GIT_HOST_KEYS_CHANGED,
+            actor_id=None,
+            subject=row.namespace.name,
+            repository=row.pk,
+            reason=f"{row.url}: {text}"[:300],
+        )
+    log.warning("git_repository_failed", repository=row.pk, code=failed.code, text=text)
+    row.failures, row.failed_at, row.failure_code, row.failure = row.failures + 1, timezone.now(), failed.code, text
+    columns = ["failures", "failed_at", "failure_code", "failure"]
+    if log_text is not None:
+        row.log = log_text
+        columns.append("log")
+    row.save(update_fields=columns)
+
+
+def backoff(row: GitRepository) -> timedelta:
+    return timedelta(minutes=min(2 ** max(0, min(row.failures, 10) - 1), MAX_BACKOFF_MINUTES))
+
+
+def _set_next(repository: GitRepository, at: datetime) -> bool:
+    """False if it has another time than when this run read it: somebody asked meanwhile, and their time stays."""
+    return bool(GitRepository.objects.filter(pk=repository.pk, next_at=repository.next_at).update(next_at=at))
+
+
+def _still(repository: GitRepository) -> GitRepository | None:
+    """Lock it: listings, links to releases and changes of rules come one after another."""
+    rows = GitRepository.objects.select_for_update(of=("self",)).select_related("namespace")
+    return rows.filter(pk=repository.pk, ended_at=None).first()
+
+
+def _locked(repository: GitRepository) -> GitRepository:
+    row = _still(repository)
+    if row is None:
+        raise Conflict("This repository was disconnected.", hint="Connect it again.")
+    return row
+
+
+def _words(verdict: str) -> str:
+    return Verdict(verdict).label.lower()
+
+
+def _way_out(verdict: str) -> str:
+    if verdict == Verdict.HELD:
+        return "Answer the questions on its release's page."
+    if verdict in (Verdict.PUBLISHED, Verdict.MOVED, Verdict.GONE):
+        return "A published version never changes. Publish the new state under a new tag."
+    if verdict == Verdict.IGNORED:
+        return "Change the rules of the repository so that one fits the tag."
+    return "Wait until it is checked."

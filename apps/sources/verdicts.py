@@ -1,0 +1,55 @@
+"""Read what became of tags."""
+
+from django.db.models import Count, Q
+
+from apps.lib.errors import Reason
+from apps.releases.models import State
+from apps.sources.models import GitRepository, Tag, TagQuerySet, Verdict
+
+_IN_PIPELINE = "Its files were fetched, and are being checked."
+_IN_APPROVAL = "It awaits approval by another person."
+_WAITS = "It waits to be fetched."
+
+
+def tags_of(repository: GitRepository, *, verdict: str = "", q: str = "") -> TagQuerySet:
+    """Return the tags with `shown` (their verdict), and their releases, the newest version first.
+
+    `q` is a part of a tag, a module, a commit's beginning or a version.
+    """
+    rows = Tag.objects.filter(repository=repository).judged()
+    if verdict:
+        by_shown: dict[str, str] = {"shown": verdict}  # annotated
+        rows = rows.filter(**by_shown)
+    if word := q.strip():
+        rows = rows.filter(
+            Q(name__icontains=word) | Q(module__icontains=word) | Q(version=word) | Q(commit__startswith=word.lower())
+        )
+    return rows.select_related("release__namespace").order_by("-sort_key", "name", "pk")
+
+
+def counts(repository: GitRepository) -> dict[str, int]:
+    """How many tags have each verdict. All verdicts are there."""
+    rows = Tag.objects.filter(repository=repository).judged().order_by()
+    column = "shown"  # annotated
+    found = dict(rows.values_list(column).annotate(count=Count("pk")))
+    return {str(verdict): found.get(verdict, 0) for verdict in Verdict}
+
+
+def reason_of(tag: Tag) -> str:
+    """Say why, in a sentence or more: the tag's own reason, or that of its release. The tag comes from `tags_of`."""
+    release = tag.release
+    if release is None or tag.verdict in (Verdict.MOVED, Verdict.GONE):
+        return tag.reason or (_WAITS if tag.verdict == Verdict.WAITING else "")
+    if release.state == State.PURGED:
+        return release.removal
+    if release.state == State.HELD:
+        return _sentences(release.questions)
+    if release.state in (State.REJECTED, State.FAILED):
+        return _sentences(release.reasons) or tag.reason
+    if release.state == State.PUBLISHED:
+        return f"Published as {release}."
+    return _IN_APPROVAL if release.state == State.AWAITING_APPROVAL else _IN_PIPELINE
+
+
+def _sentences(reasons: list[dict[str, str]]) -> str:
+    return " ".join(Reason.from_dict(reason).sentence for reason in reasons)

@@ -1,0 +1,116 @@
+"""…/repositories/<id>/preview: what rules would publish, before anything is. The server lets the request wait."""
+
+import time
+
+import pytest
+
+from apps.jobs import waiting
+from apps.jobs.models import Job
+from apps.releases.models import Release
+from apps.sources.models import GitRepository, Tag
+from tests.sources.conftest import RULES, work_off
+
+pytestmark = pytest.mark.both
+
+
+@pytest.fixture
+def one(connected, upstream):
+    """A draft of a repository with two versions and another tag."""
+    upstream.tag("v1.0.0")
+    upstream.commit({"main.tf": "# second\n", "modules/dns/main.tf": "# dns\n"})
+    upstream.tag("v1.1.0")
+    upstream.tag("nightly")
+    return f"/{connected['id']}/preview"
+
+
+def test_nobody_has_asked_for_a_preview_yet(one, call, alice):
+    told = call(alice).get(one).json()
+
+    assert (told["state"], told["at"], told["tags"], told["rules"]) == ("none", None, [], RULES)
+
+
+def test_it_is_started_and_found_afterwards_and_publishes_nothing(one, call, dora, alice):
+    asked = call(dora).post(one)
+    assert (asked.status_code, asked.json()["state"], asked.headers["Retry-After"]) == (202, "waiting", "2")
+    work_off()
+
+    told = call(alice).get(one).json()
+    assert (told["state"], told["failure"]) == ("done", None)
+    assert told["at"] is not None
+    assert "" in [folder["folder"] for folder in told["folders"]]
+    assert {(tag["tag"], tag["module"], tag["version"], tag["verdict"]) for tag in told["tags"]} == {
+        ("v1.1.0", "vpc/aws", "1.1.0", "publish"),
+        ("v1.0.0", "vpc/aws", "1.0.0", "publish"),
+        ("nightly", "", "", "ignored"),
+    }
+    assert told["tags"][0]["tag"] == "v1.1.0"
+    assert {"tag": "v{version}", "folder": "", "module": "vpc/aws"} in told["suggested"]
+    assert not Release.objects.exists()
+    assert not Tag.objects.exists()
+    assert GitRepository.objects.get().started_at is None
+
+
+def test_other_rules_are_previewed_without_being_saved(one, call, dora, waited):
+    rules = [{"tag": "{version}", "folder": "modules/dns", "module": "dns/aws"}]
+    answer = waited(one, rules=rules)
+
+    assert (answer.status_code, answer.json()["rules"]) == (200, rules)
+    assert {tag["verdict"] for tag in answer.json()["tags"]} == {"ignored"}
+    assert call(dora).get(one).json()["rules"] == RULES
+
+
+def test_the_request_waits_for_the_worker_without_a_thread(one, waited):
+    answer = waited(one)
+
+    assert (answer.status_code, answer.json()["state"]) == (200, "done")
+    assert len(answer.json()["tags"]) == 3
+
+
+def test_it_waits_for_25_seconds_at_most(one, call, dora):
+    environ = {waiting.OFFERED: True}
+    client = call(dora).client
+    before = time.monotonic()
+    answer = client.post(f"/api/v1/namespaces/acme/repositories{one}", "{}", "application/json", **environ)
+
+    asked = answer.wsgi_request.META[waiting.ASKED]
+    assert 20 < asked.until - before < 26
+    asked = waiting.Waiting(asked.states_of, asked.row, asked.states, time.monotonic() - 1, (asked.resume[0], 0.0))
+    late = client.post(f"/api/v1/namespaces/acme/repositories{one}", **{waiting.OFFERED: True, waiting.ASKED: asked})
+    assert (late.status_code, late.json()["state"]) == (202, "waiting")
+    assert waiting.ASKED not in late.wsgi_request.META
+    assert Job.objects.filter(kind="preview-git").count() == 1
+
+
+def test_wrong_rules_are_refused_before_a_worker_is_asked(one, call, dora):
+    answer = call(dora).post(one, rules=[{"tag": "v1", "module": "vpc/aws"}])
+
+    assert answer.status_code == 422
+    assert answer.json()["error"]["message"].startswith("Rule 1: the tag pattern is 'v1', expected {version} once")
+    assert not Job.objects.exists()
+
+
+def test_a_server_that_is_down_is_the_result_with_how_to_fix_it(one, waited, site):
+    site.is_down = True
+    answer = waited(one)
+
+    told = answer.json()
+    assert (answer.status_code, told["state"], told["failure"]["code"]) == (200, "failed", "server_error")
+    assert "503" in told["failure"]["message"]
+    assert told["tags"] == []
+
+
+@pytest.fixture
+def waited(call, dora):
+    """Sends it as the server does: once, and again when the worker has changed the state."""
+
+    def send(below, **fields):
+        url = f"/api/v1/namespaces/acme/repositories{below}"
+        client = call(dora).client
+        first = client.post(url, fields, "application/json", **{waiting.OFFERED: True})
+        asked = first.wsgi_request.META[waiting.ASKED]
+        assert waiting.with_news([asked]) == []
+        work_off()
+        assert waiting.with_news([asked]) == [asked]
+        return client.post(url, **{waiting.OFFERED: True, waiting.ASKED: asked})  # its body was read
+
+    return send

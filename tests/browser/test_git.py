@@ -1,0 +1,159 @@
+"""From the front page: Alice connects a monorepo of 20 modules and 300 tags, publishes it, and fixes one of them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Watch, browsing, serious_findings, sign_in
+from tests.builders.git_servers import Repository, Site, git_site
+from tests.e2e.workspace import Workspace
+from tests.live import Live, start_live
+from tests.needs import is_there
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+SPACE = "orchard"
+MODULES = [f"module-{number:02}" for number in range(20)]
+VERSIONS = 15
+BROKEN = "module-07/v1.14.0"
+PASSWORD = "alice likes quinces"
+PEOPLE = f"""
+from apps.accounts.models import Grant, Namespace, Role, User
+alice = User.objects.create_user("alice", password="{PASSWORD}")
+Grant.objects.create(namespace=Namespace.objects.get(name="{SPACE}"), user=alice, role=Role.OWNER)
+"""
+# Publishing 300 versions, while other tests use the same two processors.
+PATIENT = 600_000
+
+
+def files_of(name: str, version: int) -> dict[str, str]:
+    return {
+        f"{name}/main.tf": f'variable "name" {{\n  type = string\n}}\n\nlocals {{\n  made = "{name} {version}"\n}}\n',
+        f"{name}/outputs.tf": 'output "made" {\n  value = "${var.name} ${local.made}"\n}\n',
+        f"{name}/versions.tf": 'terraform {\n  required_version = ">= 1.0"\n}\n',
+        f"{name}/README.md": f"# {name}\n",
+    }
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with git_site(tmp_path_factory.mktemp("git")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def mono(site: Site) -> Repository:
+    """The newest tag of one module is at a commit that lacks its folder."""
+    found = site.repository("acme/modules")
+    tree: dict[str, str] = {}
+    with found.batch() as batch:
+        for minor in range(VERSIONS):
+            tree = {path: text for name in MODULES for path, text in files_of(name, minor).items()}
+            batch.commit(tree)
+            for name in MODULES:
+                if f"{name}/v1.{minor}.0" != BROKEN:
+                    batch.tag(f"{name}/v1.{minor}.0")
+        batch.commit({path: text for path, text in tree.items() if not path.startswith("module-07/")})
+        batch.tag(BROKEN)
+        batch.commit(tree)
+    return found
+
+
+@pytest.fixture(scope="module")
+def larder(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    folder = tmp_path_factory.mktemp("larder")
+    with start_live(folder, LARDER_SOURCES_ALLOW="127.0.0.0/8", LARDER_SOURCES_CA_FILE=site.ca_file) as live:
+        with live.client(live.token()) as client:
+            assert client.put(f"/api/v1/namespaces/{SPACE}", json={"visibility": "public"}).status_code == 201
+        live.manage("shell", "--verbosity", "0", "-c", PEOPLE)
+        yield live
+
+
+@pytest.fixture
+def page(chromium: Browser, larder: Live, watch: Watch) -> Iterator[Page]:
+    with browsing(chromium, larder, sign_in(chromium, larder, "alice", PASSWORD), watch) as open_:
+        yield open_().new_page()
+
+
+def look(page: Page, name: str) -> None:
+    """No overflow and no finding of axe: on a small phone, on a phone and at a desk, in both themes."""
+    for width, scheme in ((320, "light"), (390, "dark"), (1440, "dark"), (1440, "light")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # light or dark
+        beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert beyond <= 0, (name, width)
+        assert serious_findings(page) == [], (name, width, scheme)
+
+
+def connect(page: Page, url: str) -> None:
+    page.goto("/")
+    page.locator("main").get_by_role("link", name=SPACE, exact=True).first.click()
+    page.get_by_role("link", name="Git repositories", exact=True).first.click()
+    look(page, "list-empty")
+    page.get_by_role("link", name="Connect a repository").first.click()
+    look(page, "connect")
+    page.get_by_label("Repository", exact=True).fill(url)
+    page.get_by_role("button", name="Continue").click()
+
+
+@pytest.mark.needs("terraform")
+def test_a_monorepo_becomes_twenty_modules_that_clients_install(
+    page: Page, larder: Live, mono: Repository, site: Site, tmp_path: Path
+) -> None:
+    connect(page, site.url_of("acme/modules"))
+    # The page of the look polls, and becomes the plan.
+    expect(page.get_by_text("20 folders contain modules.")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("These rules would publish 300 of 300 tags, as 20 modules.")).to_be_visible()
+    look(page, "plan")
+
+    group = page.locator("[data-pick-group]", has_text="module-03")
+    group.locator("summary").click()
+    group.get_by_role("button", name="Select none").click()
+    expect(page.get_by_role("button", name="Publish 285 versions")).to_be_visible()
+    group.get_by_label("module-03/v1.14.0").check()
+    expect(group.locator("summary")).to_contain_text("1 of 15")
+    look(page, "plan-chosen")
+    page.get_by_role("button", name="Publish 286 versions").click()
+
+    # The page of the repository polls until the last tag has its verdict.
+    expect(page.get_by_role("link", name="Published 285")).to_be_visible(timeout=PATIENT)
+    expect(page.get_by_role("link", name="Ignored 14")).to_be_visible()
+    look(page, "repository")
+    page.get_by_role("link", name="Refused 1").click()
+    row = page.locator(f'[data-tag="{BROKEN}"]')
+    expect(row).to_contain_text("no folder module-07")
+    look(page, "refused")
+
+    # Nothing was published of it, so that the tag may move to a commit that has the folder.
+    mono.tag(BROKEN)
+    page.get_by_role("button", name="Sync now").click()
+    retry = page.locator(f'[data-tag="{BROKEN}"]').get_by_role("button", name="Retry")
+    fixed = page.locator(f'[data-tag="{BROKEN}"]').get_by_role("link")
+    expect(retry.or_(fixed).first).to_be_visible(timeout=60_000)
+    if retry.count():
+        retry.click()
+    expect(page.get_by_role("link", name="Published 286")).to_be_visible(timeout=60_000)
+
+    page.get_by_label("Tag, version or module").fill("module-07")
+    page.get_by_role("button", name="Search", exact=True).click()
+    page.locator(f'[data-tag="{BROKEN}"]').get_by_role("link").click()
+    expect(page.get_by_role("heading", name="module-07").first).to_be_visible()
+    page.goto(f"/namespaces/{SPACE}/git")
+    look(page, "list")
+    for program in filter(is_there, ("terraform", "tofu")):
+        install(larder, program, tmp_path)
+
+
+def install(larder: Live, program: str, folder: Path) -> None:
+    workspace = Workspace(folder / program, program, larder)
+    workspace.module("seven", f"{SPACE}/module-07/{system_of(larder)}", "1.14.0")
+    done = workspace.run("init", "-no-color")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert any(path.name == "outputs.tf" for path in workspace.work.rglob(".terraform/modules/**/*.tf"))
+
+
+def system_of(larder: Live) -> str:
+    """Which was suggested: the modules use no provider that says it."""
+    with larder.client() as client:
+        return str(client.get(f"/api/v1/modules?namespace={SPACE}").json()["modules"][0]["system"])

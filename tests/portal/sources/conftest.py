@@ -1,0 +1,59 @@
+"""A monorepo on a real Git server, and Dora's browser."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+
+from apps.accounts.models import Namespace, User
+from apps.sources.models import GitRepository
+from tests.builders.git_servers import Repository, Site
+from tests.sources.conftest import connect, git, module, server, site, upstream, work_off
+
+__all__ = ["connect", "git", "server", "site", "upstream"]
+
+LIST = "/namespaces/acme/git"
+MODULES = ("vpc", "dns", "bucket")
+
+
+@pytest.fixture
+def owner(dora: User, browser_of: Callable[..., Client]) -> Client:
+    return browser_of(dora)
+
+
+@pytest.fixture
+def mono(site: Site) -> Repository:
+    """Three modules with three tags each, and one tag that is no version."""
+    found = site.repository("acme/modules")
+    with found.batch() as batch:
+        for patch in range(3):
+            files = {f"{name}/{path}": text for name in MODULES for path, text in module(f"{name} {patch}").items()}
+            batch.commit(files)
+            for name in MODULES:
+                batch.tag(f"{name}/v1.{patch}.0")
+        batch.tag("nightly")
+    return found
+
+
+@pytest.fixture
+def draft(owner: Client, mono: Repository, site: Site, acme: Namespace) -> GitRepository:
+    """Connected in the browser, and looked at by a worker."""
+    answer = owner.post(f"{LIST}/connect", {"url": site.url_of("acme/modules"), "kind": "none"})
+    assert answer.status_code == 303, answer.text
+    work_off()
+    return GitRepository.objects.get()
+
+
+def fields_of(response: HttpResponse) -> dict[str, Any]:
+    """What a browser would send of the plan: rules, the digest of the preview, and the boxes that are ticked."""
+    text = response.content.decode()
+    form: dict[str, Any] = {"seen": re.findall(r'name="seen" value="(\w+)"', text)[0]}
+    for part in ("tag", "folder", "module"):
+        form[f"rule_{part}"] = re.findall(rf'name="rule_{part}" value="([^"]*)"', text)
+    boxes = re.findall(r'<input type="checkbox" name="(picked\w*)" value="([^"]*)"([^>]*)>', text)
+    for name in {name for name, _, _ in boxes}:
+        form[name] = [value for box, value, rest in boxes if box == name and "checked" in rest]
+    return form

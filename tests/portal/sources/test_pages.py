@@ -1,0 +1,186 @@
+"""/namespaces/<ns>/git and one repository: what became of each tag, alarms, a retry, the webhook, the end."""
+
+import re
+
+import pytest
+
+from apps.sources.models import GitRepository, Tag
+from tests import pages
+from tests.portal.sources.conftest import LIST
+from tests.sources.conftest import module, work_off
+
+BROKEN = {"README.md": "# no module"}
+
+
+@pytest.fixture
+def started(git, upstream):
+    """v1.0.0 is published, v1.1.0 has no module in it, and nightly fits no rule."""
+    upstream.tag("v1.0.0")
+    upstream.commit(BROKEN)
+    upstream.tag("v1.1.0")
+    upstream.tag("nightly")
+    git.sync()
+    return git.repository
+
+
+def page_of(client, repository, query=""):
+    return pages.shown(client.get(f"{LIST}/{repository.pk}{query}"))
+
+
+@pytest.mark.both
+def test_each_tag_has_its_verdict_and_the_reason_in_words(owner, started):
+    page = page_of(owner, started)
+
+    assert 'href="/modules/acme/vpc/aws/1.0.0"' in page
+    assert "no .tf or .tofu file" in page
+    assert "Last fetch" in page
+    assert "Log of the last run" in page
+    assert "Found 3 tags" in page
+    assert 'data-tag="nightly"' not in page_of(owner, started, "?verdict=refused")
+    assert 'data-tag="v1.1.0"' in page_of(owner, started, "?verdict=refused")
+    assert 'data-tag="v1.0.0"' in page_of(owner, started, "?q=v1.0")
+    assert "No tags match" in page_of(owner, started, "?q=%3Cscript%3E&verdict=held")
+    assert "<script>alert" not in owner.get(f"{LIST}/{started.pk}?q=%3Cscript%3Ealert(1)").text
+
+
+def test_the_list_has_the_counts_and_the_failure(owner, started, site):
+    page = pages.shown(owner.get(LIST))
+    assert "1 published" in page
+    assert "1 refused" in page
+    site.is_down = True
+    owner.post(f"{LIST}/{started.pk}/sync")
+    work_off()
+    started.refresh_from_db()
+    page = pages.shown(owner.get(LIST))
+    assert "Failing" in page
+    assert started.failure in page
+    page = page_of(owner, started)
+    assert "The last run failed" in page
+    assert "Larder tries again" in page
+
+
+def test_a_publisher_sees_and_retries_but_does_not_manage(alice, browser_of, started, upstream):
+    publisher = browser_of(alice)
+    assert "Connect a repository" not in pages.shown(publisher.get(LIST))
+    page = page_of(publisher, started)
+    assert f"{LIST}/{started.pk}/change" not in page
+    upstream.commit(module("fixed"))
+    upstream.tag("v1.1.0")
+    publisher.post(f"{LIST}/{started.pk}/sync")
+    work_off()
+    tag = Tag.objects.get(name="v1.1.0")
+    if tag.release_id is None:
+        publisher.post(f"{LIST}/{started.pk}/tags/{tag.pk}/retry")
+        work_off()
+    assert 'href="/modules/acme/vpc/aws/1.1.0"' in page_of(publisher, started)
+    for page in ("change", "plan", "credential", "disconnect", "host-keys", "key", "webhook/secret"):
+        assert publisher.get(f"{LIST}/{started.pk}/{page}").status_code == 403, page
+
+
+def test_only_a_tag_whose_fetch_failed_is_offered_for_another_try(owner, started):
+    waiting = Tag.objects.filter(repository=started, name="v1.1.0")
+    waiting.update(verdict="waiting", code="", reason="")
+    assert "Retry v1.1.0" not in page_of(owner, started)
+    waiting.update(code="unreachable", reason="The server does not answer.")
+    assert "Retry v1.1.0" in page_of(owner, started)
+
+
+def test_a_retry_leads_back_to_the_same_filter_and_refuses_what_is_published(owner, started):
+    tag = Tag.objects.get(name="v1.1.0")
+    answer = owner.post(f"{LIST}/{started.pk}/tags/{tag.pk}/retry", {"verdict": "refused", "q": "v1"})
+    assert answer["Location"] == f"{LIST}/{started.pk}?verdict=refused&q=v1"
+    published = Tag.objects.get(name="v1.0.0")
+    again = owner.post(f"{LIST}/{started.pk}/tags/{published.pk}/retry", follow=True)
+    assert "cannot be tried again" in pages.shown(again)
+    assert owner.post(f"{LIST}/{started.pk}/tags/0/retry").status_code == 404
+
+
+@pytest.mark.parametrize(("move", "title"), [(True, "Tags were moved"), (False, "Tags were deleted")])
+def test_a_tag_that_moved_or_was_deleted_is_an_alarm_at_the_top(owner, started, upstream, move, title):
+    if move:
+        upstream.tag("v1.0.0")
+    else:
+        upstream.delete_tag("v1.0.0")
+    owner.post(f"{LIST}/{started.pk}/sync")
+    work_off()
+
+    page = page_of(owner, started)
+
+    assert f"{title} after they were published" in page
+    assert page.index(title) < page.index('<h2 id="tags">')
+    assert 'href="/modules/acme/vpc/aws/1.0.0"' in page, "the release stays"
+
+
+def test_host_keys_that_changed_are_an_alarm_with_the_way_to_compare_them(owner, started):
+    GitRepository.objects.filter(pk=started.pk).update(failure_code="host_key_changed", failure="other key")
+
+    page = page_of(owner, started)
+
+    assert "The server has other host keys" in page
+    assert f"{LIST}/{started.pk}/host-keys" in page
+
+
+def test_an_owner_changes_the_interval_and_submodules(owner, started):
+    url = f"{LIST}/{started.pk}/change"
+    assert owner.post(url, {"poll_minutes": "5", "allow_submodules": "on"}).status_code == 303
+    started.refresh_from_db()
+    assert (started.poll_minutes, started.allow_submodules) == (5, True)
+    assert owner.post(url, {"poll_minutes": "0"}).status_code == 422
+    assert owner.post(url, {"poll_minutes": "soon"}).status_code == 422
+
+
+def test_the_secret_of_the_webhook_is_shown_once(owner, started):
+    sealed = started.sealed_hook_secret
+    answer = owner.post(f"{LIST}/{started.pk}/webhook/renew")
+    first = owner.get(answer["Location"])
+    secret = re.findall(r'aria-label="Secret"><code data-copy-text>([^<]+)', pages.shown(first))[0]
+    started.refresh_from_db()
+    assert started.sealed_hook_secret != sealed
+    assert first["Cache-Control"] == "no-store"
+    assert "cannot be shown again" in pages.shown(owner.get(answer["Location"]))
+    assert secret not in started.sealed_hook_secret
+    assert secret not in page_of(owner, started)
+
+
+def test_an_owner_disconnects_and_the_releases_stay(owner, started):
+    assert "Disconnect acme/terraform-aws-vpc?" in pages.shown(owner.get(f"{LIST}/{started.pk}/disconnect"))
+    owner.post(f"{LIST}/{started.pk}/disconnect")
+    assert "No repository is connected" in pages.shown(owner.get(LIST))
+    assert owner.get(f"{LIST}/{started.pk}").status_code == 404
+    assert owner.get("/modules/acme/vpc/aws/1.0.0").status_code == 200
+
+
+def test_a_repository_of_another_namespace_is_not_found(owner, started, alice, pantry, browser_of):
+    assert browser_of(alice).get(f"/namespaces/pantry/git/{started.pk}").status_code == 404
+
+
+def test_a_tag_of_another_namespace_is_not_found(owner, started, connect, pantry, alice, browser_of):
+    own = connect("acme/other", namespace=pantry).repository
+    tag = Tag.objects.get(name="v1.1.0")
+
+    assert browser_of(alice).post(f"/namespaces/pantry/git/{own.pk}/tags/{tag.pk}/retry").status_code == 404
+    tag.refresh_from_db()
+    assert tag.verdict == "refused"
+
+
+def test_the_pages_cost_the_same_with_any_number_of_tags(owner, started):
+    few = pages.queries_of(owner, f"{LIST}/{started.pk}")
+    tags = [
+        Tag(
+            repository=started,
+            name=f"old-{number}",
+            commit="a" * 40,
+            verdict="ignored",
+            seen_at=started.created_at,
+            changed_at=started.created_at,
+        )
+        for number in range(120)
+    ]
+    Tag.objects.bulk_create(tags)
+
+    assert pages.queries_of(owner, f"{LIST}/{started.pk}") <= few
+    assert "123" in page_of(owner, started)
+
+
+def test_the_publish_page_offers_git(owner, acme):
+    assert f'href="{LIST}"' in pages.shown(owner.get("/publish?namespace=acme"))

@@ -1,0 +1,230 @@
+"""/namespaces/<ns>/git/connect and /plan: from a URL to the first versions, and nothing is published unseen."""
+
+import pytest
+
+from apps.portal.sources import planning
+from apps.releases.models import Release
+from apps.sources import previewing, syncing
+from apps.sources.models import GitRepository, Tag
+from tests import pages
+from tests.portal.sources.conftest import LIST, fields_of
+from tests.sources.conftest import work_off
+
+
+def plan_url(repository):
+    return f"{LIST}/{repository.pk}/plan"
+
+
+def verdicts_of(repository):
+    return {tag.name: (tag.shown, tag.module) for tag in Tag.objects.filter(repository=repository).judged()}
+
+
+@pytest.mark.both
+def test_an_owner_connects_a_monorepo_and_publishes_what_is_ticked(owner, draft):
+    page = owner.get(plan_url(draft))
+    shown = pages.shown(page)
+    assert "3 folders contain modules." in shown
+    assert "would publish 9 of 10 tags, as 3 modules" in shown
+    assert "</svg> Suggested</span>" in owner.get(plan_url(draft)).text
+    assert not Release.objects.exists()
+    assert draft.started_at is None
+
+    form = fields_of(page)
+    assert len(form["picked"]) == 9
+    form["picked"].remove("dns/v1.0.0")
+    done = owner.post(plan_url(draft), form | {"act": "publish"}, follow=True)
+    assert "A worker publishes 8 versions now." in pages.shown(done)
+    assert "A worker lists the tags" in pages.shown(done)
+    work_off()
+
+    found = verdicts_of(draft)
+    assert found["vpc/v1.2.0"][0] == "published"
+    assert found["dns/v1.0.0"][0] == "ignored"
+    assert found["nightly"] == ("ignored", "")
+    assert Release.objects.filter(state="published").count() == 8
+    page = pages.shown(owner.get(f"{LIST}/{draft.pk}"))
+    assert "It was not selected" in page
+    assert 'href="/modules/acme/vpc/' in page
+
+
+def test_other_rules_are_previewed_before_they_are_saved(owner, draft):
+    form = fields_of(owner.get(plan_url(draft)))
+    only = {"rule_tag": ["vpc/v{version}", ""], "rule_folder": ["vpc", ""], "rule_module": ["net/aws", ""]}
+
+    refused = owner.post(plan_url(draft), form | only | {"act": "publish"})
+    assert refused.status_code == 422
+    assert "The rules have changed since the preview." in refused.text
+    assert not draft.rules.exists()
+
+    page = owner.post(plan_url(draft), only | {"act": "preview"})
+    assert "would publish 3 of 10 tags, as 1 module." in pages.shown(page)
+    assert "</svg> Suggested" not in pages.shown(page)
+    assert owner.post(plan_url(draft), fields_of(page) | {"act": "publish"}).status_code == 303
+    work_off()
+    assert {module for shown, module in verdicts_of(draft).values() if shown == "published"} == {"net/aws"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (("v1", "", "vpc/aws"), "{version} once"),
+        (("v{version}", "../up", "vpc/aws"), "folder"),
+        (("v{version}", "", "vpc"), "name/system"),
+        (("v{version}", "", "<script>alert(1)</script>/aws"), "Rule 1"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_refused_with_its_number(owner, draft, rule, said):
+    tag, folder, module = rule
+    form = {"rule_tag": tag, "rule_folder": folder, "rule_module": module, "act": "save"}
+
+    answer = owner.post(plan_url(draft), form)
+
+    assert answer.status_code == 422
+    assert said in pages.text_of(answer)
+    assert f'value="{module}"' in pages.text_of(answer), "what was typed stays"
+    assert "<script>alert(1)" not in answer.text
+    assert not draft.rules.exists()
+
+
+def test_rules_are_added_and_removed_without_scripts(owner, draft):
+    form = fields_of(owner.get(plan_url(draft)))
+    count = len(form["rule_tag"])
+
+    assert len(fields_of(owner.post(plan_url(draft), form | {"act": "add"}))["rule_tag"]) == count + 1
+    assert len(fields_of(owner.post(plan_url(draft), form | {"act": "remove:0"}))["rule_tag"]) == max(1, count - 1)
+    assert not draft.rules.exists()
+
+
+def test_all_none_and_one_module_are_ticked_without_scripts(owner, draft):
+    form = fields_of(owner.get(plan_url(draft)))
+    none = fields_of(owner.post(plan_url(draft), form | {"act": "none:*"}))
+    assert none["picked"] == []
+    module = next(iter(planning.plan_of(previewing.planned(draft, draft.preview["suggested"])).groups)).module
+    one = fields_of(owner.post(plan_url(draft), none | {"act": f"all:{module}"}))
+    assert len(one["picked"]) == 3
+    assert len({tag.split("/")[0] for tag in one["picked"]}) == 1
+
+
+def test_only_new_tags_are_published_if_an_owner_wants_that(owner, draft, mono):
+    form = fields_of(owner.get(plan_url(draft)))
+    done = owner.post(plan_url(draft), form | {"act": "later"}, follow=True)
+    assert "From now on each new tag that fits a rule is published." in pages.shown(done)
+    work_off()
+    assert not Release.objects.exists()
+
+    mono.tag("vpc/v2.0.0")
+    owner.post(f"{LIST}/{draft.pk}/sync")
+    work_off()
+    assert [release.version for release in Release.objects.filter(state="published")] == ["2.0.0"]
+
+
+def test_many_tags_are_chosen_by_module_and_number(owner, draft):
+    refs = [{"tag": f"{name}/v1.{minor}.0", "commit": "a" * 40} for name in ("vpc", "dns") for minor in range(300)]
+    GitRepository.objects.filter(pk=draft.pk).update(preview=draft.preview | {"refs": refs})
+
+    page = owner.get(plan_url(draft))
+    assert "600 tags are too many to tick one by one." in pages.shown(page)
+    form = fields_of(page)
+    assert len(form["picked_module"]) == 2
+    form["picked_module"].pop()
+    newest = owner.post(plan_url(draft), form | {"newest": "5", "act": "preview"})
+    assert 'data-pick-count="5"' in newest.text
+    assert owner.post(plan_url(draft), form | {"newest": "5", "act": "publish"}).status_code == 303
+    draft.refresh_from_db()
+    assert len(draft.selected) == 5
+    assert all(name.endswith(("295.0", "296.0", "297.0", "298.0", "299.0")) for name in draft.selected)
+
+
+def test_a_server_that_refuses_says_so_with_what_to_do(owner, site, acme):
+    owner.post(f"{LIST}/connect", {"url": site.url_of("acme/absent"), "kind": "none"})
+    row = GitRepository.objects.get()
+    assert "A worker lists the tags and looks for folders" in pages.shown(owner.get(plan_url(row)))
+    work_off()
+
+    page = pages.shown(owner.get(plan_url(row)))
+
+    assert "Larder cannot read" in page
+    assert row_failure(row)["text"] in page
+    assert row_failure(row)["hint"] in page
+    assert "Change the credential" in page
+    site.repository("acme/absent").commit({"main.tf": "# a module"})
+    assert owner.post(f"{LIST}/{row.pk}/look").status_code == 303
+    work_off()
+    assert "One folder contains a module." in pages.shown(owner.get(plan_url(row)))
+
+
+def row_failure(row):
+    row.refresh_from_db()
+    return row.preview["failure"]
+
+
+def test_a_token_is_neither_shown_nor_stored_while_its_owner_confirms(dora, browser_of, site, acme):
+    unsure = browser_of(dora, confirmed=False)
+    form = {"url": site.url_of("acme/modules"), "kind": "token", "password_token": "glpat-quince"}
+
+    answer = unsure.post(f"{LIST}/connect", form)
+
+    assert answer.status_code == 302
+    assert "reauthenticate" in answer["Location"]
+    assert "glpat-quince" not in str(dict(unsure.session.items()))
+    assert not GitRepository.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://example.com/x", "https://user:pw@example.com/x.git", "file:///etc", "ext::sh -c id"]
+)
+def test_a_url_that_is_no_repository_is_refused_at_the_form(owner, acme, url):
+    answer = owner.post(f"{LIST}/connect", {"url": url, "kind": "none"})
+
+    assert answer.status_code == 422
+    assert "error-summary" in answer.text
+    assert not GitRepository.objects.exists()
+
+
+def test_the_same_repository_twice_is_a_conflict(owner, draft, site):
+    answer = owner.post(f"{LIST}/connect", {"url": site.url_of("acme/modules"), "kind": "none"})
+
+    assert answer.status_code == 409
+    assert "is connected to acme already" in pages.text_of(answer)
+
+
+def test_a_preview_changes_nothing(owner, draft):
+    before = GitRepository.objects.values().get(pk=draft.pk)
+    form = fields_of(owner.get(plan_url(draft)))
+    for act in ("preview", "add", "none:*", "all:*", "remove:0"):
+        assert owner.post(plan_url(draft), form | {"act": act}).status_code == 200
+    assert GitRepository.objects.values().get(pk=draft.pk) == before
+    assert not draft.rules.exists()
+    assert syncing.JOB not in {tag.name for tag in Tag.objects.all()}
+
+
+def test_later_rules_publish_what_is_ticked_of_the_old_tags(owner, draft, mono):
+    form = fields_of(owner.get(plan_url(draft)))
+    owner.post(plan_url(draft), form | {"act": "later"})
+    work_off()
+    page = owner.get(plan_url(draft))
+    assert fields_of(page)["picked"] == [], "what was left out before is offered, and not ticked"
+
+    other = {"rule_tag": "vpc/v{version}", "rule_folder": "vpc", "rule_module": "net/aws"}
+    form = fields_of(owner.post(plan_url(draft), other | {"act": "preview"}))
+    assert len(form["picked"]) == 3
+    form["picked"] = ["vpc/v1.2.0"]
+    assert owner.post(plan_url(draft), form | {"act": "publish"}).status_code == 303
+    mono.tag("vpc/v2.0.0")  # after the preview: it is new, and no one could tick it
+    work_off()
+
+    published = Release.objects.filter(state="published").order_by("version")
+    assert [(release.name, release.version) for release in published] == [("net/aws", "1.2.0"), ("net/aws", "2.0.0")]
+    found = verdicts_of(draft)
+    assert found["vpc/v1.1.0"] == ("ignored", "net/aws")
+
+
+def test_what_was_refused_is_not_offered_again_among_the_tags_to_publish(owner, draft):
+    owner.post(plan_url(draft), fields_of(owner.get(plan_url(draft))) | {"act": "later"})
+    work_off()
+    Tag.objects.filter(name="vpc/v1.0.0").update(verdict="refused", code="lfs", reason="Found a Git LFS pointer.")
+
+    page = owner.get(plan_url(draft))
+
+    assert 'value="vpc/v1.0.0"' not in page.text
+    assert "Found a Git LFS pointer." in pages.shown(page)

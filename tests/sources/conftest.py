@@ -1,0 +1,108 @@
+"""Repositories on a real Git server, connected to acme by Dora, and a worker in this process."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Namespace, User
+from apps.jobs.models import Job
+from apps.modules.tasks import publish_module
+from apps.sources import connecting, syncing, tasks, verdicts
+from apps.sources.models import GitRepository, Tag
+from tests.builders.git_servers import Repository, Site, git_site
+from tests.sessions import in_browser
+
+URL = "acme/terraform-aws-vpc"
+RULES = [{"tag": "v{version}", "folder": "", "module": "vpc/aws"}]
+
+
+def module(comment: str = "", **files: str) -> dict[str, str]:
+    return {"main.tf": f'# {comment}\nvariable "name" {{\n  type = string\n}}\n', "README.md": "# VPC\n", **files}
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with git_site(tmp_path_factory.mktemp("git")) as site:
+        yield site
+
+
+@pytest.fixture
+def site(server: Site, settings: Any, tmp_path: Path) -> Iterator[Site]:
+    """Empty, and allowed."""
+    server.folder = tmp_path / "repositories"
+    settings.SOURCES = server.settings
+    yield server
+    server.is_down, server.answer = False, None
+    server.requests.clear()
+
+
+@pytest.fixture
+def upstream(site: Site) -> Repository:
+    """A repository with one module."""
+    found = site.repository(URL)
+    found.commit(module("first"))
+    return found
+
+
+def work_off(*, most: int = 200) -> int:
+    """Do what workers would: jobs of Git and of the pipeline, until none is left; return how many."""
+    for done in range(most):
+        job = Job.objects.claimable().filter(kind__in=[*tasks.WORKS, "publish-module"]).order_by("pk").first()
+        if job is None:
+            return done
+        if job.kind == "publish-module":
+            publish_module(job_id=job.pk)
+        else:
+            tasks.run_here(job.pk)
+    raise AssertionError(f"more than {most} jobs")
+
+
+@dataclass
+class Git:
+    """A connected repository. `sync` lists and publishes; `shown` says what became of each tag."""
+
+    repository: GitRepository
+    actor: Viewer
+
+    def sync(self, tags: list[str] | None = None) -> dict[str, str]:
+        syncing.sync(repository=self.repository, actor=self.actor, tags=tags)
+        work_off()
+        self.repository.refresh_from_db()
+        return self.shown
+
+    def tag(self, name: str, module: str = "vpc/aws") -> Tag:
+        return verdicts.tags_of(self.repository).get(name=name, module=module)
+
+    def reason(self, name: str, module: str = "vpc/aws") -> str:
+        return verdicts.reason_of(self.tag(name, module))
+
+    def retry(self, name: str, module: str = "vpc/aws") -> dict[str, str]:
+        syncing.retry(tag=self.tag(name, module), actor=self.actor)
+        work_off()
+        return self.shown
+
+    @property
+    def shown(self) -> dict[str, str]:
+        return {row.name: row.shown for row in verdicts.tags_of(self.repository)}
+
+
+Connect = Callable[..., Git]
+
+
+@pytest.fixture
+def connect(site: Site, acme: Namespace, dora: User) -> Connect:
+    def connected(name: str = URL, *, rules: Any = RULES, namespace: Namespace = acme, **more: Any) -> Git:
+        actor = in_browser(dora)
+        found = connecting.connect(namespace=namespace, actor=actor, url=site.url_of(name), rules=rules, **more)
+        return Git(found.repository, actor)
+
+    return connected
+
+
+@pytest.fixture
+def git(connect: Connect, upstream: Repository) -> Git:
+    return connect()

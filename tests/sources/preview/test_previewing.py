@@ -1,0 +1,144 @@
+"""The job that looks at a repository: a real Git server on loopback, and what it may do wrong."""
+
+import pytest
+
+from apps.accounts.access.gate import Viewer
+from apps.jobs.models import Job
+from apps.lib.settings_values.outgoing import Sources
+from apps.sources import previewing, tasks
+from tests.builders.git_servers import File, git_site, link, submodule
+from tests.sources.hooks.sending import Hook, connected
+
+pytestmark = [pytest.mark.both, pytest.mark.django_db(transaction=True)]
+
+AWS = 'terraform {\n  required_providers {\n    aws = {\n      source = "hashicorp/aws"\n    }\n  }\n}\n'
+RULE = {"tag": "{name}/v{version}", "folder": "modules/{name}", "module": "{name}/aws"}
+
+
+@pytest.fixture
+def site(tmp_path, settings):
+    with git_site(tmp_path / "git") as site:
+        settings.SOURCES = site.settings
+        yield site
+
+
+@pytest.fixture
+def repository(site, acme):
+    return connected(acme, Hook(site.url_of("acme/infrastructure"), "git", {}, b""))
+
+
+@pytest.fixture
+def git(site):
+    return site.repository("acme/infrastructure")
+
+
+def preview(repository, actor):
+    previewing.ask(repository=repository, actor=Viewer(actor))
+    assert repository.preview["state"] == "waiting"
+    assert tasks.run_here(Job.objects.get(kind=previewing.JOB, state="queued").pk)
+    repository.refresh_from_db()
+    return repository.preview
+
+
+def test_a_monorepo_is_seen_and_planned(repository, git, alice):
+    names = [f"m{number}" for number in range(20)]
+    with git.batch() as batch:
+        batch.commit({f"modules/{name}/main.tf": AWS for name in names} | {"README.md": "x"})
+        for name in names:
+            for minor in range(15):
+                batch.tag(f"{name}/v1.{minor}.0", message="Release" if minor % 2 else "")
+
+    found = preview(repository, alice)
+
+    assert found["state"] == "done"
+    assert found["failure"] is None
+    assert len(found["folders"]) == 20
+    assert found["folders"][0] == {"folder": "modules/m0", "files": 1, "module": "m0/aws", "is_submodule": False}
+    assert found["suggested"] == [RULE]
+    assert len(found["refs"]) == 300
+    assert {ref["commit"] for ref in found["refs"]} == {git.head}
+    rows = previewing.planned(repository, found["suggested"])
+    assert [row["verdict"] for row in rows] == ["publish"] * 300
+    assert repository.previewed_at is not None
+
+
+def test_links_and_submodules_and_tags_in_other_bytes_are_passed_over(repository, git, alice):
+    git.commit(
+        {"vpc/main.tf": AWS, "a/main.tf": link("../vpc/main.tf"), "b": submodule("1" * 40), "b.tf": File("", "100755")}
+    )
+    git.tag("v1.0.0")
+    git.tag("v1.0.\udcff")
+
+    found = preview(repository, alice)
+
+    assert [folder["folder"] for folder in found["folders"]] == ["", "vpc"]
+    assert [ref["tag"] for ref in found["refs"]] == ["v1.0.0"]
+    assert found["unreadable"] == 1
+
+
+def test_an_empty_repository_has_nothing_to_suggest(repository, git, alice):
+    found = preview(repository, alice)
+
+    assert (found["state"], found["folders"], found["suggested"], found["refs"]) == ("done", [], [], [])
+
+
+def test_a_server_that_is_down_fails_the_preview_and_the_next_one_succeeds(repository, git, site, alice):
+    git.commit({"main.tf": AWS})
+    site.is_down = True
+
+    found = preview(repository, alice)
+
+    assert found["state"] == "failed"
+    assert found["failure"]["code"]
+    assert found["failure"]["text"]
+    site.is_down = False
+    assert preview(repository, alice)["state"] == "done"
+
+
+def test_a_private_server_is_not_asked(repository, site, settings, alice):
+    settings.SOURCES = Sources(ca_file=site.ca_file)
+
+    found = preview(repository, alice)
+
+    assert found["state"] == "failed"
+    assert site.requests == []
+
+
+def test_two_people_who_ask_at_once_are_answered_once(repository, git, alice, bob):
+    previewing.ask(repository=repository, actor=Viewer(alice))
+    previewing.ask(repository=repository, actor=Viewer(bob))
+
+    assert Job.objects.filter(kind=previewing.JOB).count() == 1
+    assert repository.preview["state"] == "waiting"
+
+
+def test_a_worker_that_dies_each_time_leaves_a_failure(repository, git, alice, settings):
+    previewing.ask(repository=repository, actor=Viewer(alice))
+    Job.objects.filter(kind=previewing.JOB).update(attempts=settings.JOB_ATTEMPTS)
+
+    tasks.run_here(Job.objects.get(kind=previewing.JOB).pk)
+
+    repository.refresh_from_db()
+    assert repository.preview["state"] == "failed"
+    assert repository.preview["failure"]["code"] == "interrupted"
+
+
+def test_more_rules_than_people_read_are_counted(repository, git, alice):
+    with git.batch() as batch:
+        batch.commit({f"modules/m{number}/main.tf": AWS for number in range(120)})
+        batch.tag("v1.0.0")
+
+    found = preview(repository, alice)
+
+    assert len(found["suggested"]) == previewing.MAX_SUGGESTED
+    assert found["left_off"] == 20
+
+
+def test_what_the_archive_leaves_out_is_a_folder_of_unknown_providers(repository, git, alice):
+    files = {f"modules/m{number}/main.tf": AWS for number in range(20)}
+    git.commit(files | {".gitattributes": "modules/m3 export-ignore\n"})
+
+    found = preview(repository, alice)
+
+    assert {folder["module"] for folder in found["folders"] if folder["folder"] == "modules/m3"} == {"m3/generic"}
+    assert len(found["folders"]) == 20

@@ -1,0 +1,83 @@
+"""Dora connects a module of another registry by its address."""
+
+import pytest
+
+from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.sources import connecting, hooks
+from apps.sources.models import GitRepository
+from apps.upstream.models import Upstream
+from tests.sources.conftest import Git, module
+from tests.sources.registry.conftest import ADDRESS, FULL
+from tests.upstream.misbehaving import HOST, Registry
+
+
+def test_the_address_is_told_from_a_url_and_has_one_rule(mirrored: Git, registry: Registry):
+    assert (mirrored.repository.forge, mirrored.repository.url) == ("registry", f"https://{HOST}/{ADDRESS}")
+    assert list(mirrored.repository.rules.values_list("tag", "folder", "module")) == [("{version}", "", "vpc/aws")]
+    assert registry.requests == []  # before the first sync
+
+
+def test_the_url_is_taken_with_the_forge_registry(connect_module):
+    assert connect_module(f"https://{FULL}", forge="registry").repository.forge == "registry"
+
+
+@pytest.mark.parametrize(
+    ("url", "more", "error", "text"),
+    [
+        ("registry.unknown.example/acme/vpc/aws", {}, NotFound, "mirrors no registry 'registry.unknown.example'"),
+        (f"{HOST}/acme/vpc_/aws", {}, Invalid, "is not the address of a module"),
+        (f"{HOST}/acme/vpc/a_s", {}, Invalid, "is not the address of a module"),
+        ("acme/vpc/aws", {}, Invalid, "expected https:// or ssh://"),
+        ("acme/vpc", {"forge": "registry"}, Invalid, "is not the address of a module"),
+        (FULL, {"credential": {"kind": "token", "token": "pears"}}, Invalid, "takes no credential"),
+        (FULL, {"rules": [{"tag": "v{version}", "module": "vpc/aws"}]}, Invalid, "has one rule"),
+        (FULL, {"rules": [{"tag": "{version}", "folder": "a", "module": "vpc/aws"}]}, Invalid, "has one rule"),
+        (f"{HOST}/acme/settings/aws", {}, Invalid, "Rule 1: "),
+    ],
+)
+def test_what_cannot_be_mirrored_is_refused(url, more, error, text, connect_module):
+    with pytest.raises(error, match=text):
+        connect_module(url, **more)
+    assert not GitRepository.objects.exists()
+
+
+def test_a_registry_that_dora_does_not_see_is_like_none(connect_module, other: Upstream):
+    Upstream.objects.update(visibility="private")
+    with pytest.raises(NotFound, match="mirrors no registry"):
+        connect_module()
+    Upstream.objects.update(visibility="internal", is_enabled=False)
+    with pytest.raises(NotFound, match="mirrors no registry"):
+        connect_module()
+
+
+def test_it_is_connected_once(mirrored: Git, connect_module):
+    with pytest.raises(Conflict, match="is connected to acme already"):
+        connect_module(FULL.lower())
+
+
+def test_its_rule_may_change_and_its_credential_not(mirrored: Git):
+    connecting.change(
+        repository=mirrored.repository, actor=mirrored.actor, rules=[{"tag": "{version}", "module": "net/aws"}]
+    )
+    assert mirrored.repository.rules.get().module == "net/aws"
+    with pytest.raises(Invalid, match="has one rule"):
+        connecting.change(
+            repository=mirrored.repository, actor=mirrored.actor, rules=[{"tag": "v{version}", "module": "n/a"}]
+        )
+    with pytest.raises(Invalid, match="takes no credential"):
+        connecting.change(repository=mirrored.repository, actor=mirrored.actor, credential={"kind": "deploy_key"})
+
+
+def test_no_webhook_is_believed(mirrored: Git):
+    with pytest.raises(NotFound, match="No connected repository has this webhook URL"):
+        hooks.receive(hook_id=mirrored.repository.hook_id, headers={}, body=b"{}", address="192.0.2.1")
+    with pytest.raises(Conflict, match="Registries send no webhooks"):
+        connecting.renew_hook_secret(repository=mirrored.repository, actor=mirrored.actor)
+
+
+def test_a_namespace_may_publish_from_git_beside_it(mirrored: Git, connect, upstream):
+    upstream.commit(module("own"))
+    upstream.tag("v3.0.0")
+    git = connect(rules=[{"tag": "v{version}", "module": "own/aws"}])
+    assert git.sync()["v3.0.0"] == "published"
+    assert mirrored.sync() == {"1.0.0": "published", "1.1.0": "published"}

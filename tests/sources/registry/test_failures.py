@@ -1,0 +1,169 @@
+"""Versions that move or vanish, and locations that are not fetched. Nothing of them is published, and all is said."""
+
+import pytest
+
+from apps.audit.models import AuditEvent
+from apps.releases.models import Release
+from apps.sources import registry_modules
+from tests.builders.git_servers import Repository, Site
+from tests.sources.conftest import Git, module
+from tests.sources.registry.conftest import listed_again, published
+from tests.upstream import faults
+from tests.upstream.misbehaving import Registry
+from tests.upstream.module_catalogue import Module
+
+
+def alarms() -> list[str]:
+    return list(AuditEvent.objects.filter(kind__contains="tag:").order_by("pk").values_list("kind", flat=True))
+
+
+def test_a_tag_that_moves_is_an_alarm_and_the_release_stays(mirrored: Git, code: Repository):
+    mirrored.sync()
+    before = published()
+    code.commit(module("another"))
+    code.tag("v1.0.0")
+
+    assert listed_again(mirrored) == {"1.0.0": "moved", "1.1.0": "published"}
+    assert code.head in mirrored.reason("1.0.0")
+    assert len([kind for kind in alarms() if "moved" in kind]) == 1
+    listed_again(mirrored)
+    assert len([kind for kind in alarms() if "moved" in kind]) == 1
+    assert published() == before
+
+
+def test_a_location_that_changes_is_an_alarm_as_well(mirrored: Git, code: Repository, listed: Module):
+    mirrored.sync()
+    listed.locations["1.0.0"] = listed.location.format(version="1.1.0")
+
+    assert listed_again(mirrored)["1.0.0"] == "moved"
+    assert len(published()) == 2
+
+
+def test_tags_that_move_are_found_however_many_versions_there_are(
+    mirrored: Git, code: Repository, monkeypatch: pytest.MonkeyPatch
+):
+    mirrored.sync()
+    monkeypatch.setattr(registry_modules, "RECHECKED", 1)
+    code.commit(module("another"))
+    code.tag("v1.0.0")
+    code.tag("v1.1.0")
+
+    assert listed_again(mirrored) == {"1.0.0": "moved", "1.1.0": "moved"}
+
+
+def test_a_version_that_moves_before_it_is_published_never_is(mirrored: Git, code: Repository, site: Site):
+    # Its commit is pinned, and the fetch fails.
+    site.answer = lambda path: (503, {}, b"") if path.endswith("git-upload-pack") and "service" not in path else None
+    assert mirrored.sync(["1.0.0"]) == {"1.0.0": "waiting", "1.1.0": "ignored"}
+    pinned = mirrored.tag("1.0.0").commit
+    assert pinned == code.run("rev-parse", "v1.0.0^{commit}")
+    site.answer = None
+    code.tag("v1.0.0")  # at the newest commit now
+
+    assert listed_again(mirrored)["1.0.0"] == "moved"
+    assert mirrored.tag("1.0.0").commit == pinned
+    assert f"{code.head} now" in mirrored.reason("1.0.0")
+    assert listed_again(mirrored)["1.0.0"] == "moved"
+    assert len([kind for kind in alarms() if "moved" in kind]) == 1
+    assert not Release.objects.exists()
+
+
+def test_a_version_that_vanishes_is_an_alarm_and_its_release_stays(mirrored: Git, listed: Module):
+    mirrored.sync()
+    listed.versions.remove("1.0.0")
+
+    assert listed_again(mirrored)["1.0.0"] == "gone"
+    assert len([kind for kind in alarms() if "deleted" in kind]) == 1
+    assert len(published()) == 2
+
+
+HOSTILE = [
+    ("git::file:///etc", "bad_location", "The URL begins with"),
+    ("git::/srv/git/vpc", "bad_location", "The URL begins with"),
+    ("git::ext::sh -c id", "bad_location", "others than plain ASCII"),
+    ("git::ext::id", "bad_location", "The URL begins with"),
+    ("ext::id", "not_git", "begins with ext::"),
+    ("git::ssh://git@localhost/acme/vpc.git?ref=v1.0.0", "ssh_location", "ssh key"),
+    ("git::git@localhost:acme/vpc.git?ref=v1.0.0", "ssh_location", "ssh key"),
+    ("git::https://user:pears@localhost/vpc.git?ref=v1.0.0", "bad_location", "user name or password"),
+    ("git::https://--upload-pack=id/vpc.git?ref=v1.0.0", "bad_location", "begins like an option"),
+    ("git::https://localhost/vpc.git//../../etc?ref=v1.0.0", "bad_location", "a plain path"),
+    ("git::https://localhost/vpc.git?ref=v1.0.0&sshkey=AAAA", "bad_location", "has 'sshkey', expected ref once"),
+    ("git::https://localhost/vpc.git", "not_pinned", "names no ref"),
+    ("hg::https://localhost/vpc", "not_git", "begins with hg::"),
+    ("s3::https://localhost/vpc.zip", "not_git", "begins with s3::"),
+    ("https://localhost/vpc.tar.gz", "not_git", "an archive or a path"),
+    ("./vpc.tar.gz", "not_git", "an archive or a path"),
+    ("git::https://10.0.0.1/vpc.git?ref=v1.0.0", "private_address", "LARDER_SOURCES_ALLOW"),
+    ("git::https://169.254.169.254/latest.git?ref=v1.0.0", "private_address", "LARDER_SOURCES_ALLOW"),
+    ("x" * 3000, "bad_location", "more than 2,000 characters"),
+]
+
+
+@pytest.mark.parametrize(("location", "code_", "text"), HOSTILE)
+def test_a_location_that_is_not_fetched_is_refused_with_its_reason(
+    location: str, code_: str, text: str, mirrored: Git, listed: Module, registry: Registry
+):
+    listed.versions = ["1.0.0"]
+    listed.locations["1.0.0"] = location
+    mirrored.sync()
+
+    tag = mirrored.tag("1.0.0")
+    assert (tag.code, tag.release) == (code_, None)
+    assert text in tag.reason
+    assert "pears" not in tag.reason
+    assert not Release.objects.exists()
+
+
+def test_a_branch_is_no_version(mirrored: Git, listed: Module):
+    listed.location = listed.location.replace("v{version}", "main")
+
+    assert mirrored.sync() == {"1.0.0": "refused", "1.1.0": "refused"}
+    assert "'main', expected a tag of" in mirrored.reason("1.0.0")
+
+
+ANSWERS = [
+    (faults.says(404), "not_found"),
+    (faults.says(200, b"[]", Content_Type="application/json"), "bad_shape"),
+    (faults.says(200, b"{}", Content_Type="application/json"), "no_location"),
+    (faults.says(204), "no_location"),
+    (faults.says(200, b"<html>", Content_Type="text/html"), "no_location"),
+    (faults.huge_json(50 * 1024 * 1024), "too_large"),
+]
+
+
+@pytest.mark.parametrize(("fault", "code_"), ANSWERS)
+def test_an_answer_without_a_location_is_refused_and_the_other_version_published(
+    fault: faults.Fault, code_: str, mirrored: Git, registry: Registry, listed: Module
+):
+    registry.misbehave(listed.download_path("1.0.0"), fault)
+
+    assert mirrored.sync() == {"1.0.0": "refused", "1.1.0": "published"}
+    assert mirrored.tag("1.0.0").code == code_
+
+
+LISTS = [
+    (faults.huge_json(50 * 1024 * 1024), "too_large"),
+    (faults.wrong_shape(), "bad_shape"),
+    (faults.wrong_shape({"modules": []}), "bad_shape"),
+    (faults.wrong_shape({"modules": [{"versions": [{"version": 1}]}]}), "bad_shape"),
+    (faults.wrong_shape({"modules": [{"versions": [{"version": f"1.0.{n}"} for n in range(10_001)]}]}), "many"),
+    (faults.deep_json(), "bad_json"),
+    (faults.says(404), "not_found"),
+    (faults.says(503), "server_error"),
+]
+
+
+@pytest.mark.parametrize(("fault", "code_"), LISTS)
+def test_a_list_that_cannot_be_used_changes_nothing_and_is_shown(
+    fault: faults.Fault, code_: str, mirrored: Git, registry: Registry, listed: Module
+):
+    mirrored.sync()
+    registry.misbehave(listed.list_path, fault)
+
+    assert listed_again(mirrored) == {"1.0.0": "published", "1.1.0": "published"}
+    assert code_ in mirrored.repository.failure_code
+    assert listed.list_path in mirrored.repository.failure
+    failed_at, next_at = mirrored.repository.failed_at, mirrored.repository.next_at
+    assert failed_at is not None and next_at is not None  # noqa: PT018  # for mypy
+    assert next_at > failed_at

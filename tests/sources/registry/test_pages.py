@@ -1,0 +1,23 @@
+"""The pages of a connected module of another registry."""
+
+import pytest
+from django.test import Client
+
+from apps.accounts.models import User
+from apps.sources import previewing
+from tests.sessions import sign_in
+from tests.sources.conftest import Git, work_off
+
+
+@pytest.mark.parametrize("page", ["", "/plan", "/change", "/credential", "/disconnect"])
+def test_every_page_of_it_opens(page: str, mirrored: Git, dora: User, client: Client):
+    previewing.ask(repository=mirrored.repository, actor=mirrored.actor)
+    work_off()
+    mirrored.sync()
+    sign_in(client, dora)
+
+    answer = client.get(f"/namespaces/acme/git/{mirrored.repository.pk}{page}")
+
+    assert answer.status_code == 200
+    assert "Acme/vpc/aws" in answer.content.decode()
+    assert "Create a webhook secret" not in answer.content.decode()

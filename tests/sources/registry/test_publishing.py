@@ -1,0 +1,120 @@
+"""Versions of a module of another registry are published from their Git repository."""
+
+import pytest
+
+from apps.releases.models import Release, State
+from apps.sources.models import Forge
+from tests.builders.git_servers import Repository, Site
+from tests.sources.conftest import Git, module, work_off
+from tests.sources.registry.conftest import FULL, listed_again, published
+from tests.upstream import faults
+from tests.upstream.misbehaving import HOST, Registry
+from tests.upstream.module_catalogue import Module
+
+
+def test_its_versions_become_releases_with_their_origin(mirrored: Git, code: Repository, site: Site):
+    assert mirrored.sync() == {"1.0.0": "published", "1.1.0": "published"}
+
+    release = Release.objects.get(name="vpc/aws", version="1.1.0")
+    assert release.state == State.PUBLISHED
+    assert release.created_by == mirrored.repository.user
+    facts = release.origin.facts
+    assert facts["registry"] == f"{HOST}/Acme/vpc/aws 1.1.0"
+    assert facts["repository"] == f"{site.url.removeprefix('https://')}/acme/terraform-aws-vpc"
+    assert (facts["commit"], facts["ref"]) == (code.head, "refs/tags/v1.1.0")
+    assert published() == {"1.0.0": code.run("rev-parse", "v1.0.0^{commit}"), "1.1.0": code.head}
+    assert mirrored.tag("1.1.0").commit == code.head
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_commit_is_as_good_as_a_tag_in_both_forms_of_the_answer(
+    as_json: bool, mirrored: Git, listed: Module, code: Repository, site: Site
+):
+    listed.as_json = as_json
+    commit = code.run("rev-parse", "v1.0.0^{commit}")
+    listed.versions = ["1.0.0"]
+    listed.locations["1.0.0"] = f"git::{site.url_of('acme/terraform-aws-vpc')}?ref={commit}&depth=1"
+
+    assert mirrored.sync() == {"1.0.0": "published"}
+    assert published() == {"1.0.0": commit}
+    assert "ref" not in Release.objects.get(version="1.0.0").origin.facts
+
+
+def test_a_folder_of_the_repository_is_the_module(mirrored: Git, listed: Module, code: Repository, site: Site):
+    code.commit({"main.tf": "", "modules/vpc/main.tf": module()["main.tf"], "modules/vpc/README.md": "# Part\n"})
+    code.tag("v2.0.0")
+    listed.versions = ["2.0.0"]
+    listed.locations["2.0.0"] = f"git::{site.url_of('acme/terraform-aws-vpc')}//modules/vpc?ref=v2.0.0"
+
+    assert mirrored.sync() == {"2.0.0": "published"}
+    assert Release.objects.get(version="2.0.0").folder == "modules/vpc"
+
+
+def test_a_new_version_is_published_at_the_next_poll(mirrored: Git, listed: Module, code: Repository):
+    mirrored.sync()
+    code.commit(module("third"))
+    code.tag("v1.2.0")
+    listed.versions.append("1.2.0")
+
+    assert listed_again(mirrored)["1.2.0"] == "published"
+    assert listed_again(mirrored) == {"1.2.0": "published", "1.1.0": "published", "1.0.0": "published"}
+    assert Release.objects.count() == 3
+
+
+def test_only_the_selected_versions_are_published(mirrored: Git):
+    assert mirrored.sync(["1.1.0"]) == {"1.1.0": "published", "1.0.0": "ignored"}
+    assert mirrored.tag("1.0.0").code == "not_selected"
+    assert mirrored.retry("1.0.0")["1.0.0"] == "published"
+
+
+def test_it_may_have_another_name_here(connect_module, listed: Module):
+    git = connect_module(rules=[{"tag": "{version}", "module": "network/aws"}])
+
+    assert git.repository.forge == Forge.REGISTRY
+    assert git.sync() == {"1.0.0": "published", "1.1.0": "published"}
+    assert Release.objects.filter(name="network/aws").count() == 2
+
+
+def test_what_the_registry_lists_in_other_numbers_is_left_out(mirrored: Git, listed: Module):
+    listed.versions = ["1.0.0", "v1.1.0", "latest", "1.0.0"]
+
+    assert mirrored.sync() == {"1.0.0": "published"}
+
+
+def test_a_registry_that_is_away_costs_one_poll_and_changes_nothing(mirrored: Git, registry: Registry):
+    mirrored.sync()
+    registry.stop()
+
+    assert listed_again(mirrored) == {"1.0.0": "published", "1.1.0": "published"}
+    assert mirrored.repository.failure_code == "unreachable"
+    registry.start()
+    listed_again(mirrored)
+    assert mirrored.repository.failure_code in ("", "breaker_open")
+
+
+def test_a_worker_that_died_after_publishing_makes_no_second_release(mirrored: Git):
+    mirrored.sync()
+    tag = mirrored.tag("1.0.0")
+    release = tag.release_id
+    type(tag).objects.filter(pk=tag.pk).update(verdict="waiting", release=None, published_commit="")
+
+    listed_again(mirrored)
+
+    tag = mirrored.tag("1.0.0")
+    assert (tag.verdict, tag.release_id) == ("published", release)
+    assert Release.objects.count() == 2
+
+
+def test_the_registry_is_asked_for_discovery_list_and_location(mirrored: Git, registry: Registry, listed: Module):
+    mirrored.sync()
+    assert registry.count(listed.list_path) == 1
+    assert [registry.count(listed.download_path(version)) for version in listed.versions] == [1, 1]
+    assert not registry.count("/v1/providers/*")
+
+
+def test_a_registry_that_lists_nothing_is_told(mirrored: Git, registry: Registry, listed: Module):
+    registry.misbehave(listed.list_path, faults.wrong_shape({"modules": [{"versions": []}]}))
+    mirrored.sync()
+    assert mirrored.repository.failure_code == "no_versions"
+    assert FULL in mirrored.repository.failure
+    assert work_off() == 0

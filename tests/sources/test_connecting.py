@@ -1,0 +1,242 @@
+from typing import Any
+
+import pytest
+
+from apps.accounts import creations, namespace_deletion
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
+from apps.accounts.models import Grant, Namespace, Role, Scope, User
+from apps.accounts.namespaces import grants_in
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError, RoleRequired, Unavailable
+from apps.lib.git import host_keys, refs
+from apps.lib.git.access import GitFailed
+from apps.notify.models import Letter, OutboxEvent
+from apps.notify.outbox import dispatch
+from apps.sources import connecting, hooks, syncing
+from apps.sources.models import GitRepository
+from tests.builders.git_servers import Repository
+from tests.sessions import in_browser
+from tests.sources.conftest import RULES, Connect, Git, work_off
+
+KEYS = ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl",)
+OTHER_KEYS = ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIbHUnL/2UoRdyqvMQUGUTI+pBZtEVr+ZQVXWXGq0lQX",)
+
+
+def test_a_repository_has_a_machine_that_publishes_and_nothing_else(git: Git, acme: Namespace):
+    machine = git.repository.user
+
+    assert machine.username == f"acme:git-{git.repository.pk}[bot]"
+    assert machine.is_service
+    assert not machine.has_usable_password()
+    assert Grant.objects.get(user=machine).role == Role.PUBLISHER
+    assert machine not in [grant.user for grant in grants_in(acme)]
+    event = AuditEvent.objects.get(kind=Kind.GIT_REPOSITORY_CONNECTED)
+    assert event.detail["rules"] == RULES
+    assert event.namespace == "acme"
+
+
+def test_secrets_are_sealed_and_shown_once(connect: Connect, acme: Namespace, dora: User, upstream: Repository):
+    found = connecting.connect(
+        namespace=acme,
+        actor=in_browser(dora),
+        url="https://git.acme.example/team/vpc",
+        credential={"kind": "token", "token": "glpat-secret-of-dora"},
+    )
+    row = GitRepository.objects.values().get(pk=found.repository.pk)
+
+    assert "glpat-secret-of-dora" not in str(row)
+    assert found.hook_secret not in str(row)
+    assert "glpat-secret-of-dora" not in str(list(AuditEvent.objects.values()))
+    renewed = connecting.renew_hook_secret(repository=found.repository, actor=in_browser(dora))
+    assert renewed != found.hook_secret
+    assert renewed not in str(list(AuditEvent.objects.values()))
+    assert hooks.url_of(found.repository)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"url": "file:///etc"}, "https:// or ssh://"),
+        ({"url": "ext::sh -c id"}, ""),
+        ({"url": "https://bob:secret@git.acme.example/vpc"}, "user name or password"),
+        ({"forge": "sourcehut"}, "The forge is 'sourcehut'"),
+        ({"poll_minutes": 0}, "poll_minutes is 0"),
+        ({"poll_minutes": True}, "poll_minutes is True"),
+        ({"allow_submodules": "yes"}, "allow_submodules is 'yes'"),
+        ({"credential": {"kind": "password"}}, "credential"),
+        ({"rules": [{"tag": "v{version}", "module": "vpc"}]}, "Rule 1: the module is 'vpc'"),
+        ({"rules": [{"tag": "release", "module": "vpc/aws"}]}, "Rule 1: the tag pattern is 'release'"),
+        ({"rules": [{"tag": "v{version}", "module": "{name}/aws"}]}, "{name} is used"),
+        ({"rules": [{"tag": "{name}-{version}", "module": "vpc/aws"}]}, "different names would be versions of one"),
+        ({"rules": [{"tag": "v{version}", "folder": "../other", "module": "vpc/aws"}]}, "Rule 1: found the folder"),
+        ({"rules": [{"tag": "v{version}", "folder": "a\x07b", "module": "vpc/aws"}]}, "can be printed"),
+        ({"rules": [{"tag": "v{version}", "module": "vpc/AWS"}]}, "Rule 1: system 'AWS'"),
+        ({"rules": [{"tag": "v{version}", "modul": "vpc/aws"}]}, "There is no field".lower()),
+        ({"rules": [{"tag": 1, "module": "vpc/aws"}]}, "the tag is int"),
+        ({"rules": ["v{version}"]}, "found str, expected an object"),
+        ({"rules": [*RULES, *RULES]}, "Rule 2 is the same as rule 1"),
+        ({"rules": [{"tag": f"v{n}-{{version}}", "module": "vpc/aws"} for n in range(201)]}, "more than 200 rules"),
+    ],
+)
+def test_bad_input_is_refused_with_what_was_found(acme: Namespace, dora: User, given: dict[str, Any], said: str):
+    with pytest.raises(Invalid) as refused:
+        connecting.connect(
+            **{"namespace": acme, "actor": in_browser(dora), "url": "https://git.acme.example/vpc", **given}
+        )
+
+    assert said in str(refused.value)
+    assert not GitRepository.objects.exists()
+    assert not User.objects.filter(username__contains="[bot]").exists()
+
+
+def test_the_same_repository_is_connected_once_by_any_url(acme: Namespace, dora: User, pantry: Namespace):
+    def connect(url: str, namespace: Namespace = acme) -> None:
+        connecting.connect(namespace=namespace, actor=in_browser(dora), url=url)
+
+    connect("https://git.acme.example/team/vpc.git")
+    for url in (
+        "https://git.acme.example/team/vpc",
+        "https://GIT.acme.example/Team/vpc/",
+        "git@git.acme.example:team/vpc",
+    ):
+        with pytest.raises(Conflict, match="is connected to acme already"):
+            connect(url)
+    connect("https://git.acme.example/team/vpc", pantry)
+    assert GitRepository.objects.count() == 2
+
+
+def test_a_service_account_connects_and_changes_nothing(git: Git, acme: Namespace, upstream: Repository):
+    machine = User.objects.create(username="robot", is_service=True)
+    Grant.objects.create(namespace=acme, user=machine, role=Role.OWNER)
+    actor = Viewer(machine)
+
+    for act in (
+        lambda: connecting.connect(namespace=acme, actor=actor, url="https://git.acme.example/vpc"),
+        lambda: connecting.change(repository=git.repository, actor=actor, poll_minutes=1),
+        lambda: connecting.renew_hook_secret(repository=git.repository, actor=actor),
+        lambda: connecting.trust_host_keys(repository=git.repository, actor=actor, fingerprints=[]),
+    ):
+        with pytest.raises(RoleRequired, match="A service account cannot"):
+            act()
+    refused = AuditEvent.objects.filter(kind=Kind.PERMISSION_REFUSED)
+    assert set(refused.values_list("subject", flat=True)) == {"acme"}
+    assert refused.count() == 4
+
+
+def test_what_is_changed_is_in_the_audit_without_secrets(git: Git):
+    credential = {"kind": "token", "token": "glpat-secret-of-dora"}
+    connecting.change(repository=git.repository, actor=git.actor, poll_minutes=5, credential=credential)
+
+    assert git.repository.poll_minutes == 5
+    event = AuditEvent.objects.get(kind=Kind.GIT_REPOSITORY_CHANGED)
+    assert event.detail["changes"] == {"poll_minutes": 5, "credential_kind": "token"}
+    with pytest.raises(Invalid, match="url of a repository cannot be changed"):
+        connecting.change(repository=git.repository, actor=git.actor, url="https://elsewhere.example/x")
+
+
+def test_a_deleted_namespace_ends_its_repositories(git: Git, acme: Namespace, dora: User):
+    namespace_deletion.delete(namespace=acme, actor=in_browser(dora))
+
+    git.repository.refresh_from_db()
+    assert git.repository.ended_at is not None
+    assert not User.objects.get(pk=git.repository.user_id).is_active
+    assert Kind.GIT_REPOSITORY_DISCONNECTED in AuditEvent.objects.values_list("kind", flat=True)
+
+
+def test_a_disconnected_repository_keeps_no_credential_and_is_not_found(git: Git, acme: Namespace):
+    credential = {"kind": "token", "token": "glpat-secret-of-dora"}
+    connecting.change(repository=git.repository, actor=git.actor, credential=credential)
+    connecting.disconnect(repository=git.repository, actor=git.actor)
+    connecting.disconnect(repository=git.repository, actor=git.actor)
+
+    assert GitRepository.objects.get().sealed_credential == ""
+    assert not Grant.objects.filter(user=git.repository.user_id).exists()
+    with pytest.raises(NotFound):
+        connecting.repository_of(acme, git.repository.pk)
+    with pytest.raises(Conflict):
+        connecting.change(repository=git.repository, actor=git.actor, poll_minutes=5)
+    assert AuditEvent.objects.filter(kind=Kind.GIT_REPOSITORY_DISCONNECTED).count() == 1
+
+
+def test_a_repository_that_a_stolen_token_connected_can_be_ended_with_it(acme: Namespace, dora: User):
+    token, _ = tokens.issue(user=dora, label="stolen", scope=Scope.MANAGE, actor=Viewer(dora))
+    connecting.connect(namespace=acme, actor=Viewer(dora, token), url="https://git.acme.example/vpc")
+
+    assert connecting.CREATED_BY_TOKENS in creations.sources
+    found = [row for row in connecting.CREATED_BY_TOKENS.rows() if row.created_by_token_id == token.pk]
+    connecting.CREATED_BY_TOKENS.end(found[0], in_browser(dora))
+    assert GitRepository.objects.get().ended_at is not None
+
+
+# --- ssh -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ssh_server(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What an ssh server answers to ssh-keyscan, which is a test of its own."""
+    answers: list[Any] = [KEYS]
+
+    def scanned(*_: Any) -> tuple[str, ...]:
+        if isinstance(answers[-1], Exception):
+            raise answers[-1]
+        return answers[-1]
+
+    monkeypatch.setattr(host_keys, "scanned", scanned)
+    return answers
+
+
+def test_host_keys_are_pinned_when_it_is_connected_and_trusted_again_only_as_shown(
+    acme: Namespace, dora: User, ssh_server: list[Any]
+):
+    actor = in_browser(dora)
+    row = connecting.connect(namespace=acme, actor=actor, url="git@git.acme.example:team/vpc.git").repository
+    known = [host_keys.fingerprint(KEYS[0])]
+    assert row.host_keys == list(KEYS)
+    assert connecting.host_fingerprints(row) == known
+
+    ssh_server.append(OTHER_KEYS)
+    with pytest.raises(Conflict, match="you confirmed"):
+        connecting.trust_host_keys(repository=row, actor=actor, fingerprints=known)
+    assert GitRepository.objects.get().host_keys == list(KEYS)
+    shown = connecting.scanned_fingerprints(row)
+    connecting.trust_host_keys(repository=row, actor=actor, fingerprints=shown)
+    assert GitRepository.objects.get().host_keys == list(OTHER_KEYS)
+    event = AuditEvent.objects.get(kind=Kind.GIT_HOST_KEYS_TRUSTED)
+    assert (event.detail["known"], event.detail["found"]) == (known, shown)
+
+
+@pytest.mark.parametrize(("is_final", "error"), [(True, Invalid), (False, Unavailable)])
+def test_a_server_without_host_keys_is_not_connected(
+    acme: Namespace, dora: User, ssh_server: list[Any], is_final: bool, error: type[RegistryError]
+):
+    ssh_server.append(GitFailed("no_answer", "nobody answers at port 22", hint="Look.", is_final=is_final))
+
+    with pytest.raises(error, match="nobody answers"):
+        connecting.connect(namespace=acme, actor=in_browser(dora), url="git@git.acme.example:team/vpc.git")
+    assert not GitRepository.objects.exists()
+
+
+def test_a_changed_host_key_is_one_alarm_that_owners_and_webhooks_hear_of(
+    git: Git, upstream: Repository, dora: User, monkeypatch: pytest.MonkeyPatch
+):
+    dora.email = "dora@acme.example"
+    dora.save()
+
+    def refuse(*_: Any) -> None:
+        raise GitFailed("host_key_changed", "the server shows another key.", hint="Compare it.")
+
+    monkeypatch.setattr(refs, "listed", refuse)
+    for _ in range(2):
+        syncing.sync(repository=git.repository, actor=git.actor)
+        work_off()
+
+    assert AuditEvent.objects.filter(kind=Kind.GIT_HOST_KEYS_CHANGED).count() == 1
+    assert GitRepository.objects.get().failure == "the server shows another key. Compare it."
+    assert OutboxEvent.objects.count() == 1
+    dispatch()
+    letter = Letter.objects.get(user=dora)
+    assert letter.topic == "git"
+    assert "other host keys" in letter.subject
+    assert "another key" in letter.text

@@ -1,0 +1,96 @@
+"""What doctor and /metrics say about publishing from Git. No Git server is asked for it."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.jobs.models import Job
+from apps.sources import connecting, health
+from apps.sources.models import GitRepository
+from registry_site.operations import doctor
+from tests.sessions import in_browser
+
+URL = "https://git.example.com/acme/vpc"
+
+
+@pytest.fixture
+def repository(acme, dora):
+    rules = [{"tag": "v{version}", "folder": "", "module": "vpc/aws"}]
+    return connecting.connect(namespace=acme, actor=in_browser(dora), url=URL, rules=rules).repository
+
+
+def programs(folder, **texts):
+    """Programs that say these texts, and no others."""
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / name).write_text(f"#!/bin/sh\necho '{text}'\n")
+        (folder / name).chmod(0o755)
+    return str(folder)
+
+
+def metrics():
+    return {(sample.name, *sample.labels.values()): sample.value for one in health.families() for sample in one.samples}
+
+
+def test_git_and_ssh_of_this_host_are_good_enough(db):
+    [(state, found, hint)] = health.programs()
+    assert (state, found[:12], hint) == ("ok", "git version ", "")
+
+
+def test_an_old_git_fails_once_a_repository_is_connected(repository, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", programs(tmp_path / "bin", git="git version 2.34.1", ssh=""))
+    [(state, found, hint)] = health.programs()
+
+    assert (state, found) == ("fail", "git version 2.34.1, expected 2.37 or later")
+    assert hint.startswith("Install git 2.37 or later")
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [({"git": "git version 2.39.5"}, "not installed: ssh;"), ({"ssh": ""}, "not installed: git;")],
+)
+def test_a_missing_program_is_a_warning_until_a_repository_is_connected(db, monkeypatch, tmp_path, there, said):
+    monkeypatch.setenv("PATH", programs(tmp_path / "bin", **there))
+    [(state, found, _)] = health.programs()
+
+    assert (state, said in found) == ("warn", True)
+
+
+def test_without_git_and_ssh_doctor_fails_once_a_repository_is_connected(repository, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", programs(tmp_path / "bin"))
+    [(state, found, _)] = health.programs()
+
+    assert (state, found) == ("fail", "not installed: git and ssh; nothing is published from Git")
+
+
+def test_hosts_whose_workers_do_not_fetch_need_neither(db, monkeypatch, tmp_path, settings):
+    settings.WORKER_QUEUES = ["check", "notify"]
+    monkeypatch.setenv("PATH", programs(tmp_path / "bin"))
+
+    assert [state for state, _, _ in health.programs()] == ["ok"]
+
+
+def test_a_repository_that_cannot_be_read_is_named_with_its_code(repository):
+    assert list(health.repositories()) == [("ok", "1 connected, none fails", "")]
+    GitRepository.objects.update(started_at=timezone.now(), failed_at=timezone.now(), failure_code="unauthorized")
+
+    [(state, found, hint)] = health.repositories()
+    assert (state, found) == ("warn", f"1 cannot be read: {URL} of acme (unauthorized)")
+    assert hint == "docs/git.md, Codes of a repository that fails."
+    assert "git repositories" in doctor.LOOKS
+
+
+def test_metrics_count_repositories_by_state_and_tell_how_long_jobs_wait(repository, db):
+    assert metrics()["larder_git_repositories", "draft"] == 1
+    GitRepository.objects.update(started_at=timezone.now())
+    Job.objects.create(kind="list-git-tags", target=repository.pk)
+    Job.objects.update(created_at=timezone.now() - timedelta(seconds=90))
+
+    found = metrics()
+    assert (found["larder_git_repositories", "active"], found["larder_git_repositories", "draft"]) == (1, 0)
+    assert 90 <= found["larder_git_oldest_job_seconds",] < 120
+
+
+def test_without_a_repository_there_are_no_metrics(db):
+    assert metrics() == {}
