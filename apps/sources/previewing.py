@@ -11,17 +11,21 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.jobs import queue
 from apps.jobs.claims import Claim
-from apps.lib import addresses
-from apps.lib.errors import Invalid, RegistryError
-from apps.lib.git import checkouts, patterns, refs, remotes, tar_files
+from apps.lib.errors import RegistryError
+from apps.lib.git import checkouts, refs, remotes, tar_files
 from apps.lib.git.access import Access, GitFailed, Limits
+from apps.lib.git.refs import Ref
 from apps.lib.versions import sort_key
-from apps.sources import credentials, module_folders, registry_modules, suggesting
-from apps.sources.models import Forge, GitRepository
+from apps.sources import credentials, judging, module_folders, registry_modules, rulebook, suggesting
+from apps.sources.judging import Judged
+from apps.sources.models import Forge, GitRepository, Verdict
+from apps.sources.rulebook import CheckedRule
 
 JOB = "preview-git"
 MAX_SUGGESTED = 100
 FEW_FILES = 8
+# What listings say of a tag, before anything was listed.
+_PLANNED = {Verdict.WAITING: "publish", Verdict.IGNORED: "ignored", Verdict.REFUSED: "refused"}
 # One that fails at once says so at once; what may pass is tried again by whoever asks again.
 _INTERRUPTED = {
     "code": "interrupted",
@@ -57,23 +61,18 @@ def planned(repository: GitRepository, rules: Iterable[Mapping[str, Any]] | None
     Each: {"tag", "commit", "module", "version", "folder", "verdict": "publish" | "published" | "ignored" | "refused",
     "reason"}.
     """
-    if rules is None:
-        rules = repository.rules.order_by("position").values("tag", "folder", "module")
-    wanted = [(str(rule["tag"]), str(rule.get("folder") or ""), str(rule["module"])) for rule in rules]
-    made = repository.tags.exclude(release=None).values_list("name", "module", "version", "commit")
-    published = {(name, module): (version, commit) for name, module, version, commit in made}
-    taken = {(module, version.partition("+")[0]): name for (name, module), (version, _) in published.items()}
-    answer: list[dict[str, Any]] = []
-    keys: dict[str, bytes] = {}
-    for ref in (repository.preview or {}).get("refs", []):
-        rows = list(_rows_of(ref["tag"], ref["commit"], wanted, held=ref.get("held", "")))
-        for row in rows:
-            _judge(row, published, taken)
-            keys.setdefault(row["version"], sort_key(row["version"]))
-        answer += rows or [_ignored(ref["tag"], ref["commit"], [tag for tag, _, _ in wanted])]
-    answer.sort(key=lambda row: (row["tag"], row["module"]))
-    answer.sort(key=lambda row: keys.get(row["version"], b""), reverse=True)
-    return answer
+    wanted = rulebook.of(repository) if rules is None else [_rule(rule) for rule in rules]
+    made = repository.tags.exclude(release=None).values_list("name", "module", "version")
+    published = {(name, module): version for name, module, version in made}
+    taken = {(module, _number(version)): name for (name, module), version in published.items()}
+    found = [
+        (one.sort_key, _row(ref, one, published, taken))
+        for ref in (repository.preview or {}).get("refs", [])
+        for one in judging.judge(Ref(ref["tag"], ref["commit"]), wanted)
+    ]
+    found.sort(key=lambda pair: (pair[1]["tag"], pair[1]["module"]))
+    found.sort(key=lambda pair: pair[0], reverse=True)
+    return [row for _, row in found]
 
 
 def work(claim: Claim, is_ending: Callable[[], bool]) -> None:  # noqa: ARG001  # it has its own limit of time
@@ -160,52 +159,36 @@ def _newest(tags: Iterable[refs.Ref]) -> refs.Ref | None:
     return newest
 
 
-def _rows_of(tag: str, commit: str, wanted: list[tuple[str, str, str]], *, held: str) -> Iterable[dict[str, Any]]:
-    """What the tag is by the rules; the first of those that name one module counts. `held`: what policy says, if that
-    is not to publish it.
-    """
-    seen: set[str] = set()
-    for pattern, folder, module in wanted:
-        found = patterns.match(pattern, tag)
-        filled = patterns.filled(module, found.name) if found is not None else ""
-        if found is None or filled in seen:
-            continue
-        seen.add(filled)
-        yield {
-            "tag": tag,
-            "commit": commit,
-            "module": filled,
-            "version": found.version,
-            "folder": patterns.filled(folder, found.name),
-            "verdict": "ignored" if held else "publish",
-            "reason": held,
-        }
+def _rule(given: Mapping[str, Any]) -> CheckedRule:
+    """One that was suggested, or that the caller has checked."""
+    return CheckedRule(str(given["tag"]), str(given.get("folder") or ""), str(given["module"]))
 
 
-def _judge(
-    row: dict[str, Any], published: dict[tuple[str, str], tuple[str, str]], taken: dict[tuple[str, str], str]
-) -> None:
-    """`taken`: the tag of each module's version so far. Build metadata makes no other version."""
-    of = row["module"], row["version"].partition("+")[0]
-    if (row["tag"], row["module"]) in published:
-        row["verdict"], row["reason"] = "published", "A release was made of this tag."
-        return
-    if row["verdict"] == "ignored":
-        return
-    first = taken.setdefault(of, row["tag"])
-    if first != row["tag"]:
-        row["verdict"] = "refused"
-        row["reason"] = f"The tag {first} is this version of {row['module']} as well. Keep one of the two rules."
-        return
-    try:
-        name, _, system = row["module"].partition("/")
-        addresses.check_module_name(name)
-        addresses.check_system(system)
-    except Invalid as error:
-        row["verdict"], row["reason"] = "refused", f"{error} {error.hint}".strip()
+def _number(version: str) -> str:
+    """Build metadata makes no other version."""
+    return version.partition("+")[0]
 
 
-def _ignored(tag: str, commit: str, tried: list[str]) -> dict[str, Any]:
-    reason = patterns.why_not(tried, tag)
-    names = {"tag": tag, "commit": commit, "module": "", "version": "", "folder": ""}
-    return {**names, "verdict": "ignored", "reason": reason}
+def _row(
+    ref: Mapping[str, Any], one: Judged, published: Collection[tuple[str, str]], taken: dict[tuple[str, str], str]
+) -> dict[str, Any]:
+    """`taken`: the tag of each module's version so far."""
+    verdict, reason = _PLANNED[one.verdict], one.reason
+    if (ref["tag"], one.module) in published:
+        verdict, reason = "published", "A release was made of this tag."
+    elif verdict == "publish" and ref.get("held"):  # by the policy of another registry
+        verdict, reason = "ignored", ref["held"]
+    elif verdict == "publish":
+        first = taken.setdefault((one.module, _number(one.version)), ref["tag"])
+        if first != ref["tag"]:
+            verdict = "refused"
+            reason = f"The tag {first} is this version of {one.module} as well. Keep one of the two rules."
+    return {
+        "tag": ref["tag"],
+        "commit": ref["commit"],
+        "module": one.module,
+        "version": one.version,
+        "folder": one.folder,
+        "verdict": verdict,
+        "reason": reason,
+    }

@@ -24,12 +24,12 @@ from apps.portal.frame.forms import sentence
 from apps.portal.frame.page_urls import see_other
 from apps.portal.sources import frame
 from apps.portal.sources.frame import place_of
-from apps.sources import connecting, previewing, syncing
+from apps.sources import connecting, previewing, rulebook, syncing
 from apps.sources.models import GitRepository, Tag, Verdict
 
-MAX_RULES = 100
-# More tags than that get a box for each module instead of one for each tag: a form may have 1,000 fields.
-MAX_BOXES = 400
+# More tags than that get a box for each module instead of one for each tag: a form may have 1,000 fields, and three are
+# of each rule.
+MAX_BOXES = 350
 MAX_MODULES = 400
 # Tags that would not be published, as the page lists them.
 MAX_OTHERS = 100
@@ -142,7 +142,7 @@ def choose(plan: Plan, data: QueryDict) -> None:
 
 def rules_in(data: QueryDict) -> list[Rule]:
     """The rows of the form, without those that are empty and the one whose button asks to remove it."""
-    columns = [data.getlist(f"rule_{part}")[:MAX_RULES] for part in PARTS]
+    columns = [data.getlist(f"rule_{part}") for part in PARTS]
     rows = [dict(zip(PARTS, (value.strip() for value in row), strict=True)) for row in zip(*columns, strict=False)]
     act, _, number = data.get("act", "").partition(":")
     return [row for at, row in enumerate(rows) if any(row.values()) and not (act == "remove" and number == str(at))]
@@ -167,6 +167,8 @@ def plan_page(request: HttpRequest, namespace: str, repository_id: int) -> HttpR
     error, plan = "", Plan([], [])
     try:
         known = {(tag.name, tag.module): tag for tag in repository.tags.exclude(module="").only(*TAG_FIELDS)}
+        if request.method == "POST":
+            rulebook.checked(rules)
         plan = plan_of(previewing.planned(repository, rules), known)
         is_seen = request.POST.get("seen") == digest_of(rules)
         if request.method == "POST" and is_seen:

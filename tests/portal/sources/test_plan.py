@@ -4,7 +4,7 @@ import pytest
 
 from apps.portal.sources import planning
 from apps.releases.models import Release
-from apps.sources import previewing, syncing
+from apps.sources import previewing, rulebook, syncing
 from apps.sources.models import GitRepository, Tag
 from tests import pages
 from tests.portal.sources.conftest import LIST, fields_of
@@ -84,6 +84,38 @@ def test_a_rule_that_cannot_be_is_refused_with_its_number(owner, draft, rule, sa
     assert f'value="{module}"' in pages.text_of(answer), "what was typed stays"
     assert "<script>alert(1)" not in answer.text
     assert not draft.rules.exists()
+
+
+def test_a_preview_of_a_rule_without_a_version_says_so(owner, draft):
+    refs = [{"tag": "v1", "commit": "a" * 40}]
+    GitRepository.objects.filter(pk=draft.pk).update(preview=draft.preview | {"refs": refs})
+    form = {"rule_tag": "v1", "rule_folder": "", "rule_module": "vpc/aws", "act": "preview"}
+
+    answer = owner.post(plan_url(draft), form)
+
+    assert answer.status_code == 422
+    assert "{version} once" in pages.text_of(answer)
+
+
+def test_no_rule_is_lost_by_the_form_however_many_there_are(owner, draft):
+    for number in range(rulebook.MAX_RULES):
+        draft.rules.create(position=number, tag=f"m{number}/v{{version}}", folder="", module=f"m{number}/aws")
+    refs = [{"tag": f"m{number}/v1.0.0", "commit": "a" * 40} for number in range(planning.MAX_BOXES)]
+    GitRepository.objects.filter(pk=draft.pk).update(preview=draft.preview | {"refs": refs})
+    form = fields_of(owner.get(plan_url(draft)))
+    assert len(form["rule_tag"]) == rulebook.MAX_RULES
+
+    form["rule_tag"][0] = "first/v{version}"
+    assert owner.post(plan_url(draft), form | {"act": "save"}).status_code == 303
+    assert draft.rules.count() == rulebook.MAX_RULES
+    assert draft.rules.get(position=0).tag == "first/v{version}"
+
+    more = {
+        name: [*form[name], form[name][1].replace("m1", "more")] for name in ("rule_tag", "rule_folder", "rule_module")
+    }
+    answer = owner.post(plan_url(draft), form | more | {"act": "save"})
+    assert answer.status_code == 422
+    assert "more than 200 rules" in pages.text_of(answer)
 
 
 def test_rules_are_added_and_removed_without_scripts(owner, draft):
