@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from apps.lib import addresses
+from apps.lib.archives.layouts import MODULE_SUFFIXES
 from apps.lib.errors import Invalid
 
-SUFFIXES = (".tf", ".tofu", ".tf.json", ".tofu.json")
 # Names of folders whose modules nobody installs by themselves. Their contents belong to the module around them.
 ASIDE = frozenset(
     ("example", "examples", "test", "tests", "testdata", "fixture", "fixtures", "wrapper", "wrappers", "vendor")
@@ -30,6 +30,7 @@ _PREFIX = re.compile(
 )
 _BLOCK = re.compile(r"\brequired_providers\s*\{")
 _PROVIDER = re.compile(r"^\s*\"?([a-z0-9][a-z0-9-]*)\"?\s*=", re.MULTILINE)
+_MAX_BLOCK_CHARACTERS = 8000
 _RESOURCE = re.compile(r"^\s*(?:resource|data)\s+\"([a-z0-9]+)_", re.MULTILINE)
 
 
@@ -85,7 +86,7 @@ def _by_folder(paths: Iterable[str]) -> dict[str, list[str]]:
     files: dict[str, list[str]] = {}
     for path in paths:
         folder, _, last = path.rpartition("/")
-        if last.endswith(SUFFIXES) and not last.startswith(".") and not _is_aside(folder):
+        if last.endswith(MODULE_SUFFIXES) and not last.startswith(".") and not _is_aside(folder):
             files.setdefault(folder, []).append(path)
     ordered = sorted(files, key=lambda path: (path.count("/") + bool(path), path))[:MAX_FOLDERS]
     return {folder: sorted(files[folder], key=_importance) for folder in ordered}
@@ -109,7 +110,7 @@ def _providers(texts: Iterable[str]) -> list[str]:
     required: list[str] = []
     used: Counter[str] = Counter()
     for text in texts:
-        required += [name for block in _BLOCK.finditer(text) for name in _names_in(text, block.end())]
+        required += _required(text)
         used.update(_RESOURCE.findall(text))
         # Of several providers the resources tell which one it is about.
         if len(set(required) - _HELPERS) == 1 or (set(required) - _HELPERS and used):
@@ -121,16 +122,25 @@ def _providers(texts: Iterable[str]) -> list[str]:
     return own or busiest
 
 
-def _names_in(text: str, start: int) -> list[str]:
-    """The attributes at the first level of a block."""
-    depth, shallow = 1, []
-    for character in text[start : start + 8000]:
-        depth += {"{": 1, "}": -1}.get(character, 0)
-        if depth == 0:
-            break
-        if depth == 1:
-            shallow.append(character)
-    return _PROVIDER.findall("".join(shallow))
+def _required(text: str) -> list[str]:
+    """The attributes at the first level of the blocks. A block in a block is read with it: a hostile file has thousands
+    in one another.
+    """
+    names: list[str] = []
+    end = 0
+    for block in _BLOCK.finditer(text):
+        if block.start() < end:
+            continue
+        depth, shallow, end = 1, [], block.end()
+        for character in text[end : end + _MAX_BLOCK_CHARACTERS]:
+            end += 1
+            depth += {"{": 1, "}": -1}.get(character, 0)
+            if depth == 0:
+                break
+            if depth == 1:
+                shallow.append(character)
+        names += _PROVIDER.findall("".join(shallow))
+    return names
 
 
 def _called(path: str, repository: str, providers: list[str], *, is_alone: bool) -> tuple[str, str]:

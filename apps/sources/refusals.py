@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
+from apps.lib.archives.layouts import MODULE_SUFFIXES
 from apps.lib.errors import Reason
 from apps.lib.git import tar_files
-from apps.lib.git.checkouts import Commit
+from apps.lib.git.checkouts import SUBMODULE, Commit
 
-SUBMODULE_MODE = 0o160000
-ENDINGS = (".tf", ".tofu", ".tf.json", ".tofu.json")
 MAX_NAMED = 5
 LFS_HEAD = b"version https://git-lfs.github.com/spec/v1\n"
 # Pointers are smaller by their specification.
@@ -28,7 +27,7 @@ def reasons_of(commit: Commit, folder: str, *, allow_submodules: bool) -> list[R
                 "Correct the folder of the rule, or tag a commit that has it.",
             )
         ]
-    if not any(entry.path.endswith(ENDINGS) for entry in inside):
+    if not any(entry.path.endswith(MODULE_SUFFIXES) for entry in inside):
         where = folder or "the repository"
         return [
             Reason(
@@ -39,7 +38,7 @@ def reasons_of(commit: Commit, folder: str, *, allow_submodules: bool) -> list[R
             )
         ]
     found = []
-    submodules = [entry.path for entry in inside if entry.mode == SUBMODULE_MODE]
+    submodules = [entry.path for entry in inside if entry.mode == SUBMODULE]
     if submodules and not allow_submodules:
         found.append(
             Reason(
