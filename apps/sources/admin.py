@@ -13,12 +13,6 @@ from apps.sources import connecting, syncing, verdicts
 from apps.sources.models import GitRepository, Tag, Verdict
 
 
-def state_of(row: GitRepository) -> str:
-    if row.ended_at is not None:
-        return badge("disconnected")
-    return badge("draft" if row.started_at is None else "failing" if row.failed_at is not None else "active")
-
-
 def _list_now(owner: Any, request: HttpRequest, queryset: QuerySet[GitRepository]) -> None:
     actor = actor_of(request)
     owner.apply_verb(
@@ -98,7 +92,7 @@ class GitRepositoryAdmin(ReadOnlyAdmin[GitRepository]):
         return Q(namespace__name=word) | Q(url=word)
 
     title = Column("repository", lambda row: short(row.url), order="url")
-    state = Column("state", state_of)
+    state = Column("state", lambda row: badge(row.state))
     rule_list = Column("rules", lambda row: ", ".join(map(str, row.rules.order_by("position")[:20])) or "none")
 
 

@@ -29,6 +29,15 @@ class CredentialKind(models.TextChoices):
     TOKEN = "token", "Access token"
 
 
+class RepositoryState(models.TextChoices):
+    """A draft publishes nothing before the first sync. The last run of one that fails did not list its tags."""
+
+    DRAFT = "draft"
+    ACTIVE = "active"
+    FAILING = "failing"
+    DISCONNECTED = "disconnected"
+
+
 class GitRepository(models.Model):
     """A Git repository that a namespace publishes from. `connecting` has the verbs.
 
@@ -91,6 +100,14 @@ class GitRepository(models.Model):
 
     def __str__(self) -> str:
         return self.url
+
+    @property
+    def state(self) -> RepositoryState:
+        if self.ended_at is not None:
+            return RepositoryState.DISCONNECTED
+        if self.started_at is None:
+            return RepositoryState.DRAFT
+        return RepositoryState.ACTIVE if self.failed_at is None else RepositoryState.FAILING
 
 
 class Rule(models.Model):

@@ -1,5 +1,7 @@
 """Read what became of tags."""
 
+from collections.abc import Collection
+
 from django.db.models import Count, Q
 
 from apps.lib.errors import Reason
@@ -27,12 +29,14 @@ def tags_of(repository: GitRepository, *, verdict: str = "", q: str = "") -> Tag
     return rows.select_related("release__namespace").order_by("-sort_key", "name", "pk")
 
 
-def counts(repository: GitRepository) -> dict[str, int]:
-    """How many tags have each verdict. All verdicts are there."""
-    rows = Tag.objects.filter(repository=repository).judged().order_by()
-    column = "shown"  # annotated
-    found = dict(rows.values_list(column).annotate(count=Count("pk")))
-    return {str(verdict): found.get(verdict, 0) for verdict in Verdict}
+def counts(repositories: Collection[GitRepository]) -> dict[int, dict[str, int]]:
+    """How many tags of each repository, by its primary key, have each verdict. All verdicts are there. One query."""
+    found = {row.pk: dict.fromkeys(Verdict.values, 0) for row in repositories}
+    tags = Tag.objects.filter(repository__in=found).judged().order_by()
+    columns = ("repository", "shown")  # annotated
+    for repository, verdict, number in tags.values_list(*columns).annotate(number=Count("pk")):
+        found[repository][verdict] = number
+    return found
 
 
 def reason_of(tag: Tag) -> str:

@@ -64,7 +64,7 @@ def test_lists_of_tags_cost_the_same_at_any_length(git: Git, rules: None, django
         shown = list(verdicts.tags_of(git.repository, verdict="waiting")[:50])
         assert len([verdicts.reason_of(tag) for tag in shown]) == 50
     with django_assert_num_queries(1):
-        assert verdicts.counts(git.repository) == {
+        assert verdicts.counts([git.repository])[git.repository.pk] == {
             "waiting": 200, "published": 0, "ignored": 200, "refused": 0, "held": 0, "moved": 0, "gone": 0,
         }  # fmt: skip
 

@@ -22,7 +22,7 @@ def test_every_tag_has_a_verdict_and_a_reason(git: Git, upstream: Repository):
     assert git.sync() == {"v1.0.0": "published", "v1.2": "ignored", "nightly": "ignored", "vNext": "ignored"}
     assert "'1.2' is not a SemVer version" in git.reason("v1.2", "")
     assert git.reason("nightly", "") == "It does not match v{version}."
-    assert verdicts.counts(git.repository) == {
+    assert verdicts.counts([git.repository])[git.repository.pk] == {
         "waiting": 0, "published": 1, "ignored": 3, "refused": 0, "held": 0, "moved": 0, "gone": 0,
     }  # fmt: skip
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from django.db.models import Count, prefetch_related_objects
+from django.db.models import prefetch_related_objects
 from rest_framework import serializers
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
@@ -13,11 +13,10 @@ from apps.api.frame.base import ApiView
 from apps.api.frame.shapes import MomentField, Shape, With
 from apps.lib.errors import Invalid
 from apps.lib.git import remotes
-from apps.sources import connecting, forges, hooks, models
-from apps.sources.models import CredentialKind, Forge, Tag, Verdict
+from apps.sources import connecting, forges, hooks, models, verdicts
+from apps.sources.models import CredentialKind, Forge, RepositoryState
 
-DRAFT, ACTIVE, FAILING = "draft", "active", "failing"
-STATES = (DRAFT, ACTIVE, FAILING)
+STATES = (RepositoryState.DRAFT, RepositoryState.ACTIVE, RepositoryState.FAILING)
 NO_STORE = {"Cache-Control": "no-store"}
 
 
@@ -115,7 +114,7 @@ class RepositoriesView(ApiView):
 def described(rows: Collection[models.GitRepository], hook_secret: str = "") -> list[With]:
     """Return what GitRepository shows of them; two queries for all."""
     prefetch_related_objects(list(rows), "rules")
-    counts = _counts_of(rows)
+    counts = verdicts.counts(rows)
     return [_described(row, counts[row.pk], hook_secret) for row in rows]
 
 
@@ -132,7 +131,6 @@ def _described(row: models.GitRepository, counts: Mapping[str, int], hook_secret
     webhook = {"url": hooks.url_of(row), "last_at": row.hooked_at, "how": hook[0], "page": hook[1]}
     return With(
         row,
-        state=state_of(row),
         rules=sorted(row.rules.all(), key=lambda rule: rule.position),
         credential=facts | {"kind": row.credential, "how": how, "page": page},
         host_keys=connecting.host_fingerprints(row),
@@ -142,12 +140,6 @@ def _described(row: models.GitRepository, counts: Mapping[str, int], hook_secret
     )
 
 
-def state_of(row: models.GitRepository) -> str:
-    if row.started_at is None:
-        return DRAFT
-    return FAILING if row.failed_at else ACTIVE
-
-
 def _setup_of(row: models.GitRepository) -> tuple[tuple[str, str], tuple[str, str]]:
     """Where the forge takes deploy keys and webhooks; empty for what is no Git repository."""
     try:
@@ -155,12 +147,3 @@ def _setup_of(row: models.GitRepository) -> tuple[tuple[str, str], tuple[str, st
     except Invalid:
         return ("", ""), ("", "")
     return forges.where_to_add_key(row.forge, remote), forges.where_to_hook(row.forge, remote)
-
-
-def _counts_of(rows: Collection[models.GitRepository]) -> dict[int, dict[str, int]]:
-    found = {row.pk: dict.fromkeys(Verdict.values, 0) for row in rows}
-    tags = Tag.objects.filter(repository__in=found).judged().order_by()
-    columns = ("repository", "shown")  # annotated
-    for repository, verdict, number in tags.values_list(*columns).annotate(number=Count("pk")):
-        found[repository][verdict] = number
-    return found

@@ -11,7 +11,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.jobs.models import WORKING, Job
 from apps.sources import connecting, syncing
-from apps.sources.models import CredentialKind, GitRepository, Verdict
+from apps.sources.models import CredentialKind, GitRepository, RepositoryState, Verdict
 
 # Failures after which nothing is fetched until a person has looked: https://… is a wire, ssh keys are an identity.
 HOST_KEY_CODES = ("host_key_changed", "host_key_unknown")
@@ -51,12 +51,9 @@ def short_name(url: str) -> str:
 
 
 def state_of(repository: GitRepository) -> str:
-    """Return draft, failing, listing (for the first time) or active."""
-    if repository.started_at is None:
-        return "draft"
-    if repository.failed_at is not None:
-        return "failing"
-    return "active" if repository.fetched_at else "listing"
+    """Return its state; `listing` for one that is active and was never listed."""
+    state = repository.state
+    return "listing" if state == RepositoryState.ACTIVE and not repository.fetched_at else state
 
 
 def is_being_listed(repository: GitRepository) -> bool:
@@ -66,7 +63,7 @@ def is_being_listed(repository: GitRepository) -> bool:
 def needs_host_keys(repository: GitRepository) -> bool:
     """Whether the server shows another key than was confirmed."""
     failure = repository.preview.get("failure") or {}
-    return {repository.failure_code, failure.get("code", "")}.isdisjoint(HOST_KEY_CODES) is False
+    return not {repository.failure_code, failure.get("code", "")}.isdisjoint(HOST_KEY_CODES)
 
 
 def has_key_to_add(repository: GitRepository) -> bool:

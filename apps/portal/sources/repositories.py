@@ -31,14 +31,16 @@ ALARMS = 5
 @require_safe
 def repository_list(request: HttpRequest, namespace: str) -> HttpResponse:
     place = place_of(request, namespace, need=Role.PUBLISHER)
+    repositories = list(connecting.of(place.namespace).order_by("url", "pk"))
+    counts = verdicts.counts(repositories)
     rows = [
         {
             "repository": one,
             "name": frame.short_name(one.url),
             "state": frame.state_of(one),
-            "counts": _counted(one),
+            "counts": _in_order(counts[one.pk]),
         }
-        for one in connecting.of(place.namespace).order_by("url", "pk")
+        for one in repositories
     ]
     return render(request, "portal/sources/list.html", place.context() | {"rows": rows})
 
@@ -57,7 +59,7 @@ def repository_page(request: HttpRequest, namespace: str, repository_id: int) ->
     verdict = verdict if verdict in Verdict.values else ""
     q = request.GET.get("q", "").strip()[:MAX_SEARCH_CHARACTERS]
     page = page_of(verdicts.tags_of(repository, verdict=verdict, q=q), request, size=PAGE_SIZE)
-    counts = dict(_counted(repository))
+    counts = dict(_in_order(verdicts.counts([repository])[repository.pk]))
     is_listed = frame.is_being_listed(repository)
     alarms = {kind: counts.get(kind, 0) for kind in (Verdict.MOVED, Verdict.GONE) if counts.get(kind)}
     context = place.context(repository) | {
@@ -80,9 +82,8 @@ def repository_page(request: HttpRequest, namespace: str, repository_id: int) ->
     return render(request, "portal/sources/page.html", context)
 
 
-def _counted(repository: GitRepository) -> list[tuple[Verdict, int]]:
-    found = verdicts.counts(repository)
-    return [(verdict, found[verdict]) for verdict in VERDICTS if found.get(verdict)]
+def _in_order(counts: dict[str, int]) -> list[tuple[Verdict, int]]:
+    return [(verdict, counts[verdict]) for verdict in VERDICTS if counts[verdict]]
 
 
 def _row(namespace: str, tag: Tag) -> dict[str, Any]:

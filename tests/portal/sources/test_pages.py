@@ -182,5 +182,14 @@ def test_the_pages_cost_the_same_with_any_number_of_tags(owner, started):
     assert "123" in page_of(owner, started)
 
 
+def test_the_list_costs_the_same_with_any_number_of_repositories(owner, started, connect):
+    one = pages.queries_of(owner, LIST)
+    for name in ("acme/dns", "acme/iam", "acme/kms"):
+        connect(name)
+
+    assert pages.queries_of(owner, LIST) <= one
+    assert "acme/kms" in pages.shown(owner.get(LIST))
+
+
 def test_the_publish_page_offers_git(owner, acme):
     assert f'href="{LIST}"' in pages.shown(owner.get("/publish?namespace=acme"))
