@@ -25,7 +25,7 @@ from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError, Unavaila
 from apps.lib.git import host_keys, remotes
 from apps.lib.git.access import GitFailed
 from apps.lib.git.remotes import Remote
-from apps.sources import credentials, forges, hooks, registry_modules, rulebook, syncing
+from apps.sources import credentials, forges, hooks, locking, registry_modules, rulebook, syncing
 from apps.sources.models import Forge, GitRepository, Tag, Verdict
 
 MAX_REPOSITORIES = 200
@@ -125,7 +125,7 @@ def change(
     if found_rules is not None:
         said["rules"] = [rule.as_json() for rule in found_rules]
     with transaction.atomic():
-        row = _locked(repository)
+        row = locking.required(repository)
         if selected is not None and row.fetched_at is not None:
             columns["selected"] = sorted(selected)
         if columns:
@@ -143,7 +143,7 @@ def change(
 @transaction.atomic
 def renew_hook_secret(*, repository: GitRepository, actor: Viewer) -> str:
     """Return the new secret, which is shown once. The old one ends at once."""
-    row = _locked(repository)
+    row = locking.required(repository)
     if row.forge == Forge.REGISTRY:
         raise Conflict("Registries send no webhooks.", hint="Larder asks the registry at each poll.")
     secret = hooks.new_secret()
@@ -168,7 +168,7 @@ def trust_host_keys(*, repository: GitRepository, actor: Viewer, fingerprints: I
             hint="Compare them with those that the forge publishes, and confirm them again.",
         )
     with transaction.atomic():
-        row = _locked(repository)
+        row = locking.required(repository)
         before = [host_keys.fingerprint(key) for key in row.host_keys]
         row.host_keys = repository.host_keys = list(keys)
         row.save(update_fields=["host_keys"])
@@ -189,7 +189,7 @@ def scanned_fingerprints(repository: GitRepository) -> list[str]:
 @transaction.atomic
 def disconnect(*, repository: GitRepository, actor: Viewer) -> None:
     """Its releases stay. What waits is not published any more. Safe to repeat."""
-    row = GitRepository.objects.select_for_update().get(pk=repository.pk)
+    row = locking.locked(repository.pk)
     if row.ended_at is not None:
         return
     row.ended_at = repository.ended_at = timezone.now()
@@ -264,15 +264,6 @@ def _create(draft: GitRepository, remote: Remote, found: list[rulebook.CheckedRu
         host_keys=[host_keys.fingerprint(key) for key in draft.host_keys],
     )
     return draft
-
-
-def _locked(repository: GitRepository) -> GitRepository:
-    """Raises Conflict for one that was disconnected."""
-    rows = GitRepository.objects.select_for_update(of=("self",)).select_related("namespace")
-    row = rows.filter(pk=repository.pk, ended_at=None).first()
-    if row is None:
-        raise Conflict("This repository was disconnected.", hint="Connect it again.")
-    return row
 
 
 def _check_credential(repository: GitRepository, given: Mapping[str, Any] | None) -> None:

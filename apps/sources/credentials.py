@@ -7,6 +7,7 @@ then a deploy key, which opens one repository; then an access token.
 import base64
 import ssl
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,22 +81,22 @@ def access_of(repository: GitRepository) -> Access:
     Raises GitFailed. No database transaction may be open.
     """
     kind, facts = repository.credential, repository.credential_facts
-    access = open_access()
+    access = replace(open_access(), host_keys=tuple(repository.host_keys))
     if kind == CredentialKind.NONE:
-        return _with(access, repository)
+        return access
     try:
         secret = sealing.unseal(repository.sealed_credential, _purpose(repository.hook_id))
     except Unavailable as error:
         log.warning("git_credential_not_opened", repository=repository.pk)
         raise GitFailed("credential_not_opened", str(error), hint=error.hint) from None
     if kind == CredentialKind.DEPLOY_KEY:
-        return _with(access, repository, private_key=secret)
+        return replace(access, private_key=secret)
     if kind == CredentialKind.APP:
         remote = remotes.parse(repository.url)
         token, user = github_apps.token_of(remote, access, facts, secret), "x-access-token"
     else:
         token, user = secret, str(facts.get("username") or forges.user_of(repository.forge, secret))
-    return _with(access, repository, authorization=basic(user, token))
+    return replace(access, authorization=basic(user, token))
 
 
 def open_access() -> Access:
@@ -113,19 +114,6 @@ def open_access() -> Access:
 def basic(user: str, token: str) -> str:
     """The value of Authorization."""
     return f"Basic {base64.b64encode(f'{user}:{token}'.encode()).decode()}"
-
-
-def _with(access: Access, repository: GitRepository, *, authorization: str = "", private_key: str = "") -> Access:
-    return Access(
-        access.trusted,
-        ca_file=access.ca_file,
-        allowed=access.allowed,
-        proxy=access.proxy,
-        setting=access.setting,
-        authorization=authorization,
-        private_key=private_key,
-        host_keys=tuple(repository.host_keys),
-    )
 
 
 def _purpose(hook_id: str) -> str:

@@ -64,7 +64,7 @@ def page_of(forge: str, remote: Remote) -> str:
     scheme = "https"
     if remote.scheme != "ssh":  # the port of ssh says nothing about that of the pages
         scheme = remote.scheme
-        port = "" if remote.port == remotes.PORTS[remote.scheme] else f":{remote.port}"
+        port = remote.port_suffix
     return f"{scheme}://{f'[{host}]' if ':' in host else host}{port}/{name}"
 
 
@@ -241,7 +241,7 @@ VENDORS = {
         hosts=re.compile(r"(?:ssh\.)?github\.com|.+\.ghe\.com|(?:[a-z0-9-]+\.)*(?:github|ghe)[a-z0-9-]*(?:\..+)?"),
         is_genuine=signatures.github,
         signed_by="X-Hub-Signature-256",
-        event=lambda sent, _: sent.header("X-GitHub-Event"),
+        event=_headers("X-GitHub-Event"),
         is_push=_github_push,
         names=_fields(*_REPOSITORY),
         user="x-access-token",
@@ -275,7 +275,7 @@ VENDORS = {
         hosts=re.compile(r"gitea\.com|codeberg\.org|(?:[a-z0-9-]+\.)*(?:gitea|forgejo|codeberg)[a-z0-9-]*(?:\..+)?"),
         is_genuine=signatures.gitea,
         signed_by="X-Gitea-Signature or X-Forgejo-Signature",
-        event=lambda sent, _: sent.header("X-Forgejo-Event") or sent.header("X-Gitea-Event"),
+        event=_headers("X-Forgejo-Event", "X-Gitea-Event"),
         is_push=_gitea_push,
         names=_fields(*_REPOSITORY),
         user="oauth2",
@@ -292,7 +292,7 @@ VENDORS = {
         hosts=re.compile(r"(?:altssh\.)?bitbucket\.org"),
         is_genuine=signatures.bitbucket,
         signed_by="X-Hub-Signature",
-        event=lambda sent, _: sent.header("X-Event-Key"),
+        event=_headers("X-Event-Key"),
         is_push=_bitbucket_push,
         names=_fields("repository.full_name", "repository.links.html.href"),
         user="x-token-auth",

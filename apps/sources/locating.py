@@ -83,5 +83,4 @@ def version_in_registry(tag: Tag) -> str:
 
 
 def shown(remote: Remote) -> str:
-    port = "" if remote.port == remotes.PORTS[remote.scheme] else f":{remote.port}"
-    return f"{remote.host}{port}/{remote.name}"
+    return f"{remote.host}{remote.port_suffix}/{remote.name}"

@@ -25,7 +25,7 @@ JOB = "preview-git"
 MAX_SUGGESTED = 100
 FEW_FILES = 8
 # What listings say of a tag, before anything was listed.
-_PLANNED = {Verdict.WAITING: "publish", Verdict.IGNORED: "ignored", Verdict.REFUSED: "refused"}
+_PLANNED: dict[str, str] = {Verdict.WAITING: "publish", Verdict.IGNORED: "ignored", Verdict.REFUSED: "refused"}
 # One that fails at once says so at once; what may pass is tried again by whoever asks again.
 _INTERRUPTED = {
     "code": "interrupted",

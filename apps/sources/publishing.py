@@ -27,7 +27,7 @@ from apps.releases.models import Kind as ReleaseKind
 from apps.releases.origin.rows import Way
 from apps.releases.publishing import reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
-from apps.sources import locating, queueing, refusals, registry_modules, syncing
+from apps.sources import locating, locking, queueing, refusals, registry_modules, syncing
 from apps.sources.locating import Source
 from apps.sources.models import MAX_CODE, MAX_REASON, Forge, GitRepository, Tag, Verdict
 from apps.sources.registry_modules import Decided
@@ -266,7 +266,7 @@ def _wait_or_refuse(claim: Claim, tag: Tag, failed: GitFailed, *, is_final: bool
         return
     with transaction.atomic():
         claim.guard()
-        row = _locked(tag)
+        row = locking.locked(tag.repository_id)
         waiting = Tag.objects.filter(pk=tag.pk, verdict=Verdict.WAITING)
         code = failed.code[:MAX_CODE]
         waiting.update(code=code, reason=text[:MAX_REASON], tries=tag.tries + 1)
@@ -284,23 +284,17 @@ def _end(claim: Claim, tag: Tag) -> None:
     """Nothing to do for this one."""
     with transaction.atomic():
         claim.guard()
-        _queue_next(_locked(tag))
+        _queue_next(locking.locked(tag.repository_id))
 
 
 def _write(claim: Claim, tag: Tag, which: Q, **changes: object) -> bool:
     """Change the row if it still fits, and queue the next one; return whether it did."""
     with transaction.atomic():
         claim.guard()
-        repository = _locked(tag)
+        repository = locking.locked(tag.repository_id)
         won = Tag.objects.filter(which, pk=tag.pk).update(**changes)
         _queue_next(repository)
     return bool(won)
-
-
-def _locked(tag: Tag) -> GitRepository:
-    """Before its tags, as a listing does: in another order two could wait for each other."""
-    rows = GitRepository.objects.select_for_update(of=("self",)).select_related("namespace")
-    return rows.get(pk=tag.repository_id)
 
 
 def _queue_next(repository: GitRepository) -> None:

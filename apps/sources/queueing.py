@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 
 from apps.jobs import queue
 from apps.jobs.models import WORKING, Job
+from apps.sources import locking
 from apps.sources.models import COOLING_DOWN, GitRepository, Tag, Verdict
 
 PUBLISH_JOB = "publish-git-tag"
@@ -51,5 +52,5 @@ def enqueue_publish(number: int, *, created_by_id: int | None = None) -> bool:
 
 def _queue_locked(number: int) -> int:
     with transaction.atomic():
-        row = GitRepository.objects.select_for_update().filter(pk=number, ended_at=None).first()
+        row = locking.connected(number)
         return queue_waiting(row) if row else 0

@@ -23,7 +23,7 @@ from apps.lib.git import locations, refs, remotes
 from apps.lib.git.access import GitFailed, Limits
 from apps.lib.git.refs import Listing, Ref
 from apps.lib.git.remotes import Remote
-from apps.sources import credentials, forges, judging, locating, rulebook
+from apps.sources import credentials, forges, judging, locating, locking, rulebook
 from apps.sources.judging import Judged
 from apps.sources.locating import Source
 from apps.sources.models import COOLING_DOWN, Forge, GitRepository, Tag, Verdict
@@ -269,7 +269,7 @@ def _commit_in(listing: Listing, tag: str) -> str:
 def _pin(tag: Tag, commit: str) -> None:
     """Write the commit where none was written before. The lock of the repository keeps listings from writing theirs."""
     with transaction.atomic():
-        GitRepository.objects.select_for_update().get(pk=tag.repository_id)
+        locking.locked(tag.repository_id)
         if not Tag.objects.filter(pk=tag.pk, commit="").update(commit=commit):
             tag.refresh_from_db(fields=["commit"])
         else:

@@ -18,7 +18,7 @@ from apps.lib.git.access import GitFailed, Limits
 from apps.lib.git.refs import Listing
 from apps.lib.git.remotes import Remote
 from apps.releases.publishing.fault_injection import fault_point
-from apps.sources import credentials, listing_changes, queueing, registry_modules
+from apps.sources import credentials, listing_changes, locking, queueing, registry_modules
 from apps.sources.models import MAX_REASON, Forge, GitRepository, Tag, Verdict
 from apps.sources.registry_modules import Versions
 
@@ -40,7 +40,7 @@ def sync(*, repository: GitRepository, actor: Viewer, tags: Collection[str] | No
 
     Raises Conflict for a repository that was disconnected or has no rules, and Invalid.
     """
-    row = _locked(repository)
+    row = locking.required(repository)
     if not row.rules.exists():
         raise Conflict("The repository has no rules, so no tag would be published.", hint="Add a rule first.")
     names = None if tags is None else sorted({str(name) for name in tags})
@@ -71,7 +71,7 @@ def sync(*, repository: GitRepository, actor: Viewer, tags: Collection[str] | No
 @transaction.atomic
 def retry(*, tag: Tag, actor: Viewer) -> None:
     """Try a tag again that was refused, ignored as not selected, or waits. Raises Conflict."""
-    repository = _locked(tag.repository)
+    repository = locking.required(tag.repository)
     if repository.started_at is None:
         raise Conflict("The repository is a draft: nothing of it is published yet.", hint="Start it first.")
     row = Tag.objects.filter(pk=tag.pk).judged().first()
@@ -180,7 +180,7 @@ def _apply(claim: Claim, repository: GitRepository, found: Listing | Versions, s
     now = timezone.now()
     with transaction.atomic():
         claim.guard()
-        row = _still(repository)
+        row = locking.connected(repository.pk)
         if row is None:
             return True
         if isinstance(found, Versions):
@@ -205,7 +205,7 @@ def _fail(claim: Claim, repository: GitRepository, failed: GitFailed, said: _Log
     said.add(f"Failed: {failed} {failed.hint}".rstrip())
     with transaction.atomic():
         claim.guard()
-        row = _still(repository)
+        row = locking.connected(repository.pk)
         if row is None:
             return True
         note_failure(row, failed, log_text=str(said))
@@ -239,19 +239,6 @@ def backoff(row: GitRepository) -> timedelta:
 def _set_next(repository: GitRepository, at: datetime) -> bool:
     """False if it has another time than when this run read it: somebody asked meanwhile, and their time stays."""
     return bool(GitRepository.objects.filter(pk=repository.pk, next_at=repository.next_at).update(next_at=at))
-
-
-def _still(repository: GitRepository) -> GitRepository | None:
-    """Lock it: listings, links to releases and changes of rules come one after another."""
-    rows = GitRepository.objects.select_for_update(of=("self",)).select_related("namespace")
-    return rows.filter(pk=repository.pk, ended_at=None).first()
-
-
-def _locked(repository: GitRepository) -> GitRepository:
-    row = _still(repository)
-    if row is None:
-        raise Conflict("This repository was disconnected.", hint="Connect it again.")
-    return row
 
 
 def _words(verdict: str) -> str:

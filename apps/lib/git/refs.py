@@ -14,6 +14,7 @@ from apps.lib.git import children, failures, folders, ssh
 from apps.lib.git.access import Access, GitFailed, Limits
 from apps.lib.git.remotes import Remote
 from apps.lib.net import fetching
+from apps.lib.net.addresses import port_of
 from apps.lib.net.outgoing import NotAnswered
 
 _SERVICE = "/info/refs?service=git-upload-pack"
@@ -130,8 +131,7 @@ def _remote_of(url: str) -> Remote:
             is_final=True,
         )
     parts = urlsplit(url.removesuffix(_SERVICE))
-    default = 443 if parts.scheme == "https" else 80
-    return Remote(parts.scheme, parts.hostname or "", parts.port or default, parts.path)
+    return Remote(parts.scheme, parts.hostname or "", port_of(parts), parts.path)
 
 
 def _told(pieces: children.Output, remote: Remote, access: Access) -> Iterator[bytes]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urlsplit
 
 from apps.lib.errors import Invalid
+from apps.lib.net.addresses import PORTS
 
 MAX_URL_CHARACTERS = 500
-PORTS = {"https": 443, "http": 80, "ssh": 22}
 HINT = "Use a URL such as https://github.com/acme/terraform-aws-vpc or git@github.com:acme/terraform-aws-vpc.git."
 # git@host:path, which has no scheme.
 _SHORT = re.compile(r"(?P<user>[A-Za-z0-9._-]+)@(?P<host>[A-Za-z0-9.-]+):(?P<path>[^/:].*)", re.ASCII)
@@ -27,9 +27,13 @@ class Remote:
     @property
     def url(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.port == PORTS[self.scheme] else f":{self.port}"
         user = f"{self.user}@" if self.user else ""
-        return f"{self.scheme}://{user}{host}{port}{self.path}"
+        return f"{self.scheme}://{user}{host}{self.port_suffix}{self.path}"
+
+    @property
+    def port_suffix(self) -> str:
+        """Such as :8443; empty for the scheme's own port."""
+        return "" if self.port == PORTS[self.scheme] else f":{self.port}"
 
     @property
     def parts(self) -> SplitResult:

@@ -18,7 +18,7 @@ HTTPS_PORT = 443
 SSH_PORT = 22
 # On port 443 forges offer ssh to networks that let nothing else out: ssh.github.com, altssh.gitlab.com.
 _PUBLIC_WAYS = {("https", HTTPS_PORT), ("ssh", SSH_PORT), ("ssh", HTTPS_PORT)}
-_DEFAULT_PORTS = {"https": HTTPS_PORT, "http": 80, "ssh": SSH_PORT}
+PORTS = {"https": HTTPS_PORT, "http": 80, "ssh": SSH_PORT}
 
 Address = IPv4Address | IPv6Address
 Networks = tuple[IPv4Network | IPv6Network, ...]
@@ -115,7 +115,7 @@ def parts_of(url: str, *, max_characters: int = MAX_URL_CHARACTERS) -> SplitResu
 
 
 def port_of(parts: SplitResult) -> int:
-    return parts.port if parts.port is not None else _DEFAULT_PORTS.get(parts.scheme, 80)
+    return parts.port if parts.port is not None else PORTS.get(parts.scheme, 80)
 
 
 def way_of(parts: SplitResult) -> str:

@@ -22,10 +22,8 @@ from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sente
 from apps.portal.frame.page_urls import see_other
 from apps.portal.sources import frame
 from apps.portal.sources.frame import place_of
-from apps.sources import connecting, forges, previewing
+from apps.sources import connecting, credentials, forges, previewing
 from apps.sources.models import CredentialKind, GitRepository
-
-MAX_SECRET_CHARACTERS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +81,21 @@ class CredentialForm(forms.Form):
     )
     password_private_key = forms.CharField(
         required=False,
-        max_length=MAX_SECRET_CHARACTERS,
+        max_length=credentials.MAX_KEY_CHARACTERS,
         label="Private key of the app",
         widget=forms.Textarea(PLAIN | {"rows": 4, "class": "mono"}),
         help_text="The PEM file that GitHub made. Larder stores it encrypted and never shows it.",
     )
     password_token = forms.CharField(
         required=False,
-        max_length=MAX_SECRET_CHARACTERS,
+        max_length=credentials.MAX_TOKEN_CHARACTERS,
         label="Token",
         widget=forms.PasswordInput(PLAIN | {"autocomplete": "new-password"}),
         help_text="Larder stores it encrypted and never shows it.",
     )
     username = forms.CharField(
         required=False,
-        max_length=200,
+        max_length=credentials.MAX_USER_CHARACTERS,
         label="User name",
         widget=forms.TextInput(PLAIN),
         help_text="Only if the server needs one; forges accept any.",

@@ -17,13 +17,11 @@ from apps.portal.sources import frame
 from apps.portal.sources.frame import place_of
 from apps.sources import connecting, forges, hooks
 
-MAX_MINUTES = 24 * 60
-
 
 class SettingsForm(forms.Form):
     poll_minutes = forms.IntegerField(
         min_value=1,
-        max_value=MAX_MINUTES,
+        max_value=connecting.MAX_POLL_MINUTES,
         label="Look for new tags every (minutes)",
         help_text="A webhook makes it immediate; without one, this is how late a tag can be.",
     )

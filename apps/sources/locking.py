@@ -1,0 +1,31 @@
+"""Lock a repository in the caller's transaction: listings, links to releases and changes of rules take turns.
+
+The repository comes before its tags: in another order two could wait for each other.
+"""
+
+from django.db.models import QuerySet
+
+from apps.lib.errors import Conflict
+from apps.sources.models import GitRepository
+
+
+def locked(number: int) -> GitRepository:
+    """Also one that was disconnected."""
+    return _rows().get(pk=number)
+
+
+def connected(number: int) -> GitRepository | None:
+    """None for one that was disconnected."""
+    return _rows().filter(pk=number, ended_at=None).first()
+
+
+def required(repository: GitRepository) -> GitRepository:
+    """Raises Conflict for one that was disconnected."""
+    row = connected(repository.pk)
+    if row is None:
+        raise Conflict("This repository was disconnected.", hint="Connect it again.")
+    return row
+
+
+def _rows() -> QuerySet[GitRepository]:
+    return GitRepository.objects.select_for_update(of=("self",)).select_related("namespace")
