@@ -4,22 +4,20 @@ Each repository has a machine of its own, which has the role publisher in that n
 and no tokens. Releases name it, and so do audit rows. Only the workers act as it.
 """
 
-import secrets
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
-from django.contrib.auth.hashers import make_password
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from apps.accounts.access import gate
+from apps.accounts.access import gate, machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.people_only import people_only
 from apps.accounts.creations import Source
-from apps.accounts.models import Grant, Namespace, Role, User
+from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError, Unavailable
 from apps.lib.git import host_keys, remotes
@@ -199,8 +197,7 @@ def disconnect(*, repository: GitRepository, actor: Viewer) -> None:
     reason = "The repository was disconnected before this tag was published."
     waiting = Tag.objects.filter(repository=row, verdict=Verdict.WAITING)
     waiting.update(verdict=Verdict.IGNORED, code="disconnected", reason=reason, changed_at=row.ended_at)
-    Grant.objects.filter(user=row.user_id).delete()
-    User.objects.filter(pk=row.user_id).update(is_active=False)
+    machines.end(row.user_id)
     actor.record(
         Kind.GIT_REPOSITORY_DISCONNECTED,
         subject=row.namespace.name,
@@ -243,14 +240,10 @@ def _create(draft: GitRepository, remote: Remote, found: list[rulebook.CheckedRu
     if of(row).count() >= MAX_REPOSITORIES:
         raise Conflict(f"{row} has {MAX_REPOSITORIES} repositories, the maximum.", hint="Disconnect one first.")
     _refuse_twin(row, remote)
-    machine = User.objects.create(
-        username=f"new-{secrets.token_hex(16)}[bot]", password=make_password(None), is_service=True
-    )
+    machine = machines.make(row, actor)
     draft.user = machine
     draft.save()
-    machine.username = f"{row.name}:git-{draft.pk}[bot]"
-    machine.save(update_fields=["username"])
-    Grant.objects.create(namespace=row, user=machine, role=Role.PUBLISHER, given_by=actor.user)
+    machines.name(machine, row, f"git-{draft.pk}")
     rulebook.replace(draft, found)
     actor.record(
         Kind.GIT_REPOSITORY_CONNECTED,

@@ -7,17 +7,16 @@ and so do audit rows; only an exchange makes tokens for it.
 import hashlib
 import json
 import re
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.contrib.auth.hashers import make_password
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from apps.accounts.access import machines
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.access.people_only import people_only
 from apps.accounts.identity import tokens
@@ -25,7 +24,7 @@ from apps.accounts.identity.trusted import matching
 from apps.accounts.identity.trusted.declarations import Field, How, Vendor
 from apps.accounts.identity.trusted.issuers import issuer_of
 from apps.accounts.identity.trusted.vendors import VENDORS
-from apps.accounts.models import ApiToken, Grant, Namespace, Role, User
+from apps.accounts.models import ApiToken, Namespace
 from apps.accounts.rows import TokenExchange, TrustedPublisher
 from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, Invalid, NotFound
@@ -92,9 +91,7 @@ def _create(namespace: Namespace, checked: Draft, actor: Viewer) -> TrustedPubli
         raise Conflict(f"The namespace {namespace} was deleted.", hint="Create it again first.")
     if of(row).count() >= MAX_RULES:
         raise Conflict(f"{row} has {MAX_RULES} trusted publishers, the maximum.", hint="Delete one first.")
-    machine = User.objects.create(
-        username=f"new-{secrets.token_hex(16)}[bot]", password=make_password(None), is_service=True
-    )
+    machine = machines.make(row, actor)
     is_new = bool(checked.only_name) and not address_exists(row, checked.only_name)
     rule = TrustedPublisher.objects.create(
         namespace=row,
@@ -108,9 +105,7 @@ def _create(namespace: Namespace, checked: Draft, actor: Viewer) -> TrustedPubli
         created_by_token=actor.token,
         expires_at=timezone.now() + UNUSED_LIFETIME if is_new else None,
     )
-    machine.username = f"{row.name}:{rule.kind}-{rule.pk}[bot]"
-    machine.save(update_fields=["username"])
-    Grant.objects.create(namespace=row, user=machine, role=Role.PUBLISHER, given_by=actor.user)
+    machines.name(machine, row, f"{rule.kind}-{rule.pk}")
     actor.record(
         Kind.TRUSTED_PUBLISHER_ADDED,
         subject=subject_of(rule),
@@ -134,8 +129,7 @@ def end(*, publisher: TrustedPublisher, actor: Viewer) -> None:
     row.save(update_fields=["ended_at"])
     for token in ApiToken.objects.usable(row.ended_at).filter(user=row.user_id).order_by("pk"):
         tokens.revoke(token=token, actor=actor)
-    Grant.objects.filter(user=row.user_id).delete()
-    User.objects.filter(pk=row.user_id).update(is_active=False)
+    machines.end(row.user_id)
     actor.record(Kind.TRUSTED_PUBLISHER_DELETED, subject=subject_of(row), publisher=row.pk, user=row.user_id)
 
 

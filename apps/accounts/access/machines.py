@@ -1,0 +1,32 @@
+"""Accounts that publish for a rule or a repository: each has the role publisher in one namespace, and nothing else.
+
+They have no password. Releases and audit rows name them, so that they stay when they end.
+"""
+
+import secrets
+
+from django.contrib.auth.hashers import make_password
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Grant, Namespace, Role, User
+
+
+def make(namespace: Namespace, actor: Viewer) -> User:
+    """In the caller's transaction, which names it afterwards: names have the number of what it publishes for."""
+    machine = User.objects.create(
+        username=f"new-{secrets.token_hex(16)}[bot]", password=make_password(None), is_service=True
+    )
+    Grant.objects.create(namespace=namespace, user=machine, role=Role.PUBLISHER, given_by=actor.user)
+    return machine
+
+
+def name(machine: User, namespace: Namespace, what: str) -> None:
+    """`what`: such as git-7."""
+    machine.username = f"{namespace.name}:{what}[bot]"
+    machine.save(update_fields=["username"])
+
+
+def end(number: int) -> None:
+    """Take its role. Safe to repeat."""
+    Grant.objects.filter(user=number).delete()
+    User.objects.filter(pk=number).update(is_active=False)
