@@ -5,13 +5,15 @@ waits.
 """
 
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from threading import Event, Lock, Thread
 
 import structlog
 from django.db import connection
 
-from apps.jobs import database_availability
+from apps.jobs import claims, database_availability
+from apps.jobs.claims import Claim
+from apps.jobs.models import Job
 
 log = structlog.get_logger("larder.jobs")
 
@@ -84,3 +86,36 @@ class Threads:
             log.warning("thread_waits", what=self._name, number=number, error=type(error).__name__)
         except Exception:
             log.exception("thread_failed", what=self._name, number=number)
+
+
+class JobThreads(Threads):
+    """Threads that claim the jobs of some kinds, and do them: `works` by kind, with what tells that the process ends.
+
+    When it does, its jobs are given back: another worker goes on with what they have recorded. `share` threads at most
+    are for one kind.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        works: Mapping[str, Callable[[Claim, Callable[[], bool]], object]],
+        *,
+        most: int,
+        share: int,
+        goes_on: bool = False,
+    ) -> None:
+        self._works = works
+        super().__init__(name, self._claimable, self.run_here, most=most, share=lambda: share, goes_on=goes_on)
+
+    def run_here(self, job_id: int) -> bool:
+        """Do it in this thread; False if another worker has it."""
+        with claims.claim(job_id) as held:
+            if held is not None:
+                self._works[held.kind](held, self.is_ending)
+            return held is not None
+
+    def _claimable(self) -> Iterable[tuple[int, str]]:
+        # Each kind by itself: hundreds of older jobs of one must not hide those of another.
+        for kind in self._works:
+            jobs = Job.objects.claimable().filter(kind=kind).order_by("pk")
+            yield from jobs.values_list("pk", "kind")[: 4 * self._share()]

@@ -1,12 +1,10 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, cast
 
 from celery import shared_task, signals
 from django.utils import timezone
 
-from apps.jobs import claims
-from apps.jobs.models import Job
-from apps.jobs.threads import Threads
+from apps.jobs.threads import JobThreads
 from apps.sources import hooks, previewing, publishing, queueing, syncing
 
 # A worker that is stopped: what is not done by then is taken up by another one, once the lease has ended.
@@ -15,20 +13,8 @@ THREADS = 4
 WORKS = {syncing.JOB: syncing.work, previewing.JOB: previewing.work, publishing.JOB: publishing.work}
 
 
-def run_here(job_id: int) -> bool:
-    """Do it in this thread; False if another worker has it."""
-    with claims.claim(job_id) as held:
-        if held is not None:
-            WORKS[held.kind](held, threads.is_ending)
-        return held is not None
-
-
-def _waiting() -> Iterable[tuple[int, str]]:
-    jobs = Job.objects.claimable().filter(kind__in=WORKS).order_by("pk")
-    return jobs.values_list("pk", "kind")[: 8 * THREADS]
-
-
-threads = Threads("git", _waiting, run_here, most=2 * THREADS, share=lambda: THREADS, goes_on=True)
+threads = JobThreads("git", WORKS, most=2 * THREADS, share=THREADS, goes_on=True)
+run_here = threads.run_here
 
 
 def _waking(kind: str) -> Callable[..., None]:
