@@ -1,7 +1,5 @@
 """What rules would make of the tags that a preview saw."""
 
-import time
-
 import pytest
 from django.utils import timezone
 
@@ -116,15 +114,14 @@ def test_its_own_rules_are_the_default(previewed):
     assert [row["module"] for row in previewing.planned(repository)] == ["own/aws"]
 
 
-def test_ten_thousand_tags_are_planned_within_a_second(previewed):
+def test_ten_thousand_tags_are_planned_with_one_query(previewed, django_assert_num_queries):
     tags = [f"module-{number % 20}/v{number // 400}.{number // 20 % 20}.0" for number in range(9_000)]
     repository = previewed(*tags, *(f"nightly-2026.{number}" for number in range(1_000)))
     rules = [{"tag": "{name}/v{version}", "folder": "modules/{name}", "module": "{name}/aws"}, *EVERY]
 
-    began = time.process_time()
-    rows = previewing.planned(repository, rules)
+    with django_assert_num_queries(1):
+        rows = previewing.planned(repository, rules)
 
-    assert time.process_time() - began < 1
     assert len(rows) == 10_000
     assert sum(row["verdict"] == "ignored" for row in rows) == 1_000
 
