@@ -65,7 +65,7 @@ def test_what_nobody_hashed_is_hashed_on_the_way(digest):
 def test_damage_is_found_before_anybody_gets_a_byte(digest, settings):
     path = settings.DATA_DIR / "blobs" / "sha256" / digest[:2] / digest
     path.chmod(0o600)
-    path.write_bytes(DATA[:-1] + b"!")
+    path.write_bytes(DATA[:-1] + bytes([DATA[-1] ^ 1]))
     try:
         with pytest.raises(DamagedInStorage):
             verifying.verify_file(digest, size=len(DATA))

@@ -5,7 +5,7 @@ import pytest
 from apps.jobs.models import Job
 from apps.jobs.threads import JobThreads
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.both, pytest.mark.django_db(transaction=True)]
 
 
 def nothing(_claim, _is_ending):
