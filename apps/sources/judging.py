@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from apps.lib import versions
 from apps.lib.errors import Invalid
 from apps.lib.git import patterns
 from apps.lib.git.refs import Ref
@@ -49,8 +48,10 @@ def judge(ref: Ref, rules: Sequence[CheckedRule]) -> list[Judged]:
     if len(ref.name) > MAX_NAME_CHARACTERS:
         return [_ignored("name_too_long", f"Its name has {len(ref.name)} characters, expected at most 300.")]
     found: dict[str, Judged] = {}
+    # Once for each pattern: a repository of many modules with one version has as many rules with the same.
+    matches = {pattern: patterns.match(pattern, ref.name) for pattern in {rule.tag for rule in rules}}
     for rule in rules:
-        match = patterns.match(rule.tag, ref.name)
+        match = matches[rule.tag]
         if match is not None:
             module = patterns.filled(rule.module, match.name)
             # Of two rules that lead to one module, the first counts.
@@ -59,7 +60,6 @@ def judge(ref: Ref, rules: Sequence[CheckedRule]) -> list[Judged]:
 
 
 def _fitting(rule: CheckedRule, module: str, match: patterns.Match) -> Judged:
-    version = versions.parse(match.version)
     folder = patterns.filled(rule.folder, match.name)
     problem = _problem_of(module)
     if len(folder) > MAX_FOLDER_CHARACTERS:
@@ -67,8 +67,8 @@ def _fitting(rule: CheckedRule, module: str, match: patterns.Match) -> Judged:
     return Judged(
         module[:MAX_MODULE_CHARACTERS],
         folder[:MAX_FOLDER_CHARACTERS],
-        version.text,
-        version.sort_key,
+        match.version.text,
+        match.version.sort_key,
         Verdict.REFUSED if problem else Verdict.WAITING,
         "bad_address" if problem else "",
         problem,

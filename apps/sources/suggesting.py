@@ -13,7 +13,9 @@ from apps.sources.module_folders import Folder
 _TAG = re.compile(r"(?P<before>.*?)(?P<v>v?)(?P<version>[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]+)?)", re.ASCII)
 _SEPARATORS = "/-_@.:"
 _LEAST_UNKNOWN = 3
-_MOST_JOINING = 4  # one in four
+# To so many modules of its own provider a rule with {name} may take one that has another first, or none; and one that
+# does not require it at all.
+_OWN_TO_JOINING, _OWN_TO_OTHERS = 2, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,8 @@ def _worthwhile(found: Sequence[_Form], forms: dict[_Form, set[str]]) -> list[_F
 def _collapsed(of_folders: dict[Folder, list[_Form]]) -> list[Rule]:
     """One rule with {name} for folders that are alike, unless it would take tags of others.
 
-    A few others may join: whose folder it is as well, and whose module requires the same provider.
+    A few others may join, whose folder it is as well: those that require the same provider among others or none, and
+    fewer that require another one. A rule for each of fifty modules helps nobody.
     """
     plain = {
         Rule(form.pattern, folder.path, folder.module): folder for folder, forms in of_folders.items() for form in forms
@@ -149,20 +152,25 @@ def _collapsed(of_folders: dict[Folder, list[_Form]]) -> list[Rule]:
     for general, rules in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0].tag)):
         left = [rule for rule in rules if rule not in done]
         taken = [rule for rule in plain if rule not in rules and _takes(general, rule)]
-        joins = [rule for rule in taken if _would_join(general, rule, plain[rule])]
-        if len(left) > 1 and joins == taken and _MOST_JOINING * len(joins) <= len(left) and not done & set(taken):
+        can_join = all(_is_folder_of(general, rule) for rule in taken) and not done & set(taken)
+        others = [rule for rule in taken if not _fits_provider(general, plain[rule])]
+        are_few = _OWN_TO_JOINING * len(taken) <= len(left) and _OWN_TO_OTHERS * len(others) <= len(left)
+        if len(left) > 1 and can_join and are_few:
             answer.append(general)
-            done.update(rules, joins)
+            done.update(rules, taken)
         else:
             answer += sorted(left, key=lambda rule: (rule.folder, rule.tag))
             done.update(left)
     return answer
 
 
-def _would_join(general: Rule, rule: Rule, folder: Folder) -> bool:
+def _is_folder_of(general: Rule, rule: Rule) -> bool:
     found = patterns.match(general.tag, _sample(rule))
-    is_its_folder = found is not None and patterns.filled(general.folder, found.name) == rule.folder
-    return is_its_folder and general.module.partition("/")[2] in (*folder.providers, folder.system)
+    return found is not None and patterns.filled(general.folder, found.name) == rule.folder
+
+
+def _fits_provider(general: Rule, folder: Folder) -> bool:
+    return not folder.providers or general.module.partition("/")[2] in (*folder.providers, folder.system)
 
 
 def _general(rule: Rule) -> Rule:

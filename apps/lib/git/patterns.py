@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from apps.lib import versions
 from apps.lib.errors import Invalid, RegistryError
+from apps.lib.versions import Version
 
 MAX_PATTERN_CHARACTERS = 200
 MAX_NAMED = 5
@@ -22,7 +23,7 @@ _PART = re.compile(r"\{([^{}]*)\}")
 class Match:
     """`name` is empty where the pattern has no `{name}`."""
 
-    version: str
+    version: Version
     name: str = ""
 
 
@@ -48,7 +49,7 @@ def match(pattern: str, tag: str) -> Match | None:
     if found is None:
         return None
     try:
-        version = versions.parse(found["version"]).text
+        version = versions.parse(found["version"])
     except RegistryError:
         return None
     return Match(version, found.groupdict().get("name") or "")

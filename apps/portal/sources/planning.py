@@ -31,6 +31,8 @@ from apps.sources.models import GitRepository, Tag, Verdict
 # of each rule.
 MAX_BOXES = 350
 MAX_MODULES = 400
+# Of more versions than that only the newest are ticked at first: 100 modules that share 900 tags have 90,000.
+MAX_TICKED, NEWEST_TICKED = 1000, 5
 # Tags that would not be published, as the page lists them.
 MAX_OTHERS = 100
 NEWEST = (("", "All versions"), ("1", "Only the newest"), ("5", "The newest 5"), ("20", "The newest 20"))
@@ -121,6 +123,17 @@ def plan_of(rows: Iterable[Mapping[str, Any]], known: Mapping[tuple[str, str], T
     return Plan(sorted(groups.values(), key=lambda group: group.module), others)
 
 
+def tick_newest(plan: Plan) -> int:
+    """Leave only the newest of each module ticked where they are too many to want them all. Return how many all are."""
+    versions = plan.versions
+    if versions <= MAX_TICKED:
+        return 0
+    for group in plan.groups:
+        for choice in group.choices[NEWEST_TICKED:]:
+            choice.is_chosen = False
+    return versions
+
+
 def choose(plan: Plan, data: QueryDict) -> None:
     """Tick what the form has ticked; its buttons tick all or nothing, everywhere or in one module."""
     act, _, where = data.get("act", "").partition(":")
@@ -164,7 +177,7 @@ def plan_page(request: HttpRequest, namespace: str, repository_id: int) -> HttpR
     suggested = [{part: str(rule.get(part, "")) for part in PARTS} for rule in preview.get("suggested", [])]
     rules = rules_in(request.POST) if request.method == "POST" else own or suggested
     act = request.POST.get("act", "").partition(":")[0]
-    error, plan = "", Plan([], [])
+    error, plan, too_many = "", Plan([], []), 0
     try:
         known = {(tag.name, tag.module): tag for tag in repository.tags.exclude(module="").only(*TAG_FIELDS)}
         if request.method == "POST":
@@ -173,6 +186,8 @@ def plan_page(request: HttpRequest, namespace: str, repository_id: int) -> HttpR
         is_seen = request.POST.get("seen") == digest_of(rules)
         if request.method == "POST" and is_seen:
             choose(plan, request.POST)
+        else:
+            too_many = tick_newest(plan)
         if act in ("publish", "save", "later"):
             if is_seen or act == "save":
                 return _done(request, place, repository, rules=rules, own=own, plan=plan, act=act)
@@ -188,7 +203,8 @@ def plan_page(request: HttpRequest, namespace: str, repository_id: int) -> HttpR
         "plan": plan,
         "seen": digest_of(rules),
         "opened": request.POST.get("act", "").partition(":")[2] or None,
-        "newest": request.POST.get("newest", ""),
+        "too_many": too_many,
+        "newest": str(NEWEST_TICKED) if too_many else request.POST.get("newest", ""),
         "newest_choices": NEWEST,
         "max_others": MAX_OTHERS,
         "error": error,

@@ -48,7 +48,7 @@ def draft(owner: Client, mono: Repository, site: Site, acme: Namespace) -> GitRe
 
 
 def fields_of(response: HttpResponse) -> dict[str, Any]:
-    """What a browser would send of the plan: rules, the digest of the preview, and the boxes that are ticked."""
+    """What a browser would send of the plan: rules, the digest of the preview, the boxes that are ticked, and how many."""
     text = response.content.decode()
     form: dict[str, Any] = {"seen": re.findall(r'name="seen" value="(\w+)"', text)[0]}
     for part in ("tag", "folder", "module"):
@@ -56,4 +56,5 @@ def fields_of(response: HttpResponse) -> dict[str, Any]:
     boxes = re.findall(r'<input type="checkbox" name="(picked\w*)" value="([^"]*)"([^>]*)>', text)
     for name in {name for name, _, _ in boxes}:
         form[name] = [value for box, value, rest in boxes if box == name and "checked" in rest]
+    form |= {"newest": value for value in re.findall(r'<option value="(\d*)" selected>', text)}
     return form

@@ -156,6 +156,7 @@ def test_many_tags_are_chosen_by_module_and_number(owner, draft):
 
     page = owner.get(plan_url(draft))
     assert "600 tags are too many to tick one by one." in pages.shown(page)
+    assert "only the newest of each" not in pages.shown(page)
     form = fields_of(page)
     assert len(form["picked_module"]) == 2
     form["picked_module"].pop()
@@ -165,6 +166,24 @@ def test_many_tags_are_chosen_by_module_and_number(owner, draft):
     draft.refresh_from_db()
     assert len(draft.selected) == 5
     assert all(name.endswith(("295.0", "296.0", "297.0", "298.0", "299.0")) for name in draft.selected)
+
+
+@pytest.mark.parametrize("tags", [40, 400])
+def test_of_very_many_versions_only_the_newest_are_ticked_at_first(owner, draft, tags):
+    refs = [{"tag": f"v1.{minor}.0", "commit": "a" * 40} for minor in range(tags)]
+    rules = [{"tag": "v{version}", "folder": f"m{number}", "module": f"m{number}/aws"} for number in range(30)]
+    preview = draft.preview | {"refs": refs, "suggested": rules}
+    GitRepository.objects.filter(pk=draft.pk).update(preview=preview)
+
+    page = owner.get(plan_url(draft))
+
+    assert f"All would be {tags * 30:,} versions, so only the newest of each module are selected." in pages.shown(page)
+    assert 'data-pick-count="150"' in page.text
+    assert owner.post(plan_url(draft), fields_of(page) | {"act": "publish"}).status_code == 303
+    draft.refresh_from_db()
+    assert sorted(draft.selected) == [f"v1.{minor}.0" for minor in range(tags - 5, tags)]
+    form = fields_of(page) | {"newest": "", "act": "all:*"}
+    assert f'data-pick-count="{tags * 30}"' in owner.post(plan_url(draft), form).text
 
 
 def test_a_server_that_refuses_says_so_with_what_to_do(owner, site, acme):

@@ -108,6 +108,21 @@ def test_a_module_of_another_provider_keeps_the_rules_apart():
     assert len(rules) == 3
 
 
+def test_a_module_that_requires_no_provider_joins_the_others():
+    files = modules("aws-one", "aws-two") | modules("label", text="# names things\n")
+    tags = ["aws-one/v1.0.0", "aws-two/v1.0.0", "label/v1.0.0"]
+
+    assert suggested(files, tags) == [("{name}/v{version}", "{name}", "{name}/aws")]
+
+
+@pytest.mark.parametrize(("own", "rules"), [(19, 20), (20, 1)])
+def test_one_module_of_another_provider_joins_twenty(own, rules):
+    names = [f"m{number}" for number in range(own)]
+    files = modules(*names) | modules("network", text=GOOGLE)
+
+    assert len(suggested(files, [f"{name}/v1.0.0" for name in [*names, "network"]])) == rules
+
+
 def test_tags_of_all_modules_at_once_are_versions_of_each():
     rules = suggested(modules("modules/vpc", "modules/iam"), ["v1.0.0", "v1.1.0"])
 
