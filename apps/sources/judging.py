@@ -1,6 +1,6 @@
 """What rules make of a tag, without a database: which modules it is a version of, or why it is none."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -16,6 +16,14 @@ MAX_NAME_CHARACTERS = 300
 MAX_MODULE_CHARACTERS = 130
 MAX_FOLDER_CHARACTERS = 200
 _HEAD_CHARACTERS = 200
+
+
+# Each listing reads as many rows, and compares them.
+MAX_VERSIONS = 100_000
+
+
+class TooManyVersions(Invalid):
+    code = "too_many_versions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,19 @@ def stored_name(ref: Ref) -> str:
     if len(ref.name) <= MAX_NAME_CHARACTERS:
         return ref.name
     return f"{ref.name[:_HEAD_CHARACTERS]}… ({len(ref.name)} characters, {ref.commit[:12]})"
+
+
+def judge_all(found: Iterable[Ref], judge: Callable[[Ref], list[Judged]]) -> list[tuple[Ref, Judged]]:
+    """Return what `judge` says of each. Raises TooManyVersions."""
+    answer: list[tuple[Ref, Judged]] = []
+    for ref in found:
+        answer += ((ref, one) for one in judge(ref))
+        if len(answer) > MAX_VERSIONS:
+            raise TooManyVersions(
+                f"The rules make more than {MAX_VERSIONS:,} versions of the tags.",
+                hint="Remove rules, or write patterns that fewer tags fit.",
+            )
+    return answer
 
 
 def judge(ref: Ref, rules: Sequence[CheckedRule]) -> list[Judged]:

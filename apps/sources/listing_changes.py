@@ -72,13 +72,14 @@ def apply(
     now: datetime,
     judge: Callable[[Ref], list[Judged]] | None = None,
 ) -> Changes:
-    """In the caller's transaction, which has locked the repository. A few queries for any number of tags.
+    """In the caller's transaction, which has locked the repository. A few queries for any number of tags. Raises
+    TooManyVersions.
 
     `judge`: in the place of the rules.
     """
     judge = judge or partial(judging.judge, rules=rulebook.of(repository))
     listed = {judging.stored_name(ref): ref for ref in found}
-    judged = {(name, one.module): one for name, ref in listed.items() for one in judge(ref)}
+    judged = {(judging.stored_name(ref), one.module): one for ref, one in judging.judge_all(listed.values(), judge)}
     rows = Tag.objects.filter(repository=repository).annotate(release_state=F("release__state"))
     known = {(row.name, row.module): row for row in rows}
     ended = _ended_releases(known.values())

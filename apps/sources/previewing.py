@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import structlog
@@ -59,17 +60,16 @@ def planned(repository: GitRepository, rules: Iterable[Mapping[str, Any]] | None
     """Return what the rules (its own by default) make of the tags of the last preview, the newest version first.
 
     Each: {"tag", "commit", "module", "version", "folder", "verdict": "publish" | "published" | "ignored" | "refused",
-    "reason"}.
+    "reason"}. Raises TooManyVersions.
     """
     wanted = rulebook.of(repository) if rules is None else [_rule(rule) for rule in rules]
     made = repository.tags.exclude(release=None).values_list("name", "module", "version")
     published = {(name, module): version for name, module, version in made}
     taken = {(module, _number(version)): name for (name, module), version in published.items()}
-    found = [
-        (one.sort_key, _row(ref, one, published, taken))
-        for ref in (repository.preview or {}).get("refs", [])
-        for one in judging.judge(Ref(ref["tag"], ref["commit"]), wanted)
-    ]
+    seen = {ref["tag"]: ref for ref in (repository.preview or {}).get("refs", [])}
+    tags = (Ref(ref["tag"], ref["commit"]) for ref in seen.values())
+    judged = judging.judge_all(tags, partial(judging.judge, rules=wanted))
+    found = [(one.sort_key, _row(seen[ref.name], one, published, taken)) for ref, one in judged]
     found.sort(key=lambda pair: (pair[1]["tag"], pair[1]["module"]))
     found.sort(key=lambda pair: pair[0], reverse=True)
     return [row for _, row in found]

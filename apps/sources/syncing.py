@@ -19,6 +19,7 @@ from apps.lib.git.refs import Listing
 from apps.lib.git.remotes import Remote
 from apps.releases.publishing.fault_injection import fault_point
 from apps.sources import credentials, listing_changes, locking, queueing, registry_modules
+from apps.sources.judging import TooManyVersions
 from apps.sources.models import MAX_REASON, Forge, GitRepository, Tag, Verdict
 from apps.sources.registry_modules import Versions
 
@@ -167,7 +168,10 @@ def _list(claim: Claim, repository: GitRepository) -> bool:
         said.add(f"Found {len(found.listed):,} versions")
     else:
         said.add(f"Found {len(found.tags):,} tags" + (f" at {found.remote.url}" if found.remote != remote else ""))
-    return _apply(claim, repository, found, said)
+    try:
+        return _apply(claim, repository, found, said)
+    except TooManyVersions as problem:
+        return _fail(claim, repository, GitFailed(problem.code, str(problem), hint=problem.hint), said)
 
 
 def _asked(repository: GitRepository, remote: Remote) -> Listing | Versions:

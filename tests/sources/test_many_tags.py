@@ -1,6 +1,4 @@
-"""10,000 tags: listed, judged and written in seconds, with a number of queries that does not grow with them."""
-
-import time
+"""10,000 tags: listed, judged and written with a number of queries that does not grow with them."""
 
 import pytest
 from django.db import connection
@@ -16,7 +14,6 @@ from tests.sources.conftest import Git
 
 pytestmark = pytest.mark.both
 COUNT = 10_000
-SECONDS = 20.0  # 2 s on an idle machine
 
 
 def refs(count: int = COUNT, commit: str = "1") -> list[Ref]:
@@ -24,11 +21,10 @@ def refs(count: int = COUNT, commit: str = "1") -> list[Ref]:
     return [Ref(names[number % 4].format(number), commit * 40) for number in range(count)]
 
 
-def apply(git: Git, found: list[Ref]) -> tuple[listing_changes.Changes, int, float]:
-    begin = time.monotonic()
+def apply(git: Git, found: list[Ref]) -> tuple[listing_changes.Changes, int]:
     with CaptureQueriesContext(connection) as queries:
         changes = listing_changes.apply(git.repository, found, now=timezone.now())
-    return changes, len(queries), time.monotonic() - begin
+    return changes, len(queries)
 
 
 @pytest.fixture
@@ -38,23 +34,19 @@ def rules(git: Git) -> None:
     rulebook.replace(git.repository, rulebook.checked(given))
 
 
-def test_ten_thousand_tags_are_written_in_seconds_and_few_queries(git: Git, rules: None):
-    changes, queries, seconds = apply(git, refs())
+def test_ten_thousand_tags_are_written_in_few_queries(git: Git, rules: None):
+    changes, queries = apply(git, refs())
     assert changes.counts["new"] == COUNT
-    assert seconds < SECONDS
     assert queries < 300
 
-    changes, queries, seconds = apply(git, refs())
+    changes, queries = apply(git, refs())
     assert not any(changes.counts.values())
     assert queries < 10
-    assert seconds < SECONDS
 
-    changes, queries, seconds = apply(git, refs(commit="2"))
+    changes, _ = apply(git, refs(commit="2"))
     assert changes.counts["changed"] == COUNT
-    assert seconds < SECONDS
 
-    changes, queries, seconds = apply(git, [])
-    assert seconds < SECONDS
+    apply(git, [])
     assert Tag.objects.count() == COUNT // 2
 
 

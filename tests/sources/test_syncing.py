@@ -5,7 +5,7 @@ from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
 from apps.releases.models import Release, State
-from apps.sources import connecting, syncing, tasks, verdicts
+from apps.sources import connecting, judging, syncing, tasks, verdicts
 from apps.sources.models import Tag
 from tests.builders.git_servers import Repository, Site
 from tests.sources.conftest import Connect, Git, module, work_off
@@ -37,6 +37,21 @@ def test_a_second_listing_changes_nothing(git: Git, upstream: Repository):
 
     assert list(Tag.objects.order_by("pk").values()) == before
     assert Release.objects.count() == 1
+
+
+def test_rules_that_make_too_many_versions_fail_and_change_nothing(
+    git: Git, upstream: Repository, monkeypatch: pytest.MonkeyPatch
+):
+    upstream.tag("v1.0.0")
+    git.sync()
+    monkeypatch.setattr(judging, "MAX_VERSIONS", 1)
+    upstream.tag("v1.1.0")
+
+    assert git.sync() == {"v1.0.0": "published"}
+    assert (git.repository.failure_code, git.repository.failures) == ("too_many_versions", 1)
+    assert "The rules make more than 1 versions of the tags. Remove rules" in git.repository.failure
+    monkeypatch.undo()
+    assert git.sync() == {"v1.0.0": "published", "v1.1.0": "published"}
 
 
 def test_a_draft_publishes_nothing(git: Git, upstream: Repository):

@@ -48,7 +48,7 @@ def draft(owner: Client, mono: Repository, site: Site, acme: Namespace) -> GitRe
 
 
 def fields_of(response: HttpResponse) -> dict[str, Any]:
-    """What a browser would send of the plan: rules, the digest of the preview, the boxes that are ticked, and how many."""
+    """What a browser would send of the plan: rules, the digest of the preview, and what is ticked and chosen."""
     text = response.content.decode()
     form: dict[str, Any] = {"seen": re.findall(r'name="seen" value="(\w+)"', text)[0]}
     for part in ("tag", "folder", "module"):
@@ -56,5 +56,6 @@ def fields_of(response: HttpResponse) -> dict[str, Any]:
     boxes = re.findall(r'<input type="checkbox" name="(picked\w*)" value="([^"]*)"([^>]*)>', text)
     for name in {name for name, _, _ in boxes}:
         form[name] = [value for box, value, rest in boxes if box == name and "checked" in rest]
-    form |= {"newest": value for value in re.findall(r'<option value="(\d*)" selected>', text)}
+    if chosen := re.search(r'<option value="(\d*)" selected>', text):
+        form["newest"] = chosen[1]
     return form

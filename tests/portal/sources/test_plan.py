@@ -4,7 +4,7 @@ import pytest
 
 from apps.portal.sources import planning
 from apps.releases.models import Release
-from apps.sources import previewing, rulebook, syncing
+from apps.sources import judging, previewing, rulebook, syncing
 from apps.sources.models import GitRepository, Tag
 from tests import pages
 from tests.portal.sources.conftest import LIST, fields_of
@@ -184,6 +184,16 @@ def test_of_very_many_versions_only_the_newest_are_ticked_at_first(owner, draft,
     assert sorted(draft.selected) == [f"v1.{minor}.0" for minor in range(tags - 5, tags)]
     form = fields_of(page) | {"newest": "", "act": "all:*"}
     assert f'data-pick-count="{tags * 30}"' in owner.post(plan_url(draft), form).text
+
+
+def test_more_versions_than_a_repository_can_have_are_an_error_of_the_rules(owner, draft, monkeypatch):
+    monkeypatch.setattr(judging, "MAX_VERSIONS", 5)
+
+    page = owner.get(plan_url(draft))
+
+    assert page.status_code == 422
+    assert "The rules make more than 5 versions of the tags. Remove rules" in pages.shown(page)
+    assert "Add a rule" in pages.shown(page)
 
 
 def test_a_server_that_refuses_says_so_with_what_to_do(owner, site, acme):
