@@ -41,12 +41,12 @@ from apps.releases.models import Kind, Release
 from apps.releases.publishing import pipeline, quotas, staging
 from apps.signing import keys, statement_keys
 from apps.signing.models import SignatureRequest, SigningKey, StatementKey
-from apps.sources import connecting, previewing, queueing
+from apps.sources import connecting, previewing, queueing, registry_modules
 from apps.sources import health as git_health
 from apps.sources import syncing as git_syncing
 from apps.sources.models import GitRepository, Tag
+from apps.upstream import exceptions, locking, serving, syncing, working
 from apps.upstream import health as upstream_health
-from apps.upstream import locking, serving, syncing, working
 from apps.upstream import verification as upstream_verification
 from apps.upstream.models import (
     KeyPin,
@@ -135,6 +135,8 @@ def connect() -> None:
     pipeline.afterwards = (statements.request,)
     # Hashes of our own providers, for lock files.
     locking.own = locked.hashes_of
+    # Versions of other registries' modules, which may be let through.
+    exceptions.listed_version = registry_modules.listed_version
     # Only while a registry is mirrored, or a repository is connected.
     queues.is_needed = {upstream_health.QUEUE: lambda: upstream_health.is_used() or connecting.is_used()}
     # How each kind refreshes its search documents.

@@ -99,6 +99,13 @@ def module_of(repository: GitRepository) -> HostedModule:
     return HostedModule(remote.host, namespace, name, system)
 
 
+def listed_version(module: HostedModule, sort_key: bytes) -> str:
+    """Return the version as a connected repository lists it, or "". Addresses are compared without case."""
+    rows = Tag.objects.filter(repository__forge=Forge.REGISTRY, repository__ended_at=None, sort_key=sort_key)
+    found = rows.filter(repository__url__iexact=f"https://{module}").order_by("pk")
+    return found.values_list("version", flat=True).first() or ""
+
+
 # --- Listing ----------------------------------------------------------------------------------------------------------
 
 

@@ -71,7 +71,7 @@ def sync(*, repository: GitRepository, actor: Viewer, tags: Collection[str] | No
 
 @transaction.atomic
 def retry(*, tag: Tag, actor: Viewer) -> None:
-    """Try a tag again that was refused, ignored as not selected, or waits. Raises Conflict."""
+    """Try a tag again that was refused, waits, or was ignored as not selected or by policy. Raises Conflict."""
     repository = locking.required(tag.repository)
     if repository.started_at is None:
         raise Conflict("The repository is a draft: nothing of it is published yet.", hint="Start it first.")
@@ -98,7 +98,7 @@ def retry(*, tag: Tag, actor: Viewer) -> None:
 def may_retry(tag: Tag) -> bool:
     """For a tag with its verdict as readers see it. While the pipeline has its release, it only waits."""
     if tag.shown == Verdict.IGNORED:
-        return tag.code in (listing_changes.NOT_SELECTED, "disconnected")
+        return tag.code in (listing_changes.NOT_SELECTED, registry_modules.POLICY, "disconnected")
     return tag.shown == Verdict.REFUSED or (tag.shown == Verdict.WAITING and tag.release_id is None)
 
 

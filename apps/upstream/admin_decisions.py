@@ -1,5 +1,6 @@
 """Admin pages of what staff decide about mirrored registries, and of syncs."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -14,8 +15,8 @@ from apps.upstream.models import KeyPin, UnsignedAllowance, Upstream, UpstreamVe
 from apps.upstream.rows import Alarm, PolicyException, PolicyRule, Schedule, SyncRun
 
 
-def of_host(path: str = "upstream__host") -> Any:
-    """A filter by the registry; `path` is the ORM path to its host."""
+def of_host(path: str | Callable[[str], Q] = "upstream__host") -> Any:
+    """A filter by the registry; `path` is the ORM path to its host, or returns the condition."""
     return words("registry", "host", path, lambda: Upstream.objects.order_by("host").values_list("host", flat=True))
 
 
@@ -104,7 +105,7 @@ class PolicyExceptionAdmin(ReadOnlyAdmin[PolicyException]):
     names = ("mirror exception", "mirror exceptions")
     list_display = ("title", "reason", "expires_at", "withdrawn_at", "created_by")
     list_filter = (
-        of_host("version__provider__upstream__host"),
+        of_host(lambda host: Q(version__provider__upstream__host=host) | Q(upstream__host=host)),
         one_of(
             "state",
             "state",
@@ -114,7 +115,7 @@ class PolicyExceptionAdmin(ReadOnlyAdmin[PolicyException]):
             },
         ),
     )
-    list_select_related = ("version__provider__upstream", "created_by")
+    list_select_related = ("version__provider__upstream", "upstream", "created_by")
     date_hierarchy = "created_at"
     ordering = ("-pk",)
     fields = ("version_page", "reason", ("expires_at", "withdrawn_at"), ("created_by", "created_at"))
@@ -124,14 +125,17 @@ class PolicyExceptionAdmin(ReadOnlyAdmin[PolicyException]):
         "version__provider__namespace",
         "version__provider__type",
         "version__version",
+        "upstream__host",
+        "module",
+        "module_version",
         "reason",
         "expires_at",
         "withdrawn_at",
         "created_by__username",
     )
 
-    title = Column("version", lambda row: str(row.version))
-    version_page = Column("version", lambda row: row_link(row.version))
+    title = Column("version", lambda row: row.about)
+    version_page = Column("version", lambda row: row_link(row.version) if row.version else row.about)
 
 
 @admin.register(Alarm)

@@ -1,27 +1,46 @@
 """Let one version of an upstream through its policy, for a time and with a reason."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.upstream import modules
 from apps.upstream.models import Upstream, UpstreamVersion
+from apps.upstream.modules import HostedModule
 from apps.upstream.policy import moment
 from apps.upstream.rows import PolicyException
 
 LONGEST = timedelta(days=366)
 MAX_REASON = 300
+# The version of a module with this sort key as the registry lists it, or "". The room that publishes modules remembers
+# their versions, and registry_site/wiring.py fills this in.
+listed_version: Callable[[HostedModule, bytes], str] = lambda module, sort_key: ""  # noqa: ARG005, E731
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleVersion:
+    """`module`: namespace/name/system, in lower case."""
+
+    upstream: Upstream
+    module: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.upstream}/{self.module} {self.version}"
 
 
 def of(upstream: Upstream) -> QuerySet[PolicyException]:
     """Return all of them, newest first: those that ended too."""
-    rows = PolicyException.objects.filter(version__provider__upstream=upstream)
-    return rows.select_related("version__provider__upstream", "created_by").order_by("-pk")
+    rows = PolicyException.objects.filter(Q(version__provider__upstream=upstream) | Q(upstream=upstream))
+    return rows.select_related("version__provider__upstream", "upstream", "created_by").order_by("-pk")
 
 
 def in_force(upstream: Upstream, number: int) -> PolicyException:
@@ -50,11 +69,34 @@ def version_of(upstream: Upstream, *, namespace: str, type: str, version: str) -
     return found
 
 
+def module_version_of(upstream: Upstream, *, module: str, version: str) -> ModuleVersion:
+    """Return it, matched by value, for the address namespace/name/system. Raises NotFound, and Invalid for what is
+    neither an address nor a version.
+    """
+    text = version.strip().removeprefix("v")
+    key = versions.sort_key(text)
+    found = modules.parse_address(f"{upstream.host}/{module.strip().lower()}")
+    if found is None:
+        raise Invalid(
+            f"{module[:120]!r} is not the address of a module in a registry.",
+            hint="Write namespace/name/system, such as terraform-aws-modules/vpc/aws.",
+        )
+    listed = listed_version(found, key)
+    if not listed:
+        raise NotFound(
+            f"Larder knows no version {text[:128]} of {found}.",
+            hint="Connect the module to a namespace, or sync its repository.",
+        )
+    return ModuleVersion(upstream, found.address, listed)
+
+
 @transaction.atomic
-def allow(version: UpstreamVersion, *, reason: str, expires_at: datetime, actor: Viewer) -> PolicyException:
+def allow(
+    version: UpstreamVersion | ModuleVersion, *, reason: str, expires_at: datetime, actor: Viewer
+) -> PolicyException:
     """Let it through until then, whatever the rules say. A further one for the same version adds time. Raises Invalid.
 
-    It says nothing about trust: an unsigned or replaced version stays refused.
+    It says nothing about trust: an unsigned or replaced version stays refused, and a module's that moved as well.
     """
     reason, now = " ".join(reason.split()), timezone.now()
     if not reason:
@@ -66,9 +108,12 @@ def allow(version: UpstreamVersion, *, reason: str, expires_at: datetime, actor:
             f"Found expiry {moment(expires_at)}, expected a date within the next {LONGEST.days} days.",
             hint="Choose the day on which the rules may decide again.",
         )
-    row = PolicyException.objects.create(
-        version=version, reason=reason, expires_at=expires_at, created_by_id=actor.user_id
-    )
+    row = PolicyException(reason=reason, expires_at=expires_at, created_by_id=actor.user_id)
+    if isinstance(version, ModuleVersion):
+        row.upstream, row.module, row.module_version = version.upstream, version.module, version.version
+    else:
+        row.version = version
+    row.save()
     actor.record(Kind.UPSTREAM_VERSION_ALLOWED, subject=str(version), reason=reason, expires_at=expires_at.isoformat())
     return row
 
@@ -83,7 +128,7 @@ def withdraw(exception: PolicyException, *, actor: Viewer) -> None:
     exception.withdrawn_at = now
     actor.record(
         Kind.UPSTREAM_POLICY_CHANGED,
-        subject=str(exception.version),
+        subject=exception.about,
         withdrawn_exception=exception.pk,
         reason=exception.reason,
     )

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import structlog
+from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.lib import versions
@@ -39,7 +40,12 @@ class HostedModule:
     system: str
 
     def __str__(self) -> str:
-        return f"{self.host}/{self.namespace}/{self.name}/{self.system}"
+        return f"{self.host}/{self.address}"
+
+    @property
+    def address(self) -> str:
+        """Without the host."""
+        return f"{self.namespace}/{self.name}/{self.system}"
 
     @property
     def policy_address(self) -> str:
@@ -122,13 +128,14 @@ def location_of(upstream: Upstream, module: HostedModule, version: str) -> str:
 
 
 def decider(upstream: Upstream, module: HostedModule) -> Callable[[KnownVersion, datetime], Decision]:
-    """Return a function that decides about a version at a time. Policy is read once.
+    """Return a function that decides about a version at a time. Policy and the exceptions in force are read once.
 
     Rules for platforms and advisories are about providers, and do not match. Registries sign no modules, so a rule
     `signed_only` refuses them.
     """
     found = Policy.of(upstream).for_address(module.policy_address)
     rules = replace(found, address=f"{module.policy_address}/{module.system}", advisories=())
+    exceptions = policy.exceptions_of_module(upstream, module.address, now=timezone.now())
 
     def decide(known: KnownVersion, now: datetime) -> Decision:
         row = UpstreamVersion(
@@ -139,7 +146,8 @@ def decider(upstream: Upstream, module: HostedModule) -> Callable[[KnownVersion,
             was_in_first_list=known.was_in_first_list,
             verdict=Verdict.NO_KEY,
         )
-        return rules.decide(row, now=now, platform=policy.OTHER)
+        exception = exceptions.get(known.sort_key)
+        return rules.decide(row, now=now, exception=exception, platform=policy.OTHER)
 
     return decide
 

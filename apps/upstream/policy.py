@@ -261,8 +261,18 @@ def next_change(found: Iterable[Decision]) -> datetime | None:
 
 def exceptions_of(rows: QuerySet[PolicyException], *, now: datetime) -> dict[int, PolicyException]:
     """Return those in force by the number of their version, the one that lasts longest. One query."""
-    in_force = rows.filter(withdrawn_at=None, expires_at__gt=now).order_by("expires_at", "pk")
-    return {row.version_id: row for row in in_force}
+    return {row.version_id: row for row in _in_force(rows, now) if row.version_id is not None}
+
+
+def exceptions_of_module(upstream: Upstream, module: str, *, now: datetime) -> dict[bytes, PolicyException]:
+    """As `exceptions_of`, by the sort key of the version. `module`: namespace/name/system."""
+    rows = _in_force(PolicyException.objects.filter(upstream=upstream, module=module.lower()), now)
+    return {versions.sort_key(row.module_version): row for row in rows}
+
+
+def _in_force(rows: QuerySet[PolicyException], now: datetime) -> QuerySet[PolicyException]:
+    """Of two for one version, the one that lasts longest comes last."""
+    return rows.filter(withdrawn_at=None, expires_at__gt=now).order_by("expires_at", "pk")
 
 
 def _exception_of(version: UpstreamVersion, now: datetime) -> PolicyException | None:

@@ -37,17 +37,48 @@ class PolicyRule(models.Model):
 
 
 class PolicyException(models.Model):
-    """Staff let one version through, for a time."""
+    """Staff let one version through, for a time: of a provider, or of a module, whose versions have no rows here."""
 
-    version = models.ForeignKey("upstream.UpstreamVersion", models.CASCADE, related_name="exceptions")
+    version = models.ForeignKey("upstream.UpstreamVersion", models.CASCADE, null=True, related_name="exceptions")
+    upstream = models.ForeignKey(
+        "upstream.Upstream", models.CASCADE, null=True, related_name="module_exceptions", help_text="Of a module."
+    )
+    module = models.CharField(
+        max_length=200, db_default="", default="", blank=True, help_text="namespace/name/system, in lower case."
+    )
+    module_version = models.CharField(max_length=128, db_default="", default="", blank=True)
     reason = models.CharField(max_length=300)
     expires_at = models.DateTimeField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="upstream_exception_names_one",
+                condition=Q(version__isnull=False, upstream=None, module="", module_version="")
+                | Q(version=None, upstream__isnull=False) & ~Q(module="") & ~Q(module_version=""),
+            ),
+        ]
+
     def __str__(self) -> str:
-        return f"{self.version} until {self.expires_at:%Y-%m-%d}"
+        return f"{self.about} until {self.expires_at:%Y-%m-%d}"
+
+    @property
+    def about(self) -> str:
+        """The host, the address and the version."""
+        return str(self.version) if self.version else f"{self.upstream}/{self.module} {self.module_version}"
+
+    @property
+    def address(self) -> str:
+        """Of the provider or the module, without the host."""
+        return self.version.provider.address if self.version else self.module
+
+    @property
+    def number(self) -> str:
+        """The version, as the registry writes it."""
+        return self.version.version if self.version else self.module_version
 
 
 class AlarmKind(models.TextChoices):

@@ -9,6 +9,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.lib import versions
 from apps.upstream import exceptions, policies, upstreams
+from apps.upstream.exceptions import ModuleVersion
 from apps.upstream.models import UpstreamProvider, UpstreamVersion
 
 NOWHERE: dict[str, Any] = {"exception_id": 0}
@@ -31,7 +32,9 @@ def shelve(operator, hostile):
     ]
     policies.change(upstream, rules=rules, actor=Viewer(operator))
     until = timezone.now() + timedelta(days=7)
-    exceptions.allow(version, reason=hostile, expires_at=until, actor=Viewer(operator))
+    module = ModuleVersion(upstream, "terraform-aws-modules/vpc/aws", "5.1.0")
+    for one in (version, module):
+        exceptions.allow(one, reason=hostile, expires_at=until, actor=Viewer(operator))
 
 
 def _version(upstream):
@@ -74,6 +77,11 @@ BODIES: dict[tuple[str, str], Any] = {
     ("api:upstream-exceptions", "POST"): _json(**EXCEPTION, expires_at="2027-06-01T00:00:00Z"),
     ("portal:upstream-policy", "POST"): {"data": RULE_FORM},
     ("portal:upstream-exception-add", "POST"): {
-        "data": {f"allow-{name}": value for name, value in EXCEPTION.items()} | {"allow-days": "30"}
+        "data": {
+            "allow-address": "hashicorp/random",
+            "allow-version": "3.7.2",
+            "allow-reason": "Fixes a hole.",
+            "allow-days": "30",
+        }
     },
 }

@@ -134,6 +134,26 @@ def test_an_exception_is_withdrawn(staff, upstream):
     assert row.withdrawn_at is not None
 
 
+def test_an_exception_of_a_module_is_listed_by_its_registry_exported_and_withdrawn(staff, upstream):
+    row = PolicyException.objects.create(
+        upstream=upstream,
+        module="acme/vpc/aws",
+        module_version="1.2.0",
+        reason="a fix",
+        expires_at=timezone.now() + timedelta(days=1),
+    )
+    page, about = "/admin/upstream/policyexception/", f"{upstream.host}/acme/vpc/aws 1.2.0"
+    assert about in staff.get(page, {"host": upstream.host}).text
+    assert about not in staff.get(page, {"host": "registry.example"}).text
+    assert about in staff.get(f"{page}{row.pk}/change/").text
+    exported = staff.post(page, {"action": "export_csv", "_selected_action": [row.pk]}).getvalue().decode()
+    assert f"{upstream.host},acme/vpc/aws,1.2.0,a fix" in exported
+    run(staff, "withdraw", row)
+
+    row.refresh_from_db()
+    assert row.withdrawn_at is not None
+
+
 def test_registries_are_switched_sealed_and_asked_again(staff, upstream):
     for action, field, value in (
         ("disable", "is_enabled", False),

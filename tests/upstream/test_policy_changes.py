@@ -1,12 +1,14 @@
 """Changes of a policy: rules that replace others, and exceptions that end."""
 
 import pytest
+from django.db import IntegrityError, transaction
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.upstream import exceptions, policies
 from apps.upstream.policy import decide
+from apps.upstream.rows import PolicyException
 from tests.upstream.policy import NOW, provider, rule, save, soon, upstream, version, visible
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
@@ -72,6 +74,27 @@ def test_an_exception_is_for_a_version_that_larder_knows(opentofu, random):
     assert found.version == "2.0.0"
     with pytest.raises(NotFound, match=r"knows no version 9\.9\.9"):
         exceptions.version_of(opentofu, namespace="hashicorp", type="random", version="9.9.9")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"module": "acme/vpc/aws", "module_version": "1.0.0"},
+        {"upstream": True, "module_version": "1.0.0"},
+        {"upstream": True, "module": "acme/vpc/aws"},
+        {"version": True, "module": "acme/vpc/aws", "module_version": "1.0.0"},
+        {"version": True, "upstream": True, "module": "acme/vpc/aws", "module_version": "1.0.0"},
+    ],
+)
+def test_an_exception_names_a_provider_or_a_module(opentofu, random, fields):
+    rows = {"upstream": opentofu, "version": version(random, "2.0.0")}
+    named = {name: rows[name] if value is True else value for name, value in fields.items()}
+
+    with pytest.raises(IntegrityError, match="upstream_exception_names_one"), transaction.atomic():
+        PolicyException.objects.create(**named, reason="Fixes it", expires_at=soon())
+
+    assert not PolicyException.objects.exists()
 
 
 # --- Changing rules ---------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from apps.lib.errors import Invalid
 from apps.upstream import policies
 from apps.upstream.models import UpstreamProvider, UpstreamVersion
 from apps.upstream.policy import decide, decisions
+from apps.upstream.rows import PolicyException
 from tests.upstream.policy import BOTH, LONG_AGO, NOW, provider, rule, save, upstream, version, visible
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
@@ -140,6 +141,18 @@ def test_a_long_dry_run_is_cut_and_its_totals_are_not(monkeypatch, django_assert
         run = policies.dry_run(of, now=NOW, rules=[rule("deny")])
 
     assert (len(run.changes), run.hidden, run.is_complete) == (5, 12, False)
+
+
+def test_an_exception_of_a_module_changes_nothing_in_a_dry_run():
+    of = upstream()
+    version(provider(of, "acme/vpc"), "1.0.0", published_at=LONG_AGO)
+    PolicyException.objects.create(
+        upstream=of, module="acme/vpc/aws", module_version="1.0.0", reason="now", expires_at=NOW + timedelta(days=1)
+    )
+
+    run = policies.dry_run(of, rules=[rule("deny")], now=NOW)
+
+    assert (run.versions, run.hidden) == (1, 1)
 
 
 def test_an_exception_stays_visible_in_a_dry_run():

@@ -115,7 +115,7 @@ def test_of_two_people_the_second_is_told(staff, opentofu):
 
 def test_staff_let_one_version_through_and_withdraw_that(staff, opentofu, random):
     save(opentofu, rule("deny"))
-    sent = {"allow-provider": "hashicorp/random", "allow-version": "1.0.0", "allow-reason": "Needed", "allow-days": "7"}
+    sent = {"allow-address": "hashicorp/random", "allow-version": "1.0.0", "allow-reason": "Needed", "allow-days": "7"}
 
     done = staff.post(f"{URL}/exceptions", sent, follow=True)
 
@@ -127,7 +127,7 @@ def test_staff_let_one_version_through_and_withdraw_that(staff, opentofu, random
 
 
 def test_an_exception_for_an_unknown_version_says_so(staff, random):
-    sent = {"allow-provider": "hashicorp/random", "allow-version": "9.9.9", "allow-reason": "Why", "allow-days": "7"}
+    sent = {"allow-address": "hashicorp/random", "allow-version": "9.9.9", "allow-reason": "Why", "allow-days": "7"}
 
     refused = staff.post(f"{URL}/exceptions", sent)
 

@@ -93,7 +93,7 @@ class Retry(RepositoriesView):
         scope="publish",
     )
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """For a tag that was refused, that was left out of the first selection, or that waits."""
+        """For a tag that was refused, that policy or the first selection left out, or that waits."""
         row = self.repository(Role.PUBLISHER)
         wanted = self.body()
         found = list(verdicts.tags_of(row).filter(name=wanted["tag"])[:50])

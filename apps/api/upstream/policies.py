@@ -18,8 +18,9 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, page
+from apps.lib.errors import Invalid
 from apps.upstream import advisories, exceptions, policies
-from apps.upstream.models import Upstream
+from apps.upstream.models import Upstream, UpstreamVersion
 from apps.upstream.policies import Change, DryRun
 from apps.upstream.rows import Effect, PolicyException
 
@@ -58,7 +59,10 @@ class DryRunInput(serializers.Serializer[Any]):
 
 
 class ExceptionInput(serializers.Serializer[Any]):
-    provider = serializers.CharField(max_length=130)
+    provider = serializers.CharField(max_length=130, required=False, help_text="namespace/type.")
+    module = serializers.CharField(
+        max_length=200, required=False, help_text="namespace/name/system, in the place of a provider."
+    )
     version = serializers.CharField(max_length=128)
     reason = serializers.CharField(allow_blank=True)
     expires_at = serializers.DateTimeField()
@@ -91,14 +95,21 @@ class Policy(Shape):
 
 class VersionException(Shape):
     id = IntegerField(source="pk")
-    provider = CharField(source="version.provider.address")
-    version = CharField(source="version.version")
+    provider = CharField(allow_null=True, help_text="namespace/type; null for a module.")
+    module = CharField(allow_null=True, help_text="namespace/name/system; null for a provider.")
+    version = CharField(source="number")
     reason = CharField()
     expires_at = MomentField()
     created_at = MomentField()
     withdrawn_at = MomentField(allow_null=True)
     by = CharField(source="created_by.shown_name", allow_null=True)
     in_force = BooleanField()
+
+    def provider_of(self, row: PolicyException) -> str | None:
+        return None if row.module else row.address
+
+    def module_of(self, row: PolicyException) -> str | None:
+        return row.module or None
 
     def in_force_of(self, row: PolicyException) -> bool:
         return row.withdrawn_at is None and row.expires_at > timezone.now()
@@ -187,11 +198,19 @@ class ExceptionList(ListView):
         again="Creates another exception.",
     )
     def post(self, request: Request, host: str) -> Response:  # noqa: ARG002
-        """Whatever the rules say, until `expires_at`. `provider` is `namespace/type`. Trust is not affected."""
+        """Whatever the rules say, until `expires_at`. Name a `provider` (`namespace/type`) or a `module`
+        (`namespace/name/system`). Trust is not affected.
+        """
         upstream = policies.place(self.viewer, host, changes=True)
         fields = self.body()
-        namespace, _, type_ = fields["provider"].partition("/")
-        version = exceptions.version_of(upstream, namespace=namespace, type=type_, version=fields["version"])
+        if ("provider" in fields) == ("module" in fields):
+            raise Invalid("Found both or neither, expected a provider or a module.", hint="Send one of the two.")
+        version: UpstreamVersion | exceptions.ModuleVersion
+        if "module" in fields:
+            version = exceptions.module_version_of(upstream, module=fields["module"], version=fields["version"])
+        else:
+            namespace, _, type_ = fields["provider"].partition("/")
+            version = exceptions.version_of(upstream, namespace=namespace, type=type_, version=fields["version"])
         more = {name: fields[name] for name in ("reason", "expires_at")}
         row = exceptions.allow(version, actor=self.viewer, **more)
         return self.answer(row, HTTPStatus.CREATED)

@@ -22,7 +22,8 @@ from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import see_other
 from apps.upstream import advisories, exceptions, policies, upstreams
-from apps.upstream.models import Upstream
+from apps.upstream.exceptions import ModuleVersion
+from apps.upstream.models import Upstream, UpstreamVersion
 from apps.upstream.rows import Effect
 
 SHOWN_EXCEPTIONS = 50
@@ -86,10 +87,10 @@ class PolicyForm(forms.Form):
 
 
 class ExceptionForm(forms.Form):
-    provider = forms.CharField(
-        max_length=130,
-        label="Provider",
-        help_text="Such as <code>hashicorp/random</code>.",
+    address = forms.CharField(
+        max_length=200,
+        label="Provider or module",
+        help_text="Such as <code>hashicorp/random</code>, or <code>terraform-aws-modules/vpc/aws</code>.",
         widget=forms.TextInput(attrs=PLAIN),
     )
     version = forms.CharField(max_length=128, label="Version", widget=forms.TextInput(attrs=PLAIN))
@@ -137,16 +138,17 @@ def allow(request: HttpRequest, host: str) -> HttpResponse:
     form = ExceptionForm(request.POST, prefix="allow")
     if form.is_valid():
         wanted = form.cleaned_data
-        reauthentication.require(request, f"Let {wanted['provider']} {wanted['version']} through")
-        namespace, _, type_ = wanted["provider"].partition("/")
+        reauthentication.require(request, f"Let {wanted['address']} {wanted['version']} through")
         try:
-            version = exceptions.version_of(upstream, namespace=namespace, type=type_, version=wanted["version"])
+            version = _version_of(upstream, wanted["address"], wanted["version"])
             until = timezone.now() + timedelta(days=wanted["days"])
             exceptions.allow(version, reason=wanted["reason"], expires_at=until, actor=viewer)
         except (Invalid, NotFound) as refusal:
             form.add_error(None, sentence(refusal))
         else:
-            messages.success(request, f"{version} is visible now.")
+            is_module = isinstance(version, ModuleVersion)
+            effect = "is published when its repository is synced next" if is_module else "is visible now"
+            messages.success(request, f"{version} {effect}.")
             return see_other("upstream-policy", upstream.host)
     return _page(request, viewer, upstream, forms=_forms(upstream, None), allow=form, is_refused=True)
 
@@ -156,10 +158,18 @@ def withdraw(request: HttpRequest, host: str, exception_id: int) -> HttpResponse
     viewer = session_viewer(request)
     upstream = policies.place(viewer, host, changes=True)
     row = exceptions.in_force(upstream, exception_id)
-    reauthentication.require(request, f"Withdraw the exception for {row.version}")
+    reauthentication.require(request, f"Withdraw the exception for {row.about}")
     exceptions.withdraw(row, actor=viewer)
-    messages.success(request, f"The rules decide about {row.version} again.")
+    messages.success(request, f"The rules decide about {row.about} again.")
     return see_other("upstream-policy", upstream.host)
+
+
+def _version_of(upstream: Upstream, address: str, version: str) -> UpstreamVersion | ModuleVersion:
+    """Raises NotFound and Invalid."""
+    if address.count("/") > 1:
+        return exceptions.module_version_of(upstream, module=address, version=version)
+    namespace, _, type_ = address.partition("/")
+    return exceptions.version_of(upstream, namespace=namespace, type=type_, version=version)
 
 
 def _forms(upstream: Upstream, data: QueryDict | None) -> tuple[PolicyForm, Any]:
@@ -196,6 +206,8 @@ def _page(
     refused = HTTPStatus.CONFLICT if "conflict" in errors else HTTPStatus.UNPROCESSABLE_ENTITY
     index, now = advisories.index(), timezone.now()
     rows = exceptions.of(upstream)[:SHOWN_EXCEPTIONS]
+    # A link from a version that is held back names it.
+    named = {name: request.GET.get(name, "")[:200] for name in ("address", "version")}
     context = {
         "upstream": upstream,
         "may_change": viewer.user is not None and viewer.user.has_perm(upstreams.OPERATE),
@@ -203,7 +215,7 @@ def _page(
         "rules": rules,
         "saved": policies.rules_of(upstream),
         "exceptions": [(row, row.withdrawn_at is None and row.expires_at > now) for row in rows],
-        "allow": ExceptionForm(initial={"days": SUGGESTED_DAYS}, prefix="allow"),
+        "allow": ExceptionForm(initial={"days": SUGGESTED_DAYS, **named}, prefix="allow"),
         "advisory_files": index.files,
         "advisory_problems": index.problems,
         **context,

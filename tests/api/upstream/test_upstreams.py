@@ -222,6 +222,9 @@ def test_removed_it_is_forgotten_with_its_keys_and_packages(tofu, olga, charlie)
         kind=AlarmKind.KEY_CHANGED, upstream=row, version=version, namespace="hashicorp", seen_at=timezone.now()
     )
     PolicyException.objects.create(version=version, reason="Fixes a bug", expires_at=timezone.now())
+    PolicyException.objects.create(
+        upstream=row, module="acme/vpc/aws", module_version="1.2.0", reason="Fixes a bug", expires_at=timezone.now()
+    )
     other = mirrored.provider(mirrored.upstream("other.example"))
 
     assert tofu(charlie).delete(TOFU).status_code == 403

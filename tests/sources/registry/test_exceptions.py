@@ -1,0 +1,228 @@
+"""Staff let one version of another registry's module through, whatever policy says."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from apps.accounts.models import Grant, Role, User
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.releases.models import Release
+from apps.sources import registry_modules
+from apps.upstream.models import Upstream
+from apps.upstream.rows import PolicyException
+from tests.builders.git_servers import Repository, Site
+from tests.sources.conftest import Git
+from tests.sources.registry.conftest import days_ago, listed_again, published, rule
+from tests.upstream.misbehaving import HOST
+from tests.upstream.module_catalogue import Module
+
+API = f"/api/v1/upstreams/{HOST}/exceptions"
+PAGE = f"/mirror/{HOST}/policy"
+Allow = Callable[..., Any]
+
+
+@pytest.fixture
+def allow(tofu: Any, olga: User) -> Allow:
+    """Send it to the API, and return the answer."""
+    client = tofu(olga)
+
+    def sent(version: str = "1.1.0", module: str = "acme/vpc/aws", **more: Any) -> Any:
+        until = (timezone.now() + timedelta(days=7)).isoformat()
+        body = {"module": module, "version": version, "reason": "Fixes a hole", "expires_at": until} | more
+        return client.post(API, json.dumps(body), content_type="application/json")
+
+    return sent
+
+
+@pytest.fixture
+def denied(mirrored: Git, other: Upstream) -> Git:
+    """Listed, and kept back by a rule."""
+    rule(other, "deny")
+    assert mirrored.sync() == {"1.0.0": "ignored", "1.1.0": "ignored"}
+    return mirrored
+
+
+@pytest.fixture
+def cooling(mirrored: Git, other: Upstream, listed: Module) -> Git:
+    """Listed, and too new."""
+    Upstream.objects.update(cooldown_days=30)
+    listed.more = {version: {"published_at": days_ago(1)} for version in listed.versions}
+    assert mirrored.sync() == {"1.0.0": "waiting", "1.1.0": "waiting"}
+    return mirrored
+
+
+def test_the_api_lets_a_version_through_lists_that_and_withdraws_it(denied: Git, allow: Allow, tofu: Any, olga: User):
+    made = allow("v1.1.0+other", "Acme/VPC/aws")
+
+    assert made.status_code == 201
+    document = made.json()
+    assert (document["provider"], document["module"]) == (None, "acme/vpc/aws")
+    assert (document["version"], document["in_force"], document["by"]) == ("1.1.0", True, olga.shown_name)
+    assert tofu(olga).get(API).json()["exceptions"] == [document]
+    about = f"{HOST}/acme/vpc/aws 1.1.0"
+    assert AuditEvent.objects.get(kind=Kind.UPSTREAM_VERSION_ALLOWED).subject == about
+
+    assert tofu(olga).delete(f"{API}/{document['id']}").status_code == 204
+    assert AuditEvent.objects.filter(subject=about).count() == 2
+    assert listed_again(denied) == {"1.0.0": "ignored", "1.1.0": "ignored"}
+
+
+def test_a_denied_version_is_published_at_the_next_listing(denied: Git, allow: Allow):
+    allow("1.1.0")
+
+    assert listed_again(denied) == {"1.0.0": "ignored", "1.1.0": "published"}
+    assert list(published()) == ["1.1.0"]
+
+
+def test_a_denied_version_is_published_at_a_retry(denied: Git, allow: Allow):
+    assert denied.retry("1.1.0")["1.1.0"] == "ignored"
+    allow("1.1.0")
+
+    assert denied.retry("1.1.0") == {"1.0.0": "ignored", "1.1.0": "published"}
+
+
+@pytest.mark.parametrize("again", [listed_again, lambda git: git.retry("1.1.0")])
+def test_a_version_that_cools_down_is_published_at_once(
+    again: Callable[[Git], dict[str, str]], cooling: Git, allow: Any
+):
+    allow("1.1.0")
+
+    assert again(cooling) == {"1.0.0": "waiting", "1.1.0": "published"}
+
+
+def test_the_preview_shows_what_is_let_through(denied: Git, allow: Allow):
+    allow("1.1.0")
+
+    shown = {row["tag"]: row["held"] for row in registry_modules.preview(denied.repository)["refs"]}
+
+    assert shown["1.1.0"] == ""
+    assert "refused by rule 1" in shown["1.0.0"]
+
+
+@pytest.mark.parametrize("column", ["expires_at", "withdrawn_at"])
+def test_one_that_ended_lets_nothing_through_and_what_was_published_stays(column: str, denied: Git, allow: Allow):
+    allow("1.1.0")
+    listed_again(denied)
+    allow("1.0.0")
+    PolicyException.objects.update(**{column: timezone.now()})
+
+    assert listed_again(denied) == {"1.0.0": "ignored", "1.1.0": "published"}
+    assert denied.retry("1.0.0")["1.0.0"] == "ignored"
+
+
+def test_of_two_the_longer_one_counts(denied: Git, allow: Allow):
+    allow("1.1.0")
+    allow("1.1.0")
+    PolicyException.objects.filter(pk=PolicyException.objects.latest("pk").pk).update(expires_at=timezone.now())
+
+    assert listed_again(denied)["1.1.0"] == "published"
+
+
+def test_it_is_for_one_module_of_one_registry(denied: Git, other: Upstream, allow: Allow):
+    elsewhere = Upstream.objects.create(host="registry.elsewhere.example", is_enabled=True)
+    until = timezone.now() + timedelta(days=7)
+    for upstream, module in ((elsewhere, "acme/vpc/aws"), (other, "acme/vpc/google")):
+        PolicyException.objects.create(
+            upstream=upstream, module=module, module_version="1.1.0", reason="Another", expires_at=until
+        )
+
+    assert listed_again(denied) == {"1.0.0": "ignored", "1.1.0": "ignored"}
+
+
+def test_it_says_nothing_about_a_commit_that_moved(mirrored: Git, code: Repository, site: Site, allow: Allow):
+    # Its commit is pinned, and the fetch fails.
+    site.answer = lambda path: (503, {}, b"") if path.endswith("git-upload-pack") and "service" not in path else None
+    mirrored.sync(["1.0.0"])
+    site.answer = None
+    code.tag("v1.0.0")
+    allow("1.0.0")
+
+    assert listed_again(mirrored)["1.0.0"] == "moved"
+    assert listed_again(mirrored)["1.0.0"] == "moved"
+    assert not Release.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "text"),
+    [
+        ({"version": "9.9.9"}, 404, f"Larder knows no version 9.9.9 of {HOST}/acme/vpc/aws."),
+        ({"module": "acme/dns/aws"}, 404, f"Larder knows no version 1.1.0 of {HOST}/acme/dns/aws."),
+        ({"version": "latest"}, 422, "latest"),
+        ({"module": "acme/vpc"}, 422, "'acme/vpc' is not the address of a module"),
+        ({"module": "acme/vpc/aws/x"}, 422, "is not the address of a module"),
+        ({"provider": "acme/vpc"}, 422, "expected a provider or a module"),
+        ({"reason": " "}, 422, "The reason is missing"),
+        ({"expires_at": "2020-01-01T00:00:00Z"}, 422, "Found expiry"),
+    ],
+)
+def test_one_that_cannot_be_meant_is_refused(more: dict[str, str], status: int, text: str, denied: Git, allow: Allow):
+    answer = allow(**more)
+
+    assert (answer.status_code, text in answer.json()["error"]["message"]) == (status, True)
+    assert not PolicyException.objects.exists()
+
+
+def test_one_that_names_neither_provider_nor_module_is_refused(denied: Git, allow: Allow, tofu: Any, olga: User):
+    body = {"version": "1.1.0", "reason": "Why", "expires_at": (timezone.now() + timedelta(days=7)).isoformat()}
+
+    answer = tofu(olga).post(API, json.dumps(body), content_type="application/json")
+
+    assert answer.status_code == 422
+    assert "expected a provider or a module" in answer.json()["error"]["message"]
+
+
+def test_versions_of_a_disconnected_repository_are_not_known(denied: Git, allow: Allow):
+    type(denied.repository).objects.update(ended_at=timezone.now())
+
+    assert allow("1.1.0").status_code == 404
+
+
+def test_owners_of_the_namespace_allow_nothing(denied: Git, tofu: Any, dora: User):
+    body = {"module": "acme/vpc/aws", "version": "1.1.0", "reason": "Please", "expires_at": "2030-01-01T00:00:00Z"}
+
+    assert tofu(dora).post(API, json.dumps(body), content_type="application/json").status_code == 403
+
+
+# --- Pages ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_held_tag_leads_staff_to_the_form_with_which_they_let_it_through(
+    denied: Git, olga: User, browser_of: Callable[[User], Client]
+):
+    Grant.objects.create(user=olga, namespace=denied.repository.namespace, role=Role.PUBLISHER)
+    staff = browser_of(olga)
+    tags = staff.get(f"/namespaces/acme/git/{denied.repository.pk}").content.decode()
+    link = f"{PAGE}?address=Acme%2Fvpc%2Faws&amp;version=1.1.0#allow"
+    assert f'<a href="{link}">Let 1.1.0 through</a>' in tags
+
+    form = staff.get(f"{PAGE}?address=Acme%2Fvpc%2Faws&version=1.1.0").content.decode()
+    assert 'value="Acme/vpc/aws"' in form
+    assert 'value="1.1.0"' in form
+
+    sent = {
+        "allow-address": "Acme/vpc/aws",
+        "allow-version": "1.1.0",
+        "allow-reason": "Fixes a hole",
+        "allow-days": "7",
+    }
+    page = staff.post(f"{PAGE}/exceptions", sent, follow=True).content.decode()
+    assert f"{HOST}/acme/vpc/aws 1.1.0 is published when its repository is synced next." in page
+    assert "acme/vpc/aws 1.1.0</th>" in page
+    assert listed_again(denied)["1.1.0"] == "published"
+    assert "Let 1.1.0 through" not in staff.get(f"/namespaces/acme/git/{denied.repository.pk}").content.decode()
+
+    withdrawn = staff.post(f"{PAGE}/exceptions/{PolicyException.objects.get().pk}/withdraw", follow=True)
+    assert f"The rules decide about {HOST}/acme/vpc/aws 1.1.0 again." in withdrawn.content.decode()
+
+
+def test_owners_who_are_no_staff_see_no_such_link(denied: Git, dora: User, browser_of: Callable[[User], Client]):
+    page = browser_of(dora).get(f"/namespaces/acme/git/{denied.repository.pk}").content.decode()
+
+    assert "refused by rule 1" in page
+    assert "Let 1.1.0 through" not in page
