@@ -27,7 +27,7 @@ from apps.releases.models import Kind as ReleaseKind
 from apps.releases.origin.rows import Way
 from apps.releases.publishing import reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
-from apps.sources import locating, locking, queueing, refusals, registry_modules, syncing
+from apps.sources import locating, locking, notifying, queueing, refusals, registry_modules, syncing
 from apps.sources.locating import Source
 from apps.sources.models import MAX_CODE, MAX_REASON, Forge, GitRepository, Tag, Verdict
 from apps.sources.registry_modules import Decided
@@ -88,6 +88,7 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
         raise Outage(str(problem)) from problem
     except RegistryError as problem:
         _write_refusal(claim, tag, _Refused(problem.code, _text(problem)))
+    notifying.notify_refused(tag.repository_id)
 
 
 def _is_open(tag: Tag) -> bool:

@@ -18,7 +18,7 @@ from apps.lib.git.access import GitFailed, Limits
 from apps.lib.git.refs import Listing
 from apps.lib.git.remotes import Remote
 from apps.releases.publishing.fault_injection import fault_point
-from apps.sources import credentials, listing_changes, locking, queueing, registry_modules
+from apps.sources import credentials, listing_changes, locking, notifying, queueing, registry_modules
 from apps.sources.models import MAX_REASON, Forge, GitRepository, Tag, Verdict
 from apps.sources.registry_modules import Versions
 
@@ -194,9 +194,17 @@ def _apply(claim: Claim, repository: GitRepository, found: Listing | Versions, s
         if queued:
             said.add(f"Queued {queued} {'tag' if queued == 1 else 'tags'} to be fetched and published")
         GitRepository.objects.filter(pk=row.pk).update(
-            fetched_at=now, failed_at=None, failures=0, failure_code="", failure="", selected=None, log=str(said)
+            fetched_at=now,
+            failed_at=None,
+            failing_since=None,
+            failures=0,
+            failure_code="",
+            failure="",
+            selected=None,
+            log=str(said),
         )
         is_last = _set_next(repository, now + timedelta(minutes=row.poll_minutes))
+        notifying.notify_refused(row.pk)
     log.info("git_tags_listed", repository=repository.pk, tags=len(tags), **changes.counts)
     return is_last
 
@@ -214,6 +222,7 @@ def _fail(claim: Claim, repository: GitRepository, failed: GitFailed, said: _Log
 
 def note_failure(row: GitRepository, failed: GitFailed, *, log_text: str | None = None) -> None:
     """Write what its server did, in the caller's transaction. A host key that changed is an alarm."""
+    before, now = row.failed_at, timezone.now()
     text = f"{failed} {failed.hint}".strip()[:MAX_REASON]
     if failed.code == HOST_KEY_CHANGED and row.failure_code != HOST_KEY_CHANGED:
         record(
@@ -224,8 +233,11 @@ def note_failure(row: GitRepository, failed: GitFailed, *, log_text: str | None 
             reason=f"{row.url}: {text}"[:300],
         )
     log.warning("git_repository_failed", repository=row.pk, code=failed.code, text=text)
-    row.failures, row.failed_at, row.failure_code, row.failure = row.failures + 1, timezone.now(), failed.code, text
-    columns = ["failures", "failed_at", "failure_code", "failure"]
+    row.failures, row.failed_at, row.failure_code, row.failure = row.failures + 1, now, failed.code, text
+    row.failing_since = row.failing_since or now
+    if failed.code != HOST_KEY_CHANGED:
+        notifying.record_failing(row, before=before, at=now)
+    columns = ["failures", "failed_at", "failing_since", "failure_code", "failure"]
     if log_text is not None:
         row.log = log_text
         columns.append("log")
