@@ -1,0 +1,81 @@
+"""One limit of time for all of a fetch: the request before git runs, git itself, and submodules."""
+
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from apps.lib.git import checkouts, children
+from apps.lib.git.access import Limits
+from tests.builders.git_servers import submodule
+
+pytestmark = pytest.mark.needs("git")
+SECONDS, SECONDS_LEFT = 60, 3
+HANG_SECONDS = 8  # more than are left, and fewer than all
+DISCOVERY = "/info/refs?service=git-upload-pack"
+RESULT = {"Content-Type": "application/x-git-upload-pack-result"}
+
+
+@pytest.fixture
+def site(site):
+    mono = site.repository("acme/mono")
+    part = site.repository("acme/part").commit({"main.tf": "# part\n"})
+    text = '[submodule "part"]\n\tpath = part\n\turl = ../part.git\n'
+    mono.commit({"main.tf": "# mono\n", ".gitmodules": text, "part": submodule(part)})
+    mono.tag("v1.0.0")
+    return site
+
+
+@pytest.fixture
+def later(monkeypatch):
+    """`later()`: nearly all of the time has passed."""
+    passed = []
+    monkeypatch.setattr(
+        children, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + (SECONDS - SECONDS_LEFT) * len(passed))
+    )
+    return lambda: passed.append(1)
+
+
+@pytest.fixture
+def fetch(site):
+    def fetched():
+        limits = Limits(seconds=SECONDS)
+        remote = site.remote("acme/mono")
+        with checkouts.fetched(remote, site.access(), limits, ref="refs/tags/v1.0.0", submodules=True) as commit:
+            return b"".join(commit.archive())
+
+    return fetched
+
+
+def hang():
+    yield b"0008NAK\n"
+    time.sleep(HANG_SECONDS)
+
+
+def test_all_in_time_is_fetched(fetch):
+    assert b"# part" in fetch()
+
+
+def test_the_time_of_the_first_request_is_not_there_for_git(site, fetch, later, refusal):
+    def answer(path):
+        if path.endswith(DISCOVERY) and len(site.requests) == 1:
+            later()
+        return (200, RESULT, hang()) if path.endswith("/git-upload-pack") else None
+
+    site.answer = answer
+
+    assert refusal(fetch).code == "too_slow"
+
+
+def test_the_time_of_git_is_not_there_for_the_first_request_of_a_submodule(site, fetch, later, refusal):
+    def answer(path):
+        if path.startswith("/acme/part"):
+            time.sleep(HANG_SECONDS)
+        elif path.endswith("/git-upload-pack") and site.requests.count(f"POST {path}") == 1:
+            later()
+
+    site.answer = answer
+
+    assert refusal(fetch).code == "too_slow"
+    # git did not ask after it.
+    assert len([request for request in site.requests if "/acme/part" in request]) <= 1
