@@ -5,13 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from apps.lib.git import checkouts, children
+from apps.lib.git import checkouts, children, refs
 from apps.lib.git.access import Limits
 from tests.builders.git_servers import submodule
 
 pytestmark = pytest.mark.needs("git")
-SECONDS, SECONDS_LEFT = 60, 3
-HANG_SECONDS = 8  # more than are left, and fewer than all
+SECONDS = 60
+HANG_SECONDS = 8
 DISCOVERY = "/info/refs?service=git-upload-pack"
 RESULT = {"Content-Type": "application/x-git-upload-pack-result"}
 
@@ -28,12 +28,15 @@ def site(site):
 
 @pytest.fixture
 def later(monkeypatch):
-    """`later()`: nearly all of the time has passed."""
+    """`later(left=1)`: so many of the SECONDS are left, without waiting for the others."""
     passed = []
-    monkeypatch.setattr(
-        children, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + (SECONDS - SECONDS_LEFT) * len(passed))
-    )
-    return lambda: passed.append(1)
+    now = time.monotonic
+    monkeypatch.setattr(children, "time", SimpleNamespace(monotonic=lambda: now() + sum(passed)))
+
+    def pass_by(*, left):
+        passed.append(SECONDS - left)
+
+    return pass_by
 
 
 @pytest.fixture
@@ -59,7 +62,7 @@ def test_all_in_time_is_fetched(fetch):
 def test_the_time_of_the_first_request_is_not_there_for_git(site, fetch, later, refusal):
     def answer(path):
         if path.endswith(DISCOVERY) and len(site.requests) == 1:
-            later()
+            later(left=3)
         return (200, RESULT, hang()) if path.endswith("/git-upload-pack") else None
 
     site.answer = answer
@@ -67,15 +70,20 @@ def test_the_time_of_the_first_request_is_not_there_for_git(site, fetch, later, 
     assert refusal(fetch).code == "too_slow"
 
 
-def test_the_time_of_git_is_not_there_for_the_first_request_of_a_submodule(site, fetch, later, refusal):
-    def answer(path):
-        if path.startswith("/acme/part"):
-            time.sleep(HANG_SECONDS)
-        elif path.endswith("/git-upload-pack") and site.requests.count(f"POST {path}") == 1:
-            later()
+def test_the_request_for_a_submodule_has_the_time_that_is_left(site, fetch, later, monkeypatch):
+    located, given = refs.located, []
 
+    def noted(remote, access, limits):
+        given.append(limits.seconds)
+        return located(remote, access, limits)
+
+    def answer(path):
+        if path.endswith("/git-upload-pack") and site.requests.count(f"POST {path}") == len(given) == 1:
+            later(left=30)
+
+    monkeypatch.setattr(refs, "located", noted)
     site.answer = answer
 
-    assert refusal(fetch).code == "too_slow"
-    # git did not ask after it.
-    assert len([request for request in site.requests if "/acme/part" in request]) <= 1
+    assert b"# part" in fetch()
+    assert len(given) == 2
+    assert given[1] <= 30
