@@ -13,12 +13,12 @@ from apps.audit.recorder import record
 from apps.jobs import database_availability, queue
 from apps.jobs.claims import Claim
 from apps.lib.errors import Conflict, Invalid
-from apps.lib.git import refs, remotes
-from apps.lib.git.access import GitFailed, Limits
+from apps.lib.git import remotes
+from apps.lib.git.access import GitFailed
 from apps.lib.git.refs import Listing
 from apps.lib.git.remotes import Remote
 from apps.releases.publishing.fault_injection import fault_point
-from apps.sources import credentials, listing_changes, locking, notifying, queueing, registry_modules
+from apps.sources import credentials, exchanges, listing_changes, locking, notifying, queueing, registry_modules
 from apps.sources.models import MAX_REASON, Forge, GitRepository, Tag, Verdict
 from apps.sources.registry_modules import Versions
 
@@ -173,7 +173,7 @@ def _list(claim: Claim, repository: GitRepository) -> bool:
 def _asked(repository: GitRepository, remote: Remote) -> Listing | Versions:
     if repository.forge == Forge.REGISTRY:
         return registry_modules.listed(repository)
-    return refs.listed(remote, credentials.access_of(repository), Limits())
+    return exchanges.listed(repository.pk, remote, credentials.access_of(repository))
 
 
 def _apply(claim: Claim, repository: GitRepository, found: Listing | Versions, said: _Log) -> bool:
@@ -205,7 +205,8 @@ def _apply(claim: Claim, repository: GitRepository, found: Listing | Versions, s
         )
         is_last = _set_next(repository, now + timedelta(minutes=row.poll_minutes))
         notifying.notify_refused(row.pk)
-    log.info("git_tags_listed", repository=repository.pk, tags=len(tags), **changes.counts)
+    if any(changes.counts.values()):
+        log.info("git_tags_changed", repository=repository.pk, **changes.counts)
     return is_last
 
 

@@ -29,7 +29,7 @@ def site(site):
 @pytest.fixture
 def later(monkeypatch):
     """`later(left=1)`: so many of the SECONDS are left, without waiting for the others."""
-    passed = []
+    passed: list[float] = []
     now = time.monotonic
     monkeypatch.setattr(children, "time", SimpleNamespace(monotonic=lambda: now() + sum(passed)))
 
