@@ -58,6 +58,7 @@ PARTS = {
         "Have the providers that are mirrored.",
         "One does not answer. What is stored is served; what is new waits.",
     ),
+    "git": Words("Publishing from Git", "Makes releases of tags.", "New tags wait. Uploads are published as usual."),
 }
 
 
@@ -72,6 +73,8 @@ def status(request: HttpRequest) -> HttpResponse:
         up["key_service"] = kek.is_answering
     if up["database"] and (mirrored := wiring.upstream_status()):
         up["upstreams"] = all(mirrored.values())
+    if up["database"] and (is_publishing := wiring.git_status()) is not None:
+        up["git"] = is_publishing
     overall = _overall(up)
     is_known = up["database"] and session_viewer(request).is_identified
     more = {"queue": _queue(), "ready_answers": front.figures(), "versions": _versions()} if is_known else {}

@@ -61,6 +61,7 @@ from registry_site.startup import first_run
 
 # What the site's pages and commands tell of the rooms that fetch from elsewhere; they must not import them.
 upstream_status = upstream_health.status
+git_status = git_health.status
 verify_mirrored = upstream_verification.verify
 OUTGOING_LOOKS = {
     "upstreams": upstream_health.registries,

@@ -108,8 +108,10 @@ _QUIET = frozenset(
         Kind.GIT_HOOK_REFUSED,
         Kind.GIT_HOST_KEYS_CHANGED,
         Kind.GIT_HOST_KEYS_TRUSTED,
+        Kind.GIT_REPOSITORY_FAILING,
         Kind.GIT_TAG_RETRIED,
         Kind.GIT_TAG_REFUSED,
+        Kind.GIT_REFUSALS_NOTIFIED,
         Kind.GIT_TAG_MOVED,
         Kind.GIT_TAG_DELETED,
     }

@@ -11,6 +11,7 @@ class Event(NamedTuple):
     kind: Kind
     label: str
     done: str
+    done_many: str = ""  # of an event about several `tags`
 
 
 EVENTS = {
@@ -51,9 +52,25 @@ EVENTS = {
     "webhook.disabled": Event(
         Kind.WEBHOOK_DISABLED, "A webhook was switched off after repeated failures", "was switched off"
     ),
-    "tag.moved": Event(Kind.GIT_TAG_MOVED, "The Git tag of a release moved", "has a Git tag that moved"),
+    "tag.refused": Event(
+        Kind.GIT_REFUSALS_NOTIFIED,
+        "A Git tag was refused, and became no release",
+        "has a Git tag that was refused",
+        "has Git tags that were refused",
+    ),
+    "tag.moved": Event(
+        Kind.GIT_TAG_MOVED, "The Git tag of a release moved", "has a Git tag that moved", "has Git tags that moved"
+    ),
     "tag.deleted": Event(
-        Kind.GIT_TAG_DELETED, "The Git tag of a release was deleted", "has a Git tag that was deleted"
+        Kind.GIT_TAG_DELETED,
+        "The Git tag of a release was deleted",
+        "has a Git tag that was deleted",
+        "has Git tags that were deleted",
+    ),
+    "repository.failing": Event(
+        Kind.GIT_REPOSITORY_FAILING,
+        "A Git repository could not be read for an hour",
+        "has a Git repository that cannot be read",
     ),
     "repository.host-keys-changed": Event(
         Kind.GIT_HOST_KEYS_CHANGED,

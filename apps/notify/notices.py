@@ -33,14 +33,15 @@ _TOLD = (
     "what",
     "known",
     "found",
-    # Of an alarm about a Git repository.
+    # Of a Git repository.
     "tag",
     "tags",
+    "code",
 )
 _BREAKING_NAMED = 5
 _BY_NOBODY = ("release.held", "release.failed", "release.awaiting-approval")
 # Their page is that of the repository.
-OF_GIT = ("tag.moved", "tag.deleted", "repository.host-keys-changed")
+OF_GIT = ("tag.refused", "tag.moved", "tag.deleted", "repository.failing", "repository.host-keys-changed")
 # Their page is that of the upload.
 OF_UNPUBLISHED = (
     "release.held",
@@ -79,7 +80,10 @@ class Notice:
         if self.event == "usage.notified":
             return f"{self.by or 'An owner'} writes to the users of {self.subject}."
         by = f" by {self.by}" if self.by and self.event not in _BY_NOBODY else ""
-        done = "sends this test" if self.event == TEST else EVENTS[self.event].done
+        if self.event == TEST:
+            return f"{self.subject} sends this test{by}."
+        event = EVENTS[self.event]
+        done = event.done_many or event.done if self.more.get("tags") else event.done
         return f"{self.subject} {done}{by}."
 
     @property

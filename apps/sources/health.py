@@ -1,9 +1,10 @@
-"""How publishing from Git is, for /metrics and the check-up. No Git server is asked."""
+"""How publishing from Git is, for /metrics, the check-up and the status page. No Git server is asked."""
 
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import Count, Q, QuerySet
@@ -18,6 +19,8 @@ from apps.sources.models import GitRepository
 QUEUE = "upstream"
 KINDS = (syncing.JOB, queueing.PUBLISH_JOB, previewing.JOB)
 LEAST_GIT = (2, 37)  # http.curloptResolve, by which the checked address is pinned
+# Longer than the backlog of a first run: no worker takes the job, or its servers hang.
+LONG_WAIT = timedelta(minutes=10)
 MAX_NAMED = 10
 OK, WARN, FAIL = "ok", "warn", "fail"
 # State, what was found, and how to fix it.
@@ -42,9 +45,19 @@ def families() -> Iterator[Metric]:
     for state, number in found.items():
         gauge.add_metric([state], number)
     yield gauge
-    waiting = Job.objects.filter(kind__in=KINDS).waiting_since()
-    age = 0.0 if waiting is None else max(0.0, (timezone.now() - waiting).total_seconds())
+    age = _oldest_wait().total_seconds()
     yield GaugeMetricFamily("larder_git_oldest_job_seconds", "Age of the oldest listing or fetch that waits.", age)
+
+
+# --- The status page --------------------------------------------------------------------------------------------------
+
+
+def status() -> bool | None:
+    """Return whether workers take what waits; None if no repository is connected.
+
+    A repository that fails is for its owners: they get a mail, and other repositories are published.
+    """
+    return _oldest_wait() < LONG_WAIT if _connected().exists() else None
 
 
 # --- The check-up -----------------------------------------------------------------------------------------------------
@@ -81,6 +94,11 @@ def repositories() -> Iterator[Told]:
     named = [f"{row.url} of {row.namespace} ({row.failure_code})" for row in failing[:MAX_NAMED]]
     more = f" and {count - MAX_NAMED:,} more" if count > MAX_NAMED else ""
     yield WARN, f"{count:,} cannot be read: {', '.join(named)}{more}", "docs/git.md, Codes of a repository that fails."
+
+
+def _oldest_wait() -> timedelta:
+    since = Job.objects.filter(kind__in=KINDS).waiting_since()
+    return timedelta() if since is None else max(timedelta(), timezone.now() - since)
 
 
 def _connected() -> QuerySet[GitRepository]:

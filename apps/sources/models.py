@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Case, Q, Value, When
+from django.db.models.functions import Now
 
 from apps.releases.models import State
 
@@ -79,10 +80,14 @@ class GitRepository(models.Model):
     fetched_at = models.DateTimeField(null=True, help_text="When its tags were last listed with success.")
     next_at = models.DateTimeField(null=True, help_text="When it is polled.")
     failed_at = models.DateTimeField(null=True, help_text="Of the last run, if that failed.")
+    failing_since = models.DateTimeField(null=True, help_text="When the first of those runs failed.")
     failures = models.PositiveIntegerField(default=0, help_text="Runs that failed in a row.")
     failure_code = models.CharField(max_length=MAX_CODE, blank=True)
     failure = models.CharField(max_length=MAX_REASON, blank=True)
     log = models.TextField(blank=True, help_text="Of the last run, a line for each step.")
+    notified_until = models.DateTimeField(
+        db_default=Now(), help_text="Of tags that were refused later, owners were not notified yet."
+    )
     # For the preview: the newest commit's folders with modules, and what `previewing` made of them.
     preview = models.JSONField(default=dict)
     previewed_at = models.DateTimeField(null=True)

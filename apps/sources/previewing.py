@@ -14,10 +14,10 @@ from apps.jobs import queue
 from apps.jobs.claims import Claim
 from apps.lib.errors import RegistryError
 from apps.lib.git import checkouts, refs, remotes, tar_files
-from apps.lib.git.access import Access, GitFailed, Limits
+from apps.lib.git.access import Access, GitFailed
 from apps.lib.git.refs import Ref
 from apps.lib.versions import sort_key
-from apps.sources import credentials, judging, module_folders, registry_modules, rulebook, suggesting
+from apps.sources import credentials, exchanges, judging, module_folders, registry_modules, rulebook, suggesting
 from apps.sources.judging import Judged
 from apps.sources.models import Forge, GitRepository, Verdict
 from apps.sources.rulebook import CheckedRule
@@ -104,15 +104,15 @@ def _seen(repository: GitRepository) -> dict[str, Any]:
     """Raises GitFailed."""
     if repository.forge == Forge.REGISTRY:
         return registry_modules.preview(repository)
-    remote, access, limits = remotes.parse(repository.url), credentials.access_of(repository), Limits()
-    listing = refs.listed(remote, access, limits)
+    remote, access = remotes.parse(repository.url), credentials.access_of(repository)
+    listing = exchanges.listed(repository.pk, remote, access)
     tags = [ref for ref in listing.tags if ref.is_text and "\0" not in ref.name]
     name = remote.name.rpartition("/")[2]
     newest = _newest(tags)
     folders: list[module_folders.Folder] = []
     if listing.head or newest is not None:
         ref = "HEAD" if listing.head or newest is None else f"refs/tags/{newest.name}"
-        folders = _folders(remote, access, limits, ref, name)
+        folders = _folders(repository.pk, remote, access, ref, name)
     rules = suggesting.suggested(folders, [ref.name for ref in tags], name)
     return {
         "folders": [
@@ -126,10 +126,8 @@ def _seen(repository: GitRepository) -> dict[str, Any]:
     }
 
 
-def _folders(
-    remote: remotes.Remote, access: Access, limits: Limits, ref: str, name: str
-) -> list[module_folders.Folder]:
-    with checkouts.fetched(remote, access, limits, ref=ref) as commit:
+def _folders(number: int, remote: remotes.Remote, access: Access, ref: str, name: str) -> list[module_folders.Folder]:
+    with exchanges.fetched(number, remote, access, ref=ref) as commit:
         # Links and submodules are no configurations.
         paths = [entry.path for entry in commit.entries if entry.mode in (0o100644, 0o100755)]
         texts = _texts(commit, module_folders.worth_reading(paths))

@@ -18,8 +18,7 @@ from apps.jobs.claims import Claim, Outage
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, RegistryError, Unavailable
-from apps.lib.git import checkouts
-from apps.lib.git.access import GitFailed, Limits
+from apps.lib.git.access import GitFailed
 from apps.lib.git.checkouts import Commit
 from apps.modules import publishing as module_publishing
 from apps.releases.models import LIVE, Release, State
@@ -27,7 +26,7 @@ from apps.releases.models import Kind as ReleaseKind
 from apps.releases.origin.rows import Way
 from apps.releases.publishing import reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
-from apps.sources import locating, locking, queueing, refusals, registry_modules, syncing
+from apps.sources import exchanges, locating, locking, notifying, queueing, refusals, registry_modules, syncing
 from apps.sources.locating import Source
 from apps.sources.models import MAX_CODE, MAX_REASON, Forge, GitRepository, Tag, Verdict
 from apps.sources.registry_modules import Decided
@@ -88,6 +87,7 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
         raise Outage(str(problem)) from problem
     except RegistryError as problem:
         _write_refusal(claim, tag, _Refused(problem.code, _text(problem)))
+    notifying.notify_refused(tag.repository_id)
 
 
 def _is_open(tag: Tag) -> bool:
@@ -145,10 +145,10 @@ def _publish(tag: Tag) -> Release:
         try:
             is_mirrored = repository.forge == Forge.REGISTRY
             source = registry_modules.source_of(tag) if is_mirrored else locating.of_repository(tag)
-            fetched = checkouts.fetched(
+            fetched = exchanges.fetched(
+                tag.repository_id,
                 source.remote,
                 source.access,
-                Limits(),
                 ref=source.ref,
                 expected=source.commit,
                 submodules=repository.allow_submodules,

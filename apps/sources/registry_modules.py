@@ -19,11 +19,11 @@ from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Invalid
-from apps.lib.git import locations, refs, remotes
-from apps.lib.git.access import GitFailed, Limits
+from apps.lib.git import locations, remotes
+from apps.lib.git.access import GitFailed
 from apps.lib.git.refs import Listing, Ref
 from apps.lib.git.remotes import Remote
-from apps.sources import credentials, forges, judging, locating, locking, rulebook
+from apps.sources import credentials, exchanges, forges, judging, locating, locking, rulebook
 from apps.sources.judging import Judged
 from apps.sources.locating import Source
 from apps.sources.models import COOLING_DOWN, Forge, GitRepository, Tag, Verdict
@@ -195,7 +195,7 @@ class _Recheck:
         commits: dict[str, str] = {}
         for name in asked:
             try:
-                commits[name] = _place(self.module, name, self.listings).commit
+                commits[name] = _place(self.repository.pk, self.module, name, self.listings).commit
             except (GitFailed, FetchFailed) as failed:
                 log.warning("registry_version_not_rechecked", module=str(self.module), version=name, code=failed.code)
         # Their Git repositories were listed by that, which says where all other tags are.
@@ -224,7 +224,7 @@ def source_of(tag: Tag) -> Source:
         known = known_version(tag.version, bytes(tag.sort_key), tag.seen_at, tag.known_since)
         if held := _held(modules.decider(upstream, module)(known, timezone.now())):
             raise held
-        found = _place(module, tag.version, {})
+        found = _place(tag.repository_id, module, tag.version, {})
     except FetchFailed as failed:
         raise _git_failed(failed) from None
     _pin(tag, found.commit)
@@ -247,8 +247,11 @@ def raise_alarm(tag: Tag, decided: Decided) -> None:
     log.warning("git_tags_alarm", repository=tag.repository_id, kind=str(Kind.GIT_TAG_MOVED), tags=[tag.name])
 
 
-def _place(module: HostedModule, version: str, listings: dict[str, Listing]) -> Source:
-    """Ask the registry for a location, and its Git repository for the commit. `listings` are those that are known."""
+def _place(number: int, module: HostedModule, version: str, listings: dict[str, Listing]) -> Source:
+    """Ask the registry for a location, and its Git repository for the commit.
+
+    `number` is that of the connected repository, for the log. `listings` are those that are known.
+    """
     text = modules.location_of(modules.upstream_of(module), module, version)
     place = locations.parse(text)
     access = credentials.open_access()
@@ -256,7 +259,7 @@ def _place(module: HostedModule, version: str, listings: dict[str, Listing]) -> 
         return Source(place.remote, access, place.commit, place.commit, place.folder)
     key = locating.shown(place.remote)
     if key not in listings:
-        listings[key] = refs.listed(place.remote, access, Limits())
+        listings[key] = exchanges.listed(number, place.remote, access)
     commit = _commit_in(listings[key], place.ref)
     if not commit:
         raise GitFailed(

@@ -13,12 +13,12 @@ from apps.audit.recorder import record
 from apps.jobs import database_availability, queue
 from apps.jobs.claims import Claim
 from apps.lib.errors import Conflict, Invalid
-from apps.lib.git import refs, remotes
-from apps.lib.git.access import GitFailed, Limits
+from apps.lib.git import remotes
+from apps.lib.git.access import GitFailed
 from apps.lib.git.refs import Listing
 from apps.lib.git.remotes import Remote
 from apps.releases.publishing.fault_injection import fault_point
-from apps.sources import credentials, listing_changes, locking, queueing, registry_modules
+from apps.sources import credentials, exchanges, listing_changes, locking, notifying, queueing, registry_modules
 from apps.sources.judging import TooManyVersions
 from apps.sources.models import MAX_REASON, Forge, GitRepository, Tag, Verdict
 from apps.sources.registry_modules import Versions
@@ -177,7 +177,7 @@ def _list(claim: Claim, repository: GitRepository) -> bool:
 def _asked(repository: GitRepository, remote: Remote) -> Listing | Versions:
     if repository.forge == Forge.REGISTRY:
         return registry_modules.listed(repository)
-    return refs.listed(remote, credentials.access_of(repository), Limits())
+    return exchanges.listed(repository.pk, remote, credentials.access_of(repository))
 
 
 def _apply(claim: Claim, repository: GitRepository, found: Listing | Versions, said: _Log) -> bool:
@@ -198,10 +198,19 @@ def _apply(claim: Claim, repository: GitRepository, found: Listing | Versions, s
         if queued:
             said.add(f"Queued {queued} {'tag' if queued == 1 else 'tags'} to be fetched and published")
         GitRepository.objects.filter(pk=row.pk).update(
-            fetched_at=now, failed_at=None, failures=0, failure_code="", failure="", selected=None, log=str(said)
+            fetched_at=now,
+            failed_at=None,
+            failing_since=None,
+            failures=0,
+            failure_code="",
+            failure="",
+            selected=None,
+            log=str(said),
         )
         is_last = _set_next(repository, now + timedelta(minutes=row.poll_minutes))
-    log.info("git_tags_listed", repository=repository.pk, tags=len(tags), **changes.counts)
+        notifying.notify_refused(row.pk)
+    if any(changes.counts.values()):
+        log.info("git_tags_changed", repository=repository.pk, **changes.counts)
     return is_last
 
 
@@ -218,6 +227,7 @@ def _fail(claim: Claim, repository: GitRepository, failed: GitFailed, said: _Log
 
 def note_failure(row: GitRepository, failed: GitFailed, *, log_text: str | None = None) -> None:
     """Write what its server did, in the caller's transaction. A host key that changed is an alarm."""
+    before, now = row.failed_at, timezone.now()
     text = f"{failed} {failed.hint}".strip()[:MAX_REASON]
     if failed.code == HOST_KEY_CHANGED and row.failure_code != HOST_KEY_CHANGED:
         record(
@@ -228,8 +238,11 @@ def note_failure(row: GitRepository, failed: GitFailed, *, log_text: str | None 
             reason=f"{row.url}: {text}"[:300],
         )
     log.warning("git_repository_failed", repository=row.pk, code=failed.code, text=text)
-    row.failures, row.failed_at, row.failure_code, row.failure = row.failures + 1, timezone.now(), failed.code, text
-    columns = ["failures", "failed_at", "failure_code", "failure"]
+    row.failures, row.failed_at, row.failure_code, row.failure = row.failures + 1, now, failed.code, text
+    row.failing_since = row.failing_since or now
+    if failed.code != HOST_KEY_CHANGED:
+        notifying.record_failing(row, before=before, at=now)
+    columns = ["failures", "failed_at", "failing_since", "failure_code", "failure"]
     if log_text is not None:
         row.log = log_text
         columns.append("log")

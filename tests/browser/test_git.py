@@ -97,6 +97,35 @@ def connect(page: Page, url: str) -> None:
     page.get_by_role("button", name="Continue").click()
 
 
+def test_the_form_offers_the_credentials_that_fit_the_address(page: Page, larder: Live) -> None:
+    page.goto(f"/namespaces/{SPACE}/git/connect")
+    address = page.get_by_label("Repository", exact=True)
+    kinds = ("none", "app", "deploy_key", "token")
+    public, app, key, token = (page.locator(f"input[name=kind][value={kind}]") for kind in kinds)
+    for way in (public, app, key, token):
+        expect(way).to_be_visible()
+
+    address.fill("https://github.com/acme/vpc")
+    expect(key).to_be_hidden()
+    expect(app).to_be_visible()
+    token.check()
+    look(page, "connect-https")
+    address.fill("git@gitlab.com:acme/vpc.git")
+    expect(key).to_be_visible()
+    expect(app).to_be_hidden()
+    expect(token).to_be_hidden()
+    # What cannot be sent with this address is not chosen.
+    expect(public).to_be_checked()
+    look(page, "connect-ssh")
+    address.fill("registry.opentofu.org/terraform-aws-modules/vpc/aws")
+    expect(public).to_be_hidden()
+    expect(page.get_by_text("A module of another registry needs no credential.")).to_be_visible()
+    look(page, "connect-module")
+    address.fill("")
+    for way in (public, app, key, token):
+        expect(way).to_be_visible()
+
+
 @pytest.mark.needs("terraform")
 def test_a_monorepo_becomes_twenty_modules_that_clients_install(
     page: Page, larder: Live, mono: Repository, site: Site, tmp_path: Path

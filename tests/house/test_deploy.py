@@ -44,6 +44,7 @@ ON_CALL = {
     "larder_notify_waiting", "larder_notify_oldest_seconds", "larder_sign_ins_total", "larder_beat_age_seconds",
     "larder_queue_workers", "larder_data_folder_free_bytes", "larder_upstream_up", "larder_upstream_stale_list_seconds",
     "larder_upstream_stored_bytes", "larder_upstream_open_alarms", "larder_upstream_fetches_total",
+    "larder_git_repositories", "larder_git_oldest_job_seconds",
 }  # fmt: skip
 # What Prometheus adds.
 ADDED = {"instance", "job"}

@@ -36,7 +36,7 @@ def site(server: Site, settings: Any, tmp_path: Path) -> Iterator[Site]:
     server.folder = tmp_path / "repositories"
     settings.SOURCES = server.settings
     yield server
-    server.is_down, server.answer = False, None
+    server.is_down, server.answer, server.token = False, None, ""
     server.requests.clear()
 
 

@@ -3,12 +3,16 @@
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from apps.jobs.models import Job
 from apps.sources import connecting, health
 from apps.sources.models import GitRepository
 from registry_site.operations import doctor
+from registry_site.server import health as parts
+from registry_site.server.forwarded import DIRECT_PEER
+from tests.builders import alerting
 from tests.sessions import in_browser
 
 URL = "https://git.example.com/acme/vpc"
@@ -94,3 +98,57 @@ def test_metrics_count_repositories_by_state_and_tell_how_long_jobs_wait(reposit
 
 def test_without_a_repository_there_are_no_metrics(db):
     assert metrics() == {}
+
+
+# --- The status page and alerts ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked(repository, monkeypatch):
+    """`asked(path)`: what a program on this machine gets of a Larder whose parts are up."""
+    monkeypatch.setattr(parts.checks, "states", lambda: dict.fromkeys(parts.PARTS, "ok"))
+    client = Client(headers={"Accept": "application/json"})
+    client.defaults[DIRECT_PEER] = "127.0.0.1"
+    return client.get
+
+
+def wait_for(repository, **time):
+    Job.objects.create(kind="list-git-tags", target=repository.pk)
+    Job.objects.update(created_at=timezone.now() - timedelta(**time))
+
+
+def test_the_status_page_says_that_tags_wait_and_nothing_of_a_repository_that_fails(asked, repository):
+    GitRepository.objects.update(started_at=timezone.now(), failed_at=timezone.now(), failure_code="unauthorized")
+    wait_for(repository, minutes=9)
+    assert asked("/status").json()["parts"]["git"] == "up"
+
+    Job.objects.update(created_at=timezone.now() - timedelta(minutes=11))
+    found = asked("/status")
+    assert (found.status_code, found.json()["status"], found.json()["parts"]["git"]) == (200, "degraded", "down")
+    page = Client().get("/status").text
+    assert "New tags wait." in page
+    assert "git.example.com" not in page
+
+
+def test_the_status_page_says_nothing_of_git_where_no_repository_is_connected(asked, repository):
+    GitRepository.objects.update(ended_at=timezone.now())
+
+    assert "git" not in asked("/status").json()["parts"]
+
+
+def firing(tmp_path, document):
+    names = [name for name in alerting.rules() if "LarderGit" in name]
+    return {name for name in names if alerting.fires({"web-0": document}, name, folder=tmp_path)}
+
+
+@pytest.mark.needs("promtool")
+def test_each_trouble_of_publishing_from_git_has_its_alert(asked, repository, tmp_path):
+    GitRepository.objects.update(started_at=timezone.now())
+    assert firing(tmp_path, asked("/metrics").text) == set()
+
+    wait_for(repository, minutes=11)
+    assert firing(tmp_path, asked("/metrics").text) == {"LarderGitJobsWait"}
+
+    Job.objects.all().delete()
+    GitRepository.objects.update(failed_at=timezone.now())
+    assert firing(tmp_path, asked("/metrics").text) == {"LarderGitRepositoriesFail"}

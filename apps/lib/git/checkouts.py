@@ -116,6 +116,16 @@ class Commit:
     def store(self) -> Store:
         return self._store
 
+    @property
+    def seconds(self) -> float:
+        """How long servers and children took until now, for submodules as well."""
+        return self._store.clock.seconds - self._store.clock.left
+
+    @property
+    def size(self) -> int:
+        """Bytes of the packs that were fetched, with those of submodules."""
+        return self._store.pack_bytes + (self._parts.pack_bytes if self._parts is not None else 0)
+
 
 class _Parts:
     """Fetches submodules, each into a repository in the same folder. The limits hold for all together."""
@@ -164,6 +174,10 @@ class _Parts:
             tree_bytes=max(0, limits.tree_bytes - used),
             entries=max(0, limits.entries - sum(len(one.entries) for one in commits)),
         )
+
+    @property
+    def pack_bytes(self) -> int:
+        return sum(part.store.pack_bytes for part in self._fetched.values())
 
     def close(self) -> None:
         for part in self._fetched.values():

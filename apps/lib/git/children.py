@@ -33,7 +33,7 @@ Output = Generator[bytes, None, "Ended"]
 
 
 class Clock:
-    """How many seconds of waiting for children are left. What the caller does meanwhile does not count."""
+    """How many seconds of waiting for servers and children are left. What the caller does meanwhile does not count."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = self.left = seconds
@@ -46,6 +46,17 @@ class Clock:
         if not ready or self.left <= 0:
             raise self.failure()
         return ready
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Count all the time inside, such as that of a request. Raises GitFailed if it was more than is left."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.left -= time.monotonic() - began
+        if self.left <= 0:
+            raise self.failure()
 
     def failure(self) -> GitFailed:
         return GitFailed(
@@ -147,7 +158,8 @@ def stream(command: Command, clock: Clock, max_bytes: int) -> Output:
     with started(command, clock) as process:
         errors = yield from _output(process, clock, max_bytes)
         try:
-            code = process.wait(max(0.1, clock.left))
+            with clock.running():
+                code = process.wait(max(0.1, clock.left))
         except subprocess.TimeoutExpired:
             raise clock.failure() from None
         return Ended(code, errors.decode("utf-8", "replace"))

@@ -45,12 +45,25 @@ class Ref:
 @dataclass(frozen=True, slots=True)
 class Listing:
     """`head`: the commit of HEAD, empty for an empty repository. `remote`: where redirects led, to be shown. Requests
-    go to the repository's own URL, whose credential is not meant for another host.
+    go to the repository's own URL, whose credential is not meant for another host. `size`: in bytes, as it was sent.
     """
 
     tags: tuple[Ref, ...]
     head: str
     remote: Remote
+    size: int = 0
+
+
+class _Counted:
+    """Counts the bytes that pass."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self.size, self._pieces = 0, pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            self.size += len(piece)
+            yield piece
 
 
 def listed(remote: Remote, access: Access, limits: Limits) -> Listing:
@@ -58,17 +71,17 @@ def listed(remote: Remote, access: Access, limits: Limits) -> Listing:
     if remote.scheme == "ssh":
         with folders.temporary() as folder:
             command = ssh.upload_pack(remote, access, folder)
-            pieces = _told(
-                children.stream(command, children.Clock(_seconds(limits)), limits.refs_bytes), remote, access
-            )
-            tags, head = _read(_lines(pieces), limits)
-            return Listing(tags, head, remote)
+            output = children.stream(command, children.Clock(_seconds(limits)), limits.refs_bytes)
+            counted = _Counted(_told(output, remote, access))
+            tags, head = _read(_lines(iter(counted)), limits)
+            return Listing(tags, head, remote, counted.size)
     with _discovered(remote, access, limits, {}) as (there, pieces):
-        lines = _lines(pieces)
+        counted = _Counted(pieces)
+        lines = _lines(iter(counted))
         if next(lines, None) != b"# service=git-upload-pack" or next(lines, b"") is not None:
             raise _malformed("it does not begin with the name of the service")
         tags, head = _read(lines, limits)
-        return Listing(tags, head, there)
+        return Listing(tags, head, there, counted.size)
 
 
 def located(remote: Remote, access: Access, limits: Limits) -> Remote:

@@ -118,16 +118,18 @@ class Store:
 
     def fetch(self, remote: Remote, access: Access, what: str) -> None:
         """Fetch a ref, or a commit by its id, without its history. Raises GitFailed."""
-        if remote.scheme == "ssh":
-            config: dict[str, str] = {}
-            more = ssh.environment(ssh.configured(remote, access, self.folder))
-            there, port = remote, remote.port
-        else:
-            there = refs.located(remote, access, self.limits)
-            if origin_of(there.parts) != origin_of(remote.parts):
-                access = replace(access, authorization="")
-            config, port = self._https(there, access)
-            more = {}
+        config: dict[str, str] = {}
+        more: dict[str, str] = {}
+        there, port = remote, remote.port
+        # Names are resolved, and the server is asked where the repository is, in the same time as git has.
+        with self.clock.running():
+            if remote.scheme == "ssh":
+                more = ssh.environment(ssh.configured(remote, access, self.folder))
+            else:
+                there = refs.located(remote, access, replace(self.limits, seconds=self.clock.left))
+                if origin_of(there.parts) != origin_of(remote.parts):
+                    access = replace(access, authorization="")
+                config, port = self._https(there, access)
         config[f"protocol.{there.scheme}.allow"] = "always"
         options = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
         command = Command(

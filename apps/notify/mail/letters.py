@@ -36,8 +36,10 @@ _TOPICS = {
     "access.requested": Topic.REQUESTS,
     "usage.notified": Topic.MESSAGES,
     "webhook.disabled": Topic.WEBHOOKS,
+    "tag.refused": Topic.GIT,
     "tag.moved": Topic.GIT,
     "tag.deleted": Topic.GIT,
+    "repository.failing": Topic.GIT,
     "repository.host-keys-changed": Topic.GIT,
     "upstream.alarm": Topic.UPSTREAMS,
 }

@@ -23,7 +23,7 @@ from apps.portal.frame.page_urls import see_other
 from apps.portal.sources import frame
 from apps.portal.sources.frame import place_of
 from apps.sources import connecting, credentials, forges, previewing
-from apps.sources.models import CredentialKind, GitRepository
+from apps.sources.models import CredentialKind, Forge, GitRepository
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Way:
     kind: CredentialKind
     label: str
     text: str
+    needs: str = ""  # of the URL: https or ssh; empty for any
     fields: tuple[str, ...] = ()
 
 
@@ -42,19 +43,22 @@ WAYS = (
         "GitHub App",
         "Recommended for private repositories on GitHub. Its tokens last an hour, read this one repository, and belong "
         "to no person. Needs an https URL.",
+        "https",
         ("app_id", "installation_id", "password_private_key"),
     ),
     Way(
         CredentialKind.DEPLOY_KEY,
         "Deploy key",
-        "Recommended on every other forge. Larder makes a key pair; you add its public half to the repository. It "
+        "Recommended without a GitHub App. Larder makes a key pair; you add its public half to the repository. It "
         "reads this repository and nothing else. Needs an ssh URL, such as git@gitlab.com:acme/vpc.git.",
+        "ssh",
     ),
     Way(
         CredentialKind.TOKEN,
         "Access token",
-        "If the others are not possible. It expires, and often reads everything that its person reads: let it read the "
-        "contents of this one repository. Needs an https URL.",
+        "If neither a GitHub App nor a deploy key, which needs an ssh URL, is possible. It expires, and often reads "
+        "everything that its person reads: let it read the contents of this one repository. Needs an https URL.",
+        "https",
         ("password_token", "username"),
     ),
 )
@@ -101,19 +105,26 @@ class CredentialForm(forms.Form):
         help_text="Only if the server needs one; forges accept any.",
     )
 
+    scheme = ""  # of a repository that is connected; a module of another registry has "registry"
+
     @property
     def ways(self) -> list[dict[str, Any]]:
-        """The choices with their words and fields, for templates/portal/sources/credential_fields.html."""
+        """The choices with their words and fields, for templates/portal/sources/credential_fields.html.
+
+        Before the URL is known all are shown, and static/js/connect.js hides those that do not fit what is typed.
+        """
         chosen = self["kind"].value()
         return [
             {
                 "kind": way.kind.value,
                 "label": way.label,
                 "text": way.text,
+                "needs": way.needs,
                 "is_chosen": way.kind == chosen,
                 "fields": [self[name] for name in way.fields],
             }
             for way in WAYS
+            if not self.scheme or way.needs in ("", self.scheme)
         ]
 
     def credential(self) -> dict[str, Any] | None:
@@ -218,6 +229,10 @@ def credential(request: HttpRequest, namespace: str, repository_id: int) -> Http
         name: facts.get(name, "") for name in ("app_id", "installation_id", "username")
     }
     form = CredentialForm(posted(request), initial=initial)
+    if repository.forge == Forge.REGISTRY:
+        form.scheme = "registry"
+    else:  # plain http takes what https takes
+        form.scheme = "ssh" if remotes.parse(repository.url).scheme == "ssh" else "https"
     if form.is_valid():
         reauthentication.require(request, f"Change the credential of {frame.short_name(repository.url)}")
         with refusals_on(form):

@@ -29,6 +29,8 @@ def fetch(site, limits):
             data = b"".join(commit.archive(folder))
         assert looked_at == data
         with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+            # The pipeline refuses archives that have a name twice.
+            assert sorted(set(tar.getnames())) == sorted(tar.getnames())
             return {one.name: (tar.extractfile(one) or io.BytesIO()).read() for one in tar if one.isreg()}
 
     return fetched
@@ -54,6 +56,16 @@ def test_they_are_fetched_at_their_commits_with_theirs(site, fetch):
         "lib/part.tf": b"p",
         "lib/inner/inner.tf": b"i",
     }
+
+
+def test_the_folder_of_one_with_a_long_name_is_in_the_archive_once(site, fetch):
+    name = "long-" * 30
+    part = site.repository("acme/part").commit({"part.tf": "p", "more/part.tf": "q"})
+    site.repository("acme/vpc").commit({name: submodule(part), ".gitmodules": modules(**{name: "../part.git"})})
+
+    found = fetch()
+
+    assert found.keys() == {".gitmodules", f"{name}/part.tf", f"{name}/more/part.tf"}
 
 
 def test_those_outside_the_folder_are_left_and_none_is_fetched_unless_wanted(site, fetch):

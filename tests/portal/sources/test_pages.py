@@ -193,3 +193,17 @@ def test_the_list_costs_the_same_with_any_number_of_repositories(owner, started,
 
 def test_the_publish_page_offers_git(owner, acme):
     assert f'href="{LIST}"' in pages.shown(owner.get("/publish?namespace=acme"))
+
+
+@pytest.mark.parametrize(
+    ("url", "ways"),
+    [
+        ("https://git.example.com/acme/vpc", ["none", "app", "token"]),
+        ("ssh://git@git.example.com/acme/vpc", ["none", "deploy_key"]),
+    ],
+)
+def test_the_page_of_the_credential_offers_what_fits_the_url(owner, started, url, ways):
+    GitRepository.objects.update(url=url)
+    shown = owner.get(f"{LIST}/{started.pk}/credential").text
+
+    assert re.findall(r'name="kind" id="\w+" value="(\w+)"', shown) == ways

@@ -155,4 +155,4 @@ def test_the_file_is_no_part_and_is_named_to_people_who_are_signed_in(client, br
 
 
 def test_every_part_that_is_checked_has_its_words():
-    assert list(status.PARTS) == [*SHARED, "cache", "key_service", "upstreams"]
+    assert list(status.PARTS) == [*SHARED, "cache", "key_service", "upstreams", "git"]

@@ -21,3 +21,13 @@ def test_every_page_of_it_opens(page: str, mirrored: Git, dora: User, client: Cl
     assert answer.status_code == 200
     assert "Acme/vpc/aws" in answer.content.decode()
     assert "Create a webhook secret" not in answer.content.decode()
+
+
+def test_no_page_of_it_offers_a_credential(mirrored: Git, dora: User, client: Client):
+    sign_in(client, dora)
+    at = f"/namespaces/acme/git/{mirrored.repository.pk}"
+
+    assert f"{at}/credential" not in client.get(f"{at}/change").content.decode()
+    shown = client.get(f"{at}/credential").content.decode()
+    assert 'value="none"' in shown
+    assert 'value="token"' not in shown
