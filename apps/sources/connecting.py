@@ -69,13 +69,15 @@ def connect(
         registry_modules.check_credential(credential)
         forge = Forge.REGISTRY
     remote = remotes.parse(url) if module is None else registry_modules.remote_of(module, actor)
+    forge = forge or forges.guessed(remote)
+    remote = remote if forge == Forge.GIT else remote.rooted
     found_rules = rulebook.checked(rules) if module is None else registry_modules.rules_of(module, rules)
     kind, facts, secret = credentials.checked(remote.scheme, credential)
     hook_id, hook_secret = hooks.new_id(), hooks.new_secret()
     draft = GitRepository(
         namespace=namespace,
         url=remote.url,
-        forge=forge or forges.guessed(remote),
+        forge=forge,
         credential=kind,
         credential_facts=facts,
         sealed_credential=credentials.seal(secret, hook_id),
