@@ -16,6 +16,7 @@ from apps.lib.net.outgoing import NotAnswered, resolved
 
 # The name of the host among the known ones, whatever its port.
 _ALIAS = "larder-remote"
+# At LogLevel ERROR ssh ends without a word if the server has no common algorithm, or closes the connection.
 _CONFIG = """Host *
   HostName {address}
   Port {port}
@@ -49,7 +50,7 @@ _CONFIG = """Host *
   EscapeChar none
   RequestTTY no
   AddKeysToAgent no
-  LogLevel ERROR
+  LogLevel INFO
   ConnectTimeout 10
   ConnectionAttempts 1
   ServerAliveInterval 15
