@@ -69,13 +69,15 @@ def connect(
         registry_modules.check_credential(credential)
         forge = Forge.REGISTRY
     remote = remotes.parse(url) if module is None else registry_modules.remote_of(module, actor)
+    forge = forge or forges.guessed(remote)
+    remote = remote if forge == Forge.GIT else remote.rooted
     found_rules = rulebook.checked(rules) if module is None else registry_modules.rules_of(module, rules)
     kind, facts, secret = credentials.checked(remote.scheme, credential)
     hook_id, hook_secret = hooks.new_id(), hooks.new_secret()
     draft = GitRepository(
         namespace=namespace,
         url=remote.url,
-        forge=forge or forges.guessed(remote),
+        forge=forge,
         credential=kind,
         credential_facts=facts,
         sealed_credential=credentials.seal(secret, hook_id),
@@ -167,11 +169,12 @@ def trust_host_keys(*, repository: GitRepository, actor: Viewer, fingerprints: I
         )
     with transaction.atomic():
         row = locking.required(repository)
-        before = [host_keys.fingerprint(key) for key in row.host_keys]
-        row.host_keys = repository.host_keys = list(keys)
-        row.save(update_fields=["host_keys"])
+        before = host_fingerprints(row)
+        row.host_keys = list(keys)
+        row.save(update_fields=["host_keys", *syncing.end_host_key_alarm(row)])
         actor.record(Kind.GIT_HOST_KEYS_TRUSTED, subject=row.namespace.name, repository=row.pk, known=before, found=now)
         syncing.listen(row)
+    repository.refresh_from_db()
 
 
 def host_fingerprints(repository: GitRepository) -> list[str]:
@@ -179,9 +182,9 @@ def host_fingerprints(repository: GitRepository) -> list[str]:
     return sorted(map(host_keys.fingerprint, repository.host_keys))
 
 
-def scanned_fingerprints(repository: GitRepository) -> list[str]:
-    """Ask the server for those that it has now, for a person who compares them. Raises Invalid and Unavailable."""
-    return sorted(map(host_keys.fingerprint, _scanned(remotes.parse(repository.url))))
+def scanned_keys(repository: GitRepository) -> tuple[str, ...]:
+    """Ask the server for the keys that it has now, for a person who compares them. Raises Invalid and Unavailable."""
+    return _scanned(remotes.parse(repository.url))
 
 
 @transaction.atomic

@@ -328,7 +328,8 @@ VENDORS = {
         is_push=lambda _event, _body: True,
         names=lambda _: [],
         hook="Have the server's post-receive hook call the URL with the header “Authorization: Bearer” and the secret.",
-        key="Add the key to an account of the Git server that can only read the repository.",
+        key="On the server, add the key to ~/.ssh/authorized_keys of the user in the URL, restricted to reading this "
+        "repository.",
     ),
     Forge.REGISTRY: Vendor(
         hosts=re.compile(r"(?!)"),

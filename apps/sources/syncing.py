@@ -30,6 +30,8 @@ MAX_BACKOFF_MINUTES = 60
 # Webhooks that come while the tags are listed have it done again at once, at most so often.
 MAX_ROUNDS = 5
 HOST_KEY_CHANGED = "host_key_changed"
+# After these nothing is fetched until an owner has confirmed the keys.
+HOST_KEY_CODES = (HOST_KEY_CHANGED, "host_key_unknown")
 
 log = structlog.get_logger("larder.sources")
 
@@ -247,6 +249,21 @@ def note_failure(row: GitRepository, failed: GitFailed, *, log_text: str | None 
         row.log = log_text
         columns.append("log")
     row.save(update_fields=columns)
+
+
+def end_host_key_alarm(row: GitRepository) -> list[str]:
+    """Take back what listings and previews said of the keys that an owner confirmed now; return the changed columns.
+
+    Otherwise keys that change again before the next listing would raise no second alarm.
+    """
+    columns = []
+    if row.failure_code in HOST_KEY_CODES:
+        row.failures, row.failed_at, row.failure_code, row.failure = 0, None, "", ""
+        columns += ["failures", "failed_at", "failure_code", "failure"]
+    if (row.preview.get("failure") or {}).get("code") in HOST_KEY_CODES:
+        row.preview = {**row.preview, "state": "", "failure": None}
+        columns.append("preview")
+    return columns
 
 
 def backoff(row: GitRepository) -> timedelta:

@@ -17,22 +17,25 @@ from tests.builders.tls import Authority
 from tests.postgres import free_port
 
 SBIN = "/usr/local/sbin:/usr/sbin:/sbin"
-# As forges do: one program, paths below a folder, and an error in words.
+# As forges do: git alone, paths below a folder, and an error in words. Paths without a slash are below home/.
 _COMMAND = """#!/bin/sh
 PATH={path}; export PATH
 case "$SSH_ORIGINAL_COMMAND" in
-  "git-upload-pack '/"*"'") ;;
-  *) echo "ERROR: only git-upload-pack is allowed." >&2; exit 1 ;;
+  "git-upload-pack '"*"'"|"git-receive-pack '"*"'") ;;
+  *) echo "ERROR: only git is allowed." >&2; exit 1 ;;
 esac
-asked="${{SSH_ORIGINAL_COMMAND#git-upload-pack \\'}}"; asked="${{asked%\\'}}"
+asked="${{SSH_ORIGINAL_COMMAND#git-*-pack \\'}}"; asked="${{asked%\\'}}"
+case "$asked" in /*) ;; *) asked="/home/$asked" ;; esac
 echo "$SSH_ORIGINAL_COMMAND" >> {folder}/commands
 if [ ! -d "{folder}$asked" ]; then echo "ERROR: Repository not found." >&2; exit 1; fi
-exec git-upload-pack "{folder}$asked"
+exec "${{SSH_ORIGINAL_COMMAND%% *}}" "{folder}$asked"
 """
+# Of several lines with one name, sshd takes the first.
 _SSHD = """
+{more}
 Port {port}
-ListenAddress 127.0.0.1
-HostKey {host_key}
+ListenAddress {address}
+{host_keys}
 AuthorizedKeysFile {folder}/authorized_keys
 ForceCommand {folder}/command
 AcceptEnv GIT_PROTOCOL
@@ -78,12 +81,12 @@ def program(name: str) -> str | None:
 
 @dataclass
 class SshSite:
-    """`key` is the file of a private key that the server knows; `host_key` that of its own."""
+    """`key` is the file of a private key that the server knows; `own` are those of its host keys."""
 
     folder: Path
     port: int
     key: Path
-    host_key: Path
+    own: tuple[Path, ...]
 
     def repository(self, name: str) -> Repository:
         return Repository(self.folder / f"{name}.git")
@@ -91,15 +94,24 @@ class SshSite:
     def remote(self, name: str) -> Remote:
         return Remote("ssh", "localhost", self.port, f"/{name}.git", getpass.getuser())
 
-    @property
-    def host_keys(self) -> tuple[str, ...]:
-        return (public_half(self.host_key),)
+    def url(self, name: str, host: str = "localhost") -> str:
+        return f"ssh://{getpass.getuser()}@{host}:{self.port}/{name}.git"
+
+    def authorize(self, line: str) -> None:
+        """Let a public key in, as an administrator does: a line of authorized_keys."""
+        with (self.folder / "authorized_keys").open("a") as file:
+            file.write(line.strip() + "\n")
 
     @property
-    def fingerprint(self) -> str:
-        """As ssh-keygen prints it."""
-        words = ["ssh-keygen", "-lf", str(self.host_key)]
-        return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    def host_keys(self) -> tuple[str, ...]:
+        return tuple(sorted(map(public_half, self.own)))
+
+    @property
+    def fingerprints(self) -> list[str]:
+        """As ssh-keygen prints them."""
+        words = [["ssh-keygen", "-lf", str(key)] for key in self.own]
+        shown = [subprocess.run(one, capture_output=True, text=True, check=True).stdout for one in words]
+        return sorted(line.split()[1] for line in shown)
 
     @property
     def commands(self) -> list[str]:
@@ -112,25 +124,37 @@ def public_half(key: Path) -> str:
 
 
 @contextmanager
-def ssh_site(folder: Path, *, port: int = 0, host_key: Path | None = None) -> Iterator[SshSite]:
-    """Serve the bare repositories below the folder by sshd, to this user and one key."""
+def ssh_site(
+    folder: Path,
+    *,
+    port: int = 0,
+    own: tuple[Path, ...] = (),
+    address: str = "127.0.0.1",
+    more: str = "",
+) -> Iterator[SshSite]:
+    """Serve the bare repositories below the folder by sshd, to this user and one key. `own`: its host keys; `more`:
+    lines of its configuration, which replace those above.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     key = folder / "deploy_key"
     if not key.exists():
         ssh_key(key)
-    host_key = host_key or ssh_key(folder / f"host_key_{time.monotonic_ns()}")
+    own = own or (ssh_key(folder / f"host_key_{time.monotonic_ns()}"),)
     port = port or free_port()
-    (folder / "authorized_keys").write_text(public_half(key) + "\n")
+    if not (folder / "authorized_keys").exists():
+        (folder / "authorized_keys").write_text(public_half(key) + "\n")
     command = folder / "command"
     command.write_text(_COMMAND.format(folder=folder, path=ENVIRONMENT["PATH"]))
     command.chmod(0o755)
-    (folder / "sshd_config").write_text(_SSHD.format(folder=folder, port=port, host_key=host_key))
+    host_keys = "\n".join(f"HostKey {one}" for one in own)
+    text = _SSHD.format(folder=folder, port=port, address=address, host_keys=host_keys, more=more)
+    (folder / "sshd_config").write_text(text)
     # Where sshd of root separates its privileges; a package makes it with the service, which tests do not start.
     if getpass.getuser() == "root":
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     words = [str(program("sshd")), "-D", "-e", "-f", str(folder / "sshd_config")]
-    with _running(words, folder / "sshd.log", port):
-        yield SshSite(folder, port, key, host_key)
+    with _running(words, folder / "sshd.log", port, address):
+        yield SshSite(folder, port, key, own)
 
 
 @contextmanager
@@ -153,14 +177,14 @@ def nginx_site(folder: Path) -> Iterator[Site]:
 
 
 @contextmanager
-def _running(words: list[str], log: Path, port: int) -> Iterator[None]:
+def _running(words: list[str], log: Path, port: int, address: str = "127.0.0.1") -> Iterator[None]:
     with log.open("wb") as written:
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=written, stderr=written, env=ENVIRONMENT, start_new_session=True
         )
     try:
         ends = time.monotonic() + 10
-        while port and not _answers(port):
+        while port and not _answers(address, port):
             if process.poll() is not None or time.monotonic() > ends:
                 raise AssertionError(f"{words[0]} does not answer: {log.read_text()}")
             time.sleep(0.02)
@@ -170,7 +194,15 @@ def _running(words: list[str], log: Path, port: int) -> Iterator[None]:
         process.wait(10)
 
 
-def _answers(port: int) -> bool:
-    with socket.socket() as one:
+def can_listen(address: str) -> bool:
+    try:
+        socket.create_server((address, 0), family=socket.AF_INET6 if ":" in address else socket.AF_INET).close()
+    except OSError:
+        return False
+    return True
+
+
+def _answers(address: str, port: int) -> bool:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as one:
         one.settimeout(1)
-        return one.connect_ex(("127.0.0.1", port)) == 0
+        return one.connect_ex((address, port)) == 0

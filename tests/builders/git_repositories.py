@@ -146,9 +146,10 @@ class Repository:
         self.run("update-ref", "-d", f"refs/tags/{name}")
 
 
-def ssh_key(path: Path, *, kind: str = "ed25519") -> Path:
-    """Make a key pair: `path`, and `path`.pub."""
-    subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-C", "", "-f", path], check=True)
+def ssh_key(path: Path, *, kind: str = "ed25519", bits: int = 0) -> Path:
+    """Make a key pair: `path`, and `path`.pub. `bits`: the usual size of its kind if 0."""
+    size = ["-b", str(bits)] if bits else []
+    subprocess.run(["ssh-keygen", "-q", "-t", kind, *size, "-N", "", "-C", "", "-f", path], check=True)
     return path
 
 

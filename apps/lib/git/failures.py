@@ -13,9 +13,12 @@ _MAX_TEXT = 300
 _FINAL = {PRIVATE_ADDRESS, "bad_url", "bad_redirect", "redirect_loop", "too_many_redirects", "too_large"}
 _HIDDEN = "***"
 
+_METHODS = re.compile(r"Permission denied \((?P<methods>[a-z,-]{1,100})\)")
+
 # In git's and ssh's own words (LC_ALL=C): the first that fits decides.
 _SIGNS: tuple[tuple[str, str], ...] = (
     ("host_key_changed", r"REMOTE HOST IDENTIFICATION HAS CHANGED|host key is known for|Host key verification failed"),
+    ("no_common_algorithm", r"Unable to negotiate with|Bad server host key"),
     ("unauthorized", r"Permission denied|could not read (Username|Password)|Authentication failed|error: 40[13]\b"),
     ("unauthorized", r"Load key .*(invalid format|error in libcrypto)|terminal prompts disabled"),
     ("ref_gone", r"couldn't find remote ref"),
@@ -37,6 +40,11 @@ _TEXTS: dict[str, tuple[str, str, bool]] = {
     "host_key_changed": (
         "The server showed another host key than the pinned ones.",
         "Compare its fingerprint with what the forge publishes, then trust the new key.",
+        True,
+    ),
+    "no_common_algorithm": (
+        "Larder and the ssh server have no algorithm in common.",
+        "Have the server's administrator enable a current host key, such as Ed25519, and OpenSSH's default algorithms.",
         True,
     ),
     "ref_gone": ("The ref is not in the repository.", "If it was deleted there, push it again.", True),
@@ -66,11 +74,18 @@ _TEXTS: dict[str, tuple[str, str, bool]] = {
 }
 
 
-def unauthorized(remote: Remote, access: Access) -> GitFailed:
-    """Say which credential was refused."""
-    if remote.scheme == "ssh":
+def unauthorized(remote: Remote, access: Access, methods: str = "") -> GitFailed:
+    """Say which credential was refused. `methods`: those that an ssh server takes, such as publickey,password."""
+    if methods and "publickey" not in methods.split(","):
+        what = "a connection with a key, and takes only: " + methods.replace(",", ", ")
+        hint = "Have the server's administrator allow public keys for this user, or connect the repository by https."
+    elif remote.scheme == "ssh":
         what = "the deploy key" if access.private_key else "a connection without a key"
-        hint = "Add the deploy key shown here to the repository, with read access."
+        hint = (
+            "Add the repository's deploy key on the server, with read access."
+            if access.private_key
+            else "The server asks for a key: use a deploy key as the credential."
+        )
     elif access.authorization:
         what = "the token"
         hint = "It may have expired, or lack read access to this repository: give a new one."
@@ -124,7 +139,8 @@ def of_output(errors: str, code: int, remote: Remote, access: Access) -> GitFail
     if not found and re.search(r"not found|does not exist|could not be found", errors):
         found = "not_found"
     if found == "unauthorized":
-        return unauthorized(remote, access)
+        asked = _METHODS.search(own)
+        return unauthorized(remote, access, asked["methods"] if asked else "")
     if found == "not_found":
         return not_found(remote, access)
     said = next((line for line in reversed(lines) if line.startswith(("fatal:", "error:"))), lines[-1] if lines else "")

@@ -1,22 +1,25 @@
 """Where a repository is, from what people paste: an https or ssh URL, or ssh's short form (git@host:path)."""
 
 import re
-from dataclasses import dataclass
-from urllib.parse import SplitResult, quote, urlsplit
+from dataclasses import dataclass, replace
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from apps.lib.errors import Invalid
 from apps.lib.net.addresses import PORTS
 
 MAX_URL_CHARACTERS = 500
 HINT = "Use a URL such as https://github.com/acme/terraform-aws-vpc or git@github.com:acme/terraform-aws-vpc.git."
-# git@host:path, which has no scheme.
-_SHORT = re.compile(r"(?P<user>[A-Za-z0-9._-]+)@(?P<host>[A-Za-z0-9.-]+):(?P<path>[^/:].*)", re.ASCII)
+# git@host:path, which has no scheme. Unlike the path of a URL, it begins at the user's home unless it has a slash.
+_SHORT = re.compile(r"(?P<user>[A-Za-z0-9._-]+)@(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(?P<path>[^:].*)", re.ASCII)
+_HOME = "/~/"
 _USER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """`path` begins with a slash. `user` is that of ssh; a URL with credentials is refused."""
+    """`path` begins with a slash, and with /~/ for the home of ssh's user. `user` is that of ssh; a URL with
+    credentials is refused.
+    """
 
     scheme: str
     host: str
@@ -26,9 +29,32 @@ class Remote:
 
     @property
     def url(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
         user = f"{self.user}@" if self.user else ""
-        return f"{self.scheme}://{user}{host}{self.port_suffix}{self.path}"
+        return f"{self.scheme}://{user}{self._bracketed}{self.port_suffix}{self.path}"
+
+    @property
+    def git_url(self) -> str:
+        """As git gets it, with the port in ssh's configuration. Of a URL git would send the ~, which only Git's own
+        servers understand.
+        """
+        return f"{self.user}@{self._bracketed}:{self.ssh_path}" if self.is_below_home else self.url
+
+    @property
+    def is_below_home(self) -> bool:
+        return self.scheme == "ssh" and self.path.startswith(_HOME)
+
+    @property
+    def rooted(self) -> "Remote":
+        """With its path from the root and not from a home, which forges do not have."""
+        return replace(self, path=f"/{self.path.removeprefix(_HOME)}") if self.is_below_home else self
+
+    @property
+    def ssh_path(self) -> str:
+        """As the server gets it."""
+        path = unquote(self.path)
+        if self.is_below_home:
+            return path.removeprefix(_HOME)
+        return path[1:] if path.startswith("/~") else path  # as git does: the home of another user
 
     @property
     def port_suffix(self) -> str:
@@ -42,7 +68,12 @@ class Remote:
     @property
     def name(self) -> str:
         """The path as the forge shows it: acme/terraform-aws-vpc."""
-        return self.path.strip("/").removesuffix(".git")
+        path = self.path.removeprefix(_HOME) if self.is_below_home else self.path
+        return path.strip("/").removesuffix(".git")
+
+    @property
+    def _bracketed(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host
 
 
 def parse(text: str) -> Remote:
@@ -54,7 +85,9 @@ def parse(text: str) -> Remote:
         )
     short = _SHORT.fullmatch(text)
     if short and "://" not in text:
-        text = f"ssh://{short['user']}@{short['host']}/{short['path']}"
+        path = short["path"].replace("%", "%25")
+        root = "" if path.startswith("/") else "/" if path.startswith("~") else _HOME
+        text = f"ssh://{short['user']}@{short['host']}{root}{path}"
     try:
         parts = urlsplit(text)
         port = parts.port
@@ -69,7 +102,7 @@ def parse(text: str) -> Remote:
     if parts.hostname.startswith("-") or (parts.username is not None and not _USER.fullmatch(parts.username)):
         raise Invalid("The host or the user of the URL begins like an option.", hint=HINT)
     path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
-    if path.strip("/") == "" or ".." in path.split("/"):
+    if path.strip("/") in ("", "~") or ".." in path.split("/") or path.startswith(f"{_HOME}-"):
         raise Invalid("The URL names no repository.", hint=HINT)
     user = (parts.username or "git") if parts.scheme == "ssh" else ""
     return Remote(parts.scheme, parts.hostname, port or PORTS[parts.scheme], path, user)

@@ -7,7 +7,6 @@ import os
 import shlex
 import tempfile
 from pathlib import Path
-from urllib.parse import unquote
 
 from apps.lib.git import failures
 from apps.lib.git.access import Access, GitFailed
@@ -17,8 +16,10 @@ from apps.lib.net.outgoing import NotAnswered, resolved
 
 # The name of the host among the known ones, whatever its port.
 _ALIAS = "larder-remote"
+# At LogLevel ERROR ssh ends without a word if the server has no common algorithm, or closes the connection.
 _CONFIG = """Host *
   HostName {address}
+  Port {port}
   HostKeyAlias {alias}
   GlobalKnownHostsFile /dev/null
   UserKnownHostsFile {folder}/known_hosts
@@ -49,7 +50,7 @@ _CONFIG = """Host *
   EscapeChar none
   RequestTTY no
   AddKeysToAgent no
-  LogLevel ERROR
+  LogLevel INFO
   ConnectTimeout 10
   ConnectionAttempts 1
   ServerAliveInterval 15
@@ -82,7 +83,7 @@ def configured(remote: Remote, access: Access, folder: Path) -> list[str]:
     (folder / "known_hosts").write_text("".join(f"{_ALIAS} {key}\n" for key in access.host_keys))
     config = folder / "ssh_config"
     address = address_of(remote, access)
-    config.write_text(_CONFIG.format(address=address, alias=_ALIAS, folder=folder, identity=identity))
+    config.write_text(_CONFIG.format(address=address, port=remote.port, alias=_ALIAS, folder=folder, identity=identity))
     return [program("ssh"), "-F", str(config)]
 
 
@@ -94,9 +95,7 @@ def environment(words: list[str]) -> dict[str, str]:
 def upload_pack(remote: Remote, access: Access, folder: Path) -> Command:
     """Return the command that has the server list its refs, and then ends. Raises GitFailed."""
     words = configured(remote, access, folder)
-    path = unquote(remote.path)
-    path = path[1:] if path.startswith("/~") else path  # as git does: the home of a user
-    there = ["-p", str(remote.port), f"{remote.user}@{remote.host}", f"git-upload-pack {_quoted(path)}"]
+    there = [f"{remote.user}@{remote.host}", f"git-upload-pack {_quoted(remote.ssh_path)}"]
     # The flush packet: nothing is wanted.
     return Command(["ssh", *words[1:], *there], folder, {}, port=remote.port, stdin=b"0000")
 

@@ -133,7 +133,7 @@ class Store:
         config[f"protocol.{there.scheme}.allow"] = "always"
         options = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
         command = Command(
-            ["git", "fetch", *options, "--no-auto-gc", "--", there.url, f"+{what}:{WANTED}"],
+            ["git", "fetch", *options, "--no-auto-gc", "--", there.git_url, f"+{what}:{WANTED}"],
             self.folder,
             {**self._environment(config), **more},
             port=port,

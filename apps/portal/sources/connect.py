@@ -199,7 +199,7 @@ def key(request: HttpRequest, namespace: str, repository_id: int) -> HttpRespons
     where, link = forges.where_to_add_key(repository.forge, remotes.parse(repository.url))
     context = place.context(repository) | {
         "public_key": repository.credential_facts.get("public_key", ""),
-        "fingerprints": connecting.host_fingerprints(repository),
+        "host_keys": frame.shown_keys(repository.host_keys),
         "where": where,
         "link": link,
     }
@@ -251,23 +251,28 @@ def trust_host_keys(request: HttpRequest, namespace: str, repository_id: int) ->
     """The keys that were confirmed, those that the server shows now, and a button that takes the new ones."""
     place = place_of(request, namespace)
     repository = place.repository(repository_id)
-    context, status = place.context(repository), HTTPStatus.OK
+    context, status = place.context(repository) | {"found": []}, HTTPStatus.OK
     if request.method == "POST":
         reauthentication.require(request, f"Trust the new host keys of {frame.short_name(repository.url)}", fresh=True)
         shown = request.POST.getlist("fingerprint")
         try:
             connecting.trust_host_keys(repository=repository, actor=place.viewer, fingerprints=shown)
-        except (Conflict, Invalid, Unavailable) as refusal:
+        except (Conflict, Invalid) as refusal:
             context["refusal"], status = refusal, HTTPStatus.CONFLICT
+        except Unavailable as failure:
+            context["failure"], status = sentence(failure), HTTPStatus.CONFLICT
         else:
-            messages.success(request, "Host keys saved.")
+            started = " A worker lists the tags now." if repository.started_at else ""
+            messages.success(request, f"Host keys saved.{started}")
             return see_other("git-repository", place.namespace.name, repository.pk)
-    context |= {"confirmed": connecting.host_fingerprints(repository), "found": []}
     try:
-        if remotes.parse(repository.url).scheme == "ssh":
-            context["found"] = connecting.scanned_fingerprints(repository)
+        if remotes.parse(repository.url).scheme == "ssh" and "failure" not in context:  # it is not asked twice
+            found = connecting.scanned_keys(repository)
+            context["found"] = frame.shown_keys(found, known=repository.host_keys)
+            context["is_same"] = set(found) == set(repository.host_keys)
     except (Invalid, Unavailable) as failure:
         context["failure"] = sentence(failure)
+    context["confirmed"] = frame.shown_keys(repository.host_keys)
     return render(request, "portal/sources/host_keys.html", context, status=status)
 
 

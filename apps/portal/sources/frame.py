@@ -1,5 +1,6 @@
 """What pages of Git repositories share: who may open them, the row that the URL names, and its state in a word."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +11,9 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.jobs.models import WORKING, Job
+from apps.lib.git import host_keys
 from apps.sources import connecting, syncing
 from apps.sources.models import CredentialKind, GitRepository, RepositoryState, Verdict
-
-# Failures after which nothing is fetched until a person has looked: https://… is a wire, ssh keys are an identity.
-HOST_KEY_CODES = ("host_key_changed", "host_key_unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,20 @@ def is_being_listed(repository: GitRepository) -> bool:
 def needs_host_keys(repository: GitRepository) -> bool:
     """Whether the server shows another key than was confirmed."""
     failure = repository.preview.get("failure") or {}
-    return not {repository.failure_code, failure.get("code", "")}.isdisjoint(HOST_KEY_CODES)
+    return not {repository.failure_code, failure.get("code", "")}.isdisjoint(syncing.HOST_KEY_CODES)
+
+
+def shown_keys(keys: Iterable[str], known: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """Host keys as pages list them; beside `known` ones, the others are marked as new."""
+    rows = [
+        {
+            "kind": host_keys.kind(key),
+            "fingerprint": host_keys.fingerprint(key),
+            "is_new": known is not None and key not in known,
+        }
+        for key in keys
+    ]
+    return sorted(rows, key=lambda row: str(row["kind"]))
 
 
 def has_key_to_add(repository: GitRepository) -> bool:

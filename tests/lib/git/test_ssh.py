@@ -121,7 +121,7 @@ def test_only_public_addresses_on_the_ports_of_ssh_may_be_asked_without_leave(ac
 
 def test_host_keys_are_scanned_and_shown_as_ssh_keygen_does(there, access):
     assert host_keys.scanned(there.remote("acme/vpc"), access) == there.host_keys
-    assert host_keys.fingerprint(there.host_keys[0]) in there.fingerprint
+    assert host_keys.fingerprint(there.host_keys[0]) in there.fingerprints
 
 
 def test_this_hosts_own_configuration_of_ssh_is_not_read(both, access, tmp_path, monkeypatch):

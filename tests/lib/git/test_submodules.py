@@ -169,7 +169,7 @@ def test_too_many_and_too_deep_ones_are_refused(site, fetch, refusal, monkeypatc
         ("./part.git", "https://git.acme.example/acme/vpc.git/part.git"),
         ("../../other/part", "https://git.acme.example/other/part"),
         (".././../other/part", "https://git.acme.example/other/part"),
-        ("git@github.com:acme/part.git", "ssh://git@github.com/acme/part.git"),
+        ("git@github.com:acme/part.git", "ssh://git@github.com/~/acme/part.git"),
     ],
 )
 def test_urls_are_resolved_as_git_does(url, found):

@@ -1,0 +1,148 @@
+"""From the front page: Alice connects a repository by ssh, publishes it, and confirms the server's new host keys."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests import documents
+from tests.browser.conftest import Watch, browsing, serious_findings, sign_in
+from tests.builders.git_daemons import SshSite, ssh_site
+from tests.builders.git_repositories import ENVIRONMENT
+from tests.builders.git_servers import ssh_key
+from tests.live import Live, start_live
+from tests.sources.conftest import module
+
+pytestmark = [pytest.mark.live, pytest.mark.needs("git", "ssh", "sshd", "curl"), pytest.mark.timeout(600)]
+SPACE, NAME = "orchard", "acme/terraform-aws-vpc"
+PASSWORD = "alice likes quinces"
+PEOPLE = f"""
+from apps.accounts.models import Grant, Namespace, Role, User
+alice = User.objects.create_user("alice", password="{PASSWORD}")
+Grant.objects.create(namespace=Namespace.objects.get(name="{SPACE}"), user=alice, role=Role.OWNER)
+"""
+HOOK_IS_RUN_BY = "tests/e2e/test_git.py::test_a_push_to_a_plain_git_server_is_published_within_seconds"
+PATIENT = 120_000
+
+
+@pytest.fixture(scope="module")
+def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with start_live(tmp_path_factory.mktemp("larder"), LARDER_SOURCES_ALLOW="127.0.0.0/8") as live:
+        with live.client(live.token()) as client:
+            assert client.put(f"/api/v1/namespaces/{SPACE}", json={"visibility": "public"}).status_code == 201
+        live.manage("shell", "--verbosity", "0", "-c", PEOPLE)
+        yield live
+
+
+@pytest.fixture
+def page(chromium: Browser, larder: Live, watch: Watch) -> Iterator[Page]:
+    with browsing(chromium, larder, sign_in(chromium, larder, "alice", PASSWORD), watch) as open_:
+        yield open_().new_page()
+
+
+def look(page: Page, name: str, folder: Path) -> None:
+    """No overflow and no finding of axe: on a small phone, on a phone and at a desk. Each picture is for people."""
+    for width, scheme in ((320, "light"), (390, "dark"), (1440, "light")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # light or dark
+        page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)
+        beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert beyond <= 0, (name, width)
+        assert serious_findings(page) == [], (name, width, scheme)
+
+
+def published(page: Page, count: int) -> None:
+    expect(page.get_by_role("link", name=f"Published {count}")).to_be_visible(timeout=PATIENT)
+
+
+def push(site: SshSite, tag: str, folder: Path) -> None:
+    """Over ssh, as a person with write access does."""
+    ssh = f"ssh -F none -i {site.key} -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
+    environment = ENVIRONMENT | {"GIT_SSH_COMMAND": ssh}
+    clone = folder / "clone"
+    for words in (["clone", site.url(NAME), str(clone)], ["-C", str(clone), "tag", tag]):
+        subprocess.run(["git", *words], check=True, env=environment, capture_output=True)
+    subprocess.run(["git", "-C", str(clone), "push", "origin", tag], check=True, env=environment, capture_output=True)
+
+
+def test_a_repository_is_connected_published_and_followed_over_ssh(page: Page, larder: Live, tmp_path: Path) -> None:
+    own = tuple(ssh_key(tmp_path / kind, kind=kind) for kind in ("ed25519", "ecdsa", "rsa"))
+    # What the hook's curl trusts.
+    trusted = f"SetEnv CURL_CA_BUNDLE={larder.ca_bundle}"
+    with ssh_site(tmp_path / "ssh", own=own, more=trusted) as site:
+        upstream = site.repository(NAME)
+        upstream.commit(module("first"))
+        upstream.tag("v1.0.0")
+        url = connect(page, site, tmp_path)
+        published(page, 1)
+
+        add_hook(page, upstream.path, tmp_path)
+        push(site, "v1.1.0", tmp_path)
+        page.goto(url)
+        published(page, 2)
+        expect(page.locator('[data-tag="v1.1.0"]')).to_contain_text("Published")
+
+    upstream.tag("v1.2.0")
+    with ssh_site(tmp_path / "ssh", port=site.port, own=(ssh_key(tmp_path / "other"),), more=trusted) as site:
+        trust(page, url, site, tmp_path)
+        published(page, 3)
+
+
+def connect(page: Page, site: SshSite, folder: Path) -> str:
+    """Return the URL of the repository's page."""
+    page.goto("/")
+    page.locator("main").get_by_role("link", name=SPACE, exact=True).first.click()
+    page.get_by_role("link", name="Git repositories", exact=True).first.click()
+    page.get_by_role("link", name="Connect a repository").first.click()
+    page.get_by_label("Repository", exact=True).fill(site.url(NAME))
+    page.get_by_label("Deploy key").check()
+    page.get_by_role("button", name="Continue").click()
+    expect(page.get_by_role("heading", name="Is this the right server?")).to_be_visible()
+    for fingerprint in site.fingerprints:
+        expect(page.get_by_text(fingerprint)).to_be_visible()
+    look(page, "key", folder)
+
+    # Too early: the page says what is missing, and leads back to the key.
+    page.get_by_role("button", name="The key is added").click()
+    expect(page.get_by_text("localhost refused the deploy key.")).to_be_visible(timeout=PATIENT)
+    look(page, "refused", folder)
+    page.get_by_role("link", name="Show the deploy key").click()
+    site.authorize(page.locator("[data-copy-text]").inner_text())
+    page.get_by_role("button", name="The key is added").click()
+    page.get_by_role("button", name="Publish 1 version").click(timeout=PATIENT)
+    page.wait_for_url(f"**/namespaces/{SPACE}/git/*")
+    return page.url
+
+
+def add_hook(page: Page, bare: Path, folder: Path) -> None:
+    """The hook of the documentation, with its two files in another folder."""
+    page.get_by_role("link", name="Settings", exact=True).click()
+    (folder / "hook-url").write_text(page.locator(".copyable__text").first.inner_text())
+    page.get_by_role("button", name="Create a webhook secret").click()
+    secret = page.get_by_text("whsec_").first
+    (folder / "hook-secret").write_text(secret.inner_text().strip())
+    [fence] = documents.run_by(HOOK_IS_RUN_BY, "docs/git.md")
+    hook = bare / "hooks" / "post-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(fence.text.replace("/etc/larder/", f"{folder}/"))
+    hook.chmod(0o755)
+
+
+def trust(page: Page, url: str, site: SshSite, folder: Path) -> None:
+    page.goto(url)
+    page.get_by_role("button", name="Sync now").click()
+    expect(page.get_by_text("other host keys than those that were confirmed")).to_be_visible(timeout=PATIENT)
+    look(page, "alarm", folder)
+    page.get_by_role("link", name="Compare the host keys").click()
+    for fingerprint in site.fingerprints:
+        expect(page.get_by_text(fingerprint)).to_be_visible()
+    look(page, "host-keys", folder)
+    page.get_by_role("button", name="I compared them").click()
+    password = page.get_by_label("Password", exact=True)
+    if password.count():
+        password.fill(PASSWORD)
+        page.get_by_role("button", name="Confirm", exact=True).click()
+        page.get_by_role("button", name="I compared them").click()
+    expect(page.get_by_text("Host keys saved.")).to_be_visible()

@@ -1,0 +1,199 @@
+"""Servers that are down, slow, outdated or something else: a clear error on the form or the page, and soon."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from apps.lib.git import host_keys as scanning
+from apps.lib.git import refs
+from apps.sources.models import GitRepository
+from tests import pages
+from tests.builders.git_servers import ssh_key
+from tests.portal.sources.conftest import LIST
+from tests.postgres import free_port
+from tests.sources.conftest import RULES
+from tests.sources.ssh.conftest import NAME, vpc
+
+pytestmark = pytest.mark.needs("git", "ssh", "sshd")
+FEW_SECONDS = 2.0
+OUTDATED = "has no host key that Larder takes"
+
+
+def http(client: socket.socket, is_over: threading.Event) -> None:
+    client.recv(1000)
+    client.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+
+def silent(client: socket.socket, is_over: threading.Event) -> None:
+    is_over.wait()
+
+
+def slow_banner(client: socket.socket, is_over: threading.Event) -> None:
+    while not is_over.wait(0.1):
+        client.sendall(b"S")
+
+
+def slow_exchange(client: socket.socket, is_over: threading.Event) -> None:
+    """Greets as ssh servers do, and then sends its part of the key exchange byte by byte."""
+    client.sendall(b"SSH-2.0-slow\r\n")
+    client.recv(1000)
+    client.sendall((30_004).to_bytes(4, "big") + bytes([4, 20]))  # the length, the padding, and SSH_MSG_KEXINIT
+    while not is_over.wait(0.1):
+        client.sendall(b"\x00")
+
+
+@contextmanager
+def speaking(speak: Callable[[socket.socket, threading.Event], None]) -> Iterator[int]:
+    """Answer each connection so; yield the port. At least one must come."""
+    is_over = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def answer(client: socket.socket) -> None:
+        with client:
+            try:
+                speak(client, is_over)
+            except OSError:
+                return
+
+    def accept() -> None:
+        while not is_over.is_set():
+            try:
+                client, _ = server.accept()
+            except TimeoutError:
+                continue
+            threads.append(threading.Thread(target=answer, args=(client,), daemon=True))
+            threads[-1].start()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.1)
+        listener = threading.Thread(target=accept, daemon=True)
+        listener.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            is_over.set()
+            for one in (listener, *threads):
+                one.join(5)
+        assert threads
+
+
+def refused_on_the_form(portal, port):
+    """What the form says; what was typed stays in it."""
+    url = f"ssh://git@localhost:{port}/{NAME}.git"
+    answer = portal.connect(url)
+    assert answer.status_code in (409, 422)
+    assert not GitRepository.objects.exists()
+    page = pages.text_of(answer)
+    assert f'value="{url}"' in page
+    return page
+
+
+def test_a_server_that_is_down_is_named_with_its_port(portal, call, dora):
+    port = free_port()
+
+    assert f"localhost on port {port} showed no ssh host key" in refused_on_the_form(portal, port)
+    answer = call(dora).post(url=f"ssh://git@localhost:{port}/{NAME}.git", rules=RULES)
+    assert answer.status_code == 503
+    assert "showed no ssh host key" in answer.content.decode()
+
+
+@pytest.mark.parametrize("speak", [http, silent, slow_banner, slow_exchange])
+def test_a_port_that_speaks_something_else_or_endlessly_slowly_is_given_up(portal, monkeypatch, speak):
+    monkeypatch.setattr(scanning, "_SECONDS", FEW_SECONDS)
+    monkeypatch.setattr(scanning, "_CONNECT_SECONDS", 1)
+    with speaking(speak) as port:
+        page = refused_on_the_form(portal, port)
+
+    assert f"localhost on port {port}" in page
+    assert "Check that an ssh server answers there" in page or "that an ssh server answers there" in page
+
+
+@pytest.mark.parametrize("speak", [silent, slow_banner, slow_exchange])
+def test_a_server_that_became_endlessly_slow_fails_the_listing(portal, published, monkeypatch, speak):
+    monkeypatch.setattr(refs, "_MAX_SECONDS", FEW_SECONDS)
+    with speaking(speak) as port:
+        GitRepository.objects.update(url=f"ssh://git@localhost:{port}/{NAME}.git")
+
+        assert portal.sync(published)["v1.0.0"] == "published"
+    assert published.failure_code == "too_slow"
+
+
+@pytest.mark.parametrize(
+    "more", ["HostKeyAlgorithms ssh-ed25519-cert-v01@openssh.com", "KexAlgorithms diffie-hellman-group1-sha1"]
+)
+def test_a_server_with_unusual_algorithms_alone_is_explained(portal, serve, more):
+    with serve(more=more) as site:
+        page = refused_on_the_form(portal, site.port)
+
+    assert OUTDATED in page
+    assert "Have the server's administrator add an Ed25519 host key" in page
+
+
+def test_a_host_key_that_is_too_short_is_not_pinned(portal, serve, tmp_path, host_keys):
+    short = ssh_key(tmp_path / "short", kind="rsa", bits=1024)
+    with serve(own=(short,), more="RequiredRSASize 1024") as site:
+        assert OUTDATED in refused_on_the_form(portal, site.port)
+    with serve(own=(short, host_keys[0]), more="RequiredRSASize 1024") as site:
+        vpc(site)
+        assert len(portal.connected(site.url(NAME)).host_keys) == 1
+
+
+def test_a_server_that_signs_by_sha1_alone_is_explained_on_the_page(portal, serve, host_keys):
+    with serve(own=(host_keys[2],), more="HostKeyAlgorithms ssh-rsa") as site:
+        vpc(site)
+        repository = portal.connected(site.url(NAME))
+        site.authorize(repository.credential_facts["public_key"])
+        portal.look(repository)
+
+    assert repository.preview["failure"]["code"] == "no_common_algorithm"
+    page = pages.shown(portal.client.get(f"{LIST}/{repository.pk}/plan"))
+    assert "have no algorithm in common" in page
+    assert "Their offer: ssh-rsa" in page
+
+
+def closing(client: socket.socket, is_over: threading.Event) -> None:
+    """As sshd does with an address that it blocks."""
+    client.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+    client.recv(1000)
+
+
+def test_a_server_that_closes_connections_fails_the_listing_and_is_asked_again(portal, published):
+    with speaking(closing) as port:
+        GitRepository.objects.update(url=f"ssh://git@localhost:{port}/{NAME}.git")
+        portal.sync(published)
+
+    assert published.failure_code == "truncated", published.log
+    assert published.next_at is not None
+
+
+def test_a_server_that_takes_passwords_alone_is_explained_on_the_page(portal, serve):
+    with serve(more="PubkeyAuthentication no\nPasswordAuthentication yes") as site:
+        vpc(site)
+        repository = portal.connected(site.url(NAME))
+        portal.look(repository)
+
+    assert repository.preview["failure"]["code"] == "unauthorized"
+    page = pages.shown(portal.client.get(f"{LIST}/{repository.pk}/plan"))
+    assert "takes only: password" in page
+    assert "connect the repository by https" in page
+
+
+def test_host_keys_of_a_server_that_is_down_are_not_asked_for_twice(portal, published, sshd, monkeypatch):
+    calls = []
+    scanned = scanning.scanned
+
+    def counted(*given):
+        calls.append(given)
+        return scanned(*given)
+
+    monkeypatch.setattr(scanning, "scanned", counted)
+    GitRepository.objects.update(url=f"ssh://git@localhost:{free_port()}/{NAME}.git")
+
+    answer = portal.client.post(f"{LIST}/{published.pk}/host-keys", {"fingerprint": sshd.fingerprints})
+
+    assert answer.status_code == 409
+    assert "cannot be read now" in pages.text_of(answer)
+    assert len(calls) == 1
