@@ -157,6 +157,29 @@ def test_one_mail_a_day_has_it_all(box, people, published, bob):
     assert sent(box, digests=True) == ["bob"]
 
 
+def test_of_many_releases_in_an_hour_most_come_in_one_mail(box, people, published, bob, monkeypatch):
+    monkeypatch.setattr(mailing, "BURST", 2)
+    published()
+    watch(bob)
+    for minor in range(3, 8):
+        published(version=f"1.{minor}.0")
+
+    assert sent(box) == ["bob", "bob"]
+    assert sent(box) == ["bob", "bob"]
+    waiting = Letter.objects.filter(state=LetterState.WAITING)
+    [at] = set(waiting.values_list("next_at", flat=True))
+    assert (at > timezone.now(), at.minute, at.second) == (True, 0, 0)
+    waiting.update(next_at=at - timedelta(hours=1))
+    assert sent(box) == ["bob", "bob", "bob"]
+    assert box.received[-1][1]["Subject"] == f"3 news of {site.PUBLIC_HOST}"
+    assert all(f"acme/vpc/aws 1.{minor}.0 was" in text_of(box.received[-1][1]) for minor in (5, 6, 7))
+    published(version="1.8.0")
+    assert sent(box) == ["bob", "bob", "bob"]
+    Letter.objects.filter(state=LetterState.SENT).update(ended_at=timezone.now() - timedelta(hours=1))
+    published(version="1.9.0")
+    assert sent(box) == ["bob", "bob", "bob", "bob"]
+
+
 def test_tokens_and_keys_warn_once_in_each_step(box, people, acme, bob, dora):
     token, _ = tokens.issue(user=bob, label="ci", scope=Scope.READ, actor=Viewer(bob))
     key = SigningKey.objects.create(

@@ -4,15 +4,16 @@ A letter about a namespace goes only to somebody who may see it at that moment.
 """
 
 import smtplib
+from collections import Counter
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 from django.conf import settings
 from django.core import signing
 from django.core.mail import EmailMultiAlternatives, get_connection
-from django.db.models import F, Q
+from django.db.models import Count, F, Q
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
@@ -29,6 +30,9 @@ DELAYS = tuple(timedelta(seconds=seconds) for seconds in (60, 300, 900, 3600, 72
 LEASE = timedelta(seconds=120)
 BATCH_SIZE = 50
 MAX_IN_DIGEST = 200
+# Of more letters of a topic in an hour a person gets the others as one mail: 400 tags of a Git repository are 400
+# releases.
+BURST, BURST_WINDOW = 10, timedelta(hours=1)
 PERMANENT = 500  # SMTP: from here on the server never takes it
 SALT = "larder.unsubscribe"
 
@@ -36,11 +40,40 @@ log = structlog.get_logger("larder.notify")
 
 
 def send_due() -> int:
-    """Send what is due and in no digest; return how many went out."""
-    due = letters.pending().filter(next_at__lte=timezone.now())
+    """Send what is due and in no digest; return how many mails went out."""
+    now = timezone.now()
+    next_hour = now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    due = letters.pending().filter(next_at__lte=now).select_related("user", "namespace").order_by("next_at", "pk")
     single = due.exclude(Q(user__mail_preference__is_digest=True) & ~Q(topic=""))
-    return sum(
-        _send([letter]) for letter in single.select_related("user", "namespace").order_by("next_at", "pk")[:BATCH_SIZE]
+    found = list(single[:BATCH_SIZE])
+    recent = _sent_recently(found, now)
+    sent, gathered = 0, set()
+    for letter in found:
+        whose = (letter.user_id, letter.topic)
+        if letter.topic and _is_gathered(letter):
+            if whose not in gathered:
+                gathered.add(whose)
+                own = single.filter(user=letter.user_id, topic=letter.topic, next_at=letter.next_at)
+                sent += _send(list(own[:MAX_IN_DIGEST]))
+        elif letter.topic and recent[whose] >= BURST:
+            letters.pending().filter(pk=letter.pk, next_at=letter.next_at).update(next_at=next_hour)
+        else:
+            recent[whose] += 1
+            sent += _send([letter])
+    return sent
+
+
+def _is_gathered(letter: Letter) -> bool:
+    """A letter that waits for a full hour goes with the others of its topic that wait for it."""
+    at = letter.next_at
+    return (at.minute, at.second, at.microsecond) == (0, 0, 0)
+
+
+def _sent_recently(found: Sequence[Letter], now: datetime) -> Counter[tuple[int | None, str]]:
+    sent = Letter.objects.filter(state=LetterState.SENT, ended_at__gt=now - BURST_WINDOW)
+    own = sent.filter(user__in={letter.user_id for letter in found if letter.user_id})
+    return Counter(
+        {(user, topic): count for user, topic, count in own.values_list("user", "topic").annotate(Count("pk"))}
     )
 
 
@@ -56,10 +89,10 @@ def send_digests() -> int:
 
 def _send(found: list[Letter]) -> bool:
     """Send letters of one person as one mail. Each is claimed first, so that two workers send it once."""
-    claimed = []
+    claimed, until = [], timezone.now() + LEASE
     for letter in found:
         own = letters.pending().filter(pk=letter.pk, next_at=letter.next_at)
-        if own.update(next_at=timezone.now() + LEASE, attempts=F("attempts") + 1):
+        if own.update(next_at=until, attempts=F("attempts") + 1):
             claimed.append(letter)
     wanted = [letter for letter in claimed if _may_go(letter)]
     _end([letter for letter in claimed if letter not in wanted], LetterState.DROPPED)
@@ -125,7 +158,8 @@ def _message(wanted: Sequence[Letter]) -> EmailMultiAlternatives:
     headers = {"Auto-Submitted": "auto-generated", "List-Id": f"<{settings.PUBLIC_HOST.partition(':')[0]}>"}
     if first.user is not None and first.topic:
         context["settings"] = settings.PUBLIC_URL + reverse("portal:mail")
-        unsubscribe = unsubscribe_url(first.user, "" if is_digest else first.topic)
+        is_of_one_topic = len({one.topic for one in wanted}) == 1
+        unsubscribe = unsubscribe_url(first.user, first.topic if is_of_one_topic else "")
         context["unsubscribe"] = unsubscribe
         headers |= {"List-Unsubscribe": f"<{unsubscribe}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
     address = first.address or (first.user.email if first.user else "")
