@@ -258,8 +258,8 @@ def end_host_key_alarm(row: GitRepository) -> list[str]:
     """
     columns = []
     if row.failure_code in HOST_KEY_CODES:
-        row.failures, row.failed_at, row.failure_code, row.failure = 0, None, "", ""
-        columns += ["failures", "failed_at", "failure_code", "failure"]
+        row.failures, row.failed_at, row.failing_since, row.failure_code, row.failure = 0, None, None, "", ""
+        columns += ["failures", "failed_at", "failing_since", "failure_code", "failure"]
     if (row.preview.get("failure") or {}).get("code") in HOST_KEY_CODES:
         row.preview = {**row.preview, "state": "", "failure": None}
         columns.append("preview")

@@ -2,14 +2,17 @@
 
 import json
 import re
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.notify.models import Delivery, Letter, Webhook
 from apps.notify.outbox import dispatch
+from apps.sources.models import GitRepository
 from tests import pages
 from tests.builders.git_servers import ssh_key
 from tests.portal.sources.conftest import LIST
@@ -111,6 +114,20 @@ def test_keys_that_change_again_before_the_next_listing_are_another_alarm(portal
     repository.refresh_from_db()
     assert repository.failure_code == "host_key_changed"
     assert AuditEvent.objects.filter(kind=Kind.GIT_HOST_KEYS_CHANGED).count() == 2
+
+
+def test_the_hours_of_the_alarm_do_not_count_towards_the_next_failure(portal, serve, waiting, other):
+    repository, before = waiting
+    with serve(port=before.port, own=other) as site:
+        portal.sync(repository)
+        GitRepository.objects.update(failing_since=timezone.now() - timedelta(hours=5))
+        assert confirm(portal.client, repository, site.fingerprints).status_code == 303
+
+    work_off()  # nothing answers
+
+    repository.refresh_from_db()
+    assert repository.failure_code == "unreachable"
+    assert not AuditEvent.objects.filter(kind=Kind.GIT_REPOSITORY_FAILING).exists()
 
 
 def test_a_draft_whose_server_changed_its_keys_is_looked_at_once_they_are_confirmed(portal, serve, other):
