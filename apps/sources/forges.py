@@ -145,10 +145,10 @@ def _folded(name: str) -> str:
 
 
 def _azure_page(host: str, name: str) -> tuple[str, str]:
-    """Of ssh: v3/organisation/project/repository."""
+    """Of ssh: v3/organisation/project/repository. Its short form writes a blank as %20, which ssh sends as it is."""
     parts = name.split("/")
     if parts[0] == "v3" and len(parts) == 4:  # noqa: PLR2004
-        _, organisation, project, repository = parts
+        _, organisation, project, repository = (quote(unquote(part), safe="%") for part in parts)
         if host.endswith("visualstudio.com"):
             return f"{organisation}.visualstudio.com", f"{project}/_git/{repository}"
         return "dev.azure.com", f"{organisation}/{project}/_git/{repository}"

@@ -59,6 +59,8 @@ AZURE = "/commit/82b3d5ae", "?version=GTvpc%2Fv1.0.0%2B1"
             "/commits/tag/vpc/v1.0.0%2B1",
         ),
         ("azure", "git@ssh.dev.azure.com:v3/acme/team/vpc", "https://dev.azure.com/acme/team/_git/vpc", *AZURE),
+        ("azure", "git@ssh.dev.azure.com:v3/acme/a%20team/vpc", "https://dev.azure.com/acme/a%20team/_git/vpc", *AZURE),
+        ("azure", "ssh://git@ssh.dev.azure.com/v3/a/a%20b/vpc", "https://dev.azure.com/a/a%20b/_git/vpc", *AZURE),
         ("azure", "a@vs-ssh.visualstudio.com:v3/a/team/vpc", "https://a.visualstudio.com/team/_git/vpc", *AZURE),
         ("git", "https://git.acme.example/vpc.git", "", "", ""),
     ],
