@@ -97,7 +97,7 @@ def connect(page: Page, site: SshSite, folder: Path) -> str:
     page.get_by_role("link", name="Git repositories", exact=True).first.click()
     page.get_by_role("link", name="Connect a repository").first.click()
     page.get_by_label("Repository", exact=True).fill(site.url(NAME))
-    page.get_by_label("Deploy key").check()
+    page.get_by_role("radio", name="Deploy key Recommended").check()
     page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="Is this the right server?")).to_be_visible()
     for fingerprint in site.fingerprints:
