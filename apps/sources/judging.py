@@ -15,11 +15,9 @@ from apps.sources.rulebook import CheckedRule
 MAX_NAME_CHARACTERS = 300
 MAX_MODULE_CHARACTERS = 130
 MAX_FOLDER_CHARACTERS = 200
-_HEAD_CHARACTERS = 200
-
-
 # Each listing reads as many rows, and compares them.
 MAX_VERSIONS = 100_000
+_HEAD_CHARACTERS = 200
 
 
 class TooManyVersions(Invalid):

@@ -231,3 +231,13 @@ def serious_findings(page: Page, *, again: bool = False) -> list[str]:
         for violation in found
         if violation["impact"] in SERIOUS
     ]
+
+
+def look(page: Page, name: str) -> None:
+    """No overflow and no finding of axe: on a small phone, on a phone and at a desk, in both themes."""
+    for width, scheme in ((320, "light"), (390, "dark"), (1440, "dark"), (1440, "light")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # light or dark
+        beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert beyond <= 0, (name, width)
+        assert serious_findings(page) == [], (name, width, scheme)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Watch, browsing, serious_findings, sign_in
+from tests.browser.conftest import Watch, browsing, look, sign_in
 from tests.builders.git_servers import Repository, Site, git_site
 from tests.e2e.workspace import Workspace
 from tests.live import Live, start_live
@@ -74,16 +74,6 @@ def larder(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Liv
 def page(chromium: Browser, larder: Live, watch: Watch) -> Iterator[Page]:
     with browsing(chromium, larder, sign_in(chromium, larder, "alice", PASSWORD), watch) as open_:
         yield open_().new_page()
-
-
-def look(page: Page, name: str) -> None:
-    """No overflow and no finding of axe: on a small phone, on a phone and at a desk, in both themes."""
-    for width, scheme in ((320, "light"), (390, "dark"), (1440, "dark"), (1440, "light")):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # light or dark
-        beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert beyond <= 0, (name, width)
-        assert serious_findings(page) == [], (name, width, scheme)
 
 
 def connect(page: Page, url: str) -> None:

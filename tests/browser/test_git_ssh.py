@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests import documents
-from tests.browser.conftest import Watch, browsing, serious_findings, sign_in
+from tests.browser.conftest import Watch, browsing, look, sign_in
 from tests.builders.git_daemons import SshSite, ssh_site
 from tests.builders.git_repositories import ENVIRONMENT
 from tests.builders.git_servers import ssh_key
@@ -42,17 +42,6 @@ def page(chromium: Browser, larder: Live, watch: Watch) -> Iterator[Page]:
         yield open_().new_page()
 
 
-def look(page: Page, name: str, folder: Path) -> None:
-    """No overflow and no finding of axe: on a small phone, on a phone and at a desk. Each picture is for people."""
-    for width, scheme in ((320, "light"), (390, "dark"), (1440, "light")):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # light or dark
-        page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)
-        beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert beyond <= 0, (name, width)
-        assert serious_findings(page) == [], (name, width, scheme)
-
-
 def published(page: Page, count: int) -> None:
     expect(page.get_by_role("link", name=f"Published {count}")).to_be_visible(timeout=PATIENT)
 
@@ -75,7 +64,7 @@ def test_a_repository_is_connected_published_and_followed_over_ssh(page: Page, l
         upstream = site.repository(NAME)
         upstream.commit(module("first"))
         upstream.tag("v1.0.0")
-        url = connect(page, site, tmp_path)
+        url = connect(page, site)
         published(page, 1)
 
         add_hook(page, upstream.path, tmp_path)
@@ -86,11 +75,11 @@ def test_a_repository_is_connected_published_and_followed_over_ssh(page: Page, l
 
     upstream.tag("v1.2.0")
     with ssh_site(tmp_path / "ssh", port=site.port, own=(ssh_key(tmp_path / "other"),), more=trusted) as site:
-        trust(page, url, site, tmp_path)
+        trust(page, url, site)
         published(page, 3)
 
 
-def connect(page: Page, site: SshSite, folder: Path) -> str:
+def connect(page: Page, site: SshSite) -> str:
     """Return the URL of the repository's page."""
     page.goto("/")
     page.locator("main").get_by_role("link", name=SPACE, exact=True).first.click()
@@ -102,12 +91,12 @@ def connect(page: Page, site: SshSite, folder: Path) -> str:
     expect(page.get_by_role("heading", name="Is this the right server?")).to_be_visible()
     for fingerprint in site.fingerprints:
         expect(page.get_by_text(fingerprint)).to_be_visible()
-    look(page, "key", folder)
+    look(page, "key")
 
     # Too early: the page says what is missing, and leads back to the key.
     page.get_by_role("button", name="The key is added").click()
     expect(page.get_by_text("localhost refused the deploy key.")).to_be_visible(timeout=PATIENT)
-    look(page, "refused", folder)
+    look(page, "refused")
     page.get_by_role("link", name="Show the deploy key").click()
     site.authorize(page.locator("[data-copy-text]").inner_text())
     page.get_by_role("button", name="The key is added").click()
@@ -130,15 +119,15 @@ def add_hook(page: Page, bare: Path, folder: Path) -> None:
     hook.chmod(0o755)
 
 
-def trust(page: Page, url: str, site: SshSite, folder: Path) -> None:
+def trust(page: Page, url: str, site: SshSite) -> None:
     page.goto(url)
     page.get_by_role("button", name="Sync now").click()
     expect(page.get_by_text("other host keys than those that were confirmed")).to_be_visible(timeout=PATIENT)
-    look(page, "alarm", folder)
+    look(page, "alarm")
     page.get_by_role("link", name="Compare the host keys").click()
     for fingerprint in site.fingerprints:
         expect(page.get_by_text(fingerprint)).to_be_visible()
-    look(page, "host-keys", folder)
+    look(page, "host-keys")
     page.get_by_role("button", name="I compared them").click()
     password = page.get_by_label("Password", exact=True)
     if password.count():
