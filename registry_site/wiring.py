@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from prometheus_client import Metric
 
 from apps.accounts import creations, namespace_deletion
+from apps.accounts.identity import second_factor
 from apps.accounts.identity.trusted import publishers
 from apps.admin_base.base import address_condition
 from apps.artifacts import gc, repositories
@@ -26,6 +27,7 @@ from apps.modules import package_manifest, reinspection
 from apps.modules import publishing as module_publishing
 from apps.modules.models import ModuleVersion
 from apps.notify import outbox, webhooks
+from apps.notify.mail import letters
 from apps.portal.frame import elsewhere
 from apps.portal.upstream import providers as mirrored_providers
 from apps.provenance import attesting, referrers, statements
@@ -41,11 +43,11 @@ from apps.releases.models import Kind, Release
 from apps.releases.publishing import pipeline, quotas, staging
 from apps.signing import keys, statement_keys
 from apps.signing.models import SignatureRequest, SigningKey, StatementKey
-from apps.sources import connecting, previewing, queueing, registry_modules
+from apps.sources import connecting, credentials, hooks, previewing, queueing, registry_modules
 from apps.sources import health as git_health
 from apps.sources import syncing as git_syncing
 from apps.sources.models import GitRepository, Tag
-from apps.upstream import exceptions, locking, serving, syncing, working
+from apps.upstream import exceptions, locking, serving, syncing, upstreams, working
 from apps.upstream import health as upstream_health
 from apps.upstream import verification as upstream_verification
 from apps.upstream.models import (
@@ -69,6 +71,15 @@ OUTGOING_LOOKS = {
     "git": git_health.programs,
     "git repositories": git_health.repositories,
 }
+# Whatever is encrypted under the secret key, and must be again before a line of its file is removed.
+SEALED = (
+    *second_factor.SEALED,
+    *webhooks.SEALED,
+    letters.SEALED,
+    upstreams.SEALED,
+    credentials.SEALED,
+    hooks.SEALED,
+)
 
 
 def metric_families() -> Iterator[Metric]:

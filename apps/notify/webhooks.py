@@ -31,6 +31,7 @@ MAX_WEBHOOKS = 20
 FORMER_SECRET = timedelta(hours=24)
 PREFIX = "whsec_"
 PURPOSE = "webhook"  # of the sealed secret
+SEALED = tuple(sealing.Column(Webhook, name, PURPOSE) for name in ("sealed_secret", "former_secret"))
 _BYTES = 32
 
 

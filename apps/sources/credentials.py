@@ -32,6 +32,8 @@ MAX_USER_CHARACTERS = 200
 MAX_KEY_CHARACTERS = 20_000
 MIN_RSA_BITS = 2048
 SETTING = "LARDER_SOURCES_ALLOW"
+# Only the repository with this `hook_id` opens it: a secret that is copied to another row stays closed.
+SEALED = sealing.Column(GitRepository, "sealed_credential", "git-credential", bound_to="hook_id")
 FIELDS = {
     CredentialKind.NONE: {"kind"},
     CredentialKind.TOKEN: {"kind", "token", "username"},
@@ -70,8 +72,7 @@ def checked(remote_scheme: str, given: Mapping[str, Any] | None) -> tuple[str, d
 
 
 def seal(secret: str, hook_id: str) -> str:
-    """Only the repository with this `hook_id` can open it: a secret that is copied to another row stays closed."""
-    return sealing.seal(secret, _purpose(hook_id)) if secret else ""
+    return sealing.seal(secret, SEALED.purpose_of(hook_id)) if secret else ""
 
 
 @sensitive_variables("secret", "token")
@@ -85,7 +86,7 @@ def access_of(repository: GitRepository) -> Access:
     if kind == CredentialKind.NONE:
         return access
     try:
-        secret = sealing.unseal(repository.sealed_credential, _purpose(repository.hook_id))
+        secret = sealing.unseal(repository.sealed_credential, SEALED.purpose_of(repository.hook_id))
     except Unavailable as error:
         log.warning("git_credential_not_opened", repository=repository.pk)
         raise GitFailed("credential_not_opened", str(error), hint=error.hint) from None
@@ -114,10 +115,6 @@ def open_access() -> Access:
 def basic(user: str, token: str) -> str:
     """The value of Authorization."""
     return f"Basic {base64.b64encode(f'{user}:{token}'.encode()).decode()}"
-
-
-def _purpose(hook_id: str) -> str:
-    return f"git-credential.{hook_id}"
 
 
 def _require(scheme: str, found: str, what: str) -> None:

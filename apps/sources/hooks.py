@@ -30,6 +30,8 @@ MAX_ID_CHARACTERS = 43
 # For so long the same webhook is a replay. After that it would only have the tags listed once more.
 REMEMBERED = timedelta(days=30)
 PATH = "/api/v1/git-hooks/"
+# Only the repository with this `hook_id` opens it.
+SEALED = sealing.Column(GitRepository, "sealed_hook_secret", "git-hook", bound_to="hook_id")
 _SECRET_BYTES = 32
 
 log = structlog.get_logger("larder.sources")
@@ -53,8 +55,7 @@ def new_secret() -> str:
 
 
 def seal(secret: str, hook_id: str) -> str:
-    """Only the repository with this `hook_id` can open it."""
-    return sealing.seal(secret, _purpose(hook_id))
+    return sealing.seal(secret, SEALED.purpose_of(hook_id))
 
 
 def url_of(repository: GitRepository) -> str:
@@ -71,7 +72,7 @@ def receive(*, hook_id: str, headers: Mapping[str, str], body: bytes, address: s
     repository = _repository_of(hook_id, address)
     # Of one hook and one network: forges call for all of their customers from a few addresses.
     attempt = throttling.count(Limit("tokens", f"git hook {hook_id} {throttling.by_address('', address).subject}"))
-    secret = sealing.unseal(repository.sealed_hook_secret, _purpose(repository.hook_id))
+    secret = sealing.unseal(repository.sealed_hook_secret, SEALED.purpose_of(repository.hook_id))
     forge = _signer(Forge(repository.forge), sent, secret)
     if forge is None:
         raise _not_genuine(repository, sent)
@@ -95,10 +96,6 @@ def receive(*, hook_id: str, headers: Mapping[str, str], body: bytes, address: s
 def prune() -> int:
     """Forget deliveries that are older than REMEMBERED, and return how many."""
     return Delivery.objects.filter(at__lt=timezone.now() - REMEMBERED).delete()[0]
-
-
-def _purpose(hook_id: str) -> str:
-    return f"git-hook.{hook_id}"
 
 
 def _repository_of(hook_id: str, address: str) -> GitRepository:

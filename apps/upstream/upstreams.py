@@ -25,6 +25,7 @@ from apps.upstream.rows import Alarm, PolicyException
 
 OPERATE, VIEW = "upstream.operate_upstream", "upstream.view_upstream"
 PURPOSE = "upstream"  # of the sealed token
+SEALED = sealing.Column(Upstream, "sealed_token", PURPOSE)
 MAX_LABEL = 63
 _NAMESPACE = re.compile(r"[0-9a-z](?:[0-9a-z_-]{0,62}[0-9a-z])?", re.ASCII)
 

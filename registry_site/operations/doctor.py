@@ -16,7 +16,7 @@ from django.core import checks
 from django.db import connection
 from django.utils import timezone
 
-from apps.accounts.identity import tokens
+from apps.accounts.identity import sealing, tokens
 from apps.accounts.models import Namespace
 from apps.audit import heads
 from apps.blobs import store
@@ -207,6 +207,20 @@ def signing_keys() -> Iterator[Finding]:
         yield Finding("signing keys", OK, f"every private key can be decrypted; {where} ({newest}) encrypts")
 
 
+def stored_secrets() -> Iterator[Finding]:
+    """Credentials, secrets of webhooks and second factors: what the secret key encrypts."""
+    outdated = list(sealing.outdated(wiring.SEALED))
+    closed = [one for one in outdated if one.secret is None]
+    if closed:
+        found = f"{len(closed):,} were encrypted with another secret key, the first is {closed[0]}"
+        yield Finding("stored secrets", FAIL, found, "docs/operations/keys.md, A stored secret does not open.")
+    elif outdated:
+        found = f"{len(outdated):,} are encrypted under an older line of LARDER_SECRET_KEY_FILE"
+        yield Finding("stored secrets", WARN, found, "Run `manage.py reseal_secrets` before you remove that line.")
+    else:
+        yield Finding("stored secrets", OK, "the first line of LARDER_SECRET_KEY_FILE decrypts all")
+
+
 def late_statements() -> Iterator[Finding]:
     """Releases are published without waiting for their statements."""
     late = statements.late()
@@ -350,6 +364,7 @@ LOOKS: dict[str, Look] = {
     "gpg": Look(gpg_programs, hint="Install gnupg where workers run."),
     # Each is decrypted, which a key service does in its own time.
     "signing keys": Look(signing_keys, DATABASE, seconds=6 * LIMIT_SECONDS),
+    "stored secrets": Look(stored_secrets, DATABASE),
     "statements": Look(late_statements, DATABASE),
     "certificate": Look(certificate),
     "name": Look(name, hint="See the DNS of this host."),

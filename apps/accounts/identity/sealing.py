@@ -2,11 +2,53 @@
 
 import base64
 import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
+from django.db import transaction
+from django.db.models import Model, QuerySet
 
 from apps.lib.errors import Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Where rows of a model have a sealed text: in the field `name`, or under `key` of the object in it.
+
+    `bound_to`: the field whose value is a part of the purpose, so that no other row opens the text.
+    """
+
+    model: type[Model]
+    name: str
+    purpose: str
+    bound_to: str = ""
+    key: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.model.__name__}.{self.name}"
+
+    def purpose_of(self, bound: object) -> str:
+        return f"{self.purpose}.{bound}" if self.bound_to else self.purpose
+
+    def text_in(self, value: Any) -> str:
+        return str(value.get(self.key, "")) if self.key else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """A stored text that the newest secret key does not open. `secret` is None if no line of the file opens it."""
+
+    column: Column
+    pk: int
+    purpose: str
+    text: str
+    secret: str | None
+
+    def __str__(self) -> str:
+        return f"{self.column}, row {self.pk}"
 
 
 def seal(text: str, purpose: str) -> str:
@@ -26,6 +68,44 @@ def unseal(sealed: str, purpose: str) -> str:
 
 def cipher(purpose: str) -> MultiFernet:
     """Under keys from the secret key and its predecessors; what one purpose encrypted, no other opens."""
-    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    digests = (hashlib.sha256(f"larder.{purpose}".encode() + key.encode()).digest() for key in keys)
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(digest)) for digest in digests])
+    return MultiFernet([_cipher(key, purpose) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)])
+
+
+def outdated(columns: Iterable[Column]) -> Iterator[Outdated]:
+    """Read every sealed text of these columns, row by row."""
+    for column in columns:
+        fields = ("pk", column.name, column.bound_to or "pk")
+        for pk, value, bound in QuerySet(column.model).order_by("pk").values_list(*fields):
+            text, purpose = column.text_in(value), column.purpose_of(bound)
+            if text and not _opens(text, purpose):
+                try:
+                    secret = unseal(text, purpose)
+                except Unavailable:
+                    secret = None
+                yield Outdated(column, pk, purpose, text, secret)
+
+
+def reseal(found: Outdated, secret: str) -> bool:
+    """Seal the secret of a stored text under the newest secret key. False: the row has another text by now."""
+    column = found.column
+    with transaction.atomic():
+        rows = QuerySet(column.model).filter(pk=found.pk)
+        value = rows.select_for_update().values_list(column.name, flat=True).first()
+        if value is None or column.text_in(value) != found.text:
+            return False
+        text = seal(secret, found.purpose)
+        rows.update(**{column.name: {**value, column.key: text} if column.key else text})
+    return True
+
+
+def _opens(text: str, purpose: str) -> bool:
+    """Whether the newest secret key does."""
+    try:
+        _cipher(settings.SECRET_KEY, purpose).decrypt(text.encode())
+    except InvalidToken:
+        return False
+    return True
+
+
+def _cipher(key: str, purpose: str) -> Fernet:
+    return Fernet(base64.urlsafe_b64encode(hashlib.sha256(f"larder.{purpose}".encode() + key.encode()).digest()))

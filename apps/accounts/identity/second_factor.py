@@ -21,15 +21,17 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, Invalid
 
+PURPOSE = "second-factor"  # of the sealed secret of an app, and of the seed of recovery codes
+SEALED = tuple(sealing.Column(Authenticator, "data", PURPOSE, key=key) for key in ("secret", "seed"))
 _SETTING_UP = "second-factor"
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth ships no types
     def encrypt(self, text: str) -> str:
-        return sealing.seal(text, "second-factor")
+        return sealing.seal(text, PURPOSE)
 
     def decrypt(self, encrypted_text: str) -> str:
-        return sealing.unseal(encrypted_text, "second-factor")
+        return sealing.unseal(encrypted_text, PURPOSE)
 
     def build_totp_svg(self, url: str) -> str:
         """Like allauth's, on white: phones do not read it on a dark page."""

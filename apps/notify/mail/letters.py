@@ -21,6 +21,7 @@ from apps.releases.origin.rows import Origin, Way
 from apps.releases.publishing import approving
 
 PURPOSE = "mail"  # of the sealed link
+SEALED = sealing.Column(Letter, "sealed_url", PURPOSE)
 _TOPICS = {
     "release.published": Topic.PUBLISHED,
     "release.deprecated": Topic.WITHDRAWN,

@@ -1,0 +1,180 @@
+"""The secret key is exchanged, and what it encrypted in the database still opens once the former line is removed."""
+
+from io import StringIO
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.apps import apps
+from django.core.management import CommandError, call_command
+from django.db.models import Model
+
+from apps.accounts.identity import sealing, second_factor
+from apps.notify import webhooks
+from apps.notify.mail import letters
+from apps.notify.models import Letter, Webhook
+from apps.sources import connecting, credentials, hooks
+from apps.sources.models import GitRepository
+from apps.upstream import upstreams
+from apps.upstream.models import Upstream
+from registry_site import wiring
+from registry_site.operations import doctor
+from tests.sessions import in_browser
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both]
+
+OLD, NEW, OTHER = "old pears " * 5, "new pears " * 5, "other pears " * 5
+
+
+@pytest.fixture
+def lines(settings):
+    """Give this host these lines in its file of the secret key."""
+
+    def exchange(*lines: str) -> None:
+        settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = lines[0], list(lines[1:])
+
+    exchange(OLD)
+    return exchange
+
+
+@pytest.fixture
+def secrets(lines, acme, dora, bob):
+    """One of each kind, by what it is: how to read it as its users do, and what it says."""
+    owner = in_browser(dora)
+    token = {"kind": "token", "token": "ghp_pears"}
+    connected = connecting.connect(namespace=acme, actor=owner, url="https://github.com/acme/vpc", credential=token)
+    hook, former = webhooks.create(
+        namespace=acme, url="https://ci.example/hook", events=["release.published"], actor=owner
+    )
+    newest = webhooks.rotate(hook=hook, actor=owner)
+    letter = letters.direct(bob, "bob@acme.example", key="one", subject="One", text="One", url="https://link.example/x")
+    mirror = Upstream.objects.create(
+        host="registry.example", sealed_token=sealing.seal("mirror-pears", upstreams.PURPOSE)
+    )
+    adapter = second_factor.SecondFactorAdapter()
+    app, codes = (
+        Authenticator.objects.create(user=bob, type=kind, data={"used": [], key: adapter.encrypt(f"{key} of Bob")})
+        for kind, key in ((Authenticator.Type.TOTP, "secret"), (Authenticator.Type.RECOVERY_CODES, "seed"))
+    )
+
+    def of_repository() -> GitRepository:
+        return GitRepository.objects.get(pk=connected.repository.pk)
+
+    def of_hook(name: str) -> str:
+        return sealing.unseal(getattr(Webhook.objects.get(), name), webhooks.PURPOSE)
+
+    def of_hook_of_git() -> str:
+        repository = of_repository()
+        return sealing.unseal(repository.sealed_hook_secret, hooks.SEALED.purpose_of(repository.hook_id))
+
+    git = (credentials.access_of(of_repository()).authorization, of_hook_of_git())
+    return {
+        "a repository's token": (lambda: credentials.access_of(of_repository()).authorization, git[0]),
+        "the secret of a repository's webhooks": (of_hook_of_git, git[1]),
+        "a webhook's secret": (lambda: of_hook("sealed_secret"), newest),
+        "a webhook's former secret": (lambda: of_hook("former_secret"), former),
+        "a letter's link": (
+            lambda: sealing.unseal(Letter.objects.get(pk=letter.pk).sealed_url, letters.PURPOSE),
+            "https://link.example/x",
+        ),
+        "a mirror's token": (lambda: upstreams.token_of(Upstream.objects.get(pk=mirror.pk)), "mirror-pears"),
+        "an app's secret": (
+            lambda: adapter.decrypt(Authenticator.objects.get(pk=app.pk).data["secret"]),
+            "secret of Bob",
+        ),
+        "the seed of recovery codes": (
+            lambda: adapter.decrypt(Authenticator.objects.get(pk=codes.pk).data["seed"]),
+            "seed of Bob",
+        ),
+    }
+
+
+def reseal() -> str:
+    out = StringIO()
+    try:
+        call_command("reseal_secrets", stdout=out, stderr=out)
+    except CommandError as error:
+        return f"{out.getvalue()}{error}"
+    return out.getvalue()
+
+
+def finding():
+    (found,) = doctor.stored_secrets()
+    return found.state, found.found, found.hint
+
+
+def opened(secrets):
+    return {kind: read() for kind, (read, _) in secrets.items()}
+
+
+def meant(secrets):
+    return {kind: secret for kind, (_, secret) in secrets.items()}
+
+
+def test_every_secret_opens_after_the_former_line_is_removed(lines, secrets):
+    lines(NEW, OLD)
+    assert opened(secrets) == meant(secrets)
+    assert finding()[:2] == ("warn", "8 are encrypted under an older line of LARDER_SECRET_KEY_FILE")
+
+    assert reseal() == "8 resealed.\nAll stored secrets use the newest secret key.\n"
+
+    lines(NEW)
+    assert opened(secrets) == meant(secrets)
+    assert finding()[0] == "ok"
+    assert Authenticator.objects.filter(data__used=[]).count() == 2, "the rest of the object stays"
+
+
+def test_to_repeat_it_changes_nothing(lines, secrets):
+    lines(NEW, OLD)
+    reseal()
+    before = GitRepository.objects.values_list("sealed_credential", "sealed_hook_secret").get()
+
+    assert reseal().startswith("0 resealed.")
+
+    assert GitRepository.objects.values_list("sealed_credential", "sealed_hook_secret").get() == before
+
+
+def test_a_line_that_was_removed_too_early_is_named_and_nothing_is_lost(lines, secrets):
+    lines(NEW)
+
+    told = reseal()
+
+    assert "GitRepository.sealed_credential, row " in told
+    assert "Authenticator.data, row " in told
+    assert "8 were encrypted with another secret key and are unchanged. Add that key as the last line" in told
+    state, found, hint = finding()
+    assert (state, "8 were encrypted with another secret key" in found) == ("fail", True)
+    assert hint.startswith("docs/operations/keys.md")
+    lines(NEW, OLD)
+    assert reseal().startswith("8 resealed.")
+    assert opened(secrets) == meant(secrets)
+
+
+def test_one_secret_of_another_key_keeps_no_other_from_being_resealed(lines, secrets):
+    lines(OTHER)
+    Upstream.objects.filter(host="registry.example").update(sealed_token=sealing.seal("lost", upstreams.PURPOSE))
+    lines(NEW, OLD)
+
+    assert "7 resealed.\n1 were encrypted with another secret key" in reseal()
+
+
+def test_a_secret_that_was_replaced_meanwhile_stays(lines, secrets):
+    lines(NEW, OLD)
+    (found,) = sealing.outdated([upstreams.SEALED])
+    Upstream.objects.filter(pk=found.pk).update(sealed_token=sealing.seal("fresh", upstreams.PURPOSE))
+
+    assert not sealing.reseal(found, "mirror-pears")
+
+    assert upstreams.token_of(Upstream.objects.get(pk=found.pk)) == "fresh"
+
+
+def test_every_encrypted_field_of_a_model_is_resealed():
+    def are_encrypted(model: type[Model]) -> set[str]:
+        return {
+            field.name
+            for field in model._meta.get_fields()
+            if getattr(field, "help_text", "").startswith("Encrypted") or field.name.startswith("sealed_")
+        }
+
+    declared = {(one.model, one.name) for one in wiring.SEALED} - {(Authenticator, "data")}
+
+    assert declared == {(model, name) for model in apps.get_models() for name in are_encrypted(model)}
