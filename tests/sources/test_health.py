@@ -138,7 +138,7 @@ def test_the_status_page_says_nothing_of_git_where_no_repository_is_connected(as
 
 def firing(tmp_path, document):
     names = [name for name in alerting.rules() if "LarderGit" in name]
-    return {name for name in names if alerting.fires({"web-0": document}, name, folder=tmp_path)}
+    return alerting.firing({"web-0": document}, names, folder=tmp_path)
 
 
 @pytest.mark.needs("promtool")
