@@ -53,6 +53,7 @@ def sent_in_part(larder: Live, head: str, *, is_chunked: bool) -> tuple[int, byt
     return taken, answer
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("is_chunked", [False, True])
 def test_fifty_megabytes_are_refused_by_the_server_and_not_read(live: Live, is_chunked: bool) -> None:
     head = "Transfer-Encoding: chunked\r\n" if is_chunked else f"Content-Length: {SIZE}\r\n"
