@@ -89,7 +89,7 @@ def reseal(found: Outdated, secret: str) -> bool:
     """Seal the secret of a stored text under the newest secret key. False: the row has another text by now."""
     column = found.column
     with transaction.atomic():
-        rows = QuerySet(column.model).filter(pk=found.pk)
+        rows: QuerySet[Any] = QuerySet(column.model).filter(pk=found.pk)
         value = rows.select_for_update().values_list(column.name, flat=True).first()
         if value is None or column.text_in(value) != found.text:
             return False
