@@ -15,7 +15,12 @@ from tests.builders.git_servers import ssh_key
 from tests.live import Live, start_live
 from tests.sources.conftest import module
 
-pytestmark = [pytest.mark.live, pytest.mark.needs("git", "ssh", "sshd", "curl"), pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.nightly,
+    pytest.mark.needs("git", "ssh", "sshd", "curl"),
+    pytest.mark.timeout(600),
+]
 SPACE, NAME = "orchard", "acme/terraform-aws-vpc"
 PASSWORD = "alice likes quinces"
 PEOPLE = f"""

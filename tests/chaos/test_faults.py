@@ -19,7 +19,7 @@ from tests.needs import PRODUCTION
 from tests.production import REDIS_ADMIN, running
 from tests.site.processes import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.needs(*PRODUCTION), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.nightly, pytest.mark.needs(*PRODUCTION), pytest.mark.timeout(900)]
 
 SECONDS = float(os.environ.get("CHAOS_SECONDS", "3"))
 SOAK_SECONDS = float(os.environ.get("CHAOS_SOAK_SECONDS", SECONDS))
@@ -67,7 +67,6 @@ def test_workers_killed_at_random_lose_nothing(world: World) -> None:
     world.check()
 
 
-@pytest.mark.nightly
 def test_a_worker_that_slept_past_its_lease_changes_nothing(world: World) -> None:
     asleep = world.stack.processes["worker-0"]
     with world.load():
@@ -78,7 +77,6 @@ def test_a_worker_that_slept_past_its_lease_changes_nothing(world: World) -> Non
     world.check()
 
 
-@pytest.mark.nightly
 def test_without_a_signing_worker_releases_wait_and_modules_go_on(world: World) -> None:
     signer = world.stack.processes["signing-worker-0"]
     signer.send_signal(signal.SIGTERM)
@@ -100,7 +98,6 @@ def test_a_broker_that_hangs_costs_no_upload(world: World, seconds: float) -> No
     world.check()
 
 
-@pytest.mark.nightly
 def test_a_broker_killed_and_begun_anew_costs_no_upload(world: World) -> None:
     with world.load():
         world.stack.broker.stop(signal.SIGKILL)
@@ -110,7 +107,6 @@ def test_a_broker_killed_and_begun_anew_costs_no_upload(world: World) -> None:
     world.check()
 
 
-@pytest.mark.nightly
 def test_rings_that_were_flushed_are_rung_again(world: World) -> None:
     with world.load():
         until = time.monotonic() + SECONDS
@@ -122,7 +118,6 @@ def test_rings_that_were_flushed_are_rung_again(world: World) -> None:
     world.check()
 
 
-@pytest.mark.nightly
 def test_a_broker_whose_memory_is_full_costs_no_upload_and_no_worker(world: World) -> None:
     broker = redis.Redis(port=world.stack.broker.port, **REDIS_ADMIN)
     with world.load():
@@ -134,7 +129,6 @@ def test_a_broker_whose_memory_is_full_costs_no_upload_and_no_worker(world: Worl
     assert {name: world.stack.processes[name].poll() for name in WORKERS} == dict.fromkeys(WORKERS)
 
 
-@pytest.mark.nightly
 def test_database_sessions_terminated_again_and_again_lose_nothing(world: World) -> None:
     with world.load():
         until = time.monotonic() + SECONDS
@@ -160,7 +154,6 @@ def test_a_database_restarted_at_once_loses_nothing(world: World) -> None:
     world.check()
 
 
-@pytest.mark.nightly
 def test_a_database_that_hangs_loses_nothing(world: World) -> None:
     with world.load():
         time.sleep(0.5)
@@ -171,7 +164,6 @@ def test_a_database_that_hangs_loses_nothing(world: World) -> None:
     world.check()
 
 
-@pytest.mark.nightly
 def test_a_database_without_connections_left_loses_nothing(world: World) -> None:
     with world.load():
         taken = []

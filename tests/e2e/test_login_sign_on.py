@@ -15,7 +15,7 @@ from tests.e2e.providers import Depot, lock_of, require
 from tests.e2e.test_login import allow, logging_in, person
 from tests.live import Live, start_live
 
-pytestmark = [pytest.mark.live, pytest.mark.needs("chromium-headless-shell")]
+pytestmark = [pytest.mark.live, pytest.mark.nightly, pytest.mark.needs("chromium-headless-shell")]
 ANN = {"sub": "ann-1", "preferred_username": "ann", "groups": []}
 
 

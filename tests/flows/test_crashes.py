@@ -19,7 +19,7 @@ from tests.flows.crashing import ASLEEP, DEATHS, MODULES, PROVIDERS, check_signa
 from tests.live import Live, start_live, wait_until_ready
 from tests.site.processes import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.live, pytest.mark.nightly, pytest.mark.timeout(600)]
 LEASE = 5  # seconds
 # The demo module is 1.0.0: the faults wait for versions of their own.
 WEB_POINTS = {"after:reserve": "rejected", "after:receive": "rejected", "after:accept": "published"}
@@ -89,7 +89,6 @@ SCENES: dict[Callable[[Live, str], Any], dict[str, str]] = {
 
 
 @pytest.mark.usefixtures("waiting")  # they wait while it works
-@pytest.mark.nightly
 def test_killed_at_every_point_a_release_is_published_once_and_nothing_is_left(deadly, tmp_path):
     with deadly.client(deadly.token()) as client:
         make_key(client, "acme", "ed25519")
@@ -134,7 +133,6 @@ def test_a_worker_that_slept_through_its_lease_loses_at_the_fence(deadly):
     check_invariants(deadly, "acme")
 
 
-@pytest.mark.nightly
 def test_with_the_settings_of_every_day_it_ends_within_90_seconds(waiting):
     document, seconds = waiting["every_day"].result()
     assert document["state"] == "published"

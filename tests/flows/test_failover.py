@@ -18,7 +18,7 @@ from tests.needs import needs
 from tests.oci.manifests.documents import IMAGE, digest_of, image
 from tests.site.processes import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.embedded("sees in the staging folder how far a body has come")]
+pytestmark = [pytest.mark.live, pytest.mark.nightly, pytest.mark.embedded("sees how far a staged body has come")]
 
 REPOSITORY = "/v2/spare/raw/local"
 STEP = 256 * 1024

@@ -71,6 +71,7 @@ def test_garbage_is_answered_and_costs_a_larder_at_rest_no_memory(live):
     assert grown < BAR_MB
 
 
+@pytest.mark.nightly
 def test_mutated_zips_meet_no_5xx_and_leave_nothing(live):
     token = live.token()
     with live.client(token) as client:

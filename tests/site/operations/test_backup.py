@@ -86,6 +86,7 @@ def restored(saved, stopped, tmp_path_factory) -> Stopped:
     return larder
 
 
+@pytest.mark.nightly
 def test_a_backup_under_load_is_whole_and_its_restore_verifies_completely(saved, restored):
     before = json.loads((saved / "before").read_text())
     manifest = json.loads((saved / "backup" / "manifest.json").read_text())
@@ -194,6 +195,7 @@ def test_a_damaged_backup_is_refused_before_anything_is_written(saved, stopped, 
     assert not (target.data_dir / "blobs" / "sha256").exists()
 
 
+@pytest.mark.nightly
 def test_rows_that_no_worker_had_linked_when_the_backup_began_are_linked_by_its_restore(saved, stopped, tmp_path):
     """Restored a day later: a row without a link is suspect after ten minutes."""
     copy, target = tmp_path / "copy", stopped(tmp_path / "target", "x" * 50)

@@ -21,6 +21,7 @@ def columns_of(table: list[str]) -> list[dict]:
     return [dict(zip(names, row, strict=True)) for row in found]
 
 
+@pytest.mark.nightly
 def test_statements_verify_and_their_key_signs_after_a_restore(live, tmp_path):
     token = live.token()
     with live.client(token) as client:

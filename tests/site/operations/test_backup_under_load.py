@@ -15,7 +15,7 @@ from tests import postgres
 from tests.builders.archives import module_zip
 from tests.live import CHECKOUT, Live, environment_of, start_live
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.nightly]
 HALF = module_zip(comment=b"in two halves")
 PATCH = {"Content-Type": "application/offset+octet-stream"}
 

@@ -28,7 +28,7 @@ from tests.production import NGINX, Stack, running
 from tests.site.monitoring.test_metrics import samples_of
 from tests.site.processes import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.needs(*PRODUCTION, "promtool")]
+pytestmark = [pytest.mark.live, pytest.mark.nightly, pytest.mark.needs(*PRODUCTION, "promtool")]
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 MODULE = "/v1/modules/acme/vpc/aws"

@@ -126,6 +126,7 @@ def blob(larder: Live, name: str) -> bytes:
     return (larder.data_dir / "blobs" / name).read_bytes()
 
 
+@pytest.mark.nightly
 def test_a_backup_that_is_killed_half_way_is_none(drill: Drill):
     """At three points: the lock and the names must be free for the next one."""
     assert drill.back_up().returncode == 0
