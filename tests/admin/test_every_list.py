@@ -124,6 +124,7 @@ def test_every_list_offers_its_rows(operator_client, shelf, model):
     assert {len(line) for line in lines} == {len(head)}
 
 
+@pytest.mark.slow
 @pytest.mark.both
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
 def test_every_list_answers_whatever_is_searched_for(operator_client, words):

@@ -50,6 +50,7 @@ def test_invitations_and_manifests_too(operator_client):
         assert counts == [1, 1]
 
 
+@pytest.mark.slow
 def test_every_filter_reads_as_words(operator_client):
     """No names of fields, no "Empty": "Revoked: Yes" and not "By revoked at: Not empty"."""
     titles = set()

@@ -45,6 +45,7 @@ def test_an_owner_registers_a_key_and_readers_see_it(tofu, bob, dora, registered
     assert tofu(bob).get(f"{URL}/{registered.fingerprint.lower()}").json() == listed
 
 
+@pytest.mark.slow
 def test_what_is_answered_is_the_key_as_the_list_has_it(tofu, dora):
     answer = post(tofu(dora), armor=signing_key("rsa4096").armor)
 

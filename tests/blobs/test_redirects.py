@@ -72,6 +72,7 @@ def test_storage_says_what_larder_would_have_said(urls, tofu, alice, settings):
         assert {name: sent.headers[name] for name in names} == {name: own.headers[name] for name in names}
 
 
+@pytest.mark.slow
 def test_larder_answers_what_storage_would_answer_otherwise(urls, tofu, alice):
     for url in urls:
         head = tofu(alice).head(url)

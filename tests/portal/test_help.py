@@ -36,6 +36,7 @@ def test_the_first_page_lists_all_others_by_reader(read):
     assert "Develop" not in page + beside
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_each_page_opens_and_its_links_lead_to_a_heading_that_is_there(client):
     opened = {url: pages.markup_of(client.get(url)) for url in map(manual.url_of, (manual.INDEX, *manual.names()))}

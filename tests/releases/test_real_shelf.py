@@ -77,6 +77,7 @@ def shelf(db):
             add_doc(spaces[name], row["name"], row["description"], **fields)
 
 
+@pytest.mark.slow
 def test_a_search_over_everything_finds_first_what_a_person_expects(client, tofu, shelf):
     assert len(FIRST) == 40
     found = {}
@@ -89,6 +90,7 @@ def test_a_search_over_everything_finds_first_what_a_person_expects(client, tofu
     assert found == {}
 
 
+@pytest.mark.slow
 def test_a_list_of_one_kind_begins_with_what_a_person_expects(client, tofu, shelf):
     found = {}
     for query, wanted in FIRST.items():

@@ -87,6 +87,7 @@ def viewers(alice, bob, charlie):
     ]
 
 
+@pytest.mark.slow
 def test_counts_equal_those_by_hand(sixty, alice, bob, charlie):
     """Each query with each filter, by the viewers in turn."""
     asking = cycle(viewers(alice, bob, charlie))

@@ -88,6 +88,7 @@ def test_a_key_that_has_ended_here_is_not_brought_back(end, acme: Namespace, own
     assert renewals() == []
 
 
+@pytest.mark.slow
 def test_a_key_that_the_registry_holds_is_renewed_by_its_import_alone(
     acme: Namespace, owner: Viewer, worker_host: None
 ) -> None:

@@ -57,6 +57,7 @@ def test_the_line_of_a_failure_has_its_code_and_no_secret(connect: Connect, upst
     assert authorization not in str(logged)
 
 
+@pytest.mark.slow
 def test_the_bytes_of_submodules_are_in_the_line_of_the_fetch(connect: Connect, site: Site):
     part = site.repository("acme/part").commit({"large.tf": "".join(f"# {one * one}\n" for one in range(4000))})
     mono = site.repository("acme/mono")

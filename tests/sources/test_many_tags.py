@@ -34,6 +34,7 @@ def rules(git: Git) -> None:
     rulebook.replace(git.repository, rulebook.checked(given))
 
 
+@pytest.mark.slow
 def test_ten_thousand_tags_are_written_in_few_queries(git: Git, rules: None):
     changes, queries = apply(git, refs())
     assert changes.counts["new"] == COUNT

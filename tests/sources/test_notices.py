@@ -79,6 +79,7 @@ def test_owners_are_told_of_a_release_from_git_that_waits_for_an_answer_or_was_r
     assert Release.objects.get().questions
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("mailed", "hook")
 def test_owners_are_notified_of_a_tag_that_is_refused_before_the_pipeline(git: Git, upstream: Repository):
     upstream.commit({"README.md": "# No module\n"})
@@ -103,6 +104,7 @@ def test_owners_are_notified_of_a_tag_that_is_refused_before_the_pipeline(git: G
     assert len(told()) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("mailed", "hook")
 def test_a_first_run_that_refuses_many_tags_is_one_mail(git: Git, upstream: Repository):
     upstream.commit({"README.md": "# No module\n"})
@@ -182,6 +184,7 @@ def test_owners_are_notified_once_of_a_repository_that_fails_for_an_hour(git: Gi
     assert "unauthorized" not in letter.subject
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("mailed", "hook")
 def test_refused_tags_wait_for_a_repository_that_fails_and_are_then_notified(
     git: Git, upstream: Repository, site: Site

@@ -14,6 +14,7 @@ from tests.builders.git_servers import Repository, Site
 from tests.sources.conftest import Git, module, work_off
 
 
+@pytest.mark.slow
 def test_only_a_few_tags_of_a_repository_are_queued_at_once(git: Git, upstream: Repository):
     for number in range(12):
         upstream.tag(f"v1.{number}.0")
@@ -45,6 +46,7 @@ def test_a_webhook_while_the_tags_are_listed_has_them_listed_again(
     assert len(rounds) == 2
 
 
+@pytest.mark.slow
 def test_a_forge_that_is_down_is_asked_less_often_and_all_is_caught_up(git: Git, upstream: Repository, site: Site):
     upstream.tag("v1.0.0")
     git.sync()
@@ -121,6 +123,7 @@ def test_an_expired_token_refuses_no_tag(git: Git, upstream: Repository, site: S
     assert git.reason("v1.0.0") == "Published as acme/vpc/aws 1.0.0."
 
 
+@pytest.mark.slow
 def test_a_tag_that_moves_between_listing_and_fetching_is_listed_again(git: Git, upstream: Repository):
     upstream.tag("v1.0.0")
     syncing.sync(repository=git.repository, actor=git.actor)
@@ -142,6 +145,7 @@ def test_a_tag_that_moves_between_listing_and_fetching_is_listed_again(git: Git,
     assert git.tag("v1.0.0").published_commit == second
 
 
+@pytest.mark.slow
 def test_refs_that_lie_are_refused_after_some_tries(git: Git, upstream: Repository, monkeypatch: pytest.MonkeyPatch):
     """A server that lists another commit than it has is not asked for ever."""
     upstream.tag("v1.0.0")

@@ -42,6 +42,7 @@ def test_a_tag_becomes_a_release_with_its_origin(git: Git, upstream: Repository)
     assert git.tag("v1.0.0").published_commit == upstream.head
 
 
+@pytest.mark.slow
 def test_a_refused_tag_is_tried_again_when_it_moves_or_somebody_asks(connect: Connect, site: Site):
     repository = site.repository("acme/vpc")
     repository.commit({"README.md": "# Nothing here yet\n"})
@@ -61,6 +62,7 @@ def test_a_refused_tag_is_tried_again_when_it_moves_or_somebody_asks(connect: Co
     assert Kind.GIT_TAG_MOVED not in kinds()
 
 
+@pytest.mark.slow
 def test_a_release_that_was_refused_is_tried_again_when_its_tag_moves(connect: Connect, site: Site):
     repository = site.repository("acme/vpc")
     repository.commit({"main.tf": 'variable "a" {\n', "main_two.tf": 'variable "a" {}\nvariable "a" {}\n'})
@@ -184,6 +186,7 @@ def test_a_namespace_for_trusted_publishers_only_says_so(git: Git, upstream: Rep
     assert "Only trusted publishers publish in acme" in git.reason("v1.0.0")
 
 
+@pytest.mark.slow
 def test_a_full_namespace_refuses_with_its_quota_until_there_is_room(git: Git, upstream: Repository):
     namespace = git.repository.namespace
     namespace.quota_versions = 1

@@ -39,6 +39,7 @@ def test_a_second_listing_changes_nothing(git: Git, upstream: Repository):
     assert Release.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_rules_that_make_too_many_versions_fail_and_change_nothing(
     git: Git, upstream: Repository, monkeypatch: pytest.MonkeyPatch
 ):
@@ -63,6 +64,7 @@ def test_a_draft_publishes_nothing(git: Git, upstream: Repository):
     assert not Job.objects.exists()
 
 
+@pytest.mark.slow
 def test_of_the_tags_that_are_there_only_those_that_were_selected_are_published(git: Git, upstream: Repository):
     for name in ("v1.0.0", "v1.1.0", "v2.0.0"):
         upstream.tag(name)
@@ -114,6 +116,7 @@ def test_a_tag_that_is_deleted_raises_an_alarm_and_changes_no_release(git: Git, 
     assert kinds().count(Kind.GIT_TAG_DELETED) == 1
 
 
+@pytest.mark.slow
 def test_a_history_that_was_rewritten_is_a_few_alarms(git: Git, upstream: Repository, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("apps.sources.listing_changes.MAX_ALARMS", 2)
     names = [f"v1.0.{number}" for number in range(5)]
@@ -129,6 +132,7 @@ def test_a_history_that_was_rewritten_is_a_few_alarms(git: Git, upstream: Reposi
     assert [len(event.detail.get("tags", [])) for event in told] == [0, 0, 3]
 
 
+@pytest.mark.slow
 def test_one_tag_of_a_monorepo_is_a_version_of_several_modules(connect: Connect, site: Site):
     repository = site.repository("acme/mono")
     repository.commit({f"modules/{name}/main.tf": f"# {name}\n" for name in ("vpc", "eks", "rds")})
@@ -151,6 +155,7 @@ def test_one_tag_of_a_monorepo_is_a_version_of_several_modules(connect: Connect,
     }
 
 
+@pytest.mark.slow
 def test_new_rules_judge_tags_again_that_have_no_release(git: Git, upstream: Repository):
     upstream.tag("v1.0.0")
     upstream.tag("vpc-2.0.0")

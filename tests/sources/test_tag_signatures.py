@@ -47,6 +47,7 @@ def signature_of(version: str) -> str:
     return str(facts["signature"])
 
 
+@pytest.mark.slow
 def test_only_a_signature_by_a_registered_key_is_said_to_be_one(git: Git, upstream: Repository):
     key = register(git.repository.namespace, "ed25519")
     signed_tag(upstream, "v1.0.0", signing_key("ed25519"))
@@ -113,6 +114,7 @@ def test_hostile_tags_are_read_with_care(acme: Namespace, raw: bytes, tagger: st
     assert found.signature.startswith(signature)
 
 
+@pytest.mark.slow
 def test_the_approver_reads_what_is_unusual(git: Git, upstream: Repository):
     register(git.repository.namespace, "ed25519")
     signed_tag(upstream, "v1.0.0", signing_key("ed25519"))

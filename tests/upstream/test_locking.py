@@ -172,6 +172,7 @@ def test_the_number_of_providers_and_platforms_is_limited():
         lock_requests.read(lock=" \n", platforms=PLATFORMS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kinds", "platforms"),
     [

@@ -75,6 +75,7 @@ def test_first_a_plan_then_the_packages(tool, registry, upstream, olga):
         syncing.confirm(run, viewer=Viewer(olga))
 
 
+@pytest.mark.slow
 def test_patterns_choose_versions_and_known_providers(tool, registry, upstream):
     registry.add_provider(kind="other", versions=["1.0.0", "1.5.0"], platforms=PLATFORMS)
     registry.add_provider(namespace="hall", versions=["7.0.0"], platforms=PLATFORMS)

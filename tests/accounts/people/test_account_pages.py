@@ -168,6 +168,7 @@ def test_right_passwords_are_never_counted(bob, limits):
     assert answered_before_429(lambda: sign_in("bob"), most=7) is None
 
 
+@pytest.mark.slow
 def test_who_mistypes_their_password_waits_and_nobody_else_at_the_office(bob, charlie, limits):
     assert answered_before_429(lambda: sign_in("bob", "x")) == 5
     assert {sign_in("bob", "x").status_code for _ in range(101)} == {429}, "and goes on typing"
@@ -196,6 +197,7 @@ def test_an_account_is_guessed_at_twenty_times_in_five_minutes_from_anywhere(bob
     assert answered_before_429(lambda: sign_in("bob", "x", address="198.51.100.9")) == 5
 
 
+@pytest.mark.slow
 def test_an_address_guesses_a_hundred_times_whatever_the_names(bob, limits):
     names = (f"nobody{number}" for number in range(1000))
     assert answered_before_429(lambda: sign_in(next(names), "x")) == 100

@@ -96,6 +96,7 @@ def test_what_cannot_be_tried_again_says_why(synced, call, alice, fields, status
     assert answer.json()["error"]["hint"]
 
 
+@pytest.mark.slow
 def test_a_tag_of_several_modules_is_tried_again_for_one(connected, call, dora, upstream):
     rules = [{"tag": "v{version}", "folder": folder, "module": f"{folder}/aws"} for folder in ("vpc", "dns")]
     call(dora).send("PATCH", f"/{connected['id']}", rules=rules)
@@ -111,6 +112,7 @@ def test_a_tag_of_several_modules_is_tried_again_for_one(connected, call, dora, 
     assert call(dora).post(f"/{connected['id']}/tags/retry", tag="v1.0.0", module="dns/aws").status_code == 202
 
 
+@pytest.mark.slow
 def test_a_first_sync_publishes_the_selected_tags_and_a_later_one_adds_to_them(connected, call, dora, upstream):
     for number in range(3):
         upstream.commit(module(f"version {number}"))

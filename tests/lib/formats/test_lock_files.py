@@ -95,6 +95,7 @@ providers = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(providers, st.sampled_from(Client))
 def test_what_is_written_is_read_back(found, client):
     given_ = {parse_source(address, default_host=""): locked for address, locked in found.items()}

@@ -92,6 +92,7 @@ def test_it_says_what_is_wrong_and_where(text, part):
     assert len(str(refused.value)) < 300
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200))
 def test_quoted_texts_are_read_back(text):
     text = unicodedata.normalize("NFC", text)

@@ -67,6 +67,7 @@ def test_a_commit_has_its_files_and_an_archive_of_them(site, fetch):
     assert (commit.id, commit.tag) == (commit_id, b"")
 
 
+@pytest.mark.slow
 def test_what_the_commit_does_not_have_is_named(site, fetch, refusal):
     site.repository("acme/vpc").commit({"main.tf": "", "-x/main.tf": "", ":(top)/main.tf": "t"})
     site.repository("acme/vpc").tag("v1.0.0")
@@ -117,6 +118,7 @@ def test_export_ignore_is_honoured_and_nothing_is_run(site, fetch, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_the_same_commit_gives_the_same_bytes(site, fetch):
     vpc = site.repository("acme/vpc")
     vpc.commit({f"file-{number}.tf": str(number) * 1000 for number in range(200)})
@@ -210,6 +212,7 @@ def test_only_the_commit_comes_and_not_its_history(site, fetch):
     assert fetch(limits=Limits(seconds=60, pack_bytes=20_000)).entries[0].size == 30_000
 
 
+@pytest.mark.slow
 def test_limits_on_files_and_bytes_hold_for_the_commit(site, fetch, refusal, limits):
     site.repository("acme/vpc").commit({"a.tf": "1" * 1000, "b.tf": "2" * 1000})
     site.repository("acme/vpc").tag("v1.0.0")

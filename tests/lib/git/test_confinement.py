@@ -73,6 +73,7 @@ def test_it_writes_no_file_beyond_the_limit(run):
     assert (code, output.strip()) == (0, "1000")
 
 
+@pytest.mark.slow
 def test_what_it_writes_is_bounded_and_so_is_its_time(run):
     cases = {("yes",): "too_large", ("sleep", "20"): "too_slow", ("sh", "-c", "sleep 20 & wait"): "too_slow"}
     for words, code in cases.items():

@@ -55,6 +55,7 @@ def wait_until(condition):
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_a_fetch_that_hangs_ends_in_time_with_all_its_processes_and_files(
     site, vpc, fetch, refusal, own_temporary_folder
 ):
@@ -192,6 +193,7 @@ def test_a_pack_that_is_larger_than_the_limit_is_cut_off(site, vpc, fetch, refus
     assert list(own_temporary_folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_small_pack_of_a_giant_file_is_refused_by_its_size(site, vpc, fetch, refusal):
     vpc.commit({"zeros.bin": bytes(40_000_000)})
     vpc.tag("v1.0.0")

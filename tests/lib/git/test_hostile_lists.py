@@ -119,6 +119,7 @@ def hanging():
     time.sleep(5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "code"), [(endless, "too_large"), (hanging, "too_slow")])
 def test_endless_and_hanging_lists_end_in_time(site, refusal, body, code):
     site.answer = lambda _: (200, SMART, body())

@@ -55,6 +55,7 @@ def test_tags_are_listed_and_fetched_with_the_deploy_key(both, access, own_tempo
     assert list(own_temporary_folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_another_host_key_than_the_pinned_one_is_refused_before_the_key_is_shown(
     both, access, there, tmp_path, refusal
 ):
@@ -124,6 +125,7 @@ def test_host_keys_are_scanned_and_shown_as_ssh_keygen_does(there, access):
     assert host_keys.fingerprint(there.host_keys[0]) in there.fingerprints
 
 
+@pytest.mark.slow
 def test_this_hosts_own_configuration_of_ssh_is_not_read(both, access, tmp_path, monkeypatch):
     """A user's configuration could run a command, and an agent could offer other keys."""
     (tmp_path / ".ssh").mkdir()

@@ -36,6 +36,7 @@ def fetch(site, limits):
     return fetched
 
 
+@pytest.mark.slow
 def test_they_are_fetched_at_their_commits_with_theirs(site, fetch):
     site.token = "sesame"
     inner = site.repository("acme/inner").commit({"inner.tf": "i"})
@@ -58,6 +59,7 @@ def test_they_are_fetched_at_their_commits_with_theirs(site, fetch):
     }
 
 
+@pytest.mark.slow
 def test_the_folder_of_one_with_a_long_name_is_in_the_archive_once(site, fetch):
     name = "long-" * 30
     part = site.repository("acme/part").commit({"part.tf": "p", "more/part.tf": "q"})
@@ -68,6 +70,7 @@ def test_the_folder_of_one_with_a_long_name_is_in_the_archive_once(site, fetch):
     assert found.keys() == {".gitmodules", f"{name}/part.tf", f"{name}/more/part.tf"}
 
 
+@pytest.mark.slow
 def test_those_outside_the_folder_are_left_and_none_is_fetched_unless_wanted(site, fetch):
     part = site.repository("acme/part").commit({"part.tf": "p"})
     files = {"a/main.tf": "m", "a/lib": submodule(part), "b": submodule("1" * 40)}
@@ -79,6 +82,7 @@ def test_those_outside_the_folder_are_left_and_none_is_fetched_unless_wanted(sit
     assert not any("part" in request for request in site.requests)
 
 
+@pytest.mark.slow
 def test_one_that_export_ignore_leaves_out_is_not_fetched(site, fetch):
     part = site.repository("acme/part").commit({"part.tf": "p"})
     site.repository("acme/vpc").commit(
@@ -89,6 +93,7 @@ def test_one_that_export_ignore_leaves_out_is_not_fetched(site, fetch):
     assert set(fetch()) == {".gitattributes", ".gitmodules", "main.tf", "lib/part.tf"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("less", [{"entries": 5}, {"tree_bytes": 40_000}, {"pack_bytes": 30_000}])
 def test_the_limits_hold_for_all_together(site, fetch, limits, refusal, less):
     for name in ("a", "b"):
@@ -130,6 +135,7 @@ def test_one_whose_url_looks_like_an_option_is_refused_with_its_repository(site,
     assert refusal(fetch, wanted=False).code == "bad_object"
 
 
+@pytest.mark.slow
 def test_a_credential_does_not_go_to_another_origin(site, trap, fetch):
     part = trap.repository("other/part").commit({"part.tf": "p"})
     site.repository("acme/vpc").commit({"lib": submodule(part), ".gitmodules": modules(lib=trap.url_of("other/part"))})
@@ -138,6 +144,7 @@ def test_a_credential_does_not_go_to_another_origin(site, trap, fetch):
     assert not any("Authorization" in headers for headers in trap.headers)
 
 
+@pytest.mark.slow
 def test_one_without_a_url_or_with_a_commit_that_is_not_there_is_refused(site, fetch, refusal):
     site.repository("acme/vpc").commit({"lib": submodule("1" * 40)})
     assert refusal(fetch).code == "no_submodule_url"
@@ -147,6 +154,7 @@ def test_one_without_a_url_or_with_a_commit_that_is_not_there_is_refused(site, f
     assert refusal(fetch).code == "incomplete"
 
 
+@pytest.mark.slow
 def test_too_many_and_too_deep_ones_are_refused(site, fetch, refusal, monkeypatch):
     monkeypatch.setattr(checkouts, "MAX_SUBMODULES", 4)
     part = site.repository("acme/part").commit({"part.tf": "p"})

@@ -64,6 +64,7 @@ def test_a_body_that_is_fast_enough_ends_at_the_total_deadline(zipped, get, regi
     assert refused.value.rule == "total_seconds"
 
 
+@pytest.mark.slow
 def test_a_body_at_the_least_rate_comes_whole(registry, get):
     tool = registry.add_provider(size=5_000)
     registry.misbehave("*.zip", faults.slow(4_000))

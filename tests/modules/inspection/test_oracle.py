@@ -105,6 +105,7 @@ def test_no_file_of_the_corpus_costs_a_warning(name):
     assert read_unit({"main.tf": FILES[name]}).diagnostics == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BEYOND_THE_ORACLE)
 def test_what_the_oracle_refuses_is_read(name):
     with pytest.raises(Exception, match=r"Unexpected"):

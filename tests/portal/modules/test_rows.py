@@ -28,6 +28,7 @@ def large(published):
     return version
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tab", ["inputs", "outputs", "resources"])
 def test_fifteen_thousand_rows_are_paged_and_found_by_words(large, browser_of, bob, tab):
     browser = browser_of(bob)
@@ -43,6 +44,7 @@ def test_fifteen_thousand_rows_are_paged_and_found_by_words(large, browser_of, b
     assert f"No matching {tab}." in pages.markup_of(browser.get(f"{V}/{tab}?q=nothing"))
 
 
+@pytest.mark.slow
 def test_each_input_and_output_has_a_permanent_address(large, browser_of, bob):
     browser = browser_of(bob)
     addresses = {

@@ -152,6 +152,7 @@ def test_names_are_for_those_who_are_signed_in(published, client, browser_of, ch
     assert "alice" in pages.markup_of(browser_of(charlie).get(url))
 
 
+@pytest.mark.slow
 def test_many_versions_cost_as_many_queries_as_few(published, browser_of, bob):
     browser = browser_of(bob)
     costs = []

@@ -73,6 +73,7 @@ def test_a_private_key_is_refused_and_not_shown_again(browser):
     assert not SigningKey.objects.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rsa1024", "dsa", "expired", "revoked", "certify-only"])
 def test_a_key_that_cannot_serve_is_refused_at_its_field(browser, kind):
     page = browser.post(ADD, {"armor": signing_key(kind).armor, "step": "save"})

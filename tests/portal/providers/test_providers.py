@@ -193,6 +193,7 @@ def test_hostile_words_stay_words(browser, dns):
         assert 'href="javascript' not in page
 
 
+@pytest.mark.slow
 def test_pages_take_as_many_queries_beside_many(browser, acme, dns):
     paths = ("/providers", "/providers/acme/dns/versions", f"{V}/platforms", "/namespaces/acme")
     browser.get(paths[0])

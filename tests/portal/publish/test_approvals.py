@@ -174,6 +174,7 @@ def test_a_token_has_none(strict, bob):
     assert "a token has none" in answer.json()["error"]["message"]
 
 
+@pytest.mark.slow
 def test_a_second_factor_of_a_moment_ago_counts_and_is_kept(strict, bob):
     client = password(bob)[0]
     set_up(client)
@@ -198,6 +199,7 @@ def test_an_older_one_is_asked_for_again_and_the_form_waits(strict, bob, browser
     assert post(client, strict, "approve").status_code == 303
 
 
+@pytest.mark.slow
 def test_ten_minutes_later_it_counts_no_more(strict, bob, time_machine):
     client = password(bob)[0]
     set_up(client)

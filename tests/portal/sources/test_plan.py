@@ -19,6 +19,7 @@ def verdicts_of(repository):
     return {tag.name: (tag.shown, tag.module) for tag in Tag.objects.filter(repository=repository).judged()}
 
 
+@pytest.mark.slow
 @pytest.mark.both
 def test_an_owner_connects_a_monorepo_and_publishes_what_is_ticked(owner, draft):
     page = owner.get(plan_url(draft))
@@ -47,6 +48,7 @@ def test_an_owner_connects_a_monorepo_and_publishes_what_is_ticked(owner, draft)
     assert 'href="/modules/acme/vpc/' in page
 
 
+@pytest.mark.slow
 def test_other_rules_are_previewed_before_they_are_saved(owner, draft):
     form = fields_of(owner.get(plan_url(draft)))
     only = {"rule_tag": ["vpc/v{version}", ""], "rule_folder": ["vpc", ""], "rule_module": ["net/aws", ""]}
@@ -259,6 +261,7 @@ def test_a_preview_changes_nothing(owner, draft):
     assert syncing.JOB not in {tag.name for tag in Tag.objects.all()}
 
 
+@pytest.mark.slow
 def test_later_rules_publish_what_is_ticked_of_the_old_tags(owner, draft, mono):
     form = fields_of(owner.get(plan_url(draft)))
     owner.post(plan_url(draft), form | {"act": "later"})

@@ -120,6 +120,7 @@ def test_a_namespace_without_modules_is_an_empty_list(tofu, bob, acme):
     assert ids(tofu(bob).get("/v1/modules/acme")) == []
 
 
+@pytest.mark.slow
 def test_it_costs_the_same_at_any_size(tofu, bob, acme):
     client = tofu(bob)
     paths = ("/v1/modules", "/v1/modules/search?q=part", "/v1/modules/acme", "/v1/modules/acme/part-1")

@@ -65,6 +65,7 @@ def port_of(server):
     return server.url.rpartition(":")[2].partition("/")[0]
 
 
+@pytest.mark.slow
 def test_who_finds_all_in_use_is_told_and_the_log_says_so_once(server, quiet_before):
     with wrappers(4, port_of(server)) as (one, two, three, four), capture_logs() as logs:
         one.ensure_connection()

@@ -74,6 +74,7 @@ RANGES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", [None, "bob", "charlie"])
 def test_every_kind_of_question_is_answered_as_django_answers_it(request, process, published, tofu, who):
     private, public = published("acme/vpc/aws"), published("pantry/vpc/aws")

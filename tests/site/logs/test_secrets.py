@@ -148,6 +148,7 @@ print(json.dumps([
 """
 
 
+@pytest.mark.slow
 def test_there_is_one_handler_and_it_redacts():
     """In a process of its own: what the tests alone load brings handlers along."""
     command = [sys.executable, "manage.py", "shell", "-v0", "-c", HANDLERS]

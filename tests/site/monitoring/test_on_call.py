@@ -37,6 +37,7 @@ def metrics():
     return samples_of(client.get("/metrics").text)
 
 
+@pytest.mark.slow
 @pytest.mark.both
 @pytest.mark.django_db
 def test_the_age_and_the_result_of_the_last_backup(tmp_path):

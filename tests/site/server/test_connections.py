@@ -105,6 +105,7 @@ def fill(server: socket.socket) -> int:
     return sent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crowd", [1, 512])
 def test_a_file_may_take_its_time_but_is_cut_when_nobody_reads_it(
     ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch, crowd: int

@@ -49,6 +49,7 @@ def test_kubernetes_takes_every_document_of_an_example(name: str) -> None:
     assert len({(one["kind"], one["metadata"]["name"]) for one in documents}) == len(documents) > 20
 
 
+@pytest.mark.slow
 def test_the_examples_have_what_the_chart_can_make() -> None:
     """So that the tests above see each template, and each kind that Kubernetes gets from others."""
     kinds = {one["kind"] for name in EXAMPLES for one in example(name)}

@@ -75,6 +75,7 @@ def test_no_webhook_is_believed(mirrored: Git):
         connecting.renew_hook_secret(repository=mirrored.repository, actor=mirrored.actor)
 
 
+@pytest.mark.slow
 def test_a_namespace_may_publish_from_git_beside_it(mirrored: Git, connect, upstream):
     upstream.commit(module("own"))
     upstream.tag("v3.0.0")

@@ -17,6 +17,7 @@ def alarms() -> list[str]:
     return list(AuditEvent.objects.filter(kind__contains="tag:").order_by("pk").values_list("kind", flat=True))
 
 
+@pytest.mark.slow
 def test_a_tag_that_moves_is_an_alarm_and_the_release_stays(mirrored: Git, code: Repository):
     mirrored.sync()
     before = published()
@@ -31,6 +32,7 @@ def test_a_tag_that_moves_is_an_alarm_and_the_release_stays(mirrored: Git, code:
     assert published() == before
 
 
+@pytest.mark.slow
 def test_a_location_that_changes_is_an_alarm_as_well(mirrored: Git, code: Repository, listed: Module):
     mirrored.sync()
     listed.locations["1.0.0"] = listed.location.format(version="1.1.0")
@@ -39,6 +41,7 @@ def test_a_location_that_changes_is_an_alarm_as_well(mirrored: Git, code: Reposi
     assert len(published()) == 2
 
 
+@pytest.mark.slow
 def test_tags_that_move_are_found_however_many_versions_there_are(
     mirrored: Git, code: Repository, monkeypatch: pytest.MonkeyPatch
 ):
@@ -68,6 +71,7 @@ def test_a_version_that_moves_before_it_is_published_never_is(mirrored: Git, cod
     assert not Release.objects.exists()
 
 
+@pytest.mark.slow
 def test_a_version_that_vanishes_is_an_alarm_and_its_release_stays(mirrored: Git, listed: Module):
     mirrored.sync()
     listed.versions.remove("1.0.0")
@@ -154,6 +158,7 @@ LISTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "code_"), LISTS)
 def test_a_list_that_cannot_be_used_changes_nothing_and_is_shown(
     fault: faults.Fault, code_: str, mirrored: Git, registry: Registry, listed: Module

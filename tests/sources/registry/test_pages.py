@@ -9,6 +9,7 @@ from tests.sessions import sign_in
 from tests.sources.conftest import Git, work_off
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["", "/plan", "/change", "/credential", "/disconnect"])
 def test_every_page_of_it_opens(page: str, mirrored: Git, dora: User, client: Client):
     previewing.ask(repository=mirrored.repository, actor=mirrored.actor)

@@ -32,6 +32,7 @@ def test_a_denied_version_is_ignored_with_the_rule_as_reason(mirrored: Git, othe
     assert "It is broken" in reason
 
 
+@pytest.mark.slow
 def test_a_rule_that_ends_has_the_version_published_at_the_next_poll(mirrored: Git, other: Upstream):
     found = rule(other, "deny", "*/vpc")
     assert mirrored.sync() == {"1.0.0": "ignored", "1.1.0": "ignored"}
@@ -40,6 +41,7 @@ def test_a_rule_that_ends_has_the_version_published_at_the_next_poll(mirrored: G
     assert listed_again(mirrored) == {"1.0.0": "published", "1.1.0": "published"}
 
 
+@pytest.mark.slow
 def test_a_rule_that_comes_later_takes_no_release_back(mirrored: Git, other: Upstream):
     mirrored.sync()
     rule(other, "deny")
@@ -47,6 +49,7 @@ def test_a_rule_that_comes_later_takes_no_release_back(mirrored: Git, other: Ups
     assert listed_again(mirrored) == {"1.0.0": "published", "1.1.0": "published"}
 
 
+@pytest.mark.slow
 def test_what_the_first_list_has_is_old_and_a_new_version_cools_down(
     mirrored: Git, other: Upstream, listed: Module, newest: str
 ):
@@ -66,6 +69,7 @@ def test_what_the_first_list_has_is_old_and_a_new_version_cools_down(
     assert listed_again(mirrored)[newest] == "published"
 
 
+@pytest.mark.slow
 def test_the_date_of_the_registry_counts_before_when_larder_saw_it(mirrored: Git, other: Upstream, listed: Module):
     other.cooldown_days = 3
     other.save()

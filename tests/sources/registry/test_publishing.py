@@ -12,6 +12,7 @@ from tests.upstream.misbehaving import HOST, Registry
 from tests.upstream.module_catalogue import Module
 
 
+@pytest.mark.slow
 def test_its_versions_become_releases_with_their_origin(mirrored: Git, code: Repository, site: Site):
     assert mirrored.sync() == {"1.0.0": "published", "1.1.0": "published"}
 
@@ -50,6 +51,7 @@ def test_a_folder_of_the_repository_is_the_module(mirrored: Git, listed: Module,
     assert Release.objects.get(version="2.0.0").folder == "modules/vpc"
 
 
+@pytest.mark.slow
 def test_a_new_version_is_published_at_the_next_poll(mirrored: Git, listed: Module, code: Repository):
     mirrored.sync()
     code.commit(module("third"))
@@ -61,12 +63,14 @@ def test_a_new_version_is_published_at_the_next_poll(mirrored: Git, listed: Modu
     assert Release.objects.count() == 3
 
 
+@pytest.mark.slow
 def test_only_the_selected_versions_are_published(mirrored: Git):
     assert mirrored.sync(["1.1.0"]) == {"1.1.0": "published", "1.0.0": "ignored"}
     assert mirrored.tag("1.0.0").code == "not_selected"
     assert mirrored.retry("1.0.0")["1.0.0"] == "published"
 
 
+@pytest.mark.slow
 def test_it_may_have_another_name_here(connect_module, listed: Module):
     git = connect_module(rules=[{"tag": "{version}", "module": "network/aws"}])
 
@@ -81,6 +85,7 @@ def test_what_the_registry_lists_in_other_numbers_is_left_out(mirrored: Git, lis
     assert mirrored.sync() == {"1.0.0": "published"}
 
 
+@pytest.mark.slow
 def test_a_registry_that_is_away_costs_one_poll_and_changes_nothing(mirrored: Git, registry: Registry):
     mirrored.sync()
     registry.stop()
@@ -92,6 +97,7 @@ def test_a_registry_that_is_away_costs_one_poll_and_changes_nothing(mirrored: Gi
     assert mirrored.repository.failure_code in ("", "breaker_open")
 
 
+@pytest.mark.slow
 def test_a_worker_that_died_after_publishing_makes_no_second_release(mirrored: Git):
     mirrored.sync()
     tag = mirrored.tag("1.0.0")
@@ -105,6 +111,7 @@ def test_a_worker_that_died_after_publishing_makes_no_second_release(mirrored: G
     assert Release.objects.count() == 2
 
 
+@pytest.mark.slow
 def test_the_registry_is_asked_for_discovery_list_and_location(mirrored: Git, registry: Registry, listed: Module):
     mirrored.sync()
     assert registry.count(listed.list_path) == 1

@@ -19,7 +19,7 @@ from tests.portal.sources.conftest import LIST
 from tests.sources.conftest import RULES, module, work_off
 from tests.sources.ssh.conftest import NAME, vpc
 
-pytestmark = pytest.mark.needs("git", "ssh", "sshd")
+pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "ssh", "sshd")]
 EVENT = "repository.host-keys-changed"
 
 

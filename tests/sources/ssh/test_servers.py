@@ -17,7 +17,7 @@ from tests.postgres import free_port
 from tests.sources.conftest import RULES
 from tests.sources.ssh.conftest import NAME, vpc
 
-pytestmark = pytest.mark.needs("git", "ssh", "sshd")
+pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "ssh", "sshd")]
 FEW_SECONDS = 2.0
 OUTDATED = "has no host key that Larder takes"
 

@@ -12,7 +12,7 @@ from tests.builders.git_daemons import can_listen
 from tests.sources.ssh.conftest import NAME, vpc
 
 ME = getpass.getuser()
-pytestmark = pytest.mark.needs("git", "ssh", "sshd")
+pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "ssh", "sshd")]
 
 
 def read(portal, site, url):
