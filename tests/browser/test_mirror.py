@@ -69,6 +69,7 @@ def test_staff_mirror_a_registry_fetch_in_advance_and_complete_a_lock_file(page:
     assert text.count('"h1:') >= len(PLATFORMS)
 
 
+@pytest.mark.nightly
 def test_a_registry_that_is_away_is_named_on_the_page_of_the_sync(page: Page, far: Registry) -> None:
     far.stop()
     try:

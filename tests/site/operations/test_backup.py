@@ -146,6 +146,7 @@ def test_a_larder_in_use_is_not_overwritten(saved, restored):
     assert (status, "is in use. Restore into an empty one." in errors) == (1, True)
 
 
+@pytest.mark.nightly
 @pytest.mark.needs("postgres")
 def test_a_larder_moves_to_postgres_and_back_without_losing_a_row(restored, stopped, tmp_path):
     server = postgres.Server()

@@ -83,6 +83,7 @@ def drill(tmp_path_factory) -> Iterator[Drill]:
         yield found
 
 
+@pytest.mark.nightly
 def test_a_scheduled_backup_is_restored_into_a_fresh_larder_with_every_byte(drill: Drill, tmp_path: Path):
     keys, private = str(tmp_path / "keys"), str(drill.operator.private)
     drill.larder.manage("backup", str(tmp_path / "once"), "--keys", keys, "--without-blobs")

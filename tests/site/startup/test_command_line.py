@@ -185,7 +185,7 @@ CREATE EVENT TRIGGER slowly ON ddl_command_start WHEN TAG IN ('CREATE TABLE') EX
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.needs("postgres")
 def test_migrations_by_hand_outlast_the_statement_time_out(tmp_path):
     """Each table takes longer to make than any statement may."""
@@ -204,7 +204,7 @@ def test_migrations_by_hand_outlast_the_statement_time_out(tmp_path):
     assert "Applying audit.0001_squashed_0023_append_only... OK" in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.needs("postgres")
 def test_a_migration_that_waits_for_a_table_has_nobody_wait_behind_it(tmp_path):
     """Somebody writes the table in a long transaction, and a request comes after the migration that must lock it."""

@@ -203,6 +203,7 @@ def test_it_runs_on_a_read_only_root_without_a_shell_or_pip(tmp_path: Path) -> N
         assert larder.publish("acme/vpc/aws", "1.0.0", module_zip(), token)["state"] == "published"
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_storage_and_keys_need_no_other_service_of_botocore(tmp_path: Path) -> None:
     """With the files that the Dockerfile's own command leaves."""
