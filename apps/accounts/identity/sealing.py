@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -45,7 +45,7 @@ class Outdated:
     pk: int
     purpose: str
     text: str
-    secret: str | None
+    secret: str | None = field(repr=False)
 
     def __str__(self) -> str:
         return f"{self.column}, row {self.pk}"
