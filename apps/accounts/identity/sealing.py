@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -39,13 +39,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """A stored text that the newest secret key does not open. `secret` is None if no line of the file opens it."""
+    """A stored text that the newest secret key does not open.
+
+    `renewed`: the same secret under that key; None if no line of the file opens the text.
+    """
 
     column: Column
     pk: int
-    purpose: str
     text: str
-    secret: str | None = field(repr=False)
+    renewed: str | None
 
     def __str__(self) -> str:
         return f"{self.column}, row {self.pk}"
@@ -79,22 +81,21 @@ def outdated(columns: Iterable[Column]) -> Iterator[Outdated]:
             text, purpose = column.text_in(value), column.purpose_of(bound)
             if text and not _opens(text, purpose):
                 try:
-                    secret = unseal(text, purpose)
-                except Unavailable:
-                    secret = None
-                yield Outdated(column, pk, purpose, text, secret)
+                    renewed = cipher(purpose).rotate(text).decode()
+                except InvalidToken:
+                    renewed = None
+                yield Outdated(column, pk, text, renewed)
 
 
-def reseal(found: Outdated, secret: str) -> bool:
-    """Seal the secret of a stored text under the newest secret key. False: the row has another text by now."""
-    column = found.column
+def replace(found: Outdated) -> bool:
+    """Store the renewed text. False if there is none, or the row has another text by now."""
+    column, renewed = found.column, found.renewed
     with transaction.atomic():
         rows: QuerySet[Any] = QuerySet(column.model).filter(pk=found.pk)
         value = rows.select_for_update().values_list(column.name, flat=True).first()
-        if value is None or column.text_in(value) != found.text:
+        if renewed is None or value is None or column.text_in(value) != found.text:
             return False
-        text = seal(secret, found.purpose)
-        rows.update(**{column.name: {**value, column.key: text} if column.key else text})
+        rows.update(**{column.name: {**value, column.key: renewed} if column.key else renewed})
     return True
 
 

@@ -16,11 +16,11 @@ class Command(BaseCommand):
     def handle(self, **_: Any) -> None:
         resealed = closed = 0
         for found in sealing.outdated(wiring.SEALED):
-            if found.secret is None:
+            if found.renewed is None:
                 closed += 1
                 self.stderr.write(f"{found}: no line of the file opens it.")
             else:
-                resealed += sealing.reseal(found, found.secret)
+                resealed += sealing.replace(found)
         self.stdout.write(f"{resealed} resealed.")
         if closed:
             raise CommandError(
