@@ -5,10 +5,11 @@ from io import StringIO
 import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import ProgrammingError, connection, transaction
 
 from apps.accounts.access.gate import Viewer
 from apps.signing import keys
+from registry_site.operations import doctor
 from tests.providers.draft_client import register
 from tests.site.operations.database_roles import SIGNING, WEB, assert_refused, execute, role
 
@@ -80,3 +81,18 @@ def test_a_publishers_key_is_registered_and_ended_as_before(roles, acme, dora):
         keys.retire(key=key, actor=Viewer(dora), reason="Replaced.")
         keys.revoke(key=key, actor=Viewer(dora), reason="It leaked.")
         keys.request(namespace=acme, algorithm="ed25519", actor=Viewer(dora))
+
+
+def test_the_check_up_of_a_signing_host_reads_what_that_role_may_before_anything_else(roles):
+    """A refused statement is a fault of the database, and skips all looks at it that follow."""
+    parts = [part for part, look in doctor.LOOKS.items() if look.needs == doctor.DATABASE]
+    with role(SIGNING):
+        states = {
+            part: [found.state for found in doctor.LOOKS[part].run()] for part in parts[: parts.index("API tokens")]
+        }
+        for part in ("API tokens", "stored secrets"):
+            with pytest.raises(ProgrammingError, match="permission denied"), transaction.atomic():
+                list(doctor.LOOKS[part].run())
+
+    assert states.keys() >= {"clock", "signing keys", "statements", "quotas", "audit"}
+    assert "fail" not in {state for found in states.values() for state in found}
