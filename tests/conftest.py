@@ -1,6 +1,5 @@
 """The cast, and what every test may ask for. Alice publishes, Bob reads, Charlie is a stranger, Olga operates."""
 
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -30,6 +29,7 @@ pytest_plugins = [
     "tests.chaos.report",
     "tests.failures",
     "tests.garbage",
+    "tests.migrated",
     "tests.needs",
     "tests.nothing",
     "tests.progress",
@@ -54,14 +54,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             asked = getattr(item, "fixturenames", ())
             shared = next((name for name in SHARED if name in asked), item.path.stem)
             send_with(item, shared)
-
-
-@pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """Keep SQLite's test database in a file: threads of the race tests open connections of their own."""
-    if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-        worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-        settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = str(settings.DATA_DIR / f"test-{worker}.sqlite3")
 
 
 # --- People and namespaces ---------------------------------------------------------------------------------------

@@ -235,7 +235,7 @@ def pytest_report_header() -> str:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.when == "call" and report.passed:
+    if report.when == "call" and report.passed and not isinstance(report, pytest.SubtestReport):
         for kind, names in report.user_properties:
             EXECUTED.update(names if kind == "needs" and isinstance(names, list) else ())
 

@@ -56,7 +56,8 @@ class Progress:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         path, now = path_of(report.nodeid), time.monotonic()
-        self.seconds[path] += report.duration
+        if not isinstance(report, pytest.SubtestReport):  # whose time is in that of its test
+            self.seconds[path] += report.duration
         if report.when != "teardown":
             return
         self.ended[path] += 1
