@@ -1,8 +1,8 @@
 """One test for many rows of one table, where a case for each would cost more than what it tests.
 
-`@rows("given, expected", [...])` takes what `pytest.mark.parametrize` takes. Every row is tried, whatever became of the
-others, and a failure names its row. Rows share the fixtures of the test, but no row sees what another one did to the
-database. Use `parametrize` where each row needs a file system, a storage or a process of its own, or a mark.
+`@for_each_row("given, expected", [...])` takes what `pytest.mark.parametrize` takes. Every row is tried, whatever
+became of the others, and a failure names its row. Rows share the fixtures of the test, but no row sees what another one
+did to the database. Use `parametrize` where each row needs a file system, a storage or a process of its own, or a mark.
 """
 
 import inspect
@@ -18,14 +18,14 @@ Row = tuple[str, dict[str, Any]]
 Ids = Iterable[str] | Callable[[Any], str | None] | None
 
 
-def rows(
+def for_each_row(
     names: str | Sequence[str],
     values: Iterable[Any],
     *,
     ids: Ids = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Decorate a test. Used twice on one test, each row of one table meets each row of the other."""
-    wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    wanted = [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else list(names)
     table = list(named(wanted, list(values), ids))
     assert table, "a table without rows tests nothing"
 
@@ -83,6 +83,8 @@ def undone() -> Iterator[None]:
     if not connection.in_atomic_block:
         yield
         return
-    with transaction.atomic():
+    block = transaction.atomic()
+    block._from_testcase = True  # as that of Django's TestCase: a durable block may be inside
+    with block:
         yield
         transaction.set_rollback(True)

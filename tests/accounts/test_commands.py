@@ -8,6 +8,7 @@ from django.test import Client
 
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Role, Scope
+from tests.rows import for_each_row
 
 
 def run(*words: str) -> str:
@@ -23,7 +24,7 @@ def test_its_last_word_is_the_token(alice, event_kinds):
     assert event_kinds() == ["account:token:issued"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "words",
     [
         ["--scope", "read", "--scope", "publish"],
@@ -48,7 +49,7 @@ def test_it_takes_every_limit(alice):
     assert (token.expires_at - token.created_at).days in (6, 7)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("words", "says"),
     [
         (["--user", "zoe", "--scope", "read"], "There are: alice"),
@@ -76,7 +77,7 @@ def test_invite_prints_a_link_that_opens(acme, settings):
     assert page.context["invitation"].role == Role.OWNER
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("words", "says"), [(["--namespace", "nope", "--role", "owner"], "There are: acme"), (["--role", "owner"], "both")]
 )
 def test_invite_says_what_is_wrong(acme, words, says):
@@ -106,7 +107,7 @@ def test_sessions_are_ended_and_the_password_stays(alice, browser_of, event_kind
     assert event_kinds()[-1] == "account:user:sessions-ended"
 
 
-@pytest.mark.parametrize("command", ["set_password", "end_sessions"])
+@for_each_row("command", ["set_password", "end_sessions"])
 def test_neither_knows_people_who_are_not_there(db, command):
     with pytest.raises(CommandError, match="no user zoe"):
         run(command, "zoe")

@@ -15,6 +15,7 @@ from apps.audit.models import AuditEvent
 from apps.notify.models import Webhook
 from apps.signing.models import SigningKey, State
 from tests.builders.keys import signing_key
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -74,7 +75,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("step", STEPS)
+@for_each_row("step", STEPS)
 def test_a_machine_gives_no_power_to_people(machine, charlie, step):
     teams.create(name="thieves", actor=Viewer(charlie))
     before = (list(Grant.objects.order_by("pk").values()), list(Membership.objects.order_by("pk").values()))

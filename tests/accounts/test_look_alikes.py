@@ -11,6 +11,7 @@ from apps.accounts.people import teams
 from apps.audit.models import AuditEvent
 from apps.lib.addresses import skeleton
 from apps.lib.errors import Conflict
+from tests.rows import for_each_row
 from tests.threads import at_once
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]
@@ -34,7 +35,7 @@ def set_visibility(namespace, visibility):
     Namespace.objects.filter(pk=namespace.pk).update(visibility=visibility)
 
 
-@pytest.mark.parametrize("name", ["ac-me", "acne", "acrne", "Acne", "4cme"])
+@for_each_row("name", ["ac-me", "acne", "acrne", "Acne", "4cme"])
 def test_a_stranger_is_refused_and_not_told_of_a_hidden_namespace(put, acme, charlie, name):
     """The answer is that for an equal name, but for the name in it."""
     status, message = put(charlie, name)

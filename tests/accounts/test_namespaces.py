@@ -6,6 +6,7 @@ from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Namespace, Role, Visibility
 from apps.lib.errors import Conflict, Invalid, RoleRequired
+from tests.rows import for_each_row
 from tests.threads import at_once
 
 pytestmark = pytest.mark.both
@@ -23,7 +24,7 @@ def test_whoever_creates_it_owns_it(charlie, event_kinds):
     assert event_kinds() == ["namespace:namespace:created"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("name", "error"),
     [("Acme", Conflict), ("a--b", Invalid), ("new", Invalid), ("v2", Invalid), ("", Invalid), ("acme", Conflict)],
 )

@@ -17,13 +17,14 @@ from apps.notify.mail import invited, letters, mailing, preferences
 from apps.notify.models import Webhook
 from apps.oci import registry_tokens
 from tests.notify.conftest import hooked, loopback, receiver, tell
+from tests.rows import for_each_row
 
 __all__ = ["hooked", "loopback", "receiver"]
 
 PURPOSES = (webhooks.PURPOSE, letters.PURPOSE, "second-factor")
 
 
-@pytest.mark.parametrize(("one", "other"), list(itertools.permutations(PURPOSES, 2)))
+@for_each_row(("one", "other"), list(itertools.permutations(PURPOSES, 2)))
 def test_a_secret_sealed_for_one_purpose_does_not_open_for_another(one, other):
     sealed = sealing.seal("s3cret", one)
     assert sealing.unseal(sealed, one) == "s3cret"
@@ -31,7 +32,7 @@ def test_a_secret_sealed_for_one_purpose_does_not_open_for_another(one, other):
         sealing.unseal(sealed, other)
 
 
-@pytest.mark.parametrize("purpose", ["", "webhoo", "webhook "])
+@for_each_row("purpose", ["", "webhoo", "webhook "])
 def test_a_purpose_is_all_of_its_text(purpose):
     with pytest.raises(Unavailable):
         sealing.unseal(sealing.seal("s3cret", "webhook"), purpose)

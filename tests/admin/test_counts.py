@@ -16,6 +16,7 @@ from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
 from tests.admin import rows
 from tests.admin.lists import list_of
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -31,7 +32,7 @@ def counted(client, url):
     return [query["sql"] for query in queries if COUNTS.match(query["sql"])]
 
 
-@pytest.mark.parametrize("query", [{}, {"_facets": "True"}, {"q": "team1"}], ids=["all", "facets", "search"])
+@for_each_row("query", [{}, {"_facets": "True"}, {"q": "team1"}], ids=["all", "facets", "search"])
 def test_every_list_stops_counting_at_10000(operator_client, query):
     rows.make(0, 2)
     for model in rows.LISTED:

@@ -17,6 +17,7 @@ from registry_site.server import health
 from tests.admin import rows
 from tests.admin.releases import provider_rows
 from tests.portal.providers.rows import provider_version, row_of_key
+from tests.rows import for_each_row
 
 
 def tiles(client):
@@ -52,7 +53,7 @@ def trouble(db):
 
 
 @pytest.mark.both
-@pytest.mark.parametrize(
+@for_each_row(
     ("label", "count"),
     [
         ("In quarantine", "2"),

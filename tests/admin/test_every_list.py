@@ -16,6 +16,7 @@ from tests.admin.lists import chosen, first, list_of, name_of, page_of
 from tests.admin.releases import git_rows, oci_rows, provider_rows, upstream_rows
 from tests.admin.test_export import export
 from tests.conftest import person
+from tests.rows import for_each_row
 
 SHELVES = (rows, provider_rows, oci_rows, upstream_rows, git_rows)
 EDITED = (Namespace, Team, Grant, User, Invitation)
@@ -65,7 +66,7 @@ def test_a_list_and_a_page_of_one_row_cost_the_same_beside_500(operator_client, 
     assert max(few.values()) <= 12
 
 
-@pytest.mark.parametrize(("shelf", "model"), READ_ONLY, ids=named)
+@for_each_row(("shelf", "model"), READ_ONLY, ids=named)
 def test_nothing_that_is_posted_changes_anything(operator_client, shelf, model):
     shelf.make(0, 1)
     row = first(model)
@@ -83,7 +84,7 @@ def test_nothing_that_is_posted_changes_anything(operator_client, shelf, model):
     assert AuditEvent.objects.count() == events
 
 
-@pytest.mark.parametrize(("shelf", "model"), [pair for pair in LISTED if acts_of(pair[1])], ids=named)
+@for_each_row(("shelf", "model"), [pair for pair in LISTED if acts_of(pair[1])], ids=named)
 def test_each_act_needs_its_own_permission(db, browser_of, shelf, model):
     """Who may only look is offered no act of the list and of a row's page, and sending one does nothing."""
     shelf.make(0, 1)
@@ -115,7 +116,7 @@ def test_each_act_needs_its_own_permission(db, browser_of, shelf, model):
 
 
 @pytest.mark.both
-@pytest.mark.parametrize(("shelf", "model"), LISTED, ids=named)
+@for_each_row(("shelf", "model"), LISTED, ids=named)
 def test_every_list_offers_its_rows(operator_client, shelf, model):
     shelf.make(0, 3)
     (head, *lines), _ = export(operator_client, model, first(model), everything=True)
@@ -126,7 +127,7 @@ def test_every_list_offers_its_rows(operator_client, shelf, model):
 
 @pytest.mark.slow
 @pytest.mark.both
-@pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
+@for_each_row("words", WORDS.values(), ids=WORDS)
 def test_every_list_answers_whatever_is_searched_for(operator_client, words):
     answers = {
         model.__name__: operator_client.get(list_of(model, q=words)).status_code for model in admin.site._registry

@@ -13,6 +13,7 @@ from registry_site.templatetags.admin_lists import as_words
 from tests.admin import rows
 from tests.admin.lists import first, list_of
 from tests.admin.releases import oci_rows
+from tests.rows import for_each_row
 
 
 def shown_filters(client, model):
@@ -24,7 +25,7 @@ def shown_filters(client, model):
 
 
 @pytest.mark.both
-@pytest.mark.parametrize(
+@for_each_row(
     ("parameter", "changed"),
     [("revoked", "revoked_at"), ("suspended", "suspended_at"), ("used", "last_used_at"), ("leaked", "leaked_at")],
 )
@@ -65,7 +66,7 @@ def test_every_filter_reads_as_words(operator_client):
     assert "By active" not in page
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "told"),
     [
         ({}, []),

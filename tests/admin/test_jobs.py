@@ -12,11 +12,12 @@ from apps.signing.models import SigningKey
 from tests.admin import rows
 from tests.admin.lists import first, list_of, page_of, run
 from tests.admin.releases import provider_rows
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("model", "kind"),
     [
         (Release, "publish-provider"),
@@ -45,7 +46,7 @@ def test_a_job_whose_release_is_gone_says_so(operator_client):
     assert "gone" in operator_client.get(page_of(job)).text
 
 
-@pytest.mark.parametrize("words", ["team7/vpc/aws", "team7/vpc", "team7", "team7 1.0.0"])
+@for_each_row("words", ["team7/vpc/aws", "team7/vpc", "team7", "team7 1.0.0"])
 def test_an_address_finds_the_jobs_of_its_releases(operator_client, words):
     rows.make(0, 9)
 

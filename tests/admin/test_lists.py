@@ -25,6 +25,7 @@ from tests.admin import rows
 from tests.admin.lists import list_of, page_of
 from tests.admin.releases import oci_rows, provider_rows
 from tests.admin.rows import digest_of
+from tests.rows import for_each_row
 
 SELECT = re.compile(r"<select[^>]*>")
 NAME = re.compile(r'name="([^"]+)"')
@@ -39,9 +40,9 @@ def test_the_index_costs_the_same_at_any_size(operator_client):
 
 
 @pytest.mark.both
-@pytest.mark.parametrize("model", [Release, ModuleVersion])
-@pytest.mark.parametrize("which", ["stored7", "uploaded7"])
-@pytest.mark.parametrize("spelled", ["{}", "sha256:{}"])
+@for_each_row("model", [Release, ModuleVersion])
+@for_each_row("which", ["stored7", "uploaded7"])
+@for_each_row("spelled", ["{}", "sha256:{}"])
 def test_a_digest_prefix_finds_its_row_alone(operator_client, model, which, spelled):
     rows.make(0, 20)
     page = operator_client.get(list_of(model, q=spelled.format(digest_of(which)[:10])))
@@ -51,7 +52,7 @@ def test_a_digest_prefix_finds_its_row_alone(operator_client, model, which, spel
 
 
 @pytest.mark.both
-@pytest.mark.parametrize(
+@for_each_row(
     ("shelf", "model", "query", "count"),
     [
         (rows, Release, {"q": "team7/vpc/aws"}, 1),

@@ -21,6 +21,7 @@ from apps.upstream.models import KeyPin, Upstream, UpstreamPackage, UpstreamProv
 from bench.lists import WORDS, scans
 from tests.admin import rows
 from tests.admin.lists import list_of
+from tests.rows import for_each_row
 
 LARGE = (
     *(Release, ModuleVersion, Module, SearchDoc, Package, ProviderVersion, AuditEvent, Blob, DownloadCount),
@@ -65,7 +66,7 @@ def scanned_to_find(statements):
 
 @pytest.mark.both
 @pytest.mark.usefixtures("planned")
-@pytest.mark.parametrize("model", [model for model in LARGE if admin.site._registry[model].search_fields])
+@for_each_row("model", [model for model in LARGE if admin.site._registry[model].search_fields])
 def test_a_search_reads_no_large_table_whole(operator_client, model):
     for word in WORDS:
         _, statements = asked(operator_client, list_of(model, q=word))
@@ -75,7 +76,7 @@ def test_a_search_reads_no_large_table_whole(operator_client, model):
 
 @pytest.mark.both
 @pytest.mark.usefixtures("planned")
-@pytest.mark.parametrize(
+@for_each_row(
     ("model", "query"),
     [
         (Package, {"os": "linux"}),
@@ -141,7 +142,7 @@ def test_another_order_waits_until_the_list_is_short(operator_client, monkeypatc
     assert shown()[0] == [1, 1, 2, 2, 3, 3]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("model", "query"),
     [
         (Release, {"state__exact": "published"}),

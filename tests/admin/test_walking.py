@@ -14,6 +14,7 @@ from tests.admin import rows
 from tests.admin.lists import page_of
 from tests.admin.releases import oci_rows, provider_rows
 from tests.conftest import person
+from tests.rows import for_each_row
 
 LINK = re.compile(r'<a\s[^>]*href="(/(?!static/)[^"#?]*)')
 LEFT_OUT = {"account_logout"}
@@ -35,7 +36,7 @@ def walker(browser_of, db):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("role", ["Operator", "Auditor"])
+@for_each_row("role", ["Operator", "Auditor"])
 def test_no_link_leads_to_a_refusal(walker, role):
     browser, refused = walker(role), {}
     seen: set[str] = set()

@@ -11,6 +11,7 @@ from apps.accounts.people.accounts import set_password
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.audit.recorder import record
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 ACME = "/api/v1/namespaces/acme/audit"
@@ -83,7 +84,7 @@ def test_files_have_every_row_oldest_first(as_dora, dora):
     assert (len(table), table[0][:3], table[1][4]) == (4, ["id", "at", "kind"], "dora")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "found"),
     [
         ("kind=published", "There is no event kind “published”."),

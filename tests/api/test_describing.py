@@ -9,6 +9,7 @@ from apps.audit.models import AuditEvent
 from apps.modules.models import Module
 from apps.releases.models import SearchDoc
 from tests.portal.rows import add_module
+from tests.rows import for_each_row
 
 URL = "/api/v1/modules/acme/vpc/aws"
 PAGE = "/modules/acme/vpc/aws/settings"
@@ -81,7 +82,7 @@ def test_a_token_that_is_limited_to_another_name_may_not(bearer, client, alice, 
     assert response.status_code == 403
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("url", "sentence"),
     [
         ("javascript:alert(1)", "begins with https://"),
@@ -108,7 +109,7 @@ def test_only_web_addresses_are_a_source(tofu, browser_of, alice, vpc, url, sent
     assert Module.objects.get().source_url == ""
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("body", "sentence"),
     [
         ({"description": "a" * 301}, "301 characters, expected at most 300"),

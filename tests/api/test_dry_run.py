@@ -9,6 +9,7 @@ from apps.modules import dry_run
 from apps.releases.models import Release
 from tests.builders.archives import PRIVATE_KEY, module_zip
 from tests.builders.tars import gz, module_tar
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -38,7 +39,7 @@ def codes(said):
     return [reason["code"] for reason in said["reasons"]]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("mode", "query", "state", "reasons"),
     [
         ("silent", "", "would_publish", []),
@@ -102,7 +103,7 @@ def test_a_taken_number_and_a_full_namespace_are_reasons(published_before, ask, 
     assert codes(ask().json()) == ["quota_full"]
 
 
-@pytest.mark.parametrize("word", ["yes", "true", "", "2"])
+@for_each_row("word", ["yes", "true", "", "2"])
 def test_another_word_is_refused_and_publishes_nothing(tofu, alice, untouchable, word):
     answer = tofu(alice).put(URL.format("1.2.0").replace("=1", f"={word}"), **untouchable)
 

@@ -1,13 +1,14 @@
 import json
 
-import pytest
 from django.test import Client
+
+from tests.rows import for_each_row
 
 PATHS = ["namespaces/acme", "modules/acme/vpc/aws/1.0.0", "releases/00000000-0000-0000-0000-000000000000"]
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("authorization", ["", "Bearer nonsense"])
+@for_each_row("path", PATHS)
+@for_each_row("authorization", ["", "Bearer nonsense"])
 def test_401_says_how_to_make_a_token(acme, path, authorization):
     response = Client(headers={"Authorization": authorization} if authorization else {}).get(f"/api/v1/{path}")
     error = json.loads(response.content)["error"]
@@ -19,7 +20,7 @@ def test_401_says_how_to_make_a_token(acme, path, authorization):
     assert "/tokens" in error["hint"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("method", "path", "body", "status"),
     [
         ("put", "namespaces/acme", "no JSON", 400),
@@ -41,7 +42,7 @@ def test_each_error_has_one_shape_and_the_request_id(tofu, dora, method, path, b
     assert len(answer.headers["X-Request-Id"]) > 8
 
 
-@pytest.mark.parametrize("path", PATHS)
+@for_each_row("path", PATHS)
 def test_head_answers_as_get_without_a_body(tofu, olga, published, path):
     release = published("acme/vpc/aws", "1.0.0")
     path = path.replace("00000000-0000-0000-0000-000000000000", str(release.public_id))

@@ -11,6 +11,7 @@ from apps.jobs.models import Job
 from apps.signing.models import PrivateKey, SigningKey
 from tests.builders.held import held_key
 from tests.builders.keys import extended, signing_key
+from tests.rows import for_each_row
 
 URL = "/api/v1/namespaces/acme/keys"
 
@@ -107,7 +108,7 @@ def test_a_key_that_its_owner_has_extended_is_renewed(tofu, dora):
     assert kinds() == [("registered", dora.pk), ("renewed", dora.pk)]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("body", "says"),
     [
         ({}, "registered or generated"),
@@ -128,7 +129,7 @@ def test_what_makes_no_sense_is_refused_with_words(tofu, dora, body, says):
     assert not SigningKey.objects.exists()
 
 
-@pytest.mark.parametrize("act", ["retire", "revoke"])
+@for_each_row("act", ["retire", "revoke"])
 def test_a_key_is_ended_with_a_reason_and_stays(tofu, dora, registered, act):
     url = f"/{registered.fingerprint}/{act}"
     assert post(tofu(dora), url, reason=" ").status_code == 422

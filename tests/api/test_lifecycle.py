@@ -9,6 +9,7 @@ from django.utils import timezone
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from apps.releases.models import Release
+from tests.rows import for_each_row
 
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
 CONFIRM = {"confirm": "acme/vpc/aws 1.2.0"}
@@ -93,7 +94,7 @@ def test_a_repetition_is_a_conflict_that_says_since_when_by_whom_and_why(publish
     assert message.endswith("UTC, by dora: It loses data.")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("body", "status", "found"),
     [
         ({"reason": ""}, 422, "The reason is empty."),
@@ -152,8 +153,8 @@ def test_purging_leaves_a_tombstone(published, post, tofu, olga, bob):
     assert post(olga, "purge", **CONFIRM).status_code == 409
 
 
-@pytest.mark.parametrize("act", ["deprecate", "yank", "quarantine", "restore", "purge"])
-@pytest.mark.parametrize("version", ["9.9.9", "latest"])
+@for_each_row("act", ["deprecate", "yank", "quarantine", "restore", "purge"])
+@for_each_row("version", ["9.9.9", "latest"])
 def test_an_unknown_version_is_404(published, post, olga, act, version):
     published()
     more = CONFIRM if act == "purge" else {}

@@ -6,6 +6,7 @@ from apps.accounts.models import Namespace, Visibility
 from apps.providers import catalogue
 from tests.builders.keys import signing_key
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -111,14 +112,14 @@ def test_pages_follow_each_other(tofu, db, in_pages):
     assert [row["name"] for row in rows] == [f"n{number}" for number in range(5)]
 
 
-@pytest.mark.parametrize("path", ["modules", "providers", "namespaces"])
+@for_each_row("path", ["modules", "providers", "namespaces"])
 def test_a_list_needs_few_queries_however_long(path, shelf, tofu, bob, django_assert_max_num_queries):
     client = tofu(bob)
     with django_assert_max_num_queries(3):
         client.get(f"/api/v1/{path}")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "found"),
     [
         ("sort=size", "'size' is not a sort order."),

@@ -7,6 +7,7 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import Grant, Namespace, Role, Scope
 from apps.audit.models import AuditEvent
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -90,7 +91,7 @@ def test_the_rule_may_come_with_the_namespace(tofu, charlie):
     assert created.json()["breaking_changes"] == again.json()["breaking_changes"] == "refuse"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("body", "status", "word"),
     [
         ({"visibility": "secret"}, 422, "visibility"),
@@ -120,7 +121,7 @@ def test_bodies_are_read_strictly_and_the_fault_is_named(tofu, dora, body, statu
     assert Namespace.objects.get(name="acme").visibility == "private"
 
 
-@pytest.mark.parametrize("name", ["a.b", "a--b", "_ab", "admin", "Admin", "v2", "a%00b", "%ff", "x" * 65])
+@for_each_row("name", ["a.b", "a--b", "_ab", "admin", "Admin", "v2", "a%00b", "%ff", "x" * 65])
 def test_names_that_no_client_can_carry_are_refused(tofu, charlie, name):
     response = put(tofu(charlie), f"/api/v1/namespaces/{name}")
 

@@ -15,6 +15,7 @@ from apps.modules import publishing
 from apps.releases.models import Release
 from apps.releases.publishing import receiving
 from tests.builders.archives import module_zip
+from tests.rows import for_each_row
 
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
 
@@ -38,7 +39,7 @@ def test_no_byte_is_read_for_a_token_that_may_only_read(tofu, alice, untouchable
     assert "scope read" in json.loads(response.content)["error"]["message"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("path", "status"),
     [
         ("acme/vpc/AWS/1.0.0", 422),
@@ -79,7 +80,7 @@ def test_a_chunked_body_needs_no_length(tofu, alice, archive):
     assert tofu(alice).put(URL, **chunked).status_code == 202
 
 
-@pytest.mark.parametrize("length", [5, 10**6])
+@for_each_row("length", [5, 10**6])
 def test_a_body_that_is_not_as_long_as_it_said_is_refused(tofu, alice, archive, length, stored_files):
     lying = {"wsgi.input": io.BytesIO(archive), "wsgi.input_terminated": True, "CONTENT_LENGTH": str(length)}
 
@@ -87,7 +88,7 @@ def test_a_body_that_is_not_as_long_as_it_said_is_refused(tofu, alice, archive, 
     assert stored_files() == []
 
 
-@pytest.mark.parametrize("length", ["-1", "1e3", "ten", "9" * 30])
+@for_each_row("length", ["-1", "1e3", "ten", "9" * 30])
 def test_a_length_that_is_no_number_is_refused(tofu, alice, untouchable, length):
     assert tofu(alice).put(URL, **{**untouchable, "CONTENT_LENGTH": length}).status_code in (413, 422)
 
@@ -133,7 +134,7 @@ def test_a_form_is_refused_with_the_word_for_curl(tofu, alice, untouchable):
     assert "--upload-file" in json.loads(response.content)["error"]["hint"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("headers", "name"),
     [
         ({}, ""),

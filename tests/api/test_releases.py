@@ -10,6 +10,7 @@ from apps.accounts.models import Scope
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -32,7 +33,7 @@ def test_a_token_that_is_limited_to_a_name_follows_its_own_upload(alice, bearer,
     assert client.get(f"/api/v1/releases/{release.public_id}").status_code == 200
 
 
-@pytest.mark.parametrize("public_id", ["nonsense", "00000000-0000-0000-0000-000000000000", "a%00b", "%ff"])
+@for_each_row("public_id", ["nonsense", "00000000-0000-0000-0000-000000000000", "a%00b", "%ff"])
 def test_an_unknown_id_is_404(tofu, alice, public_id):
     response = tofu(alice).get(f"/api/v1/releases/{public_id}")
 

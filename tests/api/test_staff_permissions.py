@@ -12,6 +12,7 @@ from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.releases.models import Release, State
 from tests.conftest import person
+from tests.rows import for_each_row
 
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
 ACTS = ["deprecate", "yank", "quarantine", "restore", "purge", "verify"]
@@ -48,7 +49,7 @@ def allow(user, *acts):
     user.user_permissions.add(*Permission.objects.filter(codename__in=[f"{act}_release" for act in acts]))
 
 
-@pytest.mark.parametrize("act", ACTS)
+@for_each_row("act", ACTS)
 def test_staff_without_the_permission_are_refused_by_api(published, post, sam, act):
     release = published()
     if act == "restore":

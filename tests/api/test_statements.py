@@ -14,6 +14,7 @@ from apps.releases.models import Release
 from apps.signing import statement_keys
 from tests.provenance.conftest import state, state_all
 from tests.providers.draft_client import DraftClient, hold, zips
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -93,7 +94,7 @@ def test_a_yanked_version_keeps_it_and_a_purged_one_does_not(published, state, t
     assert Statement.objects.get().release == release
 
 
-@pytest.mark.parametrize("kind", ["module", "provider"])
+@for_each_row("kind", ["module", "provider"])
 def test_during_a_cool_down_nobody_gets_it(published, acme, dora, alice, bob, tofu, state, kind):
     type(acme).objects.update(cooldown_hours=24)
     if kind == "module":

@@ -16,6 +16,7 @@ from apps.modules.models import Configuration, ModuleVersion
 from apps.releases.models import Lifecycle, Release
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -100,7 +101,7 @@ def test_curl_sends_the_files_as_they_are(offered, client, bearer, bob):
     assert str(Configuration.objects.get()) == "https://git.example.com/team/infra"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("source", "number", "gets"),
     [
         ("here.example/acme/vpc/aws//modules/inner", "1.0.0", "1.0.0"),
@@ -149,7 +150,7 @@ def test_a_later_report_replaces_the_former_of_the_same_account_alone(offered, r
     assert reported(bob) == [("test", ["1.0.0"])]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("fields", "status", "says"),
     [
         ({"modules": []}, 422, "modules.json"),
@@ -171,9 +172,7 @@ def test_bad_input_is_named(offered, report, fields, status, says):
     assert says in f"{error['message']} {error['hint']}"
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"--x\r\n", b'--x\r\nContent-Disposition: form-data; name="modules"\r\n\r\n{\r\n--x--\r\n']
-)
+@for_each_row("data", [b"", b"--x\r\n", b'--x\r\nContent-Disposition: form-data; name="modules"\r\n\r\n{\r\n--x--\r\n'])
 def test_a_bad_form_is_named(client, bearer, bob, data):
     response = client.generic("POST", URL, data, "multipart/form-data; boundary=x", headers=bearer(bob, Scope.READ))
 

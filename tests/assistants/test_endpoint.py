@@ -6,6 +6,7 @@ from django.test import Client
 from apps.accounts.models import Scope
 from apps.lib.settings_values.rates import Rate
 from tests.assistants.conftest import HEADERS, send
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -46,7 +47,7 @@ def test_a_client_learns_what_the_server_is_and_that_it_keeps_no_session(tofu, b
     assert "Mcp-Session-Id" not in answer
 
 
-@pytest.mark.parametrize("method", ["get", "put", "delete"])
+@for_each_row("method", ["get", "put", "delete"])
 def test_there_is_no_stream_to_open_and_no_session_to_end(tofu, bob, method):
     assert getattr(tofu(bob), method)("/mcp").status_code == 405
 
@@ -57,7 +58,7 @@ def test_a_page_of_another_site_is_refused(tofu, bob):
     assert ours.status_code == 403
 
 
-@pytest.mark.parametrize(("body", "status"), [("{", 400), ("[]", 400), ('{"jsonrpc": "2.0"}', 400)])
+@for_each_row(("body", "status"), [("{", 400), ("[]", 400), ('{"jsonrpc": "2.0"}', 400)])
 def test_what_is_no_request_is_refused(tofu, bob, body, status):
     answer = tofu(bob).post("/mcp", body, content_type="application/json", headers=HEADERS)
 

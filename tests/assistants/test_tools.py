@@ -13,6 +13,7 @@ from tests.assistants.conftest import send
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.keys import signing_key
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -76,7 +77,7 @@ def test_the_version_to_use_is_the_highest_maintained_one(three, ask, bob):
     ]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("constraint", "version", "advice"),
     [
         ("= 1.1.0", "1.1.0", "Use 1.1.0, the highest version that matches."),
@@ -151,7 +152,7 @@ def test_a_provider_is_found_chosen_and_described(acme, ask, bob):
     assert {one["os"] for one in said["packages"]} >= {"linux"}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("tool", "more", "budget"),
     [
         ("find_modules", {"words": "vpc"}, 10),
@@ -166,7 +167,7 @@ def test_a_call_asks_the_database_few_questions(three, ask, bob, tool, more, bud
         assert isinstance(ask(bob, tool, **more), dict)
 
 
-@pytest.mark.parametrize("tool", ["choose_version", "describe_version", "read_example", "compare_versions"])
+@for_each_row("tool", ["choose_version", "describe_version", "read_example", "compare_versions"])
 def test_a_private_module_is_hidden_from_a_stranger(three, ask, charlie, tool):
     more = {"read_example": {"example": "simple"}, "compare_versions": {"before": "1.1.0", "after": "1.2.0"}}
 
@@ -182,7 +183,7 @@ def test_a_quarantined_version_is_not_described(three, ask, bob, olga):
     assert "no version 1.1.0" in ask(bob, "describe_version", address=VPC, version="1.1.0")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("tool", "arguments", "refusal"),
     [
         ("publish", {}, "There is no tool 'publish'."),

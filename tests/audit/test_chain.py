@@ -17,6 +17,7 @@ from apps.audit.tasks import link
 from registry_site.celery import app
 from tests.audit import tampering
 from tests.audit.tampering import age
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -61,7 +62,7 @@ def test_the_chain_covers_every_column():
     assert columns == set(chain.FIELDS) == {"id", *CHANGES}
 
 
-@pytest.mark.parametrize("column", CHANGES)
+@for_each_row("column", CHANGES)
 def test_a_changed_row_is_named(rows, column):
     tampering.change(rows[2], **{column: CHANGES[column]})
 
@@ -108,7 +109,7 @@ def test_a_row_of_a_slow_transaction_is_linked_after_later_ones(rows):
     assert Link.objects.order_by("-pk")[0].event_id == late.pk
 
 
-@pytest.mark.parametrize("goes", [3, 5], ids=["the older ones", "all"])
+@for_each_row("goes", [3, 5], ids=["the older ones", "all"])
 def test_what_was_pruned_is_no_gap(db, goes):
     events = [record(Kind.USER_SIGNED_IN, actor_id=1, subject=f"user/{number}") for number in range(5)]
     age(events[:goes], days=500)

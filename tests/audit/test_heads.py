@@ -23,6 +23,7 @@ from registry_site.startup import checks
 from tests.audit import tampering
 from tests.audit.tampering import verified
 from tests.notify.receiver import listening, says
+from tests.rows import for_each_row
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
@@ -239,18 +240,14 @@ def test_doctor_compares_and_says_when_none_was_recorded(settings, file, time_ma
     assert found() == [("ok", "heads of the chain are only in the log")]
 
 
-@pytest.mark.parametrize(
-    ("url", "count"), [("http://10.0.0.1/x", 1), ("https://192.0.2.1/x", 1), ("file:///x", 0), ("", 0)]
-)
+@for_each_row(("url", "count"), [("http://10.0.0.1/x", 1), ("https://192.0.2.1/x", 1), ("file:///x", 0), ("", 0)])
 def test_an_address_that_larder_would_not_call_is_a_system_check(settings, url, count):
     settings.AUDIT_HEAD_URL = url
 
     assert [one.id for one in checks.heads_of_the_audit_have_an_address(None)] == ["larder.E017"] * count
 
 
-@pytest.mark.parametrize(
-    "url", ["file://heads.jsonl", "file:///", "file:///srv/audit/", "ftp://a.example/x", "https://"]
-)
+@for_each_row("url", ["file://heads.jsonl", "file:///", "file:///srv/audit/", "ftp://a.example/x", "https://"])
 def test_an_address_that_is_neither_is_refused_at_the_start(monkeypatch, url):
     monkeypatch.setattr(env, "text", lambda *_: url)
 

@@ -12,6 +12,7 @@ from apps.blobs.care import integrity, scrub
 from apps.blobs.models import Blob, Problem
 from apps.blobs.tasks import recheck
 from tests.blobs.test_scrub import kept, key_of
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
 LARGE = 3 * STEP + 17
@@ -32,7 +33,7 @@ def handed_out(digest: str) -> tuple[int, bool]:
     return came, True
 
 
-@pytest.mark.parametrize("size", [0, 1, STEP - 1, STEP, STEP + 1, LARGE, 9 * STEP])
+@for_each_row("size", [0, 1, STEP - 1, STEP, STEP + 1, LARGE, 9 * STEP])
 def test_what_is_right_comes_whole(backend, size):
     data = bytes(size % 251 for size in range(size))
     blob = kept(data)

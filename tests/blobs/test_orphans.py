@@ -13,6 +13,7 @@ from django.utils import timezone
 from apps.blobs import references, store
 from apps.blobs.care import scrub
 from apps.blobs.models import Blob, State
+from tests.rows import for_each_row
 from tests.threads import at_once
 
 DATA = b"nobody's" * 1000
@@ -55,7 +56,7 @@ def test_a_young_one_is_none(orphan):
 
 
 @pytest.mark.both
-@pytest.mark.parametrize("state", State)
+@for_each_row("state", State)
 def test_whatever_has_a_row_is_none(orphan, tomorrow, state):
     Blob.objects.create(digest=DIGEST, size=len(DATA), state=state)
 

@@ -17,6 +17,7 @@ from apps.blobs.backends.s3 import S3Backend
 from apps.blobs.models import Blob, State
 from tests import clouds
 from tests.postgres import free_port
+from tests.rows import for_each_row
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_a_file_in_the_way_is_an_outage(folder):
     assert str(folder) not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "act",
     [
         lambda: store.stage("one", [b"x"]),
@@ -129,7 +130,7 @@ def test_s3_that_hangs_is_given_up_within_half_a_minute(settings, credentials):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["s3", "azure", "gs"])
+@for_each_row("scheme", ["s3", "azure", "gs"])
 def test_a_server_that_is_away_is_an_outage_whatever_it_speaks(settings, credentials, scheme, monkeypatch):
     monkeypatch.setitem(gcs._PATIENCE, "retry", gcs._PATIENCE["retry"].with_timeout(0.1))
     account = f"account=larder&endpoint=http://127.0.0.1:{free_port()}/larder" if scheme == "azure" else ""

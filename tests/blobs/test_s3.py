@@ -14,6 +14,7 @@ from apps.blobs.backends.objects import PART
 from apps.blobs.backends.s3 import S3Backend
 from tests.blobs import object_server
 from tests.chaos.faulty_storage import Proxy
+from tests.rows import for_each_row
 
 KEY = "sha256/ab/" + "ab" * 32
 
@@ -33,7 +34,7 @@ def bucket(settings, s3_url: str, credentials: None) -> Callable[..., S3Backend]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each_row(
     ("option", "expected"),
     [
         ("", (None, None)),

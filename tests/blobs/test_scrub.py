@@ -14,6 +14,7 @@ from apps.blobs.models import Blob, Problem, State
 from apps.blobs.tasks import scrub as task
 from registry_site.celery import app
 from tests.postgres import free_port
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -72,9 +73,7 @@ def test_what_is_whole_is_known_to_be(three, tomorrow):
 
 
 @pytest.mark.both
-@pytest.mark.parametrize(
-    "damage", [b"1" * 999 + b"2", b"1" * 999, b"1" * 1001, b""], ids=["flip", "cut", "long", "empty"]
-)
+@for_each_row("damage", [b"1" * 999 + b"2", b"1" * 999, b"1" * 1001, b""], ids=["flip", "cut", "long", "empty"])
 def test_damage_is_found_named_and_kept_on_the_row(three, backend, tomorrow, damage):
     backend.write(key_of(three[1]), [damage])
     with structlog.testing.capture_logs() as logged:
@@ -166,7 +165,7 @@ def test_what_somebody_is_removing_is_no_finding(three, backend, tomorrow, read_
     assert problems() == ["", "", ""]
 
 
-@pytest.mark.parametrize("state", [State.PENDING, State.DELETING])
+@for_each_row("state", [State.PENDING, State.DELETING])
 def test_what_is_not_ready_is_not_looked_at(three, tomorrow, read_of, state):
     Blob.objects.update(state=state)
     seen = read_of()

@@ -13,6 +13,7 @@ from apps.blobs import backends, store
 from apps.blobs.backends import LARGEST_STEP, Steps
 from apps.blobs.care.integrity import Verified
 from apps.blobs.models import Blob, State
+from tests.rows import for_each_row
 from tests.threads import at_once
 
 DATA = bytes(range(256)) * 4000  # 1 MB: several steps of a read
@@ -61,7 +62,7 @@ def test_staged_bytes_come_back_as_a_real_file(backend):
         assert file.read() == DATA[-5:]
 
 
-@pytest.mark.parametrize("megabytes", [0, 1, 9, 20])
+@for_each_row("megabytes", [0, 1, 9, 20])
 def test_a_stage_that_breaks_half_way_leaves_nothing(backend, keys, megabytes):
     with pytest.raises(Disconnected):
         store.stage("one", broken_after(*[b"x" * 1024 * 1024] * megabytes))
@@ -159,9 +160,7 @@ def test_it_refuses_to_work_inside_a_transaction(backend):
         store.store_staged("one", digest=DIGEST, size=len(DATA))
 
 
-@pytest.mark.parametrize(
-    ("start", "stop"), [(0, None), (0, 1), (5, 10), (300_000, 900_000), (len(DATA) - 1, None), (7, 7)]
-)
+@for_each_row(("start", "stop"), [(0, None), (0, 1), (5, 10), (300_000, 900_000), (len(DATA) - 1, None), (7, 7)])
 def test_ranges_are_exact(db, backend, start, stop):
     kept()
 
@@ -204,7 +203,7 @@ def test_of_64_writers_one_creates(backend):
     assert store.get("ledger/race.json") == b"%d" % won.index(True)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "key",
     ["", "..", "../x", "a/../../x", "/etc/passwd", "a//b", "a/.hidden", "a\\b", "a\0", "a b", "a\n", "é", "x" * 700],
 )
@@ -221,13 +220,13 @@ def test_keys_that_could_leave_their_folder_are_refused(backend, keys, key):
     assert keys() == []
 
 
-@pytest.mark.parametrize("key", ["staging/x", f"sha256/{DIGEST[:2]}/{DIGEST}", "sha256/x"])
+@for_each_row("key", ["staging/x", f"sha256/{DIGEST[:2]}/{DIGEST}", "sha256/x"])
 def test_nobody_writes_blobs_as_if_they_were_ledger_entries(backend, key):
     with pytest.raises(store.BadKey):
         store.put_once(key, b"x")
 
 
-@pytest.mark.parametrize("digest", ["", "../x", DIGEST.upper(), DIGEST[1:], f"{DIGEST}\n"])
+@for_each_row("digest", ["", "../x", DIGEST.upper(), DIGEST[1:], f"{DIGEST}\n"])
 def test_only_digests_name_blobs(backend, digest):
     with pytest.raises(store.BadKey):
         store.size_of(digest)

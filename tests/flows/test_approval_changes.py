@@ -18,6 +18,7 @@ from tests.builders.ci_claims import GITHUB
 from tests.builders.tars import gz, module_tar
 from tests.conftest import BLOBS, run_jobs
 from tests.providers.draft_client import DraftClient, hold, work, zips
+from tests.rows import for_each_row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
 BEFORE = {
@@ -192,7 +193,7 @@ def test_the_next_one_from_the_same_workflow_is_as_usual(rule, published):
     assert unusual(from_ci(published, rule, "1.3.0")) == []
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("fact", "value", "said"),
     [
         (

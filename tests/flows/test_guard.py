@@ -10,6 +10,7 @@ from apps.modules import publishing
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
 from tests.builders.archives import PRIVATE_KEY, module_zip
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -70,7 +71,7 @@ def test_silent_keeps_nothing(rule, send):
     assert "guard" not in send()["notes"]
 
 
-@pytest.mark.parametrize("mode", ["ask", "refuse"])
+@for_each_row("mode", ["ask", "refuse"])
 def test_a_number_that_says_so_and_a_change_that_breaks_nothing_pass_every_rule(rule, send, mode):
     rule(mode)
 

@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders.archives import MODULE
 from tests.flows.test_links import put, served, tar_with, zip_with
+from tests.rows import for_each_row
 
 __all__ = ["put"]
 pytestmark = pytest.mark.both
@@ -39,7 +40,7 @@ def test_one_of_two_names_is_left_out_with_a_warning_where_no_module_loads_both(
 
 
 @packed
-@pytest.mark.parametrize(
+@for_each_row(
     ("first", "second"),
     [
         ("main.tf", "Main.tf"),

@@ -17,6 +17,7 @@ from apps.modules import lifecycle
 from tests.builders.archives import MODULE, module_zip
 from tests.oci.manifests.documents import Repo, attached, digest_of, package
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -64,7 +65,7 @@ def test_a_module_keeps_its_letters_and_answers_to_no_others(azure, put, client)
     assert "Azure/My_AKS/azurerm" in client.get("/modules?q=azure+my_aks").content.decode()
 
 
-@pytest.mark.parametrize("name", ["azure", "AZURE"])
+@for_each_row("name", ["azure", "AZURE"])
 def test_a_namespace_that_differs_in_letter_case_is_taken(azure, alice, bearer, client, name):
     body = json.dumps({"visibility": "public"})
     answer = client.put(f"/api/v1/namespaces/{name}", body, content_type="application/json", headers=bearer(alice))
@@ -73,7 +74,7 @@ def test_a_namespace_that_differs_in_letter_case_is_taken(azure, alice, bearer, 
     assert "too close to Azure" in answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize("name", ["my_aks", "My-AKS", "MY_AKS"])
+@for_each_row("name", ["my_aks", "My-AKS", "MY_AKS"])
 def test_a_module_that_differs_in_letter_case_or_separators_is_taken(azure, put, name):
     put("Azure/My_AKS/azurerm")
 

@@ -12,6 +12,7 @@ from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.builders.tars import Item, gz, tar
 from tests.builders.zips import Member, build
 from tests.flows.test_ways_in import PATH
+from tests.rows import for_each_row
 
 FILES = {**MODULE, "examples/x/main.tf": 'module "vpc" {\n  source = "../.."\n}\n', "shared/lib/init.sh": "#!/bin/sh\n"}
 # As a module names what lies beside it.
@@ -128,7 +129,7 @@ def test_a_broken_link_that_no_client_needs_is_left_out_with_a_warning(put, pack
 
 
 @both
-@pytest.mark.parametrize(
+@for_each_row(
     ("name", "target", "found"),
     [
         ("locals.tf", "../locals.tf", "../locals.tf, which is "),

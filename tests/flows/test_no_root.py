@@ -13,6 +13,7 @@ from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.builders.tars import gz, module_tar
 from tests.flows.test_ways_in import PATH
+from tests.rows import for_each_row
 
 USER = 'variable "name" {\n  type = string\n}\n\noutput "name" {\n  value = var.name\n}\n'
 IAM = {
@@ -66,7 +67,7 @@ def test_its_page_says_so_and_shows_the_block_of_each_submodule(put, client, ali
     assert "/acme/vpc/aws//modules/iam-role" in client.get("/how-to-use").text
 
 
-@pytest.mark.parametrize("tab", ["inputs", "outputs", "resources", "dependencies"])
+@for_each_row("tab", ["inputs", "outputs", "resources", "dependencies"])
 def test_a_tab_of_the_root_leads_to_the_submodules(put, client, alice, tab):
     put(IAM)
     client.force_login(alice)
@@ -92,7 +93,7 @@ def test_documents_have_an_empty_root(put, client, alice, bearer):
     assert document["submodules"][1]["inputs"][0]["name"] == "name"
 
 
-@pytest.mark.parametrize("query", ["", "?folder=."])
+@for_each_row("query", ["", "?folder=."])
 def test_the_submodules_alone_are_enough(alice, bearer, client, work, query):
     data = module_zip({"modules/one/main.tf": "", "modules/two/deep/main.tf": ""})
     client.put(f"{PATH}{query}", data, content_type="application/octet-stream", headers=bearer(alice))
@@ -110,7 +111,7 @@ def test_a_folder_called_modules_may_still_be_the_module(put):
     assert [unit["path"] for unit in release.module_version.inspection["units"]] == ["", "one"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "files",
     [
         {"README.md": "# x\n", "examples/one/main.tf": ""},

@@ -15,6 +15,7 @@ from apps.modules.models import Module, ModuleVersion
 from apps.releases.models import Release
 from apps.releases.publishing import reserving
 from tests.builders.archives import corpus, module_zip
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -116,7 +117,7 @@ def test_an_archive_ends_with_its_verdict(name, put, work, client, alice, bearer
         assert not [name for name in stored_files() if name.startswith("staging/")]
 
 
-@pytest.mark.parametrize("path", [PATH, f"{PATH}+build.2", PATH.replace("/vpc/", "/VPC/")])
+@for_each_row("path", [PATH, f"{PATH}+build.2", PATH.replace("/vpc/", "/VPC/")])
 def test_a_ledger_entry_of_a_forgotten_publish_refuses_other_bytes(put, work, client, alice, bearer, path):
     """Also under a number or name that counts as the same."""
     put(module_zip())

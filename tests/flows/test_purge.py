@@ -19,6 +19,7 @@ from apps.releases.lifecycle import purging
 from apps.releases.models import DownloadCount, Release
 from apps.releases.tasks import purge_blob
 from tests.builders.archives import module_zip
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -64,7 +65,7 @@ def test_the_rows_go_at_once_and_the_bytes_by_the_worker(published, purge, store
     assert list(kinds) == [("namespace:release:bytes-removed", True), ("namespace:release:purged", None)]
 
 
-@pytest.mark.parametrize("data", [DATA, module_zip(comment=b"other bytes")], ids=["same", "other"])
+@for_each_row("data", [DATA, module_zip(comment=b"other bytes")], ids=["same", "other"])
 def test_the_number_is_never_used_again(published, purge, tofu, alice, data):
     published(data=DATA)
     purge()
@@ -135,7 +136,7 @@ def test_an_upload_of_the_same_bytes_on_its_way_keeps_them_until_it_has_ended(pu
     assert KEY not in stored_files()
 
 
-@pytest.mark.parametrize("moment", ["before", "after"])
+@for_each_row("moment", ["before", "after"])
 def test_of_a_purge_and_an_upload_that_meet_neither_loses_its_bytes(published, purge, alice, work, monkeypatch, moment):
     """The upload begins to store at the worst moment: around the worker's look for others."""
     published(data=DATA)

@@ -9,6 +9,7 @@ from apps.providers import lifecycle as providers
 from tests.builders.archives import module_zip
 from tests.providers.conftest import held
 from tests.providers.draft_client import LINUX, URL, DraftClient, codes, zips
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -21,7 +22,7 @@ def quarantine(olga, version: str = "1.2.0") -> None:
     modules.quarantine(viewer=Viewer(olga), address=ModuleAddress.parse("acme/vpc/aws"), version=version, **WHY)
 
 
-@pytest.mark.parametrize("address", ["acme/vpc/aws", "pantry/copy/aws"])
+@for_each_row("address", ["acme/vpc/aws", "pantry/copy/aws"])
 def test_a_module_is_refused_with_the_digest_and_without_whose_it_is(published, olga, address):
     data = module_zip()
     blocked = published("acme/vpc/aws", "1.2.0", data=data)

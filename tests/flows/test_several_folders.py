@@ -14,6 +14,7 @@ from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.builders.tars import Item, gz, module_tar, tar
 from tests.flows.test_ways_in import PATH
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 PAGE = "/modules/acme/vpc/aws/1.2.0"
@@ -105,7 +106,7 @@ def test_the_same_folders_in_another_order_are_the_same_release(put, data):
     assert Release.objects.count() == 1
 
 
-@pytest.mark.parametrize("query", ["?folder=stacks/vpc", "?folder=stacks/vpc&folder=stacks/dns-extra", "?folder=*"])
+@for_each_row("query", ["?folder=stacks/vpc", "?folder=stacks/vpc&folder=stacks/dns-extra", "?folder=*"])
 def test_other_folders_of_the_same_archive_are_a_conflict(put, query):
     put(BOTH)
     refused = put(query)
@@ -115,7 +116,7 @@ def test_other_folders_of_the_same_archive_are_a_conflict(put, query):
     assert Release.objects.count() == 1
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "words"),
     [
         ("?folder=a&folder=a/", "'a' twice, expected each folder once"),
@@ -138,7 +139,7 @@ def test_what_cannot_be_meant_is_refused_before_the_body(put, query, words):
     assert Release.objects.count() == 0
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "code", "words"),
     [
         ("?folder=stacks/vpc&folder=stacks/none", "no_such_folder", "no folder stacks/none"),

@@ -7,6 +7,7 @@ import pytest
 from apps.accounts.models import Grant, Namespace, Role, Visibility
 from tests.builders.providers import dist
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 AKS = "Azure/aks/azurerm"
@@ -30,7 +31,7 @@ def errors(response):
     return " ".join(json.loads(response.content)["errors"])
 
 
-@pytest.mark.parametrize("path", ["azure/aks/azurerm", "AZURE/nothing/azurerm"])
+@for_each_row("path", ["azure/aks/azurerm", "AZURE/nothing/azurerm"])
 def test_a_public_namespace_in_another_letter_case_is_404_for_anybody_and_says_the_right_one(
     tofu, charlie, azure, published, path
 ):
@@ -50,7 +51,7 @@ def test_a_hidden_namespace_is_unknown_in_every_spelling(tofu, azure, my_team, p
     assert len({answer.content for answer in answers}) == 1
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("path", "nearest"),
     [
         ("Azure/AKS/azurerm", AKS),
@@ -79,8 +80,8 @@ def test_a_module_that_is_like_no_other_gets_no_suggestion(tofu, azure, publishe
     assert "Did you mean" not in errors(response)
 
 
-@pytest.mark.parametrize("spelling", ["My_Team", "my-team"])
-@pytest.mark.parametrize("path", ["", "/versions", "/1.0.0", "/downloads", "/dependents", "/outdated"])
+@for_each_row("spelling", ["My_Team", "my-team"])
+@for_each_row("path", ["", "/versions", "/1.0.0", "/downloads", "/dependents", "/outdated"])
 def test_the_api_of_a_provider_answers_in_both_spellings(tofu, alice, my_team, spelling, path):
     cast.add_version(cast.frozen_key(my_team), None, "dns", "1.0.0")
     response = tofu(alice).get(f"/api/v1/providers/{spelling}/dns{path}")
@@ -88,8 +89,8 @@ def test_the_api_of_a_provider_answers_in_both_spellings(tofu, alice, my_team, s
     assert response.content == tofu(alice).get(f"/api/v1/providers/My_Team/dns{path}").content
 
 
-@pytest.mark.parametrize("spelling", ["My_Team", "my-team"])
-@pytest.mark.parametrize("path", ["", "/versions", "/1.0.0", "/1.0.0/platforms", "/1.0.0/verify", "/1.0.0/lifecycle"])
+@for_each_row("spelling", ["My_Team", "my-team"])
+@for_each_row("path", ["", "/versions", "/1.0.0", "/1.0.0/platforms", "/1.0.0/verify", "/1.0.0/lifecycle"])
 def test_the_pages_of_a_provider_answer_in_both_spellings(browser_of, alice, my_team, spelling, path):
     cast.add_version(cast.frozen_key(my_team), None, "dns", "1.0.0")
     page = browser_of(alice).get(f"/providers/{spelling}/dns{path}", follow=True)

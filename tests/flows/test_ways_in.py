@@ -10,6 +10,7 @@ from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.builders.tars import gz, module_tar, xz
+from tests.rows import for_each_row
 
 PATH = "/api/v1/modules/acme/vpc/aws/1.2.0"
 
@@ -95,7 +96,7 @@ def test_one_folder_of_a_monorepo_is_published(put):
     assert "stacks/dns" in refused.text
 
 
-@pytest.mark.parametrize(("folder", "code"), [("stacks/none", "no_such_folder"), ("", "no_module_file")])
+@for_each_row(("folder", "code"), [("stacks/none", "no_such_folder"), ("", "no_module_file")])
 def test_without_a_module_the_refusal_names_the_folders_that_hold_one(put, folder, code):
     put(module_zip(MONOREPO), f"{PATH}?folder={folder}")
     release = Release.objects.get()
@@ -105,8 +106,8 @@ def test_without_a_module_the_refusal_names_the_folders_that_hold_one(put, folde
     assert release.notes["folders"] == ["stacks/dns", "stacks/vpc"] or code == "no_such_folder"
 
 
-@pytest.mark.parametrize("name", [".main.tf", ".tofu", ".hidden.tf.json"])
-@pytest.mark.parametrize(("at", "query"), [("", ""), ("stacks/vpc/", "?folder=stacks/vpc")])
+@for_each_row("name", [".main.tf", ".tofu", ".hidden.tf.json"])
+@for_each_row(("at", "query"), [("", ""), ("stacks/vpc/", "?folder=stacks/vpc")])
 def test_a_file_that_clients_skip_makes_no_module(put, name, at, query):
     put(module_zip({f"{at}{name}": MODULE["main.tf"], f"{at}README.md": "# VPC\n", "LICENSE": "MIT"}), f"{PATH}{query}")
     release = Release.objects.get()
@@ -115,7 +116,7 @@ def test_a_file_that_clients_skip_makes_no_module(put, name, at, query):
     assert name in release.reasons[0]["found"]
 
 
-@pytest.mark.parametrize("folder", ["../x", "a/../../b", "%00", "x" * 301])
+@for_each_row("folder", ["../x", "a/../../b", "%00", "x" * 301])
 def test_a_folder_that_no_archive_can_have_is_refused_before_the_body(put, folder):
     assert put(b"", f"{PATH}?folder={folder}").status_code in (400, 422)
     assert Release.objects.count() == 0

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.house import sources
+from tests.rows import for_each_row
 
 # It stands for pip-audit and its source, which may be out of reach here.
 PIP_AUDIT = """
@@ -26,7 +27,7 @@ print(json.dumps({"dependencies": packages}))
 """
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("scenario", "status", "said"),
     [
         ({"BAD": "something-else"}, 2, "NOT CHECKED: no source"),
@@ -83,9 +84,7 @@ def test_ci_goes_on_where_nothing_could_be_checked_and_says_so_last(ci):
     assert done.stdout.splitlines()[-1].startswith("!!!! NOT CHECKED: whether a pinned package has known")
 
 
-@pytest.mark.parametrize(
-    ("advisories", "require"), [(1, ""), (1, "advisories"), (2, "advisories"), (2, "tofu,advisories")]
-)
+@for_each_row(("advisories", "require"), [(1, ""), (1, "advisories"), (2, "advisories"), (2, "tofu,advisories")])
 def test_ci_fails_for_a_known_vulnerability_and_where_it_must_not_miss_one(ci, advisories, require):
     done = ci(advisories, LARDER_REQUIRE=require)
 

@@ -3,9 +3,8 @@
 import ast
 import re
 
-import pytest
-
 from tests.house import sources
+from tests.rows import for_each_row
 
 OURS = sources.python_files("apps", "registry_site")
 UPLOAD_PATHS = [
@@ -32,7 +31,7 @@ def test_no_model_or_form_has_a_file_field():
     assert sources.files_with(r"\b(FileField|ImageField)\(", OURS) == []
 
 
-@pytest.mark.parametrize("path", UPLOAD_PATHS, ids=sources.name_of)
+@for_each_row("path", UPLOAD_PATHS, ids=sources.name_of)
 def test_an_upload_path_never_lets_django_read_the_body(path):
     """Toy 2: each of these attributes reads the whole body into memory or a temporary file."""
     assert sources.files_with(r"\.(FILES|POST|body|data)\b", [path]) == []
@@ -52,7 +51,7 @@ def test_only_env_reads_the_environment():
     assert sources.files_with(r"os\.environ|os\.getenv|getenvb|environb", outside("registry_site/env.py")) == []
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("library", "home"),
     [
         ("gnupg", "apps/signing/"),

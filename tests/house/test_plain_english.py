@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.house import sources
+from tests.rows import for_each_row
 
 STYLE = sources.CHECKOUT / "docs" / "maintain" / "style.md"
 ROW = re.compile(r"^\| (?P<phrases>[^|]+) \| [^|]+ \|$", re.MULTILINE)
@@ -107,7 +106,7 @@ def test_people_read_none_of_the_old_phrases():
     assert found + old_phrases("CHANGELOG.md", changelog) == []
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("name", "text"),
     [
         ("a.html", '<p title="{{ title }}">\nThe secret that nobody\n  stored</p>'),
@@ -125,7 +124,7 @@ def test_an_old_phrase_is_found_on_its_line(name, text):
     assert [hit.rsplit(": ", 1)[0] for hit in old_phrases(name, text)] == [f"{name}:2"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("name", "text"),
     [
         ("a.html", "{# for nobody #}<p>There is no module, and it is no longer listed.</p>"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.house import sources
+from tests.rows import for_each_row
 from tests.site.startup.test_image import git
 
 pytestmark = pytest.mark.needs("git")
@@ -173,7 +174,7 @@ def test_what_is_not_ready_is_refused_and_nothing_changes(checkout, prepare, wor
     assert checkout.state == before
 
 
-@pytest.mark.parametrize("version", ["", "v0.9.0", "0.9", "0.9.0-rc1"])
+@for_each_row("version", ["", "v0.9.0", "0.9", "0.9.0-rc1"])
 def test_a_version_is_three_numbers(checkout, version):
     done = checkout.release(version)
     assert (done.returncode, "is not a version" in done.stderr) == (1, True)

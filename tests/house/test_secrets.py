@@ -11,6 +11,7 @@ from detect_secrets.settings import transient_settings
 
 from apps.accounts.identity import tokens
 from tests.house import sources
+from tests.rows import for_each_row
 
 # Those that know a secret by its shape. What guesses by entropy or by a variable's name cries at every digest.
 SHAPES = (
@@ -83,7 +84,7 @@ def test_the_tree_holds_no_secrets():
     assert found == OF_TESTS
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "kind"),
     [
         (f"TOKEN={tokens.new_secret()}", "Larder token"),

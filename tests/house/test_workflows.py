@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.house import sources
+from tests.rows import for_each_row
 from tests.site.startup.test_image import DIGEST, Checkout
 
 GITHUB = sorted((sources.CHECKOUT / ".github" / "workflows").glob("*.yml"))
@@ -29,13 +30,13 @@ def complaints(schema: str, path: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(("path", "schema"), SCHEMAS, ids=IDS)
+@for_each_row(("path", "schema"), SCHEMAS, ids=IDS)
 def test_the_schema_of_its_service_takes_each(path, schema):
     done = complaints(schema, path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("path", "schema"), SCHEMAS, ids=IDS)
+@for_each_row(("path", "schema"), SCHEMAS, ids=IDS)
 def test_a_mistyped_key_is_found(path, schema, tmp_path):
     """So the schemas really look at these files."""
     (tmp_path / "file.yml").write_text(
@@ -54,7 +55,7 @@ def test_every_action_is_pinned_to_a_commit_and_says_its_version():
         assert (sources.CHECKOUT / line.split("uses: ./")[1]).is_file()
 
 
-@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
+@for_each_row("path", ALL, ids=lambda path: path.name)
 def test_every_image_is_pinned_to_a_digest(path):
     text = path.read_text()
     images = re.findall(r"(?:image:|- name:|--rm) +(\S+:\S+)", text)

@@ -1,11 +1,12 @@
 import pytest
 
 from apps.http.byte_ranges import NotSatisfiable, requested_range
+from tests.rows import for_each_row
 
 SIZE, ETAG = 100, '"one"'
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("header", "found"),
     [
         ("bytes=0-0", range(1)),
@@ -23,12 +24,12 @@ def test_one_range_is_found(header, found):
     assert requested_range({"Range": header}, size=SIZE, etag=ETAG) == found
 
 
-@pytest.mark.parametrize("header", ["", "bytes=-", "bytes=0-1,4-5", "items=0-1", "bytes=" + "9" * 30, "bytes=1-٣"])
+@for_each_row("header", ["", "bytes=-", "bytes=0-1,4-5", "items=0-1", "bytes=" + "9" * 30, "bytes=1-٣"])
 def test_what_is_no_single_range_asks_for_everything(header):
     assert requested_range({"Range": header}, size=SIZE, etag=ETAG) is None
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "header",
     [
         *("bytes=100-", "bytes=-0", "bytes=500-600", "bytes=5-3", f"bytes=-{'0' * 30}", f"bytes={'9' * 30}-"),
@@ -48,6 +49,6 @@ def test_nothing_has_no_ranges():
         requested_range({"Range": "bytes=0-"}, size=0, etag=ETAG)
 
 
-@pytest.mark.parametrize(("condition", "found"), [('"one"', range(4)), ('"two"', None), ('W/"one"', None)])
+@for_each_row(("condition", "found"), [('"one"', range(4)), ('"two"', None), ('W/"one"', None)])
 def test_if_range_holds_only_for_the_same_bytes(condition, found):
     assert requested_range({"Range": "bytes=0-3", "If-Range": condition}, size=SIZE, etag=ETAG) == found

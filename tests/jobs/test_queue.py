@@ -15,6 +15,7 @@ from apps.jobs.models import Job, State
 from apps.jobs.tasks import reap
 from apps.lib.errors import Conflict
 from tests.jobs.conftest import becomes_the_broker
+from tests.rows import for_each_row
 from tests.threads import at_once
 
 HALF_A_MINUTE = timedelta(seconds=31)
@@ -162,7 +163,7 @@ def test_retrying_is_refused_while_another_one_works(job, rung):
 
 
 @pytest.mark.both
-@pytest.mark.parametrize("state", [State.QUEUED, State.RUNNING, State.SUCCEEDED])
+@for_each_row("state", [State.QUEUED, State.RUNNING, State.SUCCEEDED])
 def test_only_what_failed_can_be_retried(job, state):
     Job.objects.filter(pk=job.pk).update(state=state)
 

@@ -6,6 +6,7 @@ import pytest
 
 from apps.lib import addresses
 from apps.lib.errors import Invalid
+from tests.rows import for_each_row
 
 CHECKS: dict[str, Callable[..., None]] = {
     "namespace": addresses.check_namespace,
@@ -50,12 +51,12 @@ BAD = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "text"), GOOD)
+@for_each_row(("kind", "text"), GOOD)
 def test_it_accepts_a_good_name(kind: str, text: str):
     CHECKS[kind](text)
 
 
-@pytest.mark.parametrize(("kind", "text", "words"), BAD)
+@for_each_row(("kind", "text", "words"), BAD)
 def test_it_refuses_a_bad_name_and_says_which_rule(kind: str, text: str, words: str):
     with pytest.raises(Invalid) as refusal:
         CHECKS[kind](text)
@@ -77,7 +78,7 @@ def test_it_suggests_the_lower_case_and_the_type_without_its_prefix():
     assert prefixed.value.hint == "Use 'dns'."
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("kind", "text", "hint"),
     [
         ("namespace", "Platform Team", "Use 'Platform-Team'."),
@@ -122,7 +123,7 @@ def test_a_module_address_reads_and_writes_the_same_text():
     assert address.path_name == "my_vpc/aws"
 
 
-@pytest.mark.parametrize("text", ["", "a", "a/b", "a/b/c/d", "a//c", "A/b/C", "a/b/c-d", "/a/b/c", "a/b/c\n"])
+@for_each_row("text", ["", "a", "a/b", "a/b/c/d", "a//c", "A/b/C", "a/b/c-d", "/a/b/c", "a/b/c\n"])
 def test_it_refuses_what_is_no_module_address(text: str):
     with pytest.raises(Invalid):
         addresses.ModuleAddress.parse(text)

@@ -8,6 +8,7 @@ import pytest
 from apps.lib.digests import Tally, counted, is_sha256
 from apps.lib.errors import Invalid, Reason, TooLarge
 from apps.lib.net import bodies
+from tests.rows import for_each_row
 
 BODY = bytes(range(256)) * 10
 
@@ -37,12 +38,12 @@ def test_it_reads_exactly_the_length_and_never_asks_for_more():
     assert reader.asked == [1000, 1000, 560]
 
 
-@pytest.mark.parametrize("length", [None, "", "2560"])
+@for_each_row("length", [None, "", "2560"])
 def test_it_reads_a_terminated_body_to_its_end_with_or_without_a_length(length: str | None):
     assert b"".join(bodies.chunks(environ(Reader(BODY), length, terminated=True))) == BODY
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("length", "terminated", "words"),
     [
         ("2561", False, "short body: found 2560 bytes, expected the 2561"),
@@ -66,12 +67,12 @@ def test_it_refuses_a_length_that_is_bad_or_untrue(length: str | None, terminate
         list(bodies.chunks(environ(Reader(BODY), length, terminated=terminated)))
 
 
-@pytest.mark.parametrize("terminated", [True, False])
+@for_each_row("terminated", [True, False])
 def test_a_body_of_no_bytes_is_a_body(terminated: bool):
     assert list(bodies.chunks(environ(Reader(b""), "0", terminated=terminated))) == []
 
 
-@pytest.mark.parametrize("terminated", [True, False])
+@for_each_row("terminated", [True, False])
 def test_a_broken_connection_has_its_own_code(terminated: bool):
     pieces = bodies.chunks(environ(Reader(BODY, fails_after=1000), "2560", terminated=terminated), step=1000)
 

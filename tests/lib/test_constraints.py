@@ -5,6 +5,7 @@ import pytest
 from apps.lib import versions
 from apps.lib.constraints import Constraint
 from apps.lib.errors import Invalid
+from tests.rows import for_each_row
 
 # For each constraint the versions that it allows, and those that it does not: pre-releases only where one is named,
 # exactly and alone.
@@ -43,7 +44,7 @@ CASES = {
 UNREADABLE = ["latest", ">= 1.2.0,", ",", "=> 1.2.0", "~> 1.2.3.4", ">= 1.x", "1.2.0 || 2.0.0", "^1.2.0", ">= 1 2"]
 
 
-@pytest.mark.parametrize("constraint", CASES)
+@for_each_row("constraint", CASES)
 def test_it_allows_what_clients_take(constraint):
     allowed, refused = (text.split() for text in CASES[constraint])
     read = Constraint.parse(constraint)
@@ -51,13 +52,13 @@ def test_it_allows_what_clients_take(constraint):
     assert [one for one in allowed + refused if read.allows(versions.parse(one))] == allowed
 
 
-@pytest.mark.parametrize("text", UNREADABLE)
+@for_each_row("text", UNREADABLE)
 def test_what_clients_cannot_read_is_invalid(text):
     with pytest.raises(Invalid, match="expected an operator and a version"):
         Constraint.parse(text)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("constraint", "taken"),
     [("", "2.1.0"), ("~> 1.2", "1.10.0"), ("1.2.0", "1.2.0"), ("3.0.0-rc.1", "3.0.0-rc.1"), ("> 3", None)],
 )
@@ -67,7 +68,7 @@ def test_the_highest_that_is_offered_is_taken(constraint, taken):
     assert Constraint.parse(constraint).highest(offered) == taken
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("constraint", "covered", "others"),
     [
         ("", "1.2.0 2.0.0-rc.1", ""),

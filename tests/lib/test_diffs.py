@@ -5,6 +5,7 @@ import random
 import pytest
 
 from apps.lib.text.diffs import Effort, TooDifferent, hunks
+from tests.rows import for_each_row
 
 
 def test_the_lines_of_both_texts_come_back_and_no_edit_is_needless():
@@ -44,7 +45,7 @@ def test_changes_far_apart_are_hunks_of_their_own_with_lines_around_them():
     ]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "texts",
     [
         ([str(number) for number in range(4_000)], [str(-number - 1) for number in range(4_000)]),

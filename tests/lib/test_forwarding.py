@@ -4,6 +4,7 @@ import pytest
 
 from apps.lib.errors import Invalid
 from apps.lib.net.forwarding import Origin, TrustedProxies, origin
+from tests.rows import for_each_row
 
 PROXIES = TrustedProxies.parse(["10.0.0.0/8", "2001:db8:f::/48", "192.0.2.7"])
 
@@ -12,7 +13,7 @@ def client(peer: str, forwarded_for: str = "", proxies: TrustedProxies = PROXIES
     return origin(proxies, peer=peer, forwarded_for=forwarded_for, forwarded_proto="").client
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("peer", "forwarded_for", "expected"),
     [
         ("10.0.0.1", "", "10.0.0.1"),
@@ -52,12 +53,12 @@ def test_a_peer_on_a_unix_socket_is_trusted_by_its_word():
     assert client("not an address", "198.51.100.4", TrustedProxies.parse(["unix"])) == "not an address"
 
 
-@pytest.mark.parametrize("peer", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
+@for_each_row("peer", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
 def test_loopback_is_a_word_for_both_families(peer):
     assert client(peer, "198.51.100.4", TrustedProxies.parse(["loopback"])) == "198.51.100.4"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("peer", "forwarded_for", "forwarded_proto", "scheme"),
     [
         ("10.0.0.1", "198.51.100.4", "https", "https"),
@@ -75,7 +76,7 @@ def test_the_scheme_is_what_the_proxy_next_to_the_client_saw(peer, forwarded_for
     assert found == Origin(client(peer, forwarded_for), scheme, is_proxied=peer == "10.0.0.1")
 
 
-@pytest.mark.parametrize("word", ["10.0.0.0/33", "proxy.example", "10.0.0.1:80", "unix:", "fe80::/129"])
+@for_each_row("word", ["10.0.0.0/33", "proxy.example", "10.0.0.1:80", "unix:", "fe80::/129"])
 def test_what_is_no_network_is_refused(word):
     with pytest.raises(Invalid, match="does not appear to be"):
         TrustedProxies.parse([word])

@@ -2,9 +2,10 @@ import pytest
 
 from apps.lib.errors import Invalid
 from apps.lib.net.hostnames import as_written, normalised, on_the_wire
+from tests.rows import for_each_row
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "found"),
     [
         ("registry.acme.example", "registry.acme.example"),
@@ -19,7 +20,7 @@ def test_names_are_normalised_as_clients_do(text, found):
     assert normalised(text) == found
 
 
-@pytest.mark.parametrize("text", ["", "a b", "registry.example:8443", "[::1]", "a/b", "a_b.example", "é\0", "ü" * 70])
+@for_each_row("text", ["", "a b", "registry.example:8443", "[::1]", "a/b", "a_b.example", "é\0", "ü" * 70])
 def test_what_is_no_host_name_is_refused(text):
     with pytest.raises(Invalid):
         normalised(text)
@@ -32,7 +33,7 @@ def test_a_port_is_refused_with_the_reason():
     assert "network mirror" in refused.value.hint
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("written", "wire"),
     [
         ("registry.bücher.example", "registry.xn--bcher-kva.example"),

@@ -6,12 +6,13 @@ from django.core.exceptions import ImproperlyConfigured
 from apps.lib.errors import Invalid
 from apps.lib.settings_values.kek_urls import AwsAddress, VaultAddress, parse_all
 from registry_site import env
+from tests.rows import for_each_row
 
 ARN = "arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 TOKEN = "token_file=/run/secrets/vault"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("url", "found"),
     [
         ("awskms://alias/larder?region=eu-central-1", AwsAddress("alias/larder", "eu-central-1")),
@@ -52,7 +53,7 @@ def test_several_are_read_in_their_order_and_the_file_is_one_of_them():
     assert parse_all(["awskms://alias/larder", "file:"]) == (AwsAddress("alias/larder"), None)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("url", "said"),
     [
         ("awskms://", "names no key"),

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from apps.lib.addresses import canonical, check_namespace, skeleton
+from tests.rows import for_each_row
 
 # Namespaces of public registries: owners of providers, and scopes of npm by their number of packages.
 REAL = (Path(__file__).parent / "real_namespaces.txt").read_text().split()
@@ -25,7 +24,7 @@ OTHERS = {("hashicorp", "hashicoprp"), ("hashicorp", "hasbicorp"), ("microsoft",
 PAIRS = [(name, other) for name, others in LOOK_ALIKES.items() for other in others.split()]
 
 
-@pytest.mark.parametrize(("name", "other"), PAIRS)
+@for_each_row(("name", "other"), PAIRS)
 def test_a_look_alike_has_the_skeleton_of_the_name(name, other):
     assert (skeleton(name) == skeleton(other)) == ((name, other) not in OTHERS)
 
@@ -45,7 +44,7 @@ def test_no_two_of_a_thousand_real_names_look_alike():
     assert [alike for alike in by_skeleton.values() if len(alike) > 1] == []
 
 
-@pytest.mark.parametrize("form", ["team{}", "squad-{}", "v{}", "zone-1-{}"])
+@for_each_row("form", ["team{}", "squad-{}", "v{}", "zone-1-{}"])
 def test_numbered_names_stay_apart(form):
     assert len({skeleton(form.format(number)) for number in range(10)}) == 10
 

@@ -4,6 +4,7 @@ import pytest
 
 from apps.lib.errors import Invalid
 from apps.lib.settings_values.openid import Provider
+from tests.rows import for_each_row
 
 MORE = {"CLIENT_IDS": "", "NAMES": "", "SCOPES": "", "GROUPS_CLAIMS": "", "NEW_ACCOUNTS": "", "SECOND_FACTORS": ""}
 
@@ -30,7 +31,7 @@ def test_two_providers_with_all_that_can_be_said():
     assert "s3" not in repr(corp)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("providers", "more", "said"),
     [
         ("corp", {}, "OIDC_PROVIDERS"),

@@ -2,10 +2,9 @@
 
 import json
 
-import pytest
-
 from apps.lib.text.redaction import HIDDEN, redact, redact_all, redact_shapes
 from tests.builders import canaries
+from tests.rows import for_each_row
 
 READABLE = [
     "GET /v1/modules/acme/vpc/aws/1.2.0/download",
@@ -24,7 +23,7 @@ READABLE = [
 ]
 
 
-@pytest.mark.parametrize("what", canaries.SHOWN)
+@for_each_row("what", canaries.SHOWN)
 def test_a_secret_is_hidden_and_its_surroundings_stay(what):
     text, secret = canaries.SHOWN[what]
     hidden = redact(f"before {text}\nafter")
@@ -36,12 +35,12 @@ def test_a_secret_is_hidden_and_its_surroundings_stay(what):
     assert redact(hidden) == hidden, "a second look changes nothing"
 
 
-@pytest.mark.parametrize("text", READABLE)
+@for_each_row("text", READABLE)
 def test_what_operators_need_stays_readable(text):
     assert redact(text) == text
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "shown"),
     [
         (f"PUT /uploads/{canaries.TICKET} 403", "PUT /uploads/[redacted] 403"),
@@ -80,7 +79,7 @@ def test_a_rendered_line_stays_json():
     assert json.loads(redact_shapes(line)).keys() == canaries.SHOWN.keys()
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "unit",
     ["a", "password", "//", "eyJ", "0a1b2c-", "%25", "-----BEGIN PRIVATE KEY-----", "basic ", "token='", "token=["],
 )

@@ -4,6 +4,7 @@ import pytest
 
 from apps.lib.errors import Invalid
 from apps.lib.settings_values.saml import SamlProvider
+from tests.rows import for_each_row
 
 PARTS = ("ENTITY_IDS", "NAMES", "GROUPS_ATTRIBUTES", "NEW_ACCOUNTS", "SECOND_FACTORS")
 URL = "corp=https://a.example/metadata"
@@ -34,7 +35,7 @@ def test_two_providers_with_all_that_can_be_said(tmp_path):
     assert (lab.groups_claim, lab.new_accounts, lab.second_factors) == ("memberOf", "everyone", {"urn:a", "urn:b"})
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("providers", "more", "said"),
     [
         ("corp", {}, "SAML_PROVIDERS"),

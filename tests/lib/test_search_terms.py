@@ -1,11 +1,11 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.lib.text.search_terms import LONGEST, begins_a_part, marked, spellings, terms_of, words_of
+from tests.rows import for_each_row
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "terms"),
     [
         ("enable_nat_gateway", ["enable_nat_gateway", "nat_gateway", "gateway"]),
@@ -23,7 +23,7 @@ def test_terms_are_identifiers_and_what_follows_their_separators(text, terms):
     assert list(terms_of(text)) == terms
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "words"),
     [
         ("acme/vpc/aws", ["acme", "vpc", "aws"]),
@@ -50,7 +50,7 @@ def test_a_word_begins_a_part_or_does_not():
     assert not begins_a_part("at", "enable_nat_gateway")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "words", "hits"),
     [
         ("enable_nat_gateway", ["nat"], ["nat"]),

@@ -1,11 +1,11 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.lib.text.spelling import distance, edits_in, grams, shared_grams
+from tests.rows import for_each_row
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("word", "right", "edits"),
     [
         ("subent", "subnet", 1),

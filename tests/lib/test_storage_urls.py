@@ -4,6 +4,7 @@ import pytest
 
 from apps.lib.errors import Invalid
 from apps.lib.settings_values.storage_urls import AzureAddress, GoogleAddress, S3Address, check
+from tests.rows import for_each_row
 
 
 def test_every_option_is_read():
@@ -33,7 +34,7 @@ def test_other_clouds_have_addresses_of_their_own():
     assert found.clients_endpoint == "https://acmelarder.blob.core.windows.net"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("url", "says"),
     [
         ("s3://acme?adressing=path", "Unknown option 'adressing': expected one of endpoint, "),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from apps.lib import versions
 from apps.lib.errors import Invalid
+from tests.rows import for_each_row
 
 # The chain of https://semver.org/#spec-item-11, and what it leaves out.
 CHAIN = (
@@ -86,7 +87,7 @@ def test_a_dash_in_build_metadata_makes_no_prerelease():
     assert versions.parse("1.0.0-a+b").is_prerelease
 
 
-@pytest.mark.parametrize(("text", "hint"), REFUSED)
+@for_each_row(("text", "hint"), REFUSED)
 def test_it_refuses_what_is_no_version_and_suggests_one(text: str, hint: str):
     with pytest.raises(Invalid) as refusal:
         versions.parse(text)
@@ -96,12 +97,12 @@ def test_it_refuses_what_is_no_version_and_suggests_one(text: str, hint: str):
     assert repr(text) in str(refusal.value) or len(text) > versions.MAX_CHARACTERS
 
 
-@pytest.mark.parametrize("text", ["1.0.0-" + "a" * 122, "999999999999999999.0.0", "1.0.0-999999999999999999"])
+@for_each_row("text", ["1.0.0-" + "a" * 122, "999999999999999999.0.0", "1.0.0-999999999999999999"])
 def test_it_accepts_what_is_just_within_the_caps(text: str):
     assert versions.parse(text).text == text
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("filename", "guessed"),
     [
         ("vpc-1.2.0.zip", "1.2.0"),

@@ -6,6 +6,7 @@ import pytest
 
 from apps.modules.catalogue.entries import provider_address
 from tests.builders.archives import module_zip
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -59,7 +60,7 @@ def test_each_provider_is_offered_once(browse):
     assert offered["hashicorp/null"] == "2"
 
 
-@pytest.mark.parametrize("asked", ["hashicorp/aws", "aws", "AWS", "registry.terraform.io/hashicorp/aws"])
+@for_each_row("asked", ["hashicorp/aws", "aws", "AWS", "registry.terraform.io/hashicorp/aws"])
 def test_links_with_other_spellings_find_the_same(browse, asked):
     page = browse(f"provider={asked}")
 
@@ -74,7 +75,7 @@ def test_pages_show_what_the_author_wrote(browse, browser_of, bob):
     assert "<code>HashiCorp/Random</code>" in page
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("source", "address"),
     [
         ("aws", "hashicorp/aws"),

@@ -6,6 +6,7 @@ from apps.modules.contents import changelog
 from apps.modules.models import ModuleVersion
 from tests import pages
 from tests.builders.archives import MODULE, module_zip
+from tests.rows import for_each_row
 
 KEPT = """# Changelog
 
@@ -32,7 +33,7 @@ KEPT = """# Changelog
 """
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "version", "expected"),
     [
         (KEPT, "1.1.0", "- Much earlier.\n\n[1.2.0]: https://example.com/compare/1.2.0\n[#12]: https://example.com/12"),

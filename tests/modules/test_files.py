@@ -11,6 +11,7 @@ from apps.lib.text import highlighting
 from apps.modules.contents import files
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.modules import picture
+from tests.rows import for_each_row
 
 LARGE = "".join(f"# line {number} of a large file\n" for number in range(40_000))
 CONTENTS: dict[str, str | bytes] = {
@@ -56,7 +57,7 @@ def test_it_asks_storage_for_one_range(version, monkeypatch):
     assert ranges == [(entry.at, entry.at + entry.packed)]
 
 
-@pytest.mark.parametrize("path", ["missing.tf", "", "modules", "modules/", "../main.tf", "/main.tf", "main.tf\0"])
+@for_each_row("path", ["missing.tf", "", "modules", "modules/", "../main.tf", "/main.tf", "main.tf\0"])
 def test_what_is_no_file_is_not_found(version, path):
     with pytest.raises(NotFound):
         files.read_file(version, path)
@@ -99,7 +100,7 @@ def test_a_folder_knows_what_lies_in_it(version):
     assert files.folder_of([], "") == files.Folder("", [], [])
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("data", "kind"),
     [
         (picture(), "image/png"),
@@ -115,7 +116,7 @@ def test_images_are_known_by_their_first_bytes(data, kind):
     assert files.image_type(data) == kind
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("data", "is_cut", "text"),
     [
         ("größe".encode(), False, "größe"),
@@ -144,7 +145,7 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@for_each_row("name", SOURCES)
 def test_each_line_keeps_its_text(name):
     lines = highlighting.highlighted(SOURCES[name], highlighting.language_of(name))
 
@@ -154,17 +155,15 @@ def test_each_line_keeps_its_text(name):
     assert all(line.count("<span") == line.count("</span>") for line in lines)
 
 
-@pytest.mark.parametrize("language", ["hcl", "json", "markdown", "yaml", "bash", "go", ""])
-@pytest.mark.parametrize(
-    "text", ["<script>alert(1)</script>", '"</span><img src=x onerror=1>"', "`<b>`\r\n", "<!--<i>"]
-)
+@for_each_row("language", ["hcl", "json", "markdown", "yaml", "bash", "go", ""])
+@for_each_row("text", ["<script>alert(1)</script>", '"</span><img src=x onerror=1>"', "`<b>`\r\n", "<!--<i>"])
 def test_hostile_text_stays_text(language, text):
     for line in highlighting.highlighted(text, language):
         assert "<" not in strip_tags(line)
         assert set(re.findall(r"<[^>]*>", line)) <= {"</span>", *re.findall(r'<span class="hl-[a-z]+">', line)}
 
 
-@pytest.mark.parametrize("language", ["hcl", "json", "markdown", "yaml", "bash", "go"])
+@for_each_row("language", ["hcl", "json", "markdown", "yaml", "bash", "go"])
 def test_pathological_text_is_shown_all_the_same(language):
     """Pygments' own lexer for HCL takes six minutes for 64 kB of one letter: pytest-timeout would stop this."""
     for pattern in ("a", "\n", "*", '"', "<<EOF\n", "${", '\\"', "- [", "```\n", "/*", "\r", "'\n"):

@@ -11,6 +11,7 @@ from tests import pages
 from tests.builders.archives import module_zip
 from tests.house import sources
 from tests.portal.rows import add_module
+from tests.rows import for_each_row
 
 URL = "/api/v1/modules/acme/vpc/aws/health"
 PERFECT = {
@@ -92,7 +93,7 @@ def test_nobody_says_where_a_computed_source_leads():
     assert missing(main('"example.com/acme/tags/null"\n  version = "1.0.0"', "var.source")) == {}
 
 
-@pytest.mark.parametrize(("code", "changes", "found"), CASES, ids=[f"{case[0]}-{i}" for i, case in enumerate(CASES)])
+@for_each_row(("code", "changes", "found"), CASES, ids=[f"{case[0]}-{i}" for i, case in enumerate(CASES)])
 def test_each_point_has_its_rule(code, changes, found):
     assert missing(changes) == {code: found}
 

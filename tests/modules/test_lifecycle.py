@@ -11,6 +11,7 @@ from apps.modules.catalogue import reading
 from apps.modules.models import Module
 from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Release, SearchDoc
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -114,7 +115,7 @@ def test_who_publishes_may_take_back_a_deprecation_but_not_a_yank(published, act
     assert row().lifecycle == "yanked"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("before", "verb", "words"),
     [
         (["deprecate"], "deprecate", "is deprecated since"),
@@ -164,7 +165,7 @@ def test_a_purge_takes_the_rows_and_keeps_the_number(published, act, alice, olga
     assert Module.objects.count() == 1, "the module stays, and with it who has published what"
 
 
-@pytest.mark.parametrize("verb", ["deprecate", "yank", "quarantine", "restore", "purge"])
+@for_each_row("verb", ["deprecate", "yank", "quarantine", "restore", "purge"])
 def test_a_tombstone_says_what_it_is(published, act, olga, verb):
     published()
     act(lifecycle.purge, olga, confirm="acme/vpc/aws 1.2.0")

@@ -7,6 +7,7 @@ import pytest
 from apps.lib.addresses import ModuleAddress
 from apps.lib.markdown import rendering
 from apps.modules.contents import readme
+from tests.rows import for_each_row
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -53,7 +54,7 @@ def rendered(text, base=""):
     return readme.render(text.encode(), prefix=AT, base=base, files=FILES)
 
 
-@pytest.mark.parametrize("source", HOSTILE)
+@for_each_row("source", HOSTILE)
 def test_nothing_hostile_survives_as_a_tag(source):
     html = readme.render(source.encode())
 
@@ -66,7 +67,7 @@ def test_nothing_hostile_survives_as_a_tag(source):
     assert 'src="//' not in lowered
 
 
-@pytest.mark.parametrize("source", [one for one in HOSTILE if one.startswith("<")])
+@for_each_row("source", [one for one in HOSTILE if one.startswith("<")])
 def test_the_sanitiser_alone_lets_none_of_it_through(source):
     """The parser writes none of these tags. If it ever did, the sanitiser would be all that is left."""
     html = rendering._cleaner((), ()).clean(source).lower()
@@ -116,7 +117,7 @@ def test_headings_have_the_anchors_that_github_gives_them():
     assert ids == ["the-vpc-module-explained", "use_it", "use_it-1", "über-uns"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("target", "base", "expected"),
     [
         ("main.tf", "", f"{AT}/files/main.tf"),
@@ -149,7 +150,7 @@ def test_a_link_leads_to_a_file_of_this_version_or_to_the_web_or_is_text(target,
     assert "words" in html
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("source", "expected"),
     [
         ("![logo](docs/logo.png)", f"{AT}/raw/docs/logo.png"),
@@ -182,7 +183,7 @@ def test_the_path_of_a_version_is_quoted():
     assert readme.page_path(ModuleAddress("acme", "vpc", "aws"), "1.0.0+build") == "/modules/acme/vpc/aws/1.0.0+build"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("source", "expected"),
     [
         ("# VPC\n\nA *small* module for `aws`\nand more.\n\nSecond.", "A small module for aws and more."),
@@ -221,7 +222,7 @@ def test_a_description_is_markdown_without_headings_images_and_html():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each_row(
     "source",
     [
         b"",

@@ -8,6 +8,7 @@ import pytest
 from apps.lib.markdown import rendering
 from apps.lib.text import highlighting
 from apps.modules.contents import readme
+from tests.rows import for_each_row
 
 AT = "/modules/acme/vpc/aws/1.0.0"
 TABLE = "| Name | Description |\n|------|-------------|\n| cidr | The range |\n"
@@ -22,7 +23,7 @@ def generated(text, begin="BEGIN_TF_DOCS", end="END_TF_DOCS"):
     return f"# VPC\n\nMakes a VPC.\n\n<!-- {begin} -->\n{text}\n<!-- {end} -->\n\n## Authors\n\nUs.\n"
 
 
-@pytest.mark.parametrize("label", ["hcl", "terraform", "HCL title=main", "{.tf}"])
+@for_each_row("label", ["hcl", "terraform", "HCL title=main", "{.tf}"])
 def test_code_has_the_colours_of_files(label):
     text = 'module "vpc" {\n  cidr = "10.0.0.0/16" # <all>\n}'
     shown = rendered(f"```{label}\n{text}\n```\n")
@@ -32,7 +33,7 @@ def test_code_has_the_colours_of_files(label):
     assert "&lt;all&gt;" in shown
 
 
-@pytest.mark.parametrize("label", ["", "console", "brainfuck", '"><script>alert(1)</script>'])
+@for_each_row("label", ["", "console", "brainfuck", '"><script>alert(1)</script>'])
 def test_code_in_no_known_language_stays_plain(label):
     shown = rendered(f"```{label}\nmodule <b>\n```\n")
     assert "module &lt;b&gt;" in shown
@@ -51,7 +52,7 @@ def test_a_budget_of_time_that_is_spent_leaves_the_rest_plain():
     assert budget.seconds_for("module {}") == 0
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("begin", "end"),
     [
         ("BEGIN_TF_DOCS", "END_TF_DOCS"),
@@ -81,7 +82,7 @@ def test_of_a_readme_that_was_generated_whole_only_the_known_sections_are_folded
     assert "Data Collection" in after
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "text",
     [
         SECTIONS,

@@ -1,10 +1,9 @@
 """READMEs are rendered in sandboxed children: to the same HTML as here, several at once, at no risk to a publish."""
 
-import pytest
-
 from apps.lib.archives.sandboxed import Entry, Listing
 from apps.lib.sandbox import parent
 from apps.modules.contents import extraction, readme, readmes
+from tests.rows import for_each_row
 
 # Whatever the renderer might load late: codecs, entities, lexers.
 FENCES = "".join(f'```{language}\na = "b" # c\n{{}}\n```\n\n' for language in ("hcl", "sh", "json", "md", "yaml", "go"))
@@ -81,7 +80,7 @@ def test_much_text_is_shared_among_several_children(monkeypatch):
     assert all(f"The module {folder}." in found.pages[folder][1] for folder in folders)
 
 
-@pytest.mark.parametrize("error", [parent.CheckBroken("killed"), parent.TooExpensive("too much memory")], ids=str)
+@for_each_row("error", [parent.CheckBroken("killed"), parent.TooExpensive("too much memory")], ids=str)
 def test_a_child_that_fails_costs_the_readmes_and_leaves_them_to_reinspection(monkeypatch, error):
     def run(**fields):
         raise error

@@ -18,6 +18,7 @@ from apps.notify.tasks import prune, run
 from registry_site.celery import app
 from tests.notify.conftest import event, tell
 from tests.notify.receiver import says
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -87,7 +88,7 @@ def test_an_event_that_cannot_be_told_stays_and_stops_no_other(hooked):
     assert OutboxEvent.objects.count() == 1
 
 
-@pytest.mark.parametrize("status", [500, 302, 404])
+@for_each_row("status", [500, 302, 404])
 def test_a_failure_is_tried_again_with_longer_and_longer_pauses_for_a_day(status, hooked):
     hook, _, there = hooked(says(status, b"no", Location="http://127.0.0.1/"))
     event()

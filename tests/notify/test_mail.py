@@ -22,13 +22,13 @@ from apps.releases.lifecycle import verbs
 from apps.releases.models import Fetch
 from apps.signing.models import Custody, SigningKey
 from tests.notify.conftest import sent, text_of
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
 
 @pytest.fixture
 def people(alice, bob, charlie, dora):
-    """All of them have an address."""
     for user in (alice, bob, charlie, dora):
         user.email = f"{user.username}@acme.example"
         user.save()
@@ -88,7 +88,7 @@ def test_a_deprecation_reaches_those_who_fetched_it_lately(box, people, publishe
     assert "It deletes &lt;b&gt;routes&lt;/b&gt; &amp; more." in text_of(message, "html")
 
 
-@pytest.mark.parametrize("loss", ["role", "account", "address", "topic", "namespace"])
+@for_each_row("loss", ["role", "account", "address", "topic", "namespace"])
 def test_what_a_person_may_no_longer_get_is_not_sent(loss, told, box, bob, acme):
     outbox.dispatch()
     assert Letter.objects.get().user == bob

@@ -11,6 +11,7 @@ from apps.lib.errors import Invalid
 from apps.lib.net import addresses, outgoing
 from tests.builders import tls
 from tests.notify.receiver import says
+from tests.rows import for_each_row
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 NAME = "hooks.acme.example"
@@ -27,7 +28,7 @@ def test_one_bad_address_among_good_ones_refuses_them_all(resolved, no_connectio
         post(f"https://{NAME}/", allowed=())
 
 
-@pytest.mark.parametrize("url", [f"http://{NAME}/", f"https://{NAME}:8443/", f"https://{NAME}:22/"])
+@for_each_row("url", [f"http://{NAME}/", f"https://{NAME}:8443/", f"https://{NAME}:22/"])
 def test_public_addresses_are_called_by_https_on_its_port_alone(url, resolved, no_connection):
     resolved(["203.0.114.7"])
 
@@ -35,7 +36,7 @@ def test_public_addresses_are_called_by_https_on_its_port_alone(url, resolved, n
         post(url, allowed=())
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "url",
     [
         "",
@@ -58,7 +59,7 @@ def test_what_is_no_url_is_refused(url):
     assert refused.value.hint
 
 
-@pytest.mark.parametrize("name", ["127.1", "2130706433", "0x7f.1", "localhost"])
+@for_each_row("name", ["127.1", "2130706433", "0x7f.1", "localhost"])
 def test_other_notations_of_an_address_lead_nowhere(name):
     with pytest.raises(outgoing.NotAnswered, match=r"may not call|resolved"):
         post(f"https://{name}/", allowed=())
@@ -103,7 +104,7 @@ def test_an_endless_answer_is_read_in_part(receiver):
     assert answer.text == "x" * outgoing.MAX_ANSWER_BYTES
 
 
-@pytest.mark.parametrize("first", [b"", b"HTTP/1.1 ", b"HTTP/1.1 200 OK\r\nX-Long: "])
+@for_each_row("first", [b"", b"HTTP/1.1 ", b"HTTP/1.1 200 OK\r\nX-Long: "])
 def test_a_receiver_that_hangs_or_drips_is_cut_off(first, receiver, monkeypatch):
     monkeypatch.setattr(outgoing, "MAX_SECONDS", 0.4)
 
@@ -169,7 +170,7 @@ def test_a_certificate_of_a_trusted_authority_for_the_name_is_accepted(authority
     assert len(there.received) == 1
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("fault", "told"),
     [
         ("another authority", "unable to get local issuer"),

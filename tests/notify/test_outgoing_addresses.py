@@ -8,6 +8,7 @@ import pytest
 from apps.lib.errors import Invalid
 from apps.lib.net import addresses, outgoing
 from tests.notify.test_outgoing import LOOPBACK, NAME, post
+from tests.rows import for_each_row
 
 # The first and last addresses of IANA's special-purpose ranges, and of others that are not public.
 NEVER = """
@@ -52,7 +53,7 @@ def in_url(address):
     return f"https://[{address}]/" if ":" in address else f"https://{address}/"
 
 
-@pytest.mark.parametrize("address", NEVER)
+@for_each_row("address", NEVER)
 def test_no_address_of_a_network_is_called(address, resolved, no_connection):
     resolved([address])
     with pytest.raises(outgoing.NotAnswered, match="may not call") as refused:
@@ -63,7 +64,7 @@ def test_no_address_of_a_network_is_called(address, resolved, no_connection):
         addresses.check_url(in_url(address))
 
 
-@pytest.mark.parametrize("address", PUBLIC)
+@for_each_row("address", PUBLIC)
 def test_public_addresses_are_called(address, resolved, monkeypatch):
     """Also those of a network without IPv4, which translates them."""
     resolved([address])
@@ -80,7 +81,7 @@ def test_public_addresses_are_called(address, resolved, monkeypatch):
     assert addresses.check_url(in_url(address))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("network", "address", "is_allowed"),
     [
         ("10.0.0.0/8", "10.0.0.1", True),
@@ -125,7 +126,7 @@ def test_a_network_that_an_operator_allowed_covers_all_forms_of_its_addresses(
             addresses.check_url(literal, allowed)
 
 
-@pytest.mark.parametrize("host", OTHER_SPELLINGS)
+@for_each_row("host", OTHER_SPELLINGS)
 def test_another_spelling_of_an_address_is_judged_as_the_address(host):
     with pytest.raises(Invalid, match="with https on port 443 is not allowed"):
         addresses.check_url(f"https://{host}/")
@@ -154,13 +155,13 @@ BAD_NAMES = {
 }
 
 
-@pytest.mark.parametrize("url", BAD_NAMES)
+@for_each_row("url", BAD_NAMES)
 def test_a_name_that_cannot_be_called_is_refused_before_it_is_resolved(url):
     with pytest.raises(Invalid, match=BAD_NAMES[url]) as refused:
         addresses.check_url(url)
     assert "LARDER_WEBHOOK_ALLOW" in refused.value.hint
 
 
-@pytest.mark.parametrize("url", [f"http://{NAME}/", f"https://{NAME}:8443/", "http://db:8080/", "http://db.internal./"])
+@for_each_row("url", [f"http://{NAME}/", f"https://{NAME}:8443/", "http://db:8080/", "http://db.internal./"])
 def test_with_an_allowed_network_any_name_is_taken_because_it_may_be_there(url):
     assert addresses.check_url(url, LOOPBACK) == url

@@ -16,6 +16,7 @@ from apps.notify.models import Delivery, OutboxEvent, State, Webhook
 from apps.releases.lifecycle import verbs
 from tests.house import sources
 from tests.notify.conftest import event, tell
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 PAGE = (sources.CHECKOUT / "docs/webhooks.md").read_text()
@@ -88,7 +89,7 @@ def test_both_secrets_sign_for_a_day_after_an_exchange(hooked, dora):
     assert is_from_larder(secret, there.received[1].headers, there.received[1].body)
 
 
-@pytest.mark.parametrize("shape", ["slack", "teams"])
+@for_each_row("shape", ["slack", "teams"])
 def test_slack_and_teams_get_a_message_whose_text_does_nothing(shape, hooked, published, dora):
     _, _, there = hooked(events=["release.yanked"], shape=shape)
     reason = "<!channel> *Look* <https://evil.example|here> [x](https://evil.example) & so on"
@@ -111,9 +112,7 @@ def test_slack_and_teams_get_a_message_whose_text_does_nothing(shape, hooked, pu
         assert [action["url"] for action in card["actions"]] == [page]
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [(Kind.RELEASE_REJECTED, "release.rejected"), (Kind.RELEASE_HELD, "release.held")]
-)
+@for_each_row(("kind", "name"), [(Kind.RELEASE_REJECTED, "release.rejected"), (Kind.RELEASE_HELD, "release.held")])
 def test_what_is_not_published_leads_to_its_release(kind, name, hooked, published):
     _, _, there = hooked(events=[name])
     release = published()

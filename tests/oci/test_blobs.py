@@ -11,6 +11,7 @@ from apps.artifacts.models import RepositoryBlob
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from tests.oci.uploading import code_of, sha256, sha512
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -25,7 +26,7 @@ def kept(uploader):
     return uploader
 
 
-@pytest.mark.parametrize("digest", [DIGEST, sha512(DATA)], ids=["sha256", "sha512"])
+@for_each_row("digest", [DIGEST, sha512(DATA)], ids=["sha256", "sha512"])
 def test_get_and_head_say_the_same(kept, digest):
     got, head = kept.get(digest, Accept_Encoding="gzip, br"), kept.head(digest)
 
@@ -46,9 +47,7 @@ def test_a_browser_shows_no_blob(kept):
     assert headers["X-Content-Type-Options"] == "nosniff"
 
 
-@pytest.mark.parametrize(
-    ("asked", "part"), [("bytes=0-0", slice(1)), ("bytes=5-14", slice(5, 15)), ("bytes=-9", slice(-9, None))]
-)
+@for_each_row(("asked", "part"), [("bytes=0-0", slice(1)), ("bytes=5-14", slice(5, 15)), ("bytes=-9", slice(-9, None))])
 def test_one_range_is_206(kept, asked, part):
     response = kept.get(DIGEST, Range=asked)
     start, stop, _ = part.indices(len(DATA))
@@ -58,7 +57,7 @@ def test_one_range_is_206(kept, asked, part):
     assert response.headers["Docker-Content-Digest"] == DIGEST
 
 
-@pytest.mark.parametrize("asked", ["bytes=-0", "bytes=99999-"])
+@for_each_row("asked", ["bytes=-0", "bytes=99999-"])
 def test_a_range_of_no_byte_is_416_in_this_dialect(kept, asked):
     response = kept.get(DIGEST, Range=asked)
 
@@ -66,7 +65,7 @@ def test_a_range_of_no_byte_is_416_in_this_dialect(kept, asked):
     assert code_of(response) == "SIZE_INVALID"
 
 
-@pytest.mark.parametrize("digest", ["sha256:totallywrong", "sha256:" + 64 * "F", "md5:" + 32 * "0", "latest"])
+@for_each_row("digest", ["sha256:totallywrong", "sha256:" + 64 * "F", "md5:" + 32 * "0", "latest"])
 def test_what_is_no_digest_is_refused(kept, digest):
     for response in (kept.get(digest), kept.delete(digest)):
         assert (response.status_code, code_of(response)) == (400, "DIGEST_INVALID")

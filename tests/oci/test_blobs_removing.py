@@ -12,6 +12,7 @@ from apps.modules import lifecycle
 from apps.releases.lifecycle import purging
 from apps.releases.tasks import purge_blob
 from tests.oci.uploading import code_of, sha256, sha512
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -20,7 +21,7 @@ DIGEST = sha256(DATA)
 PLAIN = DIGEST.partition(":")[2]
 
 
-@pytest.mark.parametrize("digest", [DIGEST, sha512(DATA)], ids=["sha256", "sha512"])
+@for_each_row("digest", [DIGEST, sha512(DATA)], ids=["sha256", "sha512"])
 def test_a_deleted_blob_is_gone_from_its_repository_alone(uploader, uploader_of, alice, digest):
     other = uploader_of(alice, name="pantry/vpc/aws")
     uploader.push(DATA)
@@ -60,7 +61,7 @@ def test_the_archive_of_a_release_is_not_deleted_as_a_blob(uploader, uploader_of
     assert (other.delete(digest).status_code, other.head(digest).status_code) == (202, 404)
 
 
-@pytest.mark.parametrize("digest", [sha256(b"{}"), sha512(b"{}")], ids=["sha256", "sha512"])
+@for_each_row("digest", [sha256(b"{}"), sha512(b"{}")], ids=["sha256", "sha512"])
 def test_the_empty_config_is_deleted_where_no_release_uses_it(uploader, published, digest):
     uploader.push(b"{}")
     assert (uploader.delete(digest).status_code, uploader.head(digest).status_code) == (202, 404)

@@ -2,12 +2,12 @@
 
 import uuid
 
-import pytest
 from django.conf import settings
 from django.test import Client
 
 from apps.accounts.models import Scope
 from apps.oci import registry_tokens
+from tests.rows import for_each_row
 
 NAME = "acme/vpc/aws"
 DIGEST = "sha256:" + "0" * 64
@@ -33,8 +33,8 @@ def ask(method, path, token=""):
     return Client().generic(method, path, headers={"Authorization": f"Bearer {token}"} if token else {})
 
 
-@pytest.mark.parametrize(("method", "path", "actions"), REQUESTS)
-@pytest.mark.parametrize("namespace", ["acme", "nowhere"])
+@for_each_row(("method", "path", "actions"), REQUESTS)
+@for_each_row("namespace", ["acme", "nowhere"])
 def test_nobody_is_told_the_scope_to_ask_for(acme, namespace, method, path, actions):
     answer = ask(method, path.replace("acme", namespace))
 
@@ -45,7 +45,7 @@ def test_nobody_is_told_the_scope_to_ask_for(acme, namespace, method, path, acti
         assert answer.json()["errors"][0]["code"] == "UNAUTHORIZED"
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "POST", "DELETE"])
+@for_each_row("method", ["GET", "HEAD", "PUT", "POST", "DELETE"])
 def test_a_token_of_nobody_reads_404_and_writes_401(acme, pantry, published, method):
     published("pantry/vpc/aws", "1.2.0")
     token = registry_tokens.issue(None)
@@ -90,7 +90,7 @@ def test_who_reads_and_may_not_push_is_denied(acme, bob, bearer):
     assert "WWW-Authenticate" not in answer.headers
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "name",
     [
         "acme/%22/aws",
@@ -101,7 +101,7 @@ def test_who_reads_and_may_not_push_is_denied(acme, bob, bearer):
         "a" * 300,
     ],
 )
-@pytest.mark.parametrize("token", ["", "nonsense"])
+@for_each_row("token", ["", "nonsense"])
 def test_a_name_that_is_none_gets_into_no_header(acme, name, token):
     answer = ask("GET", f"/v2/{name}/manifests/main", token)
 

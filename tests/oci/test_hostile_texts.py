@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from tests.oci.manifests.documents import INDEX, digest_of, image
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -24,7 +25,7 @@ def at(repo):
     return made
 
 
-@pytest.mark.parametrize("digest", [ZEROS, digest_of(image())], ids=["unknown", "known"])
+@for_each_row("digest", [ZEROS, digest_of(image())], ids=["unknown", "known"])
 def test_nothing_attached_has_a_type_that_is_none(at, tofu, digest):
     asked = ["{}", "text/{}", "text/plain{}", "text/plain;{}"]
     for client, type_of, (kind, text) in product((at.client, tofu(None)), asked, HOSTILE.items()):
@@ -34,7 +35,7 @@ def test_nothing_attached_has_a_type_that_is_none(at, tofu, digest):
         assert "Link" not in answer.headers, kind
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("path", "statuses"),
     [
         (f"{NAME}/referrers/{ZEROS}?last={{}}", (400,)),
@@ -64,7 +65,7 @@ def test_reading_with_it_is_answered(at, path, statuses):
         assert at.client.head(url).status_code in {404 if status == 400 else status for status in statuses}, kind
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("method", "path", "statuses"),
     [
         ("POST", "blobs/uploads/?mount={}", (400,)),

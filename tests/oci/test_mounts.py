@@ -5,6 +5,7 @@ import pytest
 from apps.accounts.models import Grant, Role, Scope
 from apps.artifacts.models import RepositoryBlob
 from tests.oci.uploading import sha256, sha512
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -35,8 +36,8 @@ def is_an_upload(response, uploader, data=DATA):
     return True
 
 
-@pytest.mark.parametrize("digest", [sha256(DATA), sha512(DATA)], ids=["sha256", "sha512"])
-@pytest.mark.parametrize("more", ["", "&origin=registry.example.org"])
+@for_each_row("digest", [sha256(DATA), sha512(DATA)], ids=["sha256", "sha512"])
+@for_each_row("more", ["", "&origin=registry.example.org"])
 def test_a_blob_of_a_repository_is_mounted(source, target, stored_files, digest, more):
     """Case 12: crane names an `origin` as well."""
     assert is_mounted(target.mount(digest, source, more), digest)
@@ -44,7 +45,7 @@ def test_a_blob_of_a_repository_is_mounted(source, target, stored_files, digest,
     assert len(stored_files()) == 1
 
 
-@pytest.mark.parametrize("digest", [sha256(DATA), sha512(DATA)], ids=["sha256", "sha512"])
+@for_each_row("digest", [sha256(DATA), sha512(DATA)], ids=["sha256", "sha512"])
 def test_without_a_source_any_that_the_caller_reads_will_do(source, target, digest):
     assert is_mounted(target.mount(digest), digest)
 
@@ -55,7 +56,7 @@ def test_a_repository_may_be_its_own_source(source, uploader):
     assert RepositoryBlob.objects.count() == 1
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "where", [HALL, "nobody/at/all", "nonsense", "A/B/C", "a/b/c/d", "providers/registry.example.org/acme/vpc"]
 )
 def test_a_source_without_the_blob_begins_an_upload(source, target, where):

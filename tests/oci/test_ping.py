@@ -11,6 +11,7 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
 from apps.oci import registry_tokens
 from tests.oci.uploading import headers_of
+from tests.rows import for_each_row
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def test_a_head_is_answered_as_a_get(secret):
     assert Client().head("/v2/").status_code == 401
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "authorization",
     [
         "Bearer",
@@ -95,7 +96,7 @@ def test_a_cookie_is_no_credential(alice, browser_of):
     assert browser_of(alice).get("/v2/").status_code == 401
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "headers",
     [
         {"X-Forwarded-Host": "evil.example.org"},
@@ -128,8 +129,8 @@ def test_a_forged_host_is_refused_and_named_nowhere(db):
     assert b"evil" not in answer.content
 
 
-@pytest.mark.parametrize("url", ["/v2/", "/v2"])
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@for_each_row("url", ["/v2/", "/v2"])
+@for_each_row("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 def test_only_reading_is_known_here(secret, method, url):
     answer = Client().generic(method, url, headers={"Authorization": f"Bearer {secret}"})
 
@@ -137,7 +138,7 @@ def test_only_reading_is_known_here(secret, method, url):
     assert answer.json()["errors"][0]["code"] == "UNSUPPORTED"
 
 
-@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS"])
+@for_each_row("method", ["GET", "HEAD", "POST", "OPTIONS"])
 def test_the_slash_may_be_left_out(secret, method):
     for headers in ({}, {"Authorization": "Bearer nonsense"}, {"Authorization": f"Bearer {secret}"}):
         with_it, without = (Client().generic(method, url, headers=headers) for url in ("/v2/", "/v2"))
@@ -145,12 +146,12 @@ def test_the_slash_may_be_left_out(secret, method):
         assert headers_of(without) == headers_of(with_it)
 
 
-@pytest.mark.parametrize("url", ["/v2token", "/v2?", "/v2//", "/v22"])
+@for_each_row("url", ["/v2token", "/v2?", "/v2//", "/v22"])
 def test_nothing_else_is_the_root(db, url):
     assert Client().get(url).status_code == (401 if url == "/v2?" else 404)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("path", "allowed"),
     [
         ("token", "GET, HEAD, POST"),

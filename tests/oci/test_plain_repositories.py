@@ -6,6 +6,7 @@ from apps.artifacts.models import Repository
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.oci.manifests.documents import code_of, digest_of, image, package
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -14,7 +15,7 @@ RAW = image(LAYER)
 NAMES = ["pantry", "pantry/one", "pantry/a/b/c/d", "pantry/tools/my-image", "pantry/a__b/c", "pantry/v1.2/x"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each_row("name", NAMES)
 def test_it_is_pushed_pulled_and_deleted(repo, tofu, name):
     mine, anybody = repo(name), tofu()
 
@@ -60,7 +61,7 @@ def test_a_name_whose_namespace_is_not_there_says_what_its_first_part_is(repo):
     assert "The first part of its name must be a namespace" in answer.json()["errors"][0]["message"]
 
 
-@pytest.mark.parametrize("name", ["acme/blobs", "acme/tools/uploads/x"])
+@for_each_row("name", ["acme/blobs", "acme/tools/uploads/x"])
 def test_the_path_words_of_the_protocol_name_nothing(repo, name):
     answer = repo(name).client.post(f"/v2/{name}/blobs/uploads/")
 
@@ -84,7 +85,7 @@ def test_a_module_package_is_stored_and_its_pusher_is_told_that_it_is_no_module(
     assert not Release.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["pantry", "pantry/a/b"])
+@for_each_row("name", ["pantry", "pantry/a/b"])
 def test_operators_find_it_in_the_admin(repo, browser_of, olga, name):
     repo(name).push(RAW, "latest", LAYER)
     client, row = browser_of(olga), Repository.objects.get()

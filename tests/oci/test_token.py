@@ -14,6 +14,7 @@ from apps.accounts.models import ApiToken, Scope
 from apps.lib.settings_values.rates import Rate
 from apps.oci import registry_tokens
 from tests.oci.uploading import headers_of
+from tests.rows import for_each_row
 
 FORM = "application/x-www-form-urlencoded"
 SCOPE = "repository:acme/vpc/aws:pull"
@@ -59,7 +60,7 @@ def test_nobody_gets_a_token_that_opens_what_is_public(db):
     assert ping(document["token"]) == 200
 
 
-@pytest.mark.parametrize("name", ["alice", "", "oauth2accesstoken", "jürgen"])
+@for_each_row("name", ["alice", "", "oauth2accesstoken", "jürgen"])
 def test_an_api_token_is_the_password_of_any_name(secret, name):
     answer = ask(basic(secret, name), "service=larder&account=alice&client_id=docker&offline_token=true")
 
@@ -69,7 +70,7 @@ def test_an_api_token_is_the_password_of_any_name(secret, name):
     assert token.user.username == "alice"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "password",
     ["", "alice likes pears", "lrd_u_nonsense", tokens.new_secret(), "\0", "x" * 50_000],
     ids=["none", "a-person's", "misshapen", "unknown", "NUL", "long"],
@@ -90,7 +91,7 @@ def test_what_was_issued_here_does_not_renew_itself(secret):
     assert post(f"grant_type=refresh_token&refresh_token={issued}").status_code == 401
 
 
-@pytest.mark.parametrize("grant", ["grant_type=refresh_token&refresh_token={}", "grant_type=password&password={}"])
+@for_each_row("grant", ["grant_type=refresh_token&refresh_token={}", "grant_type=password&password={}"])
 def test_the_form_takes_an_api_token_too(secret, grant):
     answer = post(
         f"{grant.format(secret)}&username=x&service=larder&client_id=oras-go&scope=repository:acme/vpc/aws:pull"
@@ -101,7 +102,7 @@ def test_the_form_takes_an_api_token_too(secret, grant):
     assert ping(answer.json()["access_token"]) == 200
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("body", "status"),
     [
         ("grant_type=refresh_token&refresh_token=nonsense", 401),
@@ -121,7 +122,7 @@ def test_a_form_that_leads_nowhere_is_refused_in_the_dialect(secret, body, statu
     assert set(answer.json()["errors"][0]) == {"code", "message"}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "scope"),
     [
         ("scope=repository:acme/vpc/aws:pull", "repository:acme/vpc/aws:pull"),
@@ -186,7 +187,7 @@ def test_a_throttled_guess_is_told_when_to_come_back(db, limited):
     assert answer.json()["errors"][0]["code"] == "TOOMANYREQUESTS"
 
 
-@pytest.mark.parametrize("end", ["revoked", "expired", "switched off"])
+@for_each_row("end", ["revoked", "expired", "switched off"])
 def test_a_token_ends_with_the_api_token_behind_it(secret, alice, end):
     issued = ask(basic(secret)).json()["token"]
     assert ping(issued) == 200

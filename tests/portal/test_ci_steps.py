@@ -17,6 +17,7 @@ from apps.portal.snippets import ci_steps, publish_script, yaml_text
 from tests import documents
 from tests.builders.ci_claims import SHAPES
 from tests.e2e.ci_jobs import SECTIONS, block
+from tests.rows import for_each_row
 
 SCHEMAS = {
     "github": "github-workflows",
@@ -56,7 +57,7 @@ def complaints(kind, document):
     return [error.message for error in validator_for(schema)(schema).iter_errors(json.loads(text))]
 
 
-@pytest.mark.parametrize("kind", SCHEMAS)
+@for_each_row("kind", SCHEMAS)
 def test_the_page_of_the_help_has_the_same_file_and_its_vendor_takes_it(kind):
     found = {one.vendor: one for one in ci_steps.of_namespace("acme")}[kind]
     assert block(SECTIONS[kind]) == found.text + "\n"
@@ -65,7 +66,7 @@ def test_the_page_of_the_help_has_the_same_file_and_its_vendor_takes_it(kind):
     assert complaints(kind, document | dict.fromkeys(("jobs", "steps", "pipelines", "module"), 7))
 
 
-@pytest.mark.parametrize("kind", SCHEMAS)
+@for_each_row("kind", SCHEMAS)
 def test_the_file_of_a_rule_fits_what_it_names(kind, rule):
     added = rule(kind, only_name="vpc/aws")
     step = ci_steps.of_rule(added)

@@ -17,6 +17,7 @@ from apps.portal import help_pages
 from apps.portal.help_pages import DiscoveryCheck
 from registry_site.startup import certificates
 from tests import pages
+from tests.rows import for_each_row
 
 URL = "/how-to-use"
 GOOD = json.dumps({"modules.v1": "/v1/modules/"}).encode()
@@ -86,7 +87,7 @@ def test_a_token_that_counts_is_described_and_never_echoed(client, alice, acme, 
     assert hashlib.sha256(secret.encode()).hexdigest() not in page
 
 
-@pytest.mark.parametrize(("how", "why"), [("unknown", "is unknown"), ("revoked", "was revoked"), ("cut", "is unknown")])
+@for_each_row(("how", "why"), [("unknown", "is unknown"), ("revoked", "was revoked"), ("cut", "is unknown")])
 def test_a_token_that_does_not_count_says_why(client, alice, answering, how, why):
     answering(200, "application/json", GOOD)
     token, secret = tokens.issue(user=alice, label="CI", scope=Scope.READ, actor=Viewer(alice))

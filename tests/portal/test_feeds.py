@@ -13,6 +13,7 @@ from apps.accounts.models import Scope
 from apps.portal.versions.feeds import ENTRIES, atom
 from apps.releases.models import Lifecycle, Release
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 from tests.site.front.conftest import process
 
 __all__ = ["process"]
@@ -128,7 +129,7 @@ def browser_with_cookies(who):
     return one
 
 
-@pytest.mark.parametrize("page", ["/modules/acme/vpc/aws", "/modules/acme/vpc/aws/versions", "/namespaces/acme"])
+@for_each_row("page", ["/modules/acme/vpc/aws", "/modules/acme/vpc/aws/versions", "/namespaces/acme"])
 def test_pages_name_their_feed(published, browser_of, bob, page):
     published("acme/vpc/aws", "1.2.0")
     feed = FEED if page.startswith("/modules") else "/namespaces/acme/feed.atom"

@@ -8,6 +8,7 @@ import pytest
 from apps.portal.help import manual
 from tests import pages
 from tests.documents import CHECKOUT
+from tests.rows import for_each_row
 
 TOPIC = re.compile(r'{% help "([^"]+)"')
 
@@ -76,9 +77,7 @@ def test_a_section_that_is_found_is_there():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    "name", ["no-such", "maintain/rules", "ARCHITECTURE", "../README", "README.md", "%2e%2e/README"]
-)
+@for_each_row("name", ["no-such", "maintain/rules", "ARCHITECTURE", "../README", "README.md", "%2e%2e/README"])
 def test_other_files_are_no_pages(client, name):
     assert client.get(f"/help/{name}").status_code == 404
 
@@ -92,7 +91,7 @@ def test_the_search_finds_sections_by_their_heading(read):
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "url"),
     [
         ("roll back", "/help/runbooks#user-content-a-release-is-broken-roll-back"),
@@ -129,7 +128,7 @@ def test_examples_name_this_registry(client, settings):
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("host", "says"), [("127.0.0.1:8443", True), ("registry.example.com", False)])
+@for_each_row(("host", "says"), [("127.0.0.1:8443", True), ("registry.example.com", False)])
 def test_a_page_says_what_to_write_for_a_host_with_a_port(client, settings, host, says):
     settings.PUBLIC_URL, settings.PUBLIC_HOST = f"https://{host}", host
     manual.page_of.cache_clear()

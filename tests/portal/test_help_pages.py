@@ -4,14 +4,13 @@ import html
 import json
 import re
 
-import pytest
-
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
 from registry_site.startup import certificates
 from tests import documents, pages
 from tests.portal.rows import add_module
+from tests.rows import for_each_row
 
 URL = "/how-to-use"
 
@@ -27,9 +26,7 @@ def test_anybody_may_read_it_and_finds_it_in_the_footer(client, db):
     assert f'href="{URL}"' in client.get("/").content.decode()
 
 
-@pytest.mark.parametrize(
-    ("host", "has_variable"), [("my-registry.example.com", True), ("registry.example.com:8443", False)]
-)
+@for_each_row(("host", "has_variable"), [("my-registry.example.com", True), ("registry.example.com:8443", False)])
 def test_everything_is_made_for_this_host(client, db, settings, host, has_variable):
     settings.PUBLIC_HOST, settings.PUBLIC_URL = host, f"https://{host}"
 
@@ -75,7 +72,7 @@ def test_plain_http_needs_a_block_that_answers_discovery(client, db, settings):
     assert '"providers.v1" = "http://127.0.0.1:8080/v1/providers/"' in said
 
 
-@pytest.mark.parametrize(("host", "warns"), [("localhost:8443", True), ("larder", True), ("127.0.0.1:8443", False)])
+@for_each_row(("host", "warns"), [("localhost:8443", True), ("larder", True), ("127.0.0.1:8443", False)])
 def test_a_host_without_a_dot_cannot_serve_modules_and_says_so(client, db, settings, host, warns):
     settings.PUBLIC_HOST = host
 
@@ -131,7 +128,7 @@ def test_own_authority_is_shown_with_its_fingerprint(browser_of, bob, client, se
     assert "BEGIN CERTIFICATE" not in pages.text_of(client.get(URL))
 
 
-@pytest.mark.parametrize("many", [1, 30])
+@for_each_row("many", [1, 30])
 def test_it_costs_the_same_for_much_and_for_little(browser_of, alice, acme, many, django_assert_max_num_queries):
     add_module(acme, "vpc/aws", *[f"1.{number}.0" for number in range(many)])
     for number in range(many):

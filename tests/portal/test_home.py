@@ -10,6 +10,7 @@ from tests import pages
 from tests.builders.archives import module_zip
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
+from tests.rows import for_each_row
 
 
 def test_it_shows_visitors_public_modules_and_the_way_in(client, pantry, acme):
@@ -118,7 +119,7 @@ def test_it_offers_no_namespace_to_people_who_may_not_create_one(browser_of, cha
     assert "An operator of this registry creates namespaces." in page
 
 
-@pytest.mark.parametrize("count", [2, 40])
+@for_each_row("count", [2, 40])
 def test_it_costs_readers_the_same_at_any_size(browser_of, bob, acme, django_assert_max_num_queries, count):
     for position in range(count):
         namespace = Namespace.objects.create(name=f"team-{position}", canonical=f"team-{position}")

@@ -17,6 +17,7 @@ from registry_site.startup import certificates
 from tests import pages
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 HOSTILE = "<script>alert(1)</script>"
@@ -155,7 +156,7 @@ def test_a_reader_first_trusts_the_certificate_of_larders_own_authority(browser_
     assert line in pages.shown(browser_of(bob).get("/"))
 
 
-@pytest.mark.parametrize("count", [2, 40])
+@for_each_row("count", [2, 40])
 def test_both_pages_cost_the_same_at_any_size(browser_of, alice, acme, django_assert_max_num_queries, count):
     add_modules(acme, [f"part-{position}/aws" for position in range(count)], ["1.0.0", "1.1.0"])
     ModuleVersion.objects.filter(release__name="part-1/aws").update(health={"rules": 1, "missing": {}})

@@ -8,6 +8,7 @@ import pytest
 
 from apps.portal.snippets import publish_script
 from tests.house import sources
+from tests.rows import for_each_row
 
 NEWEST = publish_script.newest()
 # A pipeline that names one of these downloads it from each Larder after it. A change is a new file: 2.sh.
@@ -34,7 +35,7 @@ def test_its_digest_names_an_address_that_never_changes(client, db):
     assert answer.headers["ETag"] == f'"{digest}"'
 
 
-@pytest.mark.parametrize("path", ["/publish.sh", NEWEST.path])
+@for_each_row("path", ["/publish.sh", NEWEST.path])
 def test_an_unchanged_one_is_not_sent_again(client, db, path):
     tag = client.get(path).headers["ETag"]
     again = client.get(path, headers={"If-None-Match": tag})
@@ -57,7 +58,7 @@ def test_a_version_that_was_served_never_changes():
 
 
 @pytest.mark.needs("shellcheck")
-@pytest.mark.parametrize("script", publish_script.scripts(), ids=lambda one: f"version {one.version}")
+@for_each_row("script", publish_script.scripts(), ids=lambda one: f"version {one.version}")
 def test_shellcheck_finds_nothing(script):
     words = ["shellcheck", "--shell=sh", "-"]
     done = subprocess.run(words, input=script.body, capture_output=True, check=False)

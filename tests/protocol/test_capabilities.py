@@ -1,8 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from apps.blobs import capabilities
+from tests.rows import for_each_row
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
 DIGEST, NAME = "a" * 64, "vpc-aws-1.2.0.zip"
@@ -40,7 +39,7 @@ def test_it_opens_nothing_else():
     assert not opens(sign(), file_name="vpc-aws-1.2.1.zip")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "segment", ["", ".", "a.b", "\0", "x" * 9999, f"-1.{'A' * 43}", f"ٱ.{'A' * 43}", f"zzzzzzzzzz.{'A' * 43}"]
 )
 def test_nonsense_opens_nothing(segment):

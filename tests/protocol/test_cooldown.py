@@ -13,6 +13,7 @@ from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.oci.manifests.documents import Repo
 from tests.protocol.providers.cast import add_version, frozen_key
+from tests.rows import for_each_row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
 HOST = "registry.acme.example"
@@ -217,7 +218,7 @@ def test_the_oci_mirror_leads_there_once_the_time_has_come(tofu, provider):
 # --- Ready answers (D16) ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "path",
     [
         f"{MODULE}/versions",

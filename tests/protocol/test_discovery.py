@@ -1,8 +1,9 @@
 import json
 
-import pytest
 from django.test import Client
 from django.urls import resolve
+
+from tests.rows import for_each_row
 
 URL = "/.well-known/terraform.json"
 
@@ -24,7 +25,7 @@ def test_it_names_only_services_that_are_here():
     assert login["ports"][1] - login["ports"][0] >= 10, "clients leave out the last one"
 
 
-@pytest.mark.parametrize("authorization", ["", "Bearer nonsense", "Basic %%%", "Bearer lrd_u_x", "Digest a=b"])
+@for_each_row("authorization", ["", "Bearer nonsense", "Basic %%%", "Bearer lrd_u_x", "Digest a=b"])
 def test_it_answers_anybody_a_bad_token_included_without_a_query(django_assert_num_queries, db, authorization):
     headers = {"Authorization": authorization} if authorization else {}
     with django_assert_num_queries(0):
@@ -40,7 +41,7 @@ def test_it_answers_while_the_database_is_away(db, database_away):
         assert Client().get(URL).status_code == 200
 
 
-@pytest.mark.parametrize("accept", ["text/html", "application/json", "application/xml;q=0.9", "nonsense", "*/*"])
+@for_each_row("accept", ["text/html", "application/json", "application/xml;q=0.9", "nonsense", "*/*"])
 def test_it_ignores_accept(accept):
     response = Client(headers={"Accept": accept}).get(URL)
 
@@ -55,7 +56,7 @@ def test_head_has_the_length_and_no_body():
     assert int(response.headers["Content-Length"]) > 10
 
 
-@pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options"])
+@for_each_row("method", ["post", "put", "patch", "delete", "options"])
 def test_other_methods_are_refused_in_json(method, golden):
     response = getattr(Client(), method)(URL)
 

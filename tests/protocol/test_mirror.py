@@ -13,6 +13,7 @@ from django.test import Client
 from apps.releases.catalogue import downloads
 from apps.releases.models import DownloadCount, Lifecycle, Release
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 
 HOST = "registry.acme.example"
 INDEX = f"/v1/mirror/{HOST}/acme/dns/index.json"
@@ -104,7 +105,7 @@ def test_d8_what_is_unknown_reads_as_what_is_hidden(request, tofu, dns, path, wh
     assert client.get(f"/v1/mirror/{path}/1.2.0.json").content == NOT_HERE
 
 
-@pytest.mark.parametrize("version", ["9.9.9", "v1.2.0", "1.2", "nonsense", "..", "9" * 3000])
+@for_each_row("version", ["9.9.9", "v1.2.0", "1.2", "nonsense", "..", "9" * 3000])
 def test_m18_a_version_that_is_not_here_has_no_archives(tofu, bob, dns, version):
     """A 404 would end `init` ("does not have archive index")."""
     assert tofu(bob).get(VERSION.replace("1.2.0", version)).content == NOT_HERE
@@ -125,12 +126,12 @@ def test_a_yanked_version_leaves_the_index_and_a_quarantined_one_everything(tofu
     assert client.get(VERSION).content == NOT_HERE
 
 
-@pytest.mark.parametrize("asked", ["registry.acme.example", "Registry.ACME.example", "b%C3%BCcher.example"])
+@for_each_row("asked", ["registry.acme.example", "Registry.ACME.example", "b%C3%BCcher.example"])
 def test_d22_host_names_are_compared_as_clients_do(tofu, bob, dns, asked):
     assert tofu(bob).get(INDEX.replace(HOST, asked)).status_code == 200
 
 
-@pytest.mark.parametrize("asked", ["registry.acme.example:443", "acme.example", "..", "%20", "registry.acme.example."])
+@for_each_row("asked", ["registry.acme.example:443", "acme.example", "..", "%20", "registry.acme.example."])
 def test_d22_other_hosts_are_not_here(tofu, bob, dns, asked):
     assert tofu(bob).get(INDEX.replace(HOST, asked)).status_code == 404
     assert tofu(bob).get(VERSION.replace(HOST, asked)).content == NOT_HERE

@@ -23,6 +23,7 @@ from apps.lib.mirrored import OtherClientsOnly, VersionUnknown
 from apps.upstream.errors import Refused
 from tests.protocol.mirrored import HOST, PROVIDER, ZIP, OneProvider, package, store_zip
 from tests.protocol.test_mirror import NOON, NOT_HERE
+from tests.rows import for_each_row
 
 INDEX = f"/v1/mirror/{HOST}/hashicorp/random/index.json"
 VERSION = INDEX.replace("index", "3.1.0+build.1")
@@ -71,12 +72,12 @@ def test_where_not_everybody_may_fetch_it_the_links_carry_their_own_permission(r
     assert response.headers["Cache-Control"] == "no-store"
 
 
-@pytest.mark.parametrize("spelled", ["Registry.ELSEWHERE.example/HashiCorp/Random", f"{HOST}/hashicorp/random"])
+@for_each_row("spelled", ["Registry.ELSEWHERE.example/HashiCorp/Random", f"{HOST}/hashicorp/random"])
 def test_addresses_are_compared_as_clients_do(registry, tofu, spelled):
     assert tofu().get(f"/v1/mirror/{spelled}/index.json").status_code == 200
 
 
-@pytest.mark.parametrize("path", [f"{HOST}/hashicorp/nothing", "registry.unknown.example/hashicorp/random", "..:9/a/b"])
+@for_each_row("path", [f"{HOST}/hashicorp/nothing", "registry.unknown.example/hashicorp/random", "..:9/a/b"])
 def test_d8_what_is_not_there_is_not_here(registry, tofu, bob, path):
     assert tofu().get(f"/v1/mirror/{path}/index.json").status_code == 404
     assert tofu().get(f"/v1/mirror/{path}/3.1.0.json").content == NOT_HERE
@@ -91,7 +92,7 @@ def test_without_the_room_there_are_only_our_own(tofu, monkeypatch, db):
     assert tofu().get(PACKAGE).status_code == 401
 
 
-@pytest.mark.parametrize("error", [NotFound("no"), CredentialsRequired("no"), VersionUnknown("no")])
+@for_each_row("error", [NotFound("no"), CredentialsRequired("no"), VersionUnknown("no")])
 def test_d8_what_is_hidden_reads_as_what_is_unknown(registry, tofu, error):
     unknown = tofu().get(INDEX.replace(HOST, "registry.unknown.example"))
     registry.error = error
@@ -112,7 +113,7 @@ def test_a_registry_for_other_clients_says_so_and_clients_go_on(registry, tofu):
     assert (zipped.status_code, said(zipped)) == (404, "Its terms allow Terraform alone.")
 
 
-@pytest.mark.parametrize(("url", "status"), [(INDEX, 409), (VERSION, 409), (PACKAGE, 403)])
+@for_each_row(("url", "status"), [(INDEX, 409), (VERSION, 409), (PACKAGE, 403)])
 def test_a_refusal_names_rule_and_date_and_is_never_called_wrong_credentials(registry, tofu, url, status):
     registry.error = Refused(HELD_BACK)
 
@@ -122,7 +123,7 @@ def test_a_refusal_names_rule_and_date_and_is_never_called_wrong_credentials(reg
     assert response.headers["Cache-Control"] == "no-store"
 
 
-@pytest.mark.parametrize("url", [INDEX, VERSION, PACKAGE])
+@for_each_row("url", [INDEX, VERSION, PACKAGE])
 def test_a_registry_that_is_away_is_503_with_its_url(registry, tofu, url):
     registry.error = Unavailable("https://registry.elsewhere.example/v1 answered 502.", retry_after=7)
 
@@ -239,7 +240,7 @@ def test_credentials_of_a_netrc_open_it_as_well_and_wrong_ones_close_nothing_tha
     assert Client(headers=wrong).get(PACKAGE).status_code == 200
 
 
-@pytest.mark.parametrize("name", ["a.zip.exe", "a%0D%0Ab.zip", "..", "%00.zip"])
+@for_each_row("name", ["a.zip.exe", "a%0D%0Ab.zip", "..", "%00.zip"])
 def test_a_name_that_no_package_can_have_is_404(registry, name):
     assert Client().get(PACKAGE.rpartition("/")[0] + "/" + name).status_code == 404
 

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -29,7 +30,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "path",
     [
         "/v1/modules/{}/vpc/aws/versions",
@@ -68,7 +69,7 @@ def test_odd_names_are_answered_in_this_dialect(tofu, bob, acme, published, path
         assert list(json.loads(response.content)) == ["errors"]
 
 
-@pytest.mark.parametrize("odd", ODD)
+@for_each_row("odd", ODD)
 def test_a_mirror_answers_odd_versions_as_not_here(tofu, bob, acme, odd):
     cast.add_version(cast.frozen_key(acme), None, "dns", "1.2.0")
     response = tofu(bob).get(f"/v1/mirror/127.0.0.1/acme/dns/{odd}.json")

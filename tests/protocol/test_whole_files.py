@@ -14,6 +14,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.net.forwarding import PROXIED
 from apps.modules import lifecycle
 from apps.protocol.locations import location_of
+from tests.rows import for_each_row
 
 BY_THREAD: dict[str, Any] = {}
 BY_SERVER = {OFFERED: True}
@@ -61,7 +62,7 @@ CONDITIONS: list[dict[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("way", [BY_SERVER, BY_PROXY], ids=["server", "proxy"])
+@for_each_row("way", [BY_SERVER, BY_PROXY], ids=["server", "proxy"])
 def test_a_client_cannot_tell_who_sends_a_file(urls, way, tofu, alice):
     client = tofu(alice)
     for url in urls:
@@ -92,7 +93,7 @@ def test_a_file_leaves_by_the_server_once_it_was_hashed_and_until_it_is_written(
         assert client.get(url, **BY_SERVER).status_code == 503, "damage is found before it is sent"
 
 
-@pytest.mark.parametrize("way", [BY_THREAD, BY_SERVER, BY_PROXY], ids=["thread", "server", "proxy"])
+@for_each_row("way", [BY_THREAD, BY_SERVER, BY_PROXY], ids=["thread", "server", "proxy"])
 def test_nothing_leaves_that_may_not_be_read(urls, way, tofu, alice, olga):
     for url in urls:
         tofu(alice).get(url).getvalue()

@@ -22,6 +22,7 @@ from tests.oci.manifests.documents import Repo
 from tests.oci.packages.samples import RAW, ZIP
 from tests.provenance.conftest import said_in, state_all
 from tests.providers.draft_client import DraftClient, hold, zips
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -87,7 +88,7 @@ def test_the_subjects_of_a_provider_are_all_that_clients_download(acme, dora, al
     assert found == {}
 
 
-@pytest.mark.parametrize("algorithm", ["sha256", "sha512"])
+@for_each_row("algorithm", ["sha256", "sha512"])
 def test_a_pushed_module_is_named_by_the_digest_that_serves_it(pantry, alice, tofu, work, state, algorithm):
     one = Repo(tofu(alice), "pantry/vpc/aws")
     for data in (b"{}", ZIP):
@@ -154,7 +155,7 @@ def test_the_same_release_is_always_stated_in_the_same_bytes(published):
 # --- Strength ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("way", "expected"), [(Way.PAGE, "person"), (Way.API, "token"), (Way.OCI, "oci-push"), (None, "not-recorded")]
 )
 def test_what_is_not_verified_says_so(published, way, expected):
@@ -179,7 +180,7 @@ def test_an_old_release_says_what_was_not_recorded(published, state):
     assert found["runDetails"]["metadata"]["startedOn"]  # the reservation
 
 
-@pytest.mark.parametrize("kind", SHAPES)
+@for_each_row("kind", SHAPES)
 def test_verified_claims_of_each_vendor_are_stated(published, kind):
     found = from_ci(published(), kind)
     origin = found["larder_origin"]
@@ -202,7 +203,7 @@ def test_the_commit_of_verified_claims_is_a_dependency_that_larder_has_not_read(
     assert found["larder_origin"]["facts"]["workflow"].startswith("acme/vpc/.github/workflows/release.yml@")
 
 
-@pytest.mark.parametrize("commit", ["HEAD", "", COMMIT[:-1], f"{COMMIT}\n", f"{COMMIT}0"])
+@for_each_row("commit", ["HEAD", "", COMMIT[:-1], f"{COMMIT}\n", f"{COMMIT}0"])
 def test_what_is_no_commit_is_no_dependency(published, commit):
     found = from_ci(published(), "github", sha=commit)
     assert [one["name"] for one in found["buildDefinition"]["resolvedDependencies"]] == ["upload"]
@@ -229,7 +230,7 @@ def test_every_strength_is_in_the_manual():
 # --- People -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", SHAPES)
+@for_each_row("kind", SHAPES)
 def test_no_person_is_in_a_statement(published, alice, bob, kind):
     """Anonymous readers of a public namespace read it, and it outlives the account: no name, no number, no label."""
     release = published()
@@ -253,7 +254,7 @@ def test_no_person_is_in_a_statement(published, alice, bob, kind):
 # --- Approval ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("changes", "expected"),
     [
         ({}, "a person other than the author"),

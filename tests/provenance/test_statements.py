@@ -24,6 +24,7 @@ from apps.releases.publishing import transitions
 from apps.signing import statement_keys, vault
 from apps.signing.models import StatementKey
 from tests.provenance.conftest import said_in, state_all
+from tests.rows import for_each_row
 from tests.threads import at_once
 
 pytestmark = pytest.mark.both
@@ -81,7 +82,7 @@ def test_without_a_signing_worker_the_release_is_published_and_the_statement_fol
     assert said_in(statements.require(release))
 
 
-@pytest.mark.parametrize("spoilt", ["away", "broken", "another"])
+@for_each_row("spoilt", ["away", "broken", "another"])
 def test_a_key_encryption_key_that_is_away_or_broken_delays_the_statement_alone(published, state, spoilt):
     state(published(version="1.0.0"))
     whole = KEK.read_text()

@@ -6,6 +6,7 @@ from apps.providers.comparing import SENTENCES
 from tests.builders.keys import signing_key
 from tests.house import sources
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 URL = "/api/v1/providers/acme/dns/compare/{}"
@@ -82,7 +83,7 @@ def test_equal_versions_differ_in_nothing(two, tofu, bob):
     assert (said["severity"], said["changes"], said["step"], said["is_said"]) == ("compatible", [], None, True)
 
 
-@pytest.mark.parametrize("asked", ["1.0.0", "1.0.0...9.9.9", "..."])
+@for_each_row("asked", ["1.0.0", "1.0.0...9.9.9", "..."])
 def test_what_names_no_two_versions_is_not_found(two, tofu, bob, asked):
     assert tofu(bob).get(URL.format(asked)).status_code in (404, 422)
 

@@ -13,6 +13,7 @@ from apps.providers.docs.layouts import Place
 from apps.providers.models import DocsKind
 from tests.builders import docs
 from tests.modules.test_readme import HOSTILE
+from tests.rows import for_each_row
 
 DNS = ProviderAddress("acme", "dns")
 AT = "/providers/acme/dns/1.2.0/docs"
@@ -56,14 +57,12 @@ def test_the_old_layout_gives_the_same_kinds():
     ]
 
 
-@pytest.mark.parametrize("suffix", [".md", ".markdown", ".html.md", ".html.markdown"])
+@for_each_row("suffix", [".md", ".markdown", ".html.md", ".html.markdown"])
 def test_every_suffix_of_markdown_is_one(suffix):
     assert list(pages_of({f"docs/resources/zone{suffix}": "x"})) == [("resources", "zone")]
 
 
-@pytest.mark.parametrize(
-    ("top", "cut"), [("", ""), ("terraform-provider-dns-1.2.0/", ""), ("", "docs/"), ("docs-1.2/", "docs/")]
-)
+@for_each_row(("top", "cut"), [("", ""), ("terraform-provider-dns-1.2.0/", ""), ("", "docs/"), ("docs-1.2/", "docs/")])
 def test_an_archive_may_have_a_folder_around_it_or_none(top, cut):
     files = {f"{top}{name.removeprefix(cut)}": text for name, text in docs.TODAY.items()}
     assert len(pages_of(files)) == 7
@@ -74,7 +73,7 @@ def test_packages_are_looked_into_only_below_docs():
     assert layouts.pages_in(["docs/index.md", "LICENSE"], is_archive=False)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "name",
     [
         "docs/resources/../../../etc/passwd.md",
@@ -111,16 +110,14 @@ FRONT_MATTER = {
 }
 
 
-@pytest.mark.parametrize("case", FRONT_MATTER)
+@for_each_row("case", FRONT_MATTER)
 def test_front_matter_is_lines_with_values(case):
     lines, field, value = FRONT_MATTER[case]
     said, body = rendering.split(f"---\n{lines}\n---\n# Text\n")
     assert (getattr(said, field), body) == (value, "# Text\n")
 
 
-@pytest.mark.parametrize(
-    "text", ["no front matter\n---\n", "---\nnever: ends\n", "---\n" + "a: b\n" * 9000 + "---\n", "", "---"]
-)
+@for_each_row("text", ["no front matter\n---\n", "---\nnever: ends\n", "---\n" + "a: b\n" * 9000 + "---\n", "", "---"])
 def test_a_text_without_an_end_of_its_front_matter_is_all_text(text):
     assert rendering.split(text) == (rendering.FrontMatter(), text)
 
@@ -155,7 +152,7 @@ def test_links_of_the_old_layout_lead_to_pages():
     assert f'href="{AT}"' in found["resources", "record"].html
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "href",
     [
         "/providers/acme/cloud/latest/docs",
@@ -189,14 +186,14 @@ def test_callouts_are_boxes_with_their_words():
     ]
 
 
-@pytest.mark.parametrize("text", ["- -> in a list\n", "> ~> quoted\n", "-> \n", "->", "a -> b\n", "    -> code\n"])
+@for_each_row("text", ["- -> in a list\n", "> ~> quoted\n", "-> \n", "->", "a -> b\n", "    -> code\n"])
 def test_odd_callouts_leave_the_page_whole(text):
     html = page_with(f"{text}\n\nafter\n").html
     assert html.count("<div") == html.count("</div>")
     assert "<p>after</p>" in html
 
 
-@pytest.mark.parametrize("source", HOSTILE)
+@for_each_row("source", HOSTILE)
 def test_nothing_hostile_survives(source):
     page = page_with(f"---\npage_title: {source!r}\nsubcategory: {source!r}\n---\n-> {source}\n\n{source}\n")
     lowered = page.html.lower()
@@ -229,7 +226,7 @@ def test_more_text_than_a_version_may_have_is_refused(monkeypatch):
     assert [reason.code for reason in refused.value.reasons] == ["docs_too_many", "docs_too_much"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "data",
     [b"", b"no zip", docs.archive({"../docs/index.md": "x"}), docs.archive()[:-30]],
     ids=["empty", "text", "escaping", "cut"],

@@ -7,6 +7,7 @@ from django.urls import reverse
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.models import Release
 from tests.providers.draft_client import dist, signed, zips
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -59,7 +60,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@for_each_row("way", WAYS)
 def test_the_database_refuses(version, way):
     with pytest.raises(IntegrityError), transaction.atomic():
         WAYS[way](version)

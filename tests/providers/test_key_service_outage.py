@@ -22,6 +22,7 @@ from apps.signing.models import SignatureRequest, SigningKey
 from apps.signing.tasks import make_signing_key
 from apps.signing.verifying import verify
 from tests.providers.draft_client import hold, work, zips
+from tests.rows import for_each_row
 from tests.vault_server import TOKEN, FakeVault, vault_server
 
 pytestmark = pytest.mark.both
@@ -36,7 +37,7 @@ def bao(settings, tmp_path: Path, worker_host: None) -> Iterator[FakeVault]:
         kms.forget()
 
 
-@pytest.mark.parametrize("status", [503, 403])
+@for_each_row("status", [503, 403])
 def test_a_release_waits_for_five_minutes_and_is_published(bao: FakeVault, acme, dora, draft_client, status: int):
     held = hold(acme, dora)
     kms.forget()

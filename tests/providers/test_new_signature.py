@@ -21,6 +21,7 @@ from apps.signing.models import SigningKey
 from tests.builders.keys import signing_key
 from tests.providers.draft_client import SIGNATURE, SUMS, URL, dist, hold, register, signed
 from tests.providers.test_resign import DOWNLOAD, key_ids, resign, run, verified
+from tests.rows import for_each_row
 
 FILES = dist()
 PLACE = f"{URL}/SHA256SUMS.sig"
@@ -83,7 +84,7 @@ def test_the_same_signature_again_changes_nothing(new, tofu, dora, signature):
     assert FormerSignature.objects.count() == 1
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("make", "said"),
     [
         (lambda: signing_key("foreign").sign(b"other sums"), "over other bytes"),

@@ -2,8 +2,6 @@
 
 import hashlib
 
-import pytest
-
 from apps.accounts.access.gate import Viewer
 from apps.providers.models import Provider
 from apps.signing import keys
@@ -23,6 +21,7 @@ from tests.providers.draft_client import (
     signed,
     zips,
 )
+from tests.rows import for_each_row
 
 ONE_LINE = f"{'0' * 64}  {STEM}_linux_386.zip\n".encode()
 
@@ -48,7 +47,7 @@ SUMS_CASES = {
 }
 
 
-@pytest.mark.parametrize("case", SUMS_CASES)
+@for_each_row("case", SUMS_CASES)
 def test_bad_sums_are_rejected(draft_client, registered, case):
     code, spoil = SUMS_CASES[case]
     files = dist()
@@ -129,7 +128,7 @@ PROTOCOLS = {
 }
 
 
-@pytest.mark.parametrize("case", PROTOCOLS)
+@for_each_row("case", PROTOCOLS)
 def test_protocols_are_never_guessed(draft_client, held, case):
     code, manifest, told = PROTOCOLS[case]
     files = zips() | ({} if manifest is None else {MANIFEST: manifest})

@@ -24,6 +24,7 @@ from apps.signing.models import SignatureRequest
 from tests.builders.keys import signing_key
 from tests.providers.draft_client import LINUX, hold
 from tests.providers.signing_client import ask, assert_refused, refusals
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -57,7 +58,7 @@ def test_bytes_beside_a_release_are_ignored(waiting, held):
     assert event.detail["digest"] == waiting.digest != hashlib.sha256(SUMS).hexdigest()
 
 
-@pytest.mark.parametrize("state", ["receiving", "received", "checking", "held", "rejected", "failed"])
+@for_each_row("state", ["receiving", "received", "checking", "held", "rejected", "failed"])
 def test_a_release_in_another_state_is_not_signed(waiting, held, state):
     Release.objects.filter(pk=waiting.pk).update(state=state)
 
@@ -78,7 +79,7 @@ def test_other_sums_after_the_check_are_not_signed(waiting, held):
     assert_refused(waiting, held, "sums")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "name",
     ["terraform-provider-dns_1.2.0_plan9_386.zip", "terraform-provider-other_9.9.9_linux_amd64.zip", "evil.txt"],
 )
@@ -147,7 +148,7 @@ def test_a_key_that_has_ended_does_not_sign(waiting, held, dora):
     assert_refused(waiting, held, "key_ended")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("changes", "why"),
     [({"digest": "ab" * 32}, "blob"), ({"filename": "terraform-provider-dns_1.2.0_plan9_386.zip"}, "sums")],
     ids=["its digest", "its name"],

@@ -19,6 +19,7 @@ from apps.releases.models import DownloadCount, Release, SearchDoc
 from tests.conftest import person
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 URL = "/api/v1/namespaces/acme/cleanup"
@@ -83,7 +84,7 @@ def test_the_dry_run_says_of_each_version_whether_it_goes_and_why(owner, acme):
     assert not Release.objects.filter(lifecycle="deprecated").exists()
 
 
-@pytest.mark.parametrize(("action", "state"), [("deprecate", "deprecated"), ("yank", "yanked")])
+@for_each_row(("action", "state"), [("deprecate", "deprecated"), ("yank", "yanked")])
 def test_by_hand_it_acts_by_the_verb_in_the_name_of_who_pressed(owner, dora, acme, action, state):
     add_module(acme, "vpc/aws", "1.0.0", "1.1.0", "1.2.0")
     put(owner, action=action, stable_days=30, keep_newest=1)
@@ -143,7 +144,7 @@ def test_a_rule_that_is_off_acts_by_hand_alone(owner, acme):
     assert json.loads(apply(owner).content)["done"] == ["acme/vpc/aws 1.0.0-rc.1"]
 
 
-@pytest.mark.parametrize("action", ["deprecate", "yank"])
+@for_each_row("action", ["deprecate", "yank"])
 def test_the_last_version_to_use_never_goes(owner, acme, action):
     add_module(acme, "vpc/aws", "1.0.0-rc.1", "1.0.0-rc.2")  # pre-releases alone
     add_module(acme, "dns/aws", "1.0.0", "2.0.0")  # people are told to stay with 1.0.0
@@ -153,7 +154,7 @@ def test_the_last_version_to_use_never_goes(owner, acme, action):
     assert going(owner) == ["vpc/aws 1.0.0-rc.1"]
 
 
-@pytest.mark.parametrize("action", ["deprecate", "yank"])
+@for_each_row("action", ["deprecate", "yank"])
 def test_what_others_take_away_meanwhile_is_seen(owner, alice, acme, action):
     """The plan is made, then a person takes away what would have been left."""
     add_module(acme, "vpc/aws", "1.0.0", "2.0.0")
@@ -223,7 +224,7 @@ def test_what_is_in_quarantine_is_the_business_of_staff(owner, acme):
     assert [row["version"] for row in plan_of(owner)["versions"]] == ["1.0.0"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "wrong",
     [
         {"action": "purge"},
@@ -239,7 +240,7 @@ def test_a_wrong_rule_is_refused(owner, acme, wrong):
     assert not CleanupRule.objects.exists()
 
 
-@pytest.mark.parametrize(("permission", "status"), [("operate_namespace", 403), ("yank_release", 200)])
+@for_each_row(("permission", "status"), [("operate_namespace", 403), ("yank_release", 200)])
 def test_staff_need_the_permission_to_yank(tofu, acme, permission, status):
     add_module(acme, "vpc/aws", "1.0.0-rc.1", "1.0.0")
     CleanupRule.objects.create(namespace=acme, prerelease_days=30)
@@ -261,7 +262,7 @@ def test_only_changes_are_recorded(owner, dora, acme):
     assert event.detail["changes"]["prerelease_days"] == [None, 30]
 
 
-@pytest.mark.parametrize("count", [2, 60])
+@for_each_row("count", [2, 60])
 def test_a_dry_run_costs_the_same_at_any_size(owner, acme, django_assert_max_num_queries, count):
     add_modules(acme, [f"vpc{number}/aws" for number in range(count)], ("1.0.0-a", "1.0.0"))
     put(owner, **RULE)

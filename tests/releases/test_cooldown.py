@@ -12,6 +12,7 @@ from apps.audit.models import AuditEvent
 from apps.releases.catalogue import showing
 from apps.releases.models import Release, SearchDoc
 from tests import pages
+from tests.rows import for_each_row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
 URL = "/api/v1/namespaces/acme"
@@ -49,7 +50,7 @@ def test_owners_set_it_by_put_and_patch(tofu, dora):
     assert first.detail["changes"] == {"cooldown_hours": [0, 48]}
 
 
-@pytest.mark.parametrize("hours", [-1, 24 * 90 + 1, "soon"])
+@for_each_row("hours", [-1, 24 * 90 + 1, "soon"])
 def test_a_cool_down_that_cannot_be_meant_is_refused(tofu, dora, acme, hours):
     body = json.dumps({"visibility": "private", "cooldown_hours": hours})
 

@@ -15,6 +15,7 @@ from apps.releases.catalogue.indexing import Entry
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
 from tests.builders.outages import database_away
 from tests.portal.rows import add_module
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -42,7 +43,7 @@ def counts() -> dict[tuple[str, str], int]:
     return {(row.release.version, row.client): row.count for row in rows}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("user_agent", "client"),
     [
         ("OpenTofu/1.12.6", TOFU),
@@ -148,7 +149,7 @@ def test_a_hostile_client_makes_no_rows_without_bound(notes, releases):
     assert sum(found.values()) == 442
 
 
-@pytest.mark.parametrize("many", [1, 40])
+@for_each_row("many", [1, 40])
 def test_a_flush_is_few_statements_however_much_there_is(notes, acme, alice, many, django_assert_max_num_queries):
     add_module(acme, "vpc/aws", *[f"1.{number}.0" for number in range(many)])
     for _ in range(2):  # the first inserts, the second changes

@@ -14,6 +14,7 @@ from apps.releases.models import SearchDoc
 from apps.releases.search_rows import SearchGram, SearchWord
 from tests.builders.archives import module_zip
 from tests.releases.docs import add_doc
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -79,7 +80,7 @@ GOLDEN = {
 }
 
 
-@pytest.mark.parametrize("query", list(GOLDEN))
+@for_each_row("query", list(GOLDEN))
 def test_each_kind_is_found_the_most_exact_first(shelf, charlie, query):
     """On both databases: the lists are the same."""
     assert found(Viewer(charlie), query) == GOLDEN[query]
@@ -107,7 +108,7 @@ def test_one_group_shows_more_of_it(pantry):
     assert found(NOBODY, "zone", only="outputs") == {}
 
 
-@pytest.mark.parametrize("query", ["network", "network aws", "part3 network", "network nowhere"])
+@for_each_row("query", ["network", "network aws", "part3 network", "network nowhere"])
 def test_a_word_that_everything_has_finds_names_and_what_is_popular(pantry, monkeypatch, query):
     """The rest of the limits are those of the database; the right module must be there whatever its downloads."""
     for number in range(30):
@@ -133,7 +134,7 @@ def test_a_word_that_everything_has_finds_names_and_what_is_popular(pantry, monk
 # --- Misspelled words -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "corrected"),
     [
         ("subent", {"subent": "subnet"}),

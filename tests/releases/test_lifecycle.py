@@ -12,11 +12,12 @@ from apps.modules.catalogue import entries
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.lifecycle import purging, verbs
 from apps.releases.models import Release, SearchDoc, State
+from tests.rows import for_each_row
 from tests.threads import at_once
 
 
-@pytest.mark.parametrize("state", sorted(set(State.values) - {"published"}))
-@pytest.mark.parametrize("verb", ["deprecate", "yank", "quarantine", "restore"])
+@for_each_row("state", sorted(set(State.values) - {"published"}))
+@for_each_row("verb", ["deprecate", "yank", "quarantine", "restore"])
 def test_only_what_is_published_has_a_lifecycle(published, alice, state, verb):
     release = published()
     Release.objects.filter(pk=release.pk).update(state=state)
@@ -26,7 +27,7 @@ def test_only_what_is_published_has_a_lifecycle(published, alice, state, verb):
         getattr(verbs, verb)(release=release, actor=Viewer(alice), reason="No.")
 
 
-@pytest.mark.parametrize("state", sorted(set(State.values) - {"published", "purged"}))
+@for_each_row("state", sorted(set(State.values) - {"published", "purged"}))
 def test_only_what_is_published_can_be_purged(published, alice, state):
     release = published()
     Release.objects.filter(pk=release.pk).update(state=state)

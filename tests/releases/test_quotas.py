@@ -14,6 +14,7 @@ from apps.modules import publishing
 from apps.releases.models import Release, State
 from apps.releases.publishing import quotas
 from tests.builders.archives import module_zip
+from tests.rows import for_each_row
 from tests.threads import at_once
 
 pytestmark = pytest.mark.both
@@ -50,11 +51,11 @@ def test_without_a_quota_nothing_is_counted(acme, django_assert_num_queries):
         quotas.check(acme, more_bytes=10**15, more_versions=10**6)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("setting", "own", "fits"),
     [(0, None, True), (5, None, False), (5, 0, True), (0, 5, False), (5, 10**6, True), (10**6, 5, False)],
 )
-@pytest.mark.parametrize("kind", ["BYTES", "VERSIONS"])
+@for_each_row("kind", ["BYTES", "VERSIONS"])
 def test_the_namespaces_own_number_goes_before_the_registrys(acme, settings, kind, setting, own, fits):
     setattr(settings, f"NAMESPACE_MAX_{kind}", setting)
     set_quota(**{f"quota_{kind.lower()}": own})
@@ -147,7 +148,7 @@ def test_the_publish_form_says_that_it_is_full(acme, alice, browser_of):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("quota", [{"quota_bytes": 2 * len(ARCHIVE) + 1}, {"quota_versions": 2}])
+@for_each_row("quota", [{"quota_bytes": 2 * len(ARCHIVE) + 1}, {"quota_versions": 2}])
 def test_of_six_uploads_at_once_only_those_that_fit_get_in(acme, alice, quota):
     set_quota(**quota)
 
@@ -180,7 +181,7 @@ def test_owners_do_not(acme, dora):
         namespaces.set_quotas(namespace=acme, actor=Viewer(dora), quota_bytes=10**12)
 
 
-@pytest.mark.parametrize("quota", [{"quota_bytes": -1}, {"quota_bytes": 2**63}, {"quota_versions": 2**31}, {"x": 1}])
+@for_each_row("quota", [{"quota_bytes": -1}, {"quota_bytes": 2**63}, {"quota_versions": 2**31}, {"x": 1}])
 def test_numbers_that_no_column_holds_are_refused(acme, olga, quota):
     with pytest.raises(Invalid):
         namespaces.set_quotas(namespace=acme, actor=Viewer(olga), **quota)

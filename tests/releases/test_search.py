@@ -12,6 +12,7 @@ from apps.releases.catalogue import indexing, search
 from apps.releases.models import DownloadCount, SearchDoc
 from apps.releases.search_rows import SearchFacet, SearchWord
 from tests.releases.docs import add_doc
+from tests.rows import for_each_row
 from tests.threads import at_once
 
 EVERYWHERE = Namespace.objects.all
@@ -84,7 +85,7 @@ GOLDEN = {
 
 
 @pytest.mark.both
-@pytest.mark.parametrize("query", list(GOLDEN))
+@for_each_row("query", list(GOLDEN))
 def test_it_ranks_what_is_called_so_before_what_holds_it(shelf, query):
     assert found(query) == GOLDEN[query]
 

@@ -1,17 +1,16 @@
 """Storage that returns other bytes than it received ends no upload: the job tries again, and the release waits."""
 
-import pytest
-
 from apps.blobs import backends
 from apps.jobs.models import Job
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.conftest import run_jobs
+from tests.rows import for_each_row
 
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
 
 
-@pytest.mark.parametrize("other", [b"<Error>SlowDown</Error>", b"", module_zip(comment=b"another")])
+@for_each_row("other", [b"<Error>SlowDown</Error>", b"", module_zip(comment=b"another")])
 def test_other_bytes_are_no_refusal(client, alice, bearer, other):
     sent = module_zip()
     client.put(URL, sent, content_type="application/octet-stream", headers=bearer(alice))

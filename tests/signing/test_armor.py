@@ -8,6 +8,7 @@ import pytest
 from apps.signing import armor
 from apps.signing.armor import KeyRefused, parse
 from tests.builders.keys import gpg, gpg_home, signing_key
+from tests.rows import for_each_row
 
 
 def refusal_of(text: str) -> KeyRefused:
@@ -27,7 +28,7 @@ def packet(tag: int, body: bytes) -> bytes:
     return bytes([0xC0 | tag, len(body)]) + body
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("kind", "algorithm"),
     [
         ("ed25519", "ed25519"),
@@ -74,7 +75,7 @@ def test_what_signs_nothing_is_dropped() -> None:
     assert [line.split(":")[11] for line in listed if line.startswith("sub:")] == ["s"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("kind", "code"),
     [
         ("rsa1024", "key_weak"),
@@ -90,7 +91,7 @@ def test_it_refuses_keys_that_cannot_serve(kind: str, code: str) -> None:
     assert refusal_of(signing_key(kind).armor).reason.code == code
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "protected"])
+@for_each_row("kind", ["ed25519", "protected"])
 def test_it_says_that_a_private_key_must_be_revoked_now(kind: str) -> None:
     refused = refusal_of(signing_key(kind).secret_armor)
     assert refused.reason.code == "key_secret"
@@ -112,7 +113,7 @@ def test_it_wants_one_block_with_one_key() -> None:
     assert refusal_of(both).reason.code == "key_several"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("version", "algorithm", "code"),
     [(6, 27, "key_version"), (5, 22, "key_version"), (3, 1, "key_version"), (4, 27, "key_algorithm")],
 )

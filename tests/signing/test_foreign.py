@@ -5,6 +5,7 @@ import pytest
 from apps.signing import foreign, packets
 from apps.signing.foreign import NotSigned, verify
 from tests.builders.keys import signing_key
+from tests.rows import for_each_row
 
 DATA = b"0" * 64 + b"  terraform-provider-dns_1.2.0_linux_amd64.zip\n"
 
@@ -17,7 +18,7 @@ def armors(*kinds: str) -> list[str]:
     return [signing_key(kind).armor for kind in kinds]
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "rsa4096", "rsa2048", "nistp256", "nistp521", "subkey"])
+@for_each_row("kind", ["ed25519", "rsa4096", "rsa2048", "nistp256", "nistp521", "subkey"])
 def test_a_signature_by_a_named_key_counts(kind):
     signer = verify(data=DATA, signature=signed_by(kind), armors=armors(kind))
     assert (signer.fingerprint, signer.note) == (signing_key(kind).fingerprint, "")
@@ -57,7 +58,7 @@ def test_a_key_that_is_not_named_is_foreign():
     assert refused.value.issuer == signing_key("foreign").fingerprint
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("signature", "armor", "found"),
     [
         (lambda: signing_key("ed25519").sign(DATA + b"x"), "ed25519", "over other bytes"),

@@ -21,12 +21,13 @@ from apps.signing.models import Custody, PrivateKey, SigningKey, State
 from apps.signing.signer import sign
 from apps.signing.verifying import verify
 from tests.builders.keys import PASSPHRASE, signing_key
+from tests.rows import for_each_row
 
 Make = Callable[[], None]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", keys.ALGORITHMS)
+@for_each_row("algorithm", keys.ALGORITHMS)
 def test_a_worker_makes_what_was_asked_for(
     algorithm: str, acme: Namespace, owner: Viewer, worker_host: None, make_keys: Make
 ) -> None:

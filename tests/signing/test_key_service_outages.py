@@ -15,12 +15,13 @@ from registry_site.startup import certificates
 from tests import s3
 from tests.builders.held import held_key
 from tests.key_services import Aws, Use, row_of, signs
+from tests.rows import for_each_row
 from tests.vault_server import JWT, ROLE, TOKEN, FakeVault, vault_server
 
 pytestmark = pytest.mark.both
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("status", "hint"),
     [
         (500, "sealed"),
@@ -44,7 +45,7 @@ def test_a_vault_that_fails_is_waited_for(key: SigningKey, bao: FakeVault, statu
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["silent", "drips"])
+@for_each_row("how", ["silent", "drips"])
 def test_a_vault_that_hangs_is_given_up(
     key: SigningKey, bao: FakeVault, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
@@ -72,7 +73,7 @@ def test_a_service_that_is_not_there_is_waited_for(use: Use, service: str, acme:
     assert signs(key)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("code", "hint"),
     [
         ("AccessDeniedException", "kms:Decrypt"),

@@ -10,6 +10,7 @@ from apps.signing import keys
 from apps.signing.models import Custody, SigningKey, State
 from tests.builders.held import held_key, key_row
 from tests.builders.keys import signing_key
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -46,7 +47,7 @@ def test_the_same_key_again_is_a_conflict_and_elsewhere_it_is_fine(
     assert len(events()) == 3
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "words",
     [
         {"source": "x" * 101},

@@ -10,6 +10,7 @@ from apps.signing.models import SigningKey
 from apps.signing.verifying import READ_BY_CLIENTS, BadSignature, verify
 from tests.builders.held import key_row
 from tests.builders.keys import ahead, signing_key
+from tests.rows import for_each_row
 
 DATA = b"0" * 64 + b"  terraform-provider-maps_1.0.0_linux_amd64.zip\n"
 NOTATION = 20
@@ -47,7 +48,7 @@ def test_a_signature_of_long_ago_is_none_from_the_future(acme: Namespace) -> Non
     assert verify(data=DATA, signature=signing_key("old").sign(DATA), keys=[key]) == key
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("option", "value", "named"),
     [
         ("--sig-keyserver-url", "!https://keys.example.com/p", "24 (preferred key server)"),

@@ -15,6 +15,7 @@ from apps.signing.signer import sign
 from apps.signing.verifying import verify
 from tests.builders.held import key_row
 from tests.builders.keys import extended, signing_key
+from tests.rows import for_each_row
 
 YEAR = timedelta(days=365)
 
@@ -77,7 +78,7 @@ def test_a_subkey_that_the_new_export_leaves_out_goes_on(acme: Namespace, owner:
 
 
 @pytest.mark.both
-@pytest.mark.parametrize("end", [keys.retire, keys.revoke], ids=["retired", "revoked"])
+@for_each_row("end", [keys.retire, keys.revoke], ids=["retired", "revoked"])
 def test_a_key_that_has_ended_here_is_not_brought_back(end, acme: Namespace, owner: Viewer) -> None:
     made = signing_key("expiring")
     key = keys.register_or_renew(namespace=acme, armor=made.armor, actor=owner).key

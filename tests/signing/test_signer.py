@@ -19,6 +19,7 @@ from apps.signing.verifying import verify
 from tests.builders.held import held_key, key_row
 from tests.builders.keys import gpg as run_gpg
 from tests.builders.keys import gpg_home, signing_key
+from tests.rows import for_each_row
 from tests.signing.conftest import agents_in, homes_of
 from tests.site.processes import eventually
 from tests.threads import at_once
@@ -53,7 +54,7 @@ def failed_step(key: SigningKey) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["ed25519", "rsa4096", "nistp384", "subkey"])
+@for_each_row("kind", ["ed25519", "rsa4096", "nistp384", "subkey"])
 def test_it_makes_one_binary_signature_that_gpgv_accepts(
     kind: str, acme: Namespace, worker_host: None, tmp_path: Path
 ) -> None:
@@ -79,14 +80,14 @@ def test_it_signs_by_the_named_key_where_there_are_two(acme: Namespace, worker_h
     assert failed_step(key) == "import"
 
 
-@pytest.mark.parametrize("kind", ["foreign", "revoked"])
+@for_each_row("kind", ["foreign", "revoked"])
 def test_it_refuses_the_private_half_of_another_key(kind: str, key: SigningKey) -> None:
     PrivateKey.objects.filter(key=key).delete()
     vault.seal(key, signing_key(kind).secret_armor.encode()).save()
     assert failed_step(key) == "import"
 
 
-@pytest.mark.parametrize("secret", [b"", b"nothing", signing_key], ids=["empty", "garbage", "public"])
+@for_each_row("secret", [b"", b"nothing", signing_key], ids=["empty", "garbage", "public"])
 def test_it_refuses_what_is_no_private_key(secret, key: SigningKey) -> None:
     PrivateKey.objects.filter(key=key).delete()
     vault.seal(key, secret if isinstance(secret, bytes) else secret().armor.encode()).save()
@@ -106,7 +107,7 @@ def test_gpg_refuses_an_expired_key_that_the_row_believes_in(acme: Namespace, wo
 
 
 @pytest.mark.both
-@pytest.mark.parametrize(
+@for_each_row(
     "changes",
     [{"state": State.RETIRED}, {"state": State.REVOKED}, {"custody": Custody.PUBLISHER}],
     ids=["retired", "revoked", "publisher"],
@@ -125,9 +126,7 @@ def test_a_missing_private_half_and_an_end_are_conflicts(acme: Namespace, worker
         sign(key=held_key(acme, "expired"), data=DATA)
 
 
-@pytest.mark.parametrize(
-    ("kind", "days", "step"), [("old", -3, "clock"), ("old", 3, "clock"), ("ed25519", -3, "import")]
-)
+@for_each_row(("kind", "days", "step"), [("old", -3, "clock"), ("old", 3, "clock"), ("ed25519", -3, "import")])
 def test_a_clock_that_is_wrong_by_days_signs_nothing(
     kind: str, days: int, step: str, acme: Namespace, worker_host: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

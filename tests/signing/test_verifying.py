@@ -7,6 +7,7 @@ from apps.signing.models import SigningKey, State
 from apps.signing.verifying import BadSignature, verify
 from tests.builders.held import key_row
 from tests.builders.keys import signing_key
+from tests.rows import for_each_row
 
 DATA = b"0" * 64 + b"  terraform-provider-maps_1.0.0_linux_amd64.zip\n"
 
@@ -24,7 +25,7 @@ def refusal_of(signature: bytes, *keys: SigningKey, data: bytes = DATA, was_acce
     return refused.value
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "rsa2048", "rsa4096", "nistp256", "nistp384", "nistp521", "subkey"])
+@for_each_row("kind", ["ed25519", "rsa2048", "rsa4096", "nistp256", "nistp384", "nistp521", "subkey"])
 def test_it_knows_the_key_among_all_of_the_namespace(kind: str, acme: Namespace) -> None:
     wanted, other = key_row(acme, kind), key_row(acme, "foreign")
     signature = signing_key(kind).sign(DATA)
@@ -32,19 +33,19 @@ def test_it_knows_the_key_among_all_of_the_namespace(kind: str, acme: Namespace)
     assert verify(data=DATA, signature=signature, keys=[wanted, other]) == wanted
 
 
-@pytest.mark.parametrize("digest", ["SHA256", "SHA384", "SHA512"])
+@for_each_row("digest", ["SHA256", "SHA384", "SHA512"])
 def test_it_takes_strong_digests(digest: str, acme: Namespace) -> None:
     key = key_row(acme, "rsa2048")
     assert verify(data=DATA, signature=signing_key("rsa2048").sign(DATA, "--digest-algo", digest), keys=[key]) == key
 
 
-@pytest.mark.parametrize("digest", ["SHA1", "SHA224", "MD5", "RIPEMD160"])
+@for_each_row("digest", ["SHA1", "SHA224", "MD5", "RIPEMD160"])
 def test_it_refuses_weak_digests(digest: str, acme: Namespace) -> None:
     signature = signing_key("rsa2048").sign(DATA, "--digest-algo", digest)
     assert refusal_of(signature, key_row(acme, "rsa2048")).reason.code == "signature_weak_digest"
 
 
-@pytest.mark.parametrize("kind", ["rsa1024", "dsa"])
+@for_each_row("kind", ["rsa1024", "dsa"])
 def test_it_refuses_weak_keys_before_it_asks_whose_they_are(kind: str, key: SigningKey) -> None:
     assert refusal_of(signing_key(kind).sign(DATA), key).reason.code == "signature_weak_key"
 

@@ -17,6 +17,7 @@ from apps.notify.outbox import dispatch
 from apps.sources import connecting, hooks, syncing
 from apps.sources.models import GitRepository
 from tests.builders.git_servers import Repository
+from tests.rows import for_each_row
 from tests.sessions import in_browser
 from tests.sources.conftest import RULES, Connect, Git, work_off
 
@@ -55,7 +56,7 @@ def test_secrets_are_sealed_and_shown_once(connect: Connect, acme: Namespace, do
     assert hooks.url_of(found.repository)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("given", "said"),
     [
         ({"url": "file:///etc"}, "https:// or ssh://"),
@@ -207,7 +208,7 @@ def test_host_keys_are_pinned_when_it_is_connected_and_trusted_again_only_as_sho
     assert (event.detail["known"], event.detail["found"]) == (known, shown)
 
 
-@pytest.mark.parametrize(("is_final", "error"), [(True, Invalid), (False, Unavailable)])
+@for_each_row(("is_final", "error"), [(True, Invalid), (False, Unavailable)])
 def test_a_server_without_host_keys_is_not_connected(
     acme: Namespace, dora: User, ssh_server: list[Any], is_final: bool, error: type[RegistryError]
 ):

@@ -10,6 +10,7 @@ from apps.releases.models import Release
 from apps.sources import connecting, listing_changes, rulebook, verdicts
 from apps.sources.models import Tag
 from tests.builders.git_servers import Repository
+from tests.rows import for_each_row
 from tests.sources.conftest import Git
 
 pytestmark = pytest.mark.both
@@ -72,7 +73,7 @@ def test_the_newest_version_comes_first_and_words_are_found(git: Git, rules: Non
     assert verdicts.tags_of(git.repository, q="11111111").count() == 5
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("ref", "code"),
     [
         (Ref("v1.0.0\\xff", "1" * 40, is_text=False), "not_utf8"),

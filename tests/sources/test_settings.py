@@ -5,6 +5,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from registry_site import env
 from tests.builders.tls import Authority
+from tests.rows import for_each_row
 
 
 def stops(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> str:
@@ -46,7 +47,7 @@ def test_a_missing_file_of_certificates_stops_the_start(monkeypatch, tmp_path):
     assert said.startswith(f"LARDER_SOURCES_CA_FILE: {tmp_path / 'ca.crt'} cannot be read: No such file")
 
 
-@pytest.mark.parametrize("text", ["", "not a certificate\n", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
+@for_each_row("text", ["", "not a certificate\n", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
 def test_a_file_without_a_certificate_stops_the_start(monkeypatch, tmp_path, text):
     (tmp_path / "ca.crt").write_text(text)
     said = stops(monkeypatch, "LARDER_SOURCES_CA_FILE", str(tmp_path / "ca.crt"))

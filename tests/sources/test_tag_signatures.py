@@ -11,6 +11,7 @@ from apps.signing.models import SigningKey, State
 from apps.sources import tag_signatures
 from tests.builders.git_servers import Repository, ssh_key
 from tests.builders.keys import TestKey, signing_key
+from tests.rows import for_each_row
 from tests.sources.conftest import Git, module
 
 
@@ -64,7 +65,7 @@ def test_only_a_signature_by_a_registered_key_is_said_to_be_one(git: Git, upstre
     assert signature_of("1.3.0") == signature_of("1.4.0") == "none"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("state", "said"), [(State.RETIRED, "registered for acme and retired"), (State.REVOKED, "which was revoked")]
 )
 def test_a_key_that_has_ended_is_called_so(git: Git, upstream: Repository, state: State, said: str):
@@ -92,7 +93,7 @@ def test_an_ssh_signature_is_not_called_verified(git: Git, upstream: Repository,
     assert signature_of("1.0.0") == "of a kind that Larder does not check (SSH or X.509)"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("raw", "tagger", "signature"),
     [
         (b"", "", "none"),

@@ -24,6 +24,7 @@ from apps.upstream.models import (
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState, PolicyException
 from tests.admin.lists import ask, list_of, page_of, run
 from tests.conftest import person
+from tests.rows import for_each_row
 from tests.upstream.shelf import FINGERPRINT, HOST, add_package, add_upstream, add_version
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
@@ -228,7 +229,7 @@ def test_the_dashboard_has_a_tile_of_open_alarms(staff, upstream):
     assert [row.state for row in staff.get(found["url"]).context["cl"].result_list] == [AlarmState.OPEN]
 
 
-@pytest.mark.parametrize(("role", "may"), [(staff_roles.OPERATOR, True), (staff_roles.AUDITOR, False)])
+@for_each_row(("role", "may"), [(staff_roles.OPERATOR, True), (staff_roles.AUDITOR, False)])
 def test_operators_decide_and_auditors_look(browser_of, upstream, role, may):
     staff_roles.bring_up_to_date()
     sam = person("sam", is_staff=True)
@@ -242,7 +243,7 @@ def test_operators_decide_and_auditors_look(browser_of, upstream, role, may):
     assert (alarm.state == AlarmState.DISMISSED) is may
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "word", ["hashicorp/random", f"{HOST}/hashicorp/rand", "random", "hashicorp", HOST, "nowhere/random", "a/b/c/d"]
 )
 def test_addresses_find_their_providers_versions_and_packages(staff, upstream, word):

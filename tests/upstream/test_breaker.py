@@ -11,6 +11,7 @@ from django.utils import timezone
 from apps.upstream import breaker, exchanges
 from apps.upstream.errors import FetchFailed
 from apps.upstream.models import Upstream
+from tests.rows import for_each_row
 from tests.threads import at_once
 from tests.upstream import faults, misbehaving
 
@@ -63,7 +64,7 @@ def test_a_success_between_failures_begins_the_count_again(registry, upstream, l
     assert not breaker.is_open(upstream)
 
 
-@pytest.mark.parametrize("fault", [faults.says(403), faults.says(404), faults.wrong_shape(), faults.loops()])
+@for_each_row("fault", [faults.says(403), faults.says(404), faults.wrong_shape(), faults.loops()])
 def test_what_says_nothing_of_its_health_does_not_count(fault, registry, upstream, listed):
     registry.misbehave("*/versions", fault)
     for _ in range(breaker.THRESHOLD + 1):

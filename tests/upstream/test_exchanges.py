@@ -10,6 +10,7 @@ from apps.accounts.identity import sealing
 from apps.upstream import exchanges, upstreams
 from apps.upstream.errors import FetchFailed
 from apps.upstream.models import Upstream
+from tests.rows import for_each_row
 from tests.upstream import faults, misbehaving
 from tests.upstream.proxying import proxying
 
@@ -21,7 +22,7 @@ def get(upstream, url, **more):
     return exchanges.get_json(upstream, url, max_bytes=MEGABYTE, **more)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("service", "base"),
     [
         ("/v1/providers/", "{url}/v1/providers/"),
@@ -58,7 +59,7 @@ def test_discovery_is_remembered_for_an_hour_and_read_again_after_a_failure(regi
     assert registry.count(DISCOVERY) == 3
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("document", "code", "text"),
     [
         ({"modules.v1": "/v1/modules/"}, "no_providers", "found an object without providers.v1, expected the URL"),

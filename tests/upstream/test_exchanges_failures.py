@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 from apps.upstream import breaker, exchanges, requesting
 from apps.upstream.errors import FetchFailed
 from apps.upstream.models import Upstream
+from tests.rows import for_each_row
 from tests.upstream import faults, misbehaving
 
 
@@ -161,7 +162,7 @@ def test_a_retry_after_that_is_none_is_ignored(text, registry, upstream, listed)
     assert registry.count("*/versions") == 3
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("fault", "code", "rule", "text"),
     [
         (faults.huge_json(), "too_large", "max_bytes", "the body has 209,715,200 bytes, expected at most 1,000,000"),
@@ -198,7 +199,7 @@ def test_a_document_that_is_not_what_it_must_be_is_refused_with_its_rule(
     assert upstream.failure == failure.as_json()
 
 
-@pytest.mark.parametrize("fault", [faults.truncated(), faults.slow(100), faults.hangs_after_headers()])
+@for_each_row("fault", [faults.truncated(), faults.slow(100), faults.hangs_after_headers()])
 def test_a_package_that_does_not_come_whole_fails_within_its_chunks(fault, registry, upstream, quick):
     tool = registry.add_provider(size=50_000)
     registry.misbehave("*.zip", fault)
@@ -228,7 +229,7 @@ def test_without_allowed_networks_a_registry_on_this_machine_is_not_called(regis
     assert registry.requests == []
 
 
-@pytest.mark.parametrize("public", ["{url}", "http://127.0.0.1"])
+@for_each_row("public", ["{url}", "http://127.0.0.1"])
 def test_an_upstream_that_is_larder_itself_is_refused(public, registry, upstream, settings):
     url = public.format(url=registry.url)
     settings.PUBLIC_URL = url

@@ -9,6 +9,7 @@ from apps.jobs.models import Job
 from apps.lib.errors import NotFound
 from apps.upstream import fetching
 from apps.upstream.models import KeyPin, KeyState, UpstreamProvider, Verdict
+from tests.rows import for_each_row
 from tests.upstream import fetched
 
 pytestmark = pytest.mark.both
@@ -39,7 +40,7 @@ def test_the_first_key_is_pinned_and_the_next_version_is_signed_by_a_pinned_key(
     assert KeyPin.objects.count() == 1
 
 
-@pytest.mark.parametrize("name", ["1.5", "-tool", "tool-", "to ol", "", "t" * 65])
+@for_each_row("name", ["1.5", "-tool", "tool-", "to ol", "", "t" * 65])
 def test_a_name_that_no_client_sends_is_asked_of_no_registry(upstream, registry, name):
     for namespace, kind in ((name, "tool"), ("acme", name)):
         with pytest.raises(NotFound, match="cannot be the address of a provider"):

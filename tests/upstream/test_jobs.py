@@ -17,6 +17,7 @@ from apps.lib.errors import Unavailable
 from apps.upstream import fetching, pruning, tasks, working
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider
 from registry_site.celery import app
+from tests.rows import for_each_row
 from tests.threads import at_once
 from tests.upstream import faults, fetched, misbehaving
 
@@ -201,7 +202,7 @@ def test_a_process_that_ends_finishes_what_runs_and_starts_nothing_more(upstream
     assert (done, threads.busy()) == ([first.pk], 0)
 
 
-@pytest.mark.parametrize("kind", working.KINDS)
+@for_each_row("kind", working.KINDS)
 def test_each_kind_has_its_task_on_the_queue_for_other_registries(kind):
     assert kind in app.tasks
     assert app.amqp.router.route({}, kind)["queue"].name == "upstream"

@@ -14,6 +14,7 @@ from apps.upstream import fetching, lists
 from apps.upstream.errors import FetchFailed, Refused
 from apps.upstream.models import Upstream, UpstreamProvider, UpstreamVersion
 from apps.upstream.rows import Alarm, AlarmKind
+from tests.rows import for_each_row
 from tests.upstream import faults, fetched
 
 pytestmark = pytest.mark.both
@@ -135,7 +136,7 @@ def test_10_000_versions_are_read(upstream, registry):
     assert fetched.listed(upstream).versions.count() == 10_000
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "body",
     [
         [],

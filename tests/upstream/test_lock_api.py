@@ -14,6 +14,7 @@ from apps.releases.models import Release
 from apps.upstream import locking, runs
 from apps.upstream.rows import LockRun
 from tests.providers.draft_client import DraftClient, hold, zips
+from tests.rows import for_each_row
 from tests.upstream.fetched import work
 from tests.upstream.locks import HOST, PLATFORMS, complete, entry
 
@@ -113,7 +114,7 @@ def test_own_versions_that_clients_would_refuse_are_refused(own, client, bearer,
     assert (refused.status_code, "was revoked" in str(refused.json())) == (409, True)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("fields", "status", "part"),
     [
         ({}, 422, "neither a lock file nor"),

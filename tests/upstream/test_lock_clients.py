@@ -5,6 +5,7 @@ import pytest
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.formats import lock_files
 from tests.needs import CLIENTS
+from tests.rows import for_each_row
 from tests.upstream.locks import HOST, PLATFORMS, Folder, complete, entry
 
 pytestmark = [pytest.mark.django_db]
@@ -109,7 +110,7 @@ def test_clients_take_the_file_as_it_is(client, folder):
     assert folder.lock == lock
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("constraint", "part"),
     [("> 5", "no available releases match"), ("1.2.0-beta2", "no available releases match")],
 )

@@ -6,6 +6,7 @@ from apps.jobs.models import Job
 from apps.upstream import locking, runs
 from apps.upstream.models import Upstream
 from apps.upstream.rows import LockRun
+from tests.rows import for_each_row
 from tests.upstream.fetched import work
 from tests.upstream.locks import HOST, PLATFORMS, complete, entry
 
@@ -52,7 +53,7 @@ def test_further_platforms_are_typed(tool, client):
     )
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("form", "part"),
     [
         ({}, "neither a lock file nor"),

@@ -14,6 +14,7 @@ from apps.upstream import lock_requests, locking, runs, trust
 from apps.upstream.errors import Refused
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamVersion
 from apps.upstream.rows import Effect, LockRun, PolicyRule, RunState
+from tests.rows import for_each_row
 from tests.upstream import faults
 from tests.upstream.fetched import work
 from tests.upstream.locks import HOST, PLATFORMS, complete, entry
@@ -59,7 +60,7 @@ def test_a_registry_that_names_no_key_is_refused(tool):
         complete(block=BLOCK)
 
 
-@pytest.mark.parametrize("fault", [faults.wrong_bytes(), faults.truncated()], ids=["other bytes", "a cut body"])
+@for_each_row("fault", [faults.wrong_bytes(), faults.truncated()], ids=["other bytes", "a cut body"])
 def test_wrong_bytes_give_no_hash(tool, registry, fault):
     registry.misbehave(tool.zip_path("2.0.0", "darwin_arm64"), fault)
     with pytest.raises(RegistryError):
@@ -173,7 +174,7 @@ def test_the_number_of_providers_and_platforms_is_limited():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each_row(
     ("kinds", "platforms"),
     [
         ([f"tool{number}" for number in range(12)], PLATFORMS),

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.builders.keys import gpg, gpg_home, signing_key
+from tests.rows import for_each_row
 from tests.upstream import faults
 
 
@@ -88,7 +89,7 @@ def test_a_fault_holds_for_its_paths_and_times(registry):
     assert get(registry, tool.zip_path("1.0.0")).content == tool.zip("1.0.0")
 
 
-@pytest.mark.parametrize("fault", [faults.truncated(), faults.hangs(), faults.hangs_after_headers()])
+@for_each_row("fault", [faults.truncated(), faults.hangs(), faults.hangs_after_headers()])
 def test_an_answer_that_never_comes_whole(fault, registry):
     tool = registry.add_provider()
     registry.misbehave("*.zip", fault)

@@ -11,6 +11,7 @@ from apps.upstream import exchanges, modules
 from apps.upstream.errors import FetchFailed
 from apps.upstream.models import Upstream
 from apps.upstream.modules import HostedModule, KnownVersion
+from tests.rows import for_each_row
 from tests.upstream import faults
 from tests.upstream.misbehaving import DISCOVERY, HOST, Registry
 
@@ -23,7 +24,7 @@ def known(version: str = "1.0.0", *, days: int = 0) -> KnownVersion:
     return KnownVersion(version, key, timezone.now() - timedelta(days=days))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "found"),
     [
         ("registry.opentofu.org/terraform-aws-modules/vpc/aws", "registry.opentofu.org/terraform-aws-modules/vpc/aws"),
@@ -40,7 +41,7 @@ def test_an_address_with_a_host_is_a_module_and_all_else_is_not(text, found):
     assert (str(modules.parse_address(text) or "") or None) == found
 
 
-@pytest.mark.parametrize("text", ["a.example/acme/vpc/", "a.example/../vpc/aws", "a.example/acme/v%2Fpc/aws"])
+@for_each_row("text", ["a.example/acme/vpc/", "a.example/../vpc/aws", "a.example/acme/v%2Fpc/aws"])
 def test_an_address_with_a_name_that_no_registry_has_is_refused(text):
     with pytest.raises(Invalid, match="is not the address of a module"):
         modules.parse_address(text)
@@ -72,7 +73,7 @@ def test_the_token_goes_to_the_registry_alone(registry: Registry, upstream: Upst
         modules.listed(upstream, VPC)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("document", "code"),
     [
         ({"providers.v1": "/v1/providers/"}, "no_modules"),
@@ -118,7 +119,7 @@ def test_an_address_is_compared_with_patterns_in_lower_case(upstream: Upstream):
     assert found.sentence.startswith(f"{HOST}/acme/vpc/aws 1.0.0 is refused by rule 1: deny acme/vpc (Broken)")
 
 
-@pytest.mark.parametrize(("days", "is_visible"), [(2, False), (4, True)])
+@for_each_row(("days", "is_visible"), [(2, False), (4, True)])
 def test_the_cool_down_of_the_upstream_applies(days, is_visible, upstream: Upstream):
     upstream.cooldown_days = 3
     upstream.save()

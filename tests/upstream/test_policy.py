@@ -8,6 +8,7 @@ from apps.accounts.access.gate import Viewer
 from apps.upstream import exceptions
 from apps.upstream.errors import Refused
 from apps.upstream.policy import decide, decisions, next_change, platform_decisions, require_visible
+from tests.rows import for_each_row
 from tests.upstream.policy import LONG_AGO, NOW, provider, rule, save, soon, upstream, version, visible
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
@@ -105,7 +106,7 @@ def test_the_first_rule_that_matches_decides(opentofu, random):
     assert visible(random) == ["1.0.0"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("pattern", "hidden"),
     [
         ("*", True),

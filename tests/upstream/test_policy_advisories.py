@@ -7,6 +7,7 @@ import pytest
 
 from apps.upstream import advisories
 from apps.upstream.policy import decide
+from tests.rows import for_each_row
 from tests.upstream.policy import LONG_AGO, NOW, osv, place, provider, rule, save, upstream, version, visible
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +49,7 @@ def test_a_named_version_is_hidden_and_the_sentence_names_the_advisory(random, f
     )
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("name", "hides"),
     [
         ("hashicorp/random", True),
@@ -65,7 +66,7 @@ def test_a_name_is_for_one_host_or_for_all(random, folder, name, hides):
     assert advisories.problems() == []
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("events", "hidden"),
     [
         ([{"introduced": "0"}], list(EVERY)),
@@ -121,7 +122,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@for_each_row("name", BROKEN)
 def test_a_broken_file_is_a_problem_and_the_others_count(random, folder, name):
     document, says = BROKEN[name]
     place(folder, document, "broken.json")

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Scope
 from tests.conftest import person
+from tests.rows import for_each_row
 from tests.upstream.policy import LONG_AGO, provider, rule, soon, upstream, version, visible
 
 pytestmark = pytest.mark.django_db
@@ -124,7 +125,7 @@ def test_an_exception_is_created_listed_and_withdrawn(random, api, olga):
     assert api.delete(f"{URL}/exceptions/{row['id']}").status_code == 404
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("more", "status"),
     [
         ({"text": "9.9.9"}, 404),

@@ -9,6 +9,7 @@ from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.upstream import exceptions, policies
 from apps.upstream.policy import decide
 from apps.upstream.rows import PolicyException
+from tests.rows import for_each_row
 from tests.upstream.policy import NOW, provider, rule, save, soon, upstream, version, visible
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
@@ -57,7 +58,7 @@ def test_a_withdrawn_exception_shows_nothing_and_is_withdrawn_once(random, olga)
         exceptions.withdraw(row, actor=Viewer(olga))
 
 
-@pytest.mark.parametrize(("reason", "days"), [(" ", 7), ("x" * 301, 7), ("late", 0), ("late", -1), ("late", 400)])
+@for_each_row(("reason", "days"), [(" ", 7), ("x" * 301, 7), ("late", 0), ("late", -1), ("late", 400)])
 def test_an_exception_needs_a_reason_and_an_expiry_within_a_year(random, reason, days):
     new = version(random, "2.0.0")
 
@@ -76,7 +77,7 @@ def test_an_exception_is_for_a_version_that_larder_knows(opentofu, random):
         exceptions.version_of(opentofu, namespace="hashicorp", type="random", version="9.9.9")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "fields",
     [
         {},
@@ -100,7 +101,7 @@ def test_an_exception_names_a_provider_or_a_module(opentofu, random, fields):
 # --- Changing rules ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("bad", "says"),
     [
         (rule("deny", "hashicorp"), "found pattern 'hashicorp', expected namespace/type"),

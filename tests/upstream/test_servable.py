@@ -19,6 +19,7 @@ from apps.upstream.errors import Refused
 from apps.upstream.models import UpstreamPackage
 from apps.upstream.tasks import forget_lost
 from tests.conftest import BLOBS
+from tests.rows import for_each_row
 from tests.upstream.shelf import add_package, add_upstream, add_version, refetch
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
@@ -44,7 +45,7 @@ def has_bytes(package: UpstreamPackage) -> bool:
     return package.blob is not None
 
 
-@pytest.mark.parametrize("harm", ["damaged", "missing"])
+@for_each_row("harm", ["damaged", "missing"])
 def test_what_a_scrub_finds_is_let_go_and_fetched_again(package, harm):
     damage(package.digest) if harm == "damaged" else file_of(package.digest).unlink()
     scrub.scrub(now=timezone.now())

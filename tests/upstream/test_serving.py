@@ -14,6 +14,7 @@ from apps.jobs.models import Job
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamVersion
 from apps.upstream.rows import Effect, PolicyException, PolicyRule
 from apps.upstream.working import PACKAGE
+from tests.rows import for_each_row
 from tests.upstream import faults, fetched
 from tests.upstream.serving import (
     TERRAFORM,
@@ -103,13 +104,13 @@ def test_a_registry_that_fails_is_named_with_its_url_and_status(upstream, regist
     assert "500" in said(answer)
 
 
-@pytest.mark.parametrize("path", ["acme/nothing", "nobody/tool"])
+@for_each_row("path", ["acme/nothing", "nobody/tool"])
 def test_d8_what_the_registry_does_not_have_is_not_here(upstream, edge, path):
     assert edge.get(index_url(upstream, path)).status_code == 404
     assert edge.archives(upstream, address=path) == {}
 
 
-@pytest.mark.parametrize("number", ["9.9.9", "1.0", "nonsense"])
+@for_each_row("number", ["9.9.9", "1.0", "nonsense"])
 def test_a_version_that_the_registry_does_not_list_has_no_archives(upstream, edge, number):
     assert edge.archives(upstream, number) == {}
     assert edge.get(package_url(upstream, number)).status_code == 404

@@ -9,6 +9,7 @@ from apps.accounts.models import Visibility
 from apps.upstream.models import UpstreamPackage, UpstreamVersion
 from apps.upstream.rows import Effect, PolicyRule
 from tests.oci.manifests.documents import code_of, digest_of
+from tests.rows import for_each_row
 from tests.upstream import faults, fetched
 from tests.upstream.serving import Edge, body_of
 
@@ -94,7 +95,7 @@ def test_a_version_that_a_rule_refuses_is_absent_and_refused(mirror, upstream):
         assert "rule 1" in answer.json()["errors"][0]["message"]
 
 
-@pytest.mark.parametrize("tag", ["9.9.9", "latest", "1"])
+@for_each_row("tag", ["9.9.9", "latest", "1"])
 def test_what_is_unknown_there_is_an_unknown_manifest(mirror, tag):
     assert code_of(mirror.manifest(tag)) == (404, "MANIFEST_UNKNOWN")
     assert code_of(mirror.manifest("sha256:" + "a" * 64)) == (404, "MANIFEST_UNKNOWN")

@@ -6,6 +6,7 @@ from django.core.exceptions import ImproperlyConfigured
 from apps.lib.text import redaction
 from registry_site import env
 from tests.builders.tls import Authority
+from tests.rows import for_each_row
 
 PROXY = "http://larder:hunter2@proxy.acme.example:3128"
 
@@ -48,7 +49,7 @@ def test_a_folder_in_place_of_certificates_stops_the_start(monkeypatch, tmp_path
     assert stops(monkeypatch, "LARDER_UPSTREAM_CA_FILE", str(tmp_path)).startswith("LARDER_UPSTREAM_CA_FILE: ")
 
 
-@pytest.mark.parametrize("text", ["", "not a certificate\n", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
+@for_each_row("text", ["", "not a certificate\n", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
 def test_a_file_without_a_certificate_stops_the_start(monkeypatch, tmp_path, text):
     (tmp_path / "ca.crt").write_text(text)
     said = stops(monkeypatch, "LARDER_UPSTREAM_CA_FILE", str(tmp_path / "ca.crt"))
@@ -81,7 +82,7 @@ def test_other_values_that_cannot_be_used_stop_the_start_by_name(monkeypatch, na
     assert stops(monkeypatch, f"LARDER_UPSTREAM_{name}", value).startswith(f"LARDER_UPSTREAM_{name}")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "value",
     [
         "ftp://larder:hunter2@proxy.acme.example",

@@ -12,6 +12,7 @@ from apps.lib.errors import Conflict, Invalid
 from apps.upstream import runs, sync_requests, syncing, working
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.upstream.rows import Effect, PolicyRule, RunState, Schedule, SyncRun
+from tests.rows import for_each_row
 from tests.upstream import faults
 from tests.upstream.locks import HOST, PLATFORMS, complete, entry
 
@@ -249,7 +250,7 @@ def test_a_schedule_starts_again_and_again(tool, upstream, olga):
         syncing.repeat(asked(ADDRESS), every_hours=0, viewer=Viewer(olga))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "pattern", ["tool", "a/b/c/d", "acme/to_ol", "acme/tool@latest", "acme/", "/tool", "acme/tool@", "a b/c", "x/(a+)+"]
 )
 def test_it_refuses_other_patterns(pattern):

@@ -11,6 +11,7 @@ from apps.upstream.errors import Refused
 from apps.upstream.models import KeyPin, KeyState, UpstreamPackage, UpstreamVersion, Verdict
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState
 from tests.builders.keys import signing_key
+from tests.rows import for_each_row
 from tests.upstream import faults, fetched
 
 pytestmark = pytest.mark.both
@@ -171,7 +172,7 @@ def test_sums_that_were_changed_after_they_were_signed_are_refused(upstream, reg
     assert not KeyPin.objects.exists(), "a key that has proved nothing must not be pinned"
 
 
-@pytest.mark.parametrize("kind", ["expired", "subkey", "rsa2048", "nistp256"])
+@for_each_row("kind", ["expired", "subkey", "rsa2048", "nistp256"])
 def test_keys_that_clients_accept_are_accepted(upstream, registry, kind):
     registry.add_provider(key=kind)
     assert fetched.recorded(upstream).verdict == Verdict.FIRST_SEEN

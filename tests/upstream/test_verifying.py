@@ -15,6 +15,7 @@ from apps.upstream.rows import Alarm, AlarmKind
 from registry_site.operations import dump
 from registry_site.startup import schema
 from tests.conftest import BLOBS
+from tests.rows import for_each_row
 from tests.upstream import fetched
 from tests.upstream.shelf import put
 
@@ -60,7 +61,7 @@ def test_nothing_is_said_where_nothing_is_mirrored(published):
     assert verify() == ("1 published versions checked: 0 damaged.\n", False)
 
 
-@pytest.mark.parametrize("harm", ["damaged", "missing"])
+@for_each_row("harm", ["damaged", "missing"])
 def test_lost_bytes_are_named_let_go_and_fetched_again(package, upstream, harm):
     if harm == "missing":
         file_of(package).unlink()

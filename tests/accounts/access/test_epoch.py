@@ -23,6 +23,7 @@ from apps.accounts.people import accounts, invitations
 from apps.audit.models import AuditEvent
 from apps.blobs import backends, store
 from tests.accounts.identity.test_sign_in import sign_in
+from tests.rows import for_each_row
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both]
 TABLES = (Epoch, ApiToken, Invitation, Session)
@@ -90,7 +91,7 @@ def switch_off(_browser: Client, user: User) -> None:
     accounts.change(user=user, actor=NOBODY, is_active=False, is_staff=False, is_superuser=False)
 
 
-@pytest.mark.parametrize("end", [sign_out, change_password, end_sessions, switch_off])
+@for_each_row("end", [sign_out, change_password, end_sessions, switch_off])
 def test_a_session_that_was_ended_stays_ended(dora, end: Callable[[Client, User], None]):
     browser = Client()
     sign_in(browser, "dora")

@@ -7,6 +7,7 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import Namespace, Role, Scope
 from apps.audit.models import AuditEvent
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, RoleRequired, UnknownOrPrivate
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -69,8 +70,8 @@ def outcome(viewer: Viewer, name: str, need: Role) -> int:
     return 200
 
 
-@pytest.mark.parametrize("who", TABLE)
-@pytest.mark.parametrize("column", range(3), ids=["public", "internal", "private"])
+@for_each_row("who", TABLE)
+@for_each_row("column", range(3), ids=["public", "internal", "private"])
 def test_the_gate(viewer, acme, who, column):
     visibility = ("public", "internal", "private")[column]
     Namespace.objects.filter(pk=acme.pk).update(visibility=visibility)
@@ -87,8 +88,8 @@ def test_the_gate(viewer, acme, who, column):
         assert held == (role is not None and role.covers(need))
 
 
-@pytest.mark.parametrize("need", NEEDS)
-@pytest.mark.parametrize("who", ["nobody", "charlie", "charlie's manage token"])
+@for_each_row("need", NEEDS)
+@for_each_row("who", ["nobody", "charlie", "charlie's manage token"])
 def test_hidden_and_unknown_read_the_same(viewer, acme, who, need):
     asking = viewer(who)
     texts = set()
@@ -107,13 +108,13 @@ def test_nobody_reads_no_name_back(acme):
     assert "acme" not in f"{refused.value} {refused.value.hint}"
 
 
-@pytest.mark.parametrize("name", ["ACME", "acme ", "", "ac\0me", "a" * 5000, "acmé"])
+@for_each_row("name", ["ACME", "acme ", "", "ac\0me", "a" * 5000, "acmé"])
 def test_a_name_is_matched_exactly_and_never_crashes(viewer, name):
     with pytest.raises(NotFound):
         namespace_for(viewer("dora"), name)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("who", "need", "words"),
     [
         ("bob", Role.PUBLISHER, ["publisher", "you have reader", "Ask an owner"]),

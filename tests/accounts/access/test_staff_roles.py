@@ -10,6 +10,7 @@ from apps.accounts.models import Grant, Invitation, Role, User
 from apps.accounts.people import accounts
 from apps.lib.errors import Conflict, RoleRequired
 from tests.conftest import person
+from tests.rows import for_each_row
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def held(role):
     return {f"{one.content_type.app_label}.{one.codename}" for one in rows}
 
 
-@pytest.mark.parametrize("role", [staff_roles.OPERATOR, staff_roles.AUDITOR])
+@for_each_row("role", [staff_roles.OPERATOR, staff_roles.AUDITOR])
 def test_a_role_is_there_with_all_its_permissions(db, role):
     assert held(role) == named(role) >= {"providers.view_providerversion", "signing.view_signingkey", "oci.view_tag"}
 
@@ -77,8 +78,8 @@ def test_what_an_auditor_was_given_as_a_member_stays_theirs(acme, staff):
     assert gate.role_on(Viewer(auditor), acme) == Role.PUBLISHER
 
 
-@pytest.mark.parametrize("role", ["Operator", "Auditor"])
-@pytest.mark.parametrize("whose", ["own", "another's"])
+@for_each_row("role", ["Operator", "Auditor"])
+@for_each_row("whose", ["own", "another's"])
 def test_no_role_gives_rights(staff, browser_of, bob, role, whose):
     """Neither by the page, whose boxes are not there, nor by the verb."""
     actor = staff(role)

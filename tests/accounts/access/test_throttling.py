@@ -19,6 +19,7 @@ from apps.lib.settings_values.rates import Rate, span
 from registry_site.backends.cache import DatabaseCounters
 from tests.live import CHECKOUT
 from tests.postgres import free_port
+from tests.rows import for_each_row
 from tests.site.backends.test_cache import redis
 from tests.threads import at_once
 
@@ -128,7 +129,7 @@ def test_subjects_and_groups_are_counted_apart(ten, settings):
         throttling.count(throttling.Limit("search", "account 1"))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("address", "network"),
     [
         ("192.0.2.7", "192.0.2.7"),
@@ -142,7 +143,7 @@ def test_an_ipv6_subscriber_is_one_address(address, network):
     assert network_of(address) == network
 
 
-@pytest.mark.parametrize("text", ["", "5", "0/m", "5/5", "5/d", "5/0s", "-1/m", "5/5m ", "\u0665/m", "5 / m"])
+@for_each_row("text", ["", "5", "0/m", "5/5", "5/d", "5/0s", "-1/m", "5/5m ", "\u0665/m", "5 / m"])
 def test_what_is_no_rate_is_refused(text):
     with pytest.raises(Invalid, match="not a rate"):
         Rate.parse(text)

@@ -10,6 +10,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import token_usage, tokens
 from apps.accounts.models import ApiToken, Namespace, Scope
+from tests.rows import for_each_row
 
 SEEN = "/api/v1/namespaces/acme"
 PRIVATE = "/v1/modules/acme/vpc/aws/versions"
@@ -29,18 +30,18 @@ def basic(secret: str, name: str = "whoever") -> str:
     return "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()
 
 
-@pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "Bearer  {}"])
+@for_each_row("form", ["Bearer {}", "bearer {}", "Bearer  {}"])
 def test_it_takes_a_bearer_token(issued, form):
     assert ask(form.format(issued[1]), SEEN).status_code == 200
 
 
-@pytest.mark.parametrize("name", ["", "larder", "jürgen", "x" * 300])
+@for_each_row("name", ["", "larder", "jürgen", "x" * 300])
 def test_it_takes_the_token_as_basic_password_of_any_name(issued, name):
     assert ask(basic(issued[1], name), SEEN).status_code == 200
 
 
-@pytest.mark.parametrize("url", [SEEN, PRIVATE, PUBLIC])
-@pytest.mark.parametrize(
+@for_each_row("url", [SEEN, PRIVATE, PUBLIC])
+@for_each_row(
     "authorization",
     [
         "Bearer",
@@ -63,7 +64,7 @@ def test_a_bad_header_is_401_on_public_namespaces_too(issued, pantry, authorizat
     assert response.headers["WWW-Authenticate"].startswith("Bearer")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("change", "word"),
     [
         ({"revoked_at": timezone.now()}, "revoked"),

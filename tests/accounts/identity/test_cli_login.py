@@ -20,6 +20,7 @@ from apps.accounts.tasks import prune_sessions
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.settings_values.rates import Rate
+from tests.rows import for_each_row
 from tests.sessions import sign_in
 from tests.threads import at_once
 
@@ -113,7 +114,7 @@ def test_a_wrong_proof_gives_nothing_and_spends_the_code(browser, wrong, said):
     assert AuditEvent.objects.filter(kind=Kind.LOGIN_REFUSED).count() == 2
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("wrong", "error"),
     [
         ({"client_id": "terraform-cli"}, "invalid_client"),
@@ -134,7 +135,7 @@ def test_a_parameter_that_comes_twice_is_refused(db):
     assert "was sent 2 times" in refused(answer, "invalid_request")
 
 
-@pytest.mark.parametrize("method", ["get", "put", "delete"])
+@for_each_row("method", ["get", "put", "delete"])
 def test_other_methods_are_refused_in_the_form_of_oauth(db, method):
     answer = getattr(Client(), method)("/oauth/token")
     assert (answer.status_code, answer.json()["error"]) == (405, "invalid_request")

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from apps.accounts.models import User
 from registry_site import settings as real
+from tests.rows import for_each_row
 
 SESSION, CSRF = "__Host-larder-session", "__Host-larder-csrf"
 NEW = "ripe plums in august"
@@ -130,9 +131,7 @@ def test_an_older_hash_is_renewed_by_signing_in(bob, real_hashers):
     assert identify_hasher(bob.password).algorithm == "argon2"
 
 
-@pytest.mark.parametrize(
-    "password", ["grapes plum", "123456789012", "q1w2e3r4t5y6", "bob-the-builder", "bob-the-builde"]
-)
+@for_each_row("password", ["grapes plum", "123456789012", "q1w2e3r4t5y6", "bob-the-builder", "bob-the-builde"])
 def test_weak_passwords_are_refused(password):
     with pytest.raises(ValidationError):
         validate_password(password, User(username="bob-the-builder"))
@@ -142,7 +141,7 @@ def test_twelve_characters_are_enough():
     validate_password("grapes plums", User(username="bob"))
 
 
-@pytest.mark.parametrize("url", ["/tokens", "/publish", "/account/password/change/"])
+@for_each_row("url", ["/tokens", "/publish", "/account/password/change/"])
 def test_a_page_that_needs_a_session_makes_none(client, db, url):
     assert client.get(url).headers["Location"].startswith("/account/login/")
     assert not Session.objects.exists()

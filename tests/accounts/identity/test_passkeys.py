@@ -17,6 +17,7 @@ from apps.lib.settings_values.rates import Rate
 from tests.accounts.identity.test_second_factor import PAGE, code_of, password, set_up, signed_in
 from tests.builders.passkeys import Passkey
 from tests.portal.people.test_reauthentication import NEW_TOKEN
+from tests.rows import for_each_row
 from tests.sessions import next_of
 
 OPTIONS, KEYS, PASSWORDLESS = "/account/passkeys/request", "/account/passkeys", "/account/login/passkey/"
@@ -168,7 +169,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@for_each_row("wrong", WRONG)
 def test_a_wrong_answer_signs_nobody_in_and_is_recorded(bob, with_passkey, passkey, wrong):
     for page, options in (("/account/verify/", OPTIONS), (PASSWORDLESS, PASSWORDLESS)):
         client, _ = password(bob) if page != PASSWORDLESS else (Client(), None)
@@ -181,7 +182,7 @@ def test_a_wrong_answer_signs_nobody_in_and_is_recorded(bob, with_passkey, passk
         assert failed == (page != PASSWORDLESS)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "wrong", [[], 5, {}, {"id": "a", "rawId": "b", "type": "x", "response": {}}, {"response": {"clientDataJSON": "é"}}]
 )
 def test_what_is_no_new_passkey_is_refused(bob, browser_of, wrong):

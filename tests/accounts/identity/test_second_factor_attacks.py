@@ -21,6 +21,7 @@ from tests.accounts.identity.test_second_factor import (
     signed_in,
 )
 from tests.builders.passkeys import Passkey
+from tests.rows import for_each_row
 from tests.sessions import confirm
 from tests.threads import at_once
 
@@ -112,7 +113,7 @@ def attacker(request, bob, browser_of, settings):
     return of, request.param.startswith("before")
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+@for_each_row("attack", ATTACKS, ids=lambda attack: attack.__name__)
 def test_a_browser_without_the_factor_changes_none_of_it(bob, browser_of, attacker, attack):
     make, is_before = attacker
     early = make() if is_before else None
@@ -164,7 +165,7 @@ def test_a_first_passkey_ends_them_too(bob, browser_of):
 PAST_THE_PAGE = [renew, remove_app, remove_passkey, add_app, add_passkey]
 
 
-@pytest.mark.parametrize("attack", PAST_THE_PAGE, ids=lambda attack: attack.__name__)
+@for_each_row("attack", PAST_THE_PAGE, ids=lambda attack: attack.__name__)
 def test_the_verbs_ask_again(bob, defended, browser_of, attack, monkeypatch):
     """Another browser may have added the first factor since the page asked."""
     if attack is add_app:

@@ -15,6 +15,7 @@ from tests.accounts.identity.test_second_factor import PAGE, code_of, fresh_cach
 from tests.accounts.identity.test_second_factor_attacks import CONFIRM, defended, leads_to, remove_app, remove_passkey
 from tests.builders.passkeys import Passkey
 from tests.pages import text_of
+from tests.rows import for_each_row
 from tests.sessions import confirm, next_of, sign_in
 
 __all__ = ["acme_id", "browser", "defended", "fresh_cache", "key", "sign_on"]
@@ -124,7 +125,7 @@ def ann(acme_id, browser, sign_on, settings):
     return sign_in(browser(), SocialAccount.objects.get().user, confirmed=False), secret
 
 
-@pytest.mark.parametrize(("amr", "counts"), [(["pwd", "mfa"], True), (["pwd"], False)])
+@for_each_row(("amr", "counts"), [(["pwd", "mfa"], True), (["pwd"], False)])
 def test_a_sign_on_counts_only_if_the_provider_asked_for_a_second_factor(ann, acme_id, amr, counts):
     client, _ = ann
     page = client.get(client.get(PAGE).url).text

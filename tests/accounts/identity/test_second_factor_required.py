@@ -13,6 +13,7 @@ from django.test import Client
 from apps.accounts.models import Grant, Membership, Role, Scope, Team, User
 from tests.accounts.identity.openid.conftest import acme_id, begin, browser, key, sign_on
 from tests.accounts.identity.test_second_factor import PAGE, code_of, password, set_up, signed_in
+from tests.rows import for_each_row
 
 __all__ = ["acme_id", "browser", "key", "sign_on"]
 
@@ -23,7 +24,7 @@ def everybody(settings):
     settings.SECOND_FACTOR = "everyone"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("setting", "led"),
     [
         ("off", []),
@@ -103,7 +104,7 @@ def test_tokens_have_no_session_and_keep_working(bob, tofu, published):
     assert tofu(bob, Scope.READ).get("/v1/modules/acme/vpc/aws/versions").status_code == 200
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("claims", "is_enough"),
     [
         ({"amr": ["pwd", "mfa"]}, True),

@@ -12,6 +12,7 @@ from apps.accounts.models import GroupMapping, Membership, Team, User
 from apps.audit.models import AuditEvent
 from tests.accounts.identity.openid.conftest import begin, browser, viewer_of
 from tests.builders import openid, saml
+from tests.rows import for_each_row
 
 __all__ = ["browser"]
 pytestmark = pytest.mark.both
@@ -105,7 +106,7 @@ def test_an_equal_name_or_address_takes_nobody_over(sign_on, corp, bob):
     assert viewer_of(client).username == "bob-2"
 
 
-@pytest.mark.parametrize("new_accounts", ["groups", "nobody"])
+@for_each_row("new_accounts", ["groups", "nobody"])
 def test_who_has_no_account_and_may_not_get_one_is_refused(sign_on, corp, new_accounts):
     corp.allow(new_accounts=new_accounts)
     client, answer = sign_on()
@@ -188,7 +189,7 @@ def test_who_is_deactivated_stays_out(sign_on, corp):
     assert viewer_of(other) is viewer_of(client) is None
 
 
-@pytest.mark.parametrize("after", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"])
+@for_each_row("after", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"])
 def test_it_leads_nowhere_else(sign_on, after):
     _, answer = sign_on(next=after)
     assert answer.url == "/"

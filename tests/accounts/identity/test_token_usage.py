@@ -10,6 +10,7 @@ from apps.accounts.identity import tokens
 from apps.accounts.identity.token_usage import PRECISION, UsageBuffer, client_of
 from apps.accounts.models import ApiToken, Scope
 from apps.http import ready
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -81,7 +82,7 @@ def test_what_the_front_repeats_it_repeats_no_longer_than_a_use_may_go_unnoticed
     assert timedelta(seconds=ready.LONGEST) <= PRECISION
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("agent", "client"),
     [
         ("HashiCorp Terraform/1.11.4 (+https://www.terraform.io)", "Terraform/1.11.4"),

@@ -12,6 +12,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope
 from apps.lib.errors import Invalid
+from tests.rows import for_each_row
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def test_it_lives_for_90_days_unless_told(issue):
     assert token.expires_at - token.created_at == pytest.approx(timedelta(days=90), abs=timedelta(seconds=5))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "wrong",
     [
         {"label": "  "},

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from registry_site import settings as real
+from tests.rows import for_each_row
 
 ROUTED = {
     "account_change_password",
@@ -71,7 +72,7 @@ def test_every_page_of_allauth_is_named_here():
     assert {"email/", "password/reset/", "signup/", "inactive/", "confirm-email/MQ:1abc/"} <= set(UNSERVED)
 
 
-@pytest.mark.parametrize("page", UNSERVED)
+@for_each_row("page", UNSERVED)
 def test_what_nobody_needs_is_not_there(bob, olga, tolerant, page):
     form = {
         "email": "mallory@example.org",
@@ -96,23 +97,21 @@ def test_a_mail_server_that_hangs_is_given_up_soon():
     assert 0 < (EmailBackend().timeout or 0) <= 10
 
 
-@pytest.mark.parametrize("name", ["account_change_password", "account_reauthenticate"])
+@for_each_row("name", ["account_change_password", "account_reauthenticate"])
 def test_who_has_no_password_reads_that_there_is_none_to_change_or_ask_for(without_password, name):
     for answer in (without_password.get(reverse(name)), without_password.post(reverse(name), {"password": "x"})):
         assert answer.status_code == 403
         assert '<main id="main"' in answer.text
 
 
-@pytest.mark.parametrize("password", ["", "x", "bob likes pears"])
+@for_each_row("password", ["", "x", "bob likes pears"])
 def test_who_has_no_password_signs_in_by_none(without_password, tolerant, password):
     answer = tolerant().post(reverse("account_login"), {"login": "bob", "password": password})
     assert answer.status_code == 200
     assert "_auth_user_id" not in tolerant().session
 
 
-@pytest.mark.parametrize(
-    "name", ["account_login", "account_logout", "account_change_password", "account_reauthenticate"]
-)
+@for_each_row("name", ["account_login", "account_logout", "account_change_password", "account_reauthenticate"])
 def test_each_page_answers_everybody_without_a_500(bob, charlie, tolerant, name):
     """As nobody, as Bob, and as Charlie whose account was switched off while he was signed in."""
     clients = [tolerant(), tolerant(bob), tolerant(charlie)]

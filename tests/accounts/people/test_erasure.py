@@ -21,6 +21,7 @@ from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, Invalid
 from apps.releases.models import Fetch, Release
 from tests.conftest import person
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -153,7 +154,7 @@ def test_it_hands_over_what_only_they_decided_about(zerafina, dora, event_kinds)
     assert "namespace:namespace:transferred" in event_kinds()
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("words", "says"),
     [
         (["nobody-here"], "no user 'nobody-here'"),
@@ -166,7 +167,7 @@ def test_it_says_what_is_wrong(zerafina, words, says):
         call_command("erase_user", "--yes", *words)
 
 
-@pytest.mark.parametrize(("answer", "gone"), [(NAME, True), ("y", False), ("", False)])
+@for_each_row(("answer", "gone"), [(NAME, True), ("y", False), ("", False)])
 def test_it_asks_first(zerafina, monkeypatch, answer, gone):
     monkeypatch.setattr("builtins.input", lambda _: answer)
     with nullcontext() if gone else pytest.raises(CommandError, match="Nothing was changed"):

@@ -10,6 +10,7 @@ from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Invitation, Role, User
 from apps.accounts.people import invitations
 from apps.lib.errors import Conflict, Invalid, NotFound
+from tests.rows import for_each_row
 from tests.threads import at_once
 
 pytestmark = pytest.mark.both
@@ -57,7 +58,7 @@ def test_every_link_that_does_not_count_reads_the_same(invited, dora):
     assert len(texts) == 1
 
 
-@pytest.mark.parametrize("change", [{"is_active": False}, {}])
+@for_each_row("change", [{"is_active": False}, {}])
 def test_the_link_of_somebody_who_lost_the_role_brings_nobody_in(invited, dora, olga, acme, change):
     found = invitations.invitation_for_secret(invited[1])
     if change:
@@ -79,13 +80,13 @@ def test_one_from_the_command_line_needs_no_inviter(db):
     assert accept(invitations.invitation_for_secret(secret)).is_staff is False
 
 
-@pytest.mark.parametrize("username", ["", "-erin", "erin.", "er in", "\u0435rin", "erin@acme", "a" * 64, "../erin"])
+@for_each_row("username", ["", "-erin", "erin.", "er in", "\u0435rin", "erin@acme", "a" * 64, "../erin"])
 def test_it_refuses_names_that_could_be_mistaken(invited, username):
     with pytest.raises(Invalid):
         accept(invited[0], username)
 
 
-@pytest.mark.parametrize("taken", ["bob", "BOB", "Bob"])
+@for_each_row("taken", ["bob", "BOB", "Bob"])
 def test_a_taken_name_leaves_the_link_usable(invited, bob, taken):
     User.objects.filter(pk=bob.pk).update(username=taken)
     with pytest.raises(Conflict):
@@ -94,7 +95,7 @@ def test_a_taken_name_leaves_the_link_usable(invited, bob, taken):
     assert accept(invitations.invitation_for_secret(invited[1]), "Erin").username == "erin"
 
 
-@pytest.mark.parametrize("password", ["short", "password1234", "123456789012345", "erin.smith.erin"])
+@for_each_row("password", ["short", "password1234", "123456789012345", "erin.smith.erin"])
 def test_it_refuses_weak_passwords(invited, password):
     with pytest.raises(Invalid):
         accept(invited[0], "erin.smith", password)

@@ -11,6 +11,7 @@ from apps.accounts.models import Grant, Membership, Role, Scope, Team
 from apps.accounts.people import teams
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, RoleRequired
+from tests.rows import for_each_row
 from tests.threads import at_once
 
 pytestmark = pytest.mark.both
@@ -39,7 +40,7 @@ def test_whoever_creates_it_manages_it(charlie, event_kinds):
     assert event_kinds() == ["team:team:created"]
 
 
-@pytest.mark.parametrize("name", ["", "Cooks", "a--b", "-a", "a_b", "new", "x" * 64, "café"])
+@for_each_row("name", ["", "Cooks", "a--b", "-a", "a_b", "new", "x" * 64, "café"])
 def test_it_refuses_bad_names(charlie, name):
     with pytest.raises(Invalid):
         teams.create(name=name, actor=Viewer(charlie))
@@ -224,7 +225,7 @@ def test_owners_see_the_teams_that_hold_a_role_in_their_namespace(acme, pantry, 
     assert not visible_teams(Viewer(bob)).exists(), "who only reads acme does not"
 
 
-@pytest.mark.parametrize("limit", [{"only_name": "vpc/aws"}, {"namespaces": "acme"}])
+@for_each_row("limit", [{"only_name": "vpc/aws"}, {"namespaces": "acme"}])
 def test_a_limited_token_sees_no_team(acme, cooks, dora, limit):
     limit = {"namespaces": [acme]} if "namespaces" in limit else limit
     token, _ = tokens.issue(user=dora, label="t", scope=Scope.MANAGE, actor=NOBODY, **limit)

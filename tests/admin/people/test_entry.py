@@ -1,6 +1,5 @@
 """/admin/accounts/user/<id>/entry/: operators set a password and end sessions."""
 
-import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
@@ -9,6 +8,7 @@ from apps.accounts import erasure
 from apps.accounts.access.gate import NOBODY
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
+from tests.rows import for_each_row
 
 PASSWORD = "ripe plums in august"
 NEW = {"new_password1": PASSWORD, "new_password2": PASSWORD}
@@ -44,7 +44,7 @@ def test_an_operator_ends_the_sessions_and_the_password_stays(operator_client, a
     assert "has no active sessions" in operator_client.get(entry(alice)).text
 
 
-@pytest.mark.parametrize("wrong", [{"new_password2": "other plums"}, {"new_password1": "x", "new_password2": "x"}])
+@for_each_row("wrong", [{"new_password2": "other plums"}, {"new_password1": "x", "new_password2": "x"}])
 def test_a_password_that_does_not_do_is_refused_beside_its_field(operator_client, alice, wrong):
     answer = operator_client.post(entry(alice), NEW | wrong)
     assert answer.status_code == 200

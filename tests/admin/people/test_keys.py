@@ -7,6 +7,7 @@ from apps.audit.models import AuditEvent
 from apps.signing.models import PrivateKey, SigningKey
 from tests.admin.lists import ask, list_of, page_of, run
 from tests.admin.releases import provider_rows
+from tests.rows import for_each_row
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def states():
     return list(SigningKey.objects.order_by("pk").values_list("state", flat=True))
 
 
-@pytest.mark.parametrize("act", ["retire", "revoke"])
+@for_each_row("act", ["retire", "revoke"])
 def test_each_act_asks_first_and_says_how_much_was_signed(operator_client, keys, act):
     page = ask(operator_client, act, *keys[:2])
 
@@ -35,7 +36,7 @@ def test_each_act_asks_first_and_says_how_much_was_signed(operator_client, keys,
     assert states() == ["active"] * 3
 
 
-@pytest.mark.parametrize("act", ["retire", "revoke"])
+@for_each_row("act", ["retire", "revoke"])
 def test_keys_are_ended_by_their_verb(operator_client, keys, olga, act):
     page = do(operator_client, act, *keys[:2], reason="Their laptops\nwere stolen.")
 

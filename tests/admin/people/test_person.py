@@ -13,6 +13,7 @@ from apps.audit.recorder import record
 from apps.releases.models import Release
 from tests.admin import rows
 from tests.admin.lists import list_of, page_of
+from tests.rows import for_each_row
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def person(db):
 
 
 @pytest.mark.both
-@pytest.mark.parametrize(("model", "count"), [(ApiToken, 1), (Grant, 1), (Team, 1), (Release, 1), (AuditEvent, 1)])
+@for_each_row(("model", "count"), [(ApiToken, 1), (Grant, 1), (Team, 1), (Release, 1), (AuditEvent, 1)])
 def test_a_person_leads_to_the_rows_that_are_theirs(operator_client, person, model, count):
     page = operator_client.get(page_of(person))
     url = list_of(model, person=person.username)

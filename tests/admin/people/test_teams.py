@@ -9,6 +9,7 @@ from apps.accounts.models import Grant, Membership, Role, Team
 from apps.accounts.people import service_accounts, teams
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Invalid
+from tests.rows import for_each_row
 
 
 def kinds():
@@ -69,7 +70,7 @@ def test_the_only_owner_is_not_deleted_and_the_page_says_why(operator_client, ac
     assert Team.objects.exists()
 
 
-@pytest.mark.parametrize(("user", "team", "made"), [(0, 1, True), (1, 0, True), (1, 1, False), (0, 0, False)])
+@for_each_row(("user", "team", "made"), [(0, 1, True), (1, 0, True), (1, 1, False), (0, 0, False)])
 def test_a_grant_goes_to_a_person_or_to_a_team(operator_client, acme, cooks, charlie, user, team, made):
     form = {"namespace": acme.pk, "user": charlie.pk if user else "", "team": cooks.pk if team else "", "role": 1}
     page = operator_client.post(reverse("admin:accounts_grant_add"), form)

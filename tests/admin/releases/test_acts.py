@@ -15,6 +15,7 @@ from tests import pages
 from tests.admin.lists import ask, chosen, list_of
 from tests.builders.archives import module_zip
 from tests.portal.rows import add_module
+from tests.rows import for_each_row
 
 SEVERAL = ["deprecate", "yank", "quarantine", "restore"]
 ACTS = [*SEVERAL, "purge"]
@@ -47,7 +48,7 @@ def kinds():
     return [kind.rpartition(":")[2] for kind in rows.values_list("kind", flat=True)]
 
 
-@pytest.mark.parametrize("act", ACTS)
+@for_each_row("act", ACTS)
 def test_each_act_asks_first_and_changes_nothing_before(operator_client, versions, act):
     if act == "restore":
         Release.objects.update(lifecycle="deprecated", lifecycle_at=timezone.now())
@@ -60,7 +61,7 @@ def test_each_act_asks_first_and_changes_nothing_before(operator_client, version
     assert standing("1.0.0") == before
 
 
-@pytest.mark.parametrize("act", ACTS)
+@for_each_row("act", ACTS)
 def test_no_act_goes_without_a_reason(operator_client, versions, act):
     page = do(operator_client, act, versions[0], reason="  ", confirm="acme/vpc/aws 1.0.0")
 
@@ -178,7 +179,7 @@ def test_a_search_document_is_rebuilt(operator_client, versions):
     assert SearchDoc.objects.get().version == "1.2.0"
 
 
-@pytest.mark.parametrize("act", SEVERAL)
+@for_each_row("act", SEVERAL)
 def test_versions_that_the_list_no_longer_has_are_told_of(versions, operator_client, act):
     """Another operator was faster, or the filter of a list that was open leaves them out now."""
     url = list_of(ModuleVersion, q="no-such-module")

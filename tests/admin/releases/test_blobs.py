@@ -7,6 +7,7 @@ from django.utils import timezone
 from apps.blobs.models import Blob
 from tests.admin.rows import digest_of
 from tests.admin.test_dashboard import tiles
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -23,7 +24,7 @@ def blobs(db):
     )
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("problem", "names"),
     [
         ("any", ["damaged", "missing"]),
@@ -39,7 +40,7 @@ def test_the_filter_narrows_the_list(operator_client, blobs, problem, names):
     assert [row.digest for row in rows] == [digest_of(name) for name in names]
 
 
-@pytest.mark.parametrize("name", ["missing", "damaged"])
+@for_each_row("name", ["missing", "damaged"])
 def test_list_and_page_wear_the_badge(operator_client, blobs, name):
     badge = f'<span class="larder-badge larder-badge-{name}">{name}</span>'
     blob = Blob.objects.get(digest=digest_of(name))

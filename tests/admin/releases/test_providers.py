@@ -1,15 +1,14 @@
 """Providers, versions, packages and keys as operators see them: listed cheaply, found by what they hold, untouched."""
 
-import pytest
-
 from apps.providers import catalogue
 from apps.providers.models import Provider, ProviderVersion
 from apps.releases.models import SearchDoc
 from tests.admin.lists import first, page_of, run
 from tests.admin.releases import provider_rows
+from tests.rows import for_each_row
 
 
-@pytest.mark.parametrize("model", provider_rows.LISTED, ids=lambda model: model.__name__)
+@for_each_row("model", provider_rows.LISTED, ids=lambda model: model.__name__)
 def test_each_row_leads_to_its_page_in_the_portal(operator_client, model):
     provider_rows.make(0, 1)
     page = operator_client.get(page_of(first(model)))

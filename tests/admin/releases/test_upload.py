@@ -1,10 +1,10 @@
 """Publishing from the admin: the portal's forms in the admin's frame."""
 
-import pytest
 from django.urls import reverse
 
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
+from tests.rows import for_each_row
 
 WHERE, PROVIDER = "/admin/upload/", "/admin/upload/provider/"
 PROVIDER_FORM = {"provider": "new", "namespace": "acme", "type": "dns", "version": "1.2.0"}
@@ -25,7 +25,7 @@ def test_the_lists_of_modules_and_versions_lead_there(operator_client):
         assert f'href="{where}"' in operator_client.get(reverse("admin:index")).text
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("where", "mark", "script"),
     [(WHERE, "data-publish", "js/upload.js"), (PROVIDER, "data-provider-publish", "js/publish-provider.js")],
 )

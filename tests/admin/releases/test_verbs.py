@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from django.contrib.auth.models import Permission
 from django.urls import reverse
 
@@ -11,6 +10,7 @@ from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from tests.admin import rows
 from tests.admin.lists import run
+from tests.rows import for_each_row
 
 
 def kinds():
@@ -153,7 +153,7 @@ def test_a_token_is_revoked_and_its_digest_never_shown(operator_client, bearer, 
     assert client.get("/v1/modules/acme/vpc/aws/versions", headers=headers).status_code == 401
 
 
-@pytest.mark.parametrize("action", ["delete_selected"])
+@for_each_row("action", ["delete_selected"])
 def test_nothing_is_deleted_in_bulk(operator_client, acme, action):
     rows.make(0, 1)
     for model in rows.LISTED:
@@ -161,8 +161,8 @@ def test_nothing_is_deleted_in_bulk(operator_client, acme, action):
         assert model.objects.exists()
 
 
-@pytest.mark.parametrize("model", ["jobs_job", "accounts_apitoken", "oci_uploadsession"])
-@pytest.mark.parametrize("key", ["'", "{{7*7}}", "9" * 30])
+@for_each_row("model", ["jobs_job", "accounts_apitoken", "oci_uploadsession"])
+@for_each_row("key", ["'", "{{7*7}}", "9" * 30])
 def test_an_action_on_a_key_that_is_none_leads_back_to_the_list(operator_client, model, key):
     url = reverse(f"admin:{model}_changelist")
     action = {"jobs_job": "retry", "accounts_apitoken": "revoke", "oci_uploadsession": "end"}[model]
@@ -170,8 +170,8 @@ def test_an_action_on_a_key_that_is_none_leads_back_to_the_list(operator_client,
     assert operator_client.post(url, {"action": action, "_selected_action": key}).status_code == 302
 
 
-@pytest.mark.parametrize("key", ["a--b", "🦀", "9" * 30, "-1", ""])
-@pytest.mark.parametrize("field", ["namespace", "user", "team"])
+@for_each_row("key", ["a--b", "🦀", "9" * 30, "-1", ""])
+@for_each_row("field", ["namespace", "user", "team"])
 def test_a_link_or_form_with_a_key_that_is_none_shows_the_form(operator_client, field, key):
     url = reverse("admin:accounts_grant_add")
 
@@ -179,8 +179,8 @@ def test_a_link_or_form_with_a_key_that_is_none_shows_the_form(operator_client, 
     assert operator_client.post(url, {field: key, "role": 1}).status_code == 200
 
 
-@pytest.mark.parametrize("key", ["'", "9" * 30, "9" * 5000, "%00"])
-@pytest.mark.parametrize("model", ["jobs_job", "modules_moduleversion", "oci_uploadsession", "accounts_grant"])
+@for_each_row("key", ["'", "9" * 30, "9" * 5000, "%00"])
+@for_each_row("model", ["jobs_job", "modules_moduleversion", "oci_uploadsession", "accounts_grant"])
 def test_a_row_that_cannot_be_is_not_found(operator_client, model, key):
     for page in ("change", "history"):
         assert operator_client.get(

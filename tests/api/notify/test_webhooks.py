@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from django.apps import apps
 
 from apps.accounts.access.gate import Viewer
@@ -12,6 +11,7 @@ from apps.notify import webhooks
 from apps.notify.models import Delivery, Webhook
 from tests.notify.conftest import tell
 from tests.notify.receiver import says
+from tests.rows import for_each_row
 
 URL = "/api/v1/namespaces/acme/webhooks"
 MADE: dict[str, Any] = {"url": "https://hooks.acme.example/larder", "events": ["release.yanked", "release.published"]}
@@ -52,7 +52,7 @@ def test_no_table_has_the_secret_in_clear(tofu, dora):
     assert len(set(secrets)) == 2
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("changes", "said"),
     [
         ({"url": "https://127.0.0.1/"}, "127.0.0.1 with https on port 443 is not allowed"),
@@ -77,7 +77,7 @@ def test_what_no_webhook_can_be_is_refused_with_a_hint(tofu, dora, changes, said
     assert not Webhook.objects.exists()
 
 
-@pytest.mark.parametrize("url", ["http://hooks.acme.example/larder", "https://intranet/", "https://127.0.0.1/"])
+@for_each_row("url", ["http://hooks.acme.example/larder", "https://intranet/", "https://127.0.0.1/"])
 def test_it_is_not_changed_to_what_cannot_be_called(tofu, dora, url):
     path = f"/{send(tofu(dora), **MADE).json()['id']}"
 

@@ -8,6 +8,7 @@ from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role, Team
 from apps.accounts.people import teams
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -52,7 +53,7 @@ def test_the_roles_are_listed_in_pages(tofu, dora, bob, in_pages):
     assert [grant["user"] for grant in rows] == ["dora", "bob"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("path", "body", "status", "says"),
     [
         ("/grants/users/zoe", {"role": "reader"}, 404, "no user zoe"),
@@ -98,7 +99,7 @@ def test_staff_name_whom_they_replace(tofu, dora, olga, cooks):
     assert roles() == {"dora": Role.OWNER, "olga": Role.OWNER}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("body", "status", "says"),
     [
         ({}, 422, "one new owner"),
@@ -129,6 +130,6 @@ def test_staff_set_quotas_and_readers_see_them(tofu, acme, bob, olga):
     assert (shown["quota"]["versions"], shown["usage"]) == (3, {"bytes": 0, "versions": 0})
 
 
-@pytest.mark.parametrize("body", [{}, {"quota_bytes": -1}, {"quota_versions": "many"}, {"quota_versions": 2**40}])
+@for_each_row("body", [{}, {"quota_bytes": -1}, {"quota_versions": "many"}, {"quota_versions": 2**40}])
 def test_bad_quotas_are_refused(tofu, olga, acme, body):
     assert send(tofu(olga), "PATCH", "", body).status_code == 422

@@ -12,6 +12,7 @@ from apps.accounts.models import Grant, Invitation, Role, Scope, User
 from apps.accounts.people import invitations, service_accounts, teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -61,7 +62,7 @@ def test_an_operator_invites_without_a_role_and_sees_all(tofu, olga, dora, acme)
     assert tofu(dora).get(f"{URL}/{answer.json()['id']}").status_code == 404
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("body", "status"),
     [
         ({"note": "Erin"}, 403),

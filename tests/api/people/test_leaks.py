@@ -9,6 +9,7 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -75,7 +76,7 @@ def test_text_that_is_no_token_is_answered_without_a_query(client, db, django_as
     assert not any(one["is_token"] for one in answer.json()["tokens"])
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "body",
     [
         {},
@@ -92,7 +93,7 @@ def test_a_wrong_report_is_refused_and_revokes_nothing(client, leaked, body):
     assert tokens.identify(leaked).is_usable
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("found", "place"),
     [
         (["lrd_u_no"], "tokens.0: "),

@@ -11,6 +11,7 @@ from apps.accounts.models import ApiToken, Grant, Membership, Role, Scope, User
 from apps.accounts.people import teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -107,7 +108,7 @@ def test_a_token_whose_namespaces_are_gone_is_not_widened(manager, acme):
     assert ApiToken.objects.filter(user__is_service=True).count() == 1
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("body", "says"),
     [
         ({"label": "x"}, "scope"),

@@ -8,6 +8,7 @@ from apps.accounts import namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Membership, Role, Scope, Team
 from apps.accounts.people import teams
+from tests.rows import for_each_row
 
 URL = "/api/v1/teams/cooks"
 
@@ -51,7 +52,7 @@ def test_people_come_change_and_go(tofu, cooks, dora, bob):
     assert not Membership.objects.filter(user=bob).exists()
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("path", "body", "status", "says"),
     [
         ("", {"colour": "red"}, 422, "colour"),
@@ -76,7 +77,7 @@ def test_a_member_leaves_with_a_manage_token_alone(tofu, cooks, charlie):
     assert tofu(charlie).delete(where).status_code == 404
 
 
-@pytest.mark.parametrize("scope", [Scope.READ, Scope.PUBLISH])
+@for_each_row("scope", [Scope.READ, Scope.PUBLISH])
 def test_a_manager_changes_nothing_with_a_token_of_another_scope(tofu, cooks, dora, bob, scope):
     client = tofu(dora, scope)
     assert client.get(URL).status_code == 200, "it reads"

@@ -8,6 +8,7 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -58,7 +59,7 @@ def test_a_revoked_token_ends_at_once_and_stays_in_the_list(tofu, issue, alice):
     assert AuditEvent.objects.filter(kind=Kind.TOKEN_REVOKED, actor_id=alice.pk).count() == 1
 
 
-@pytest.mark.parametrize("scope", [Scope.READ, Scope.PUBLISH])
+@for_each_row("scope", [Scope.READ, Scope.PUBLISH])
 def test_a_narrow_token_revokes_itself_and_nothing_else(issue, alice, scope):
     token, secret = issue(alice, "CI", scope)
     other, _ = issue(alice, "other")

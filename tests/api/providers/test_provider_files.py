@@ -16,6 +16,7 @@ from tests.providers.draft_client import (
     body,
     zips,
 )
+from tests.rows import for_each_row
 
 __all__ = ["draft_client", "held", "registered"]
 
@@ -50,7 +51,7 @@ def test_what_was_replaced_or_removed_leaves_staging(draft_client, stored_files)
     assert draft_client.get()["files"] == []
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "name",
     [
         "dns.zip",
@@ -71,7 +72,7 @@ def test_a_name_that_is_not_expected_is_refused_before_a_byte_is_read(draft_clie
     assert f"{STEM}_SHA256SUMS.sig" in body(response)["error"]["message"]
 
 
-@pytest.mark.parametrize("platform", ["linux_amd64 (1)", "plan9_vax", "darwin_all", "linux_x86_64"])
+@for_each_row("platform", ["linux_amd64 (1)", "plan9_vax", "darwin_all", "linux_x86_64"])
 def test_a_platform_that_no_client_asks_for_is_refused_before_a_byte_is_read(draft_client, untouchable, platform):
     """So no platform comes twice under two names."""
     draft_client.open()

@@ -10,6 +10,7 @@ from apps.jobs.models import Job
 from apps.providers.models import Provider
 from apps.releases.models import SearchDoc
 from tests.portal.providers.rows import provider_version, row_of_key
+from tests.rows import for_each_row
 
 PROVIDER = "/api/v1/providers/acme/dns"
 URL = f"{PROVIDER}/1.2.0"
@@ -80,7 +81,7 @@ def test_lists_follow_the_description(out, tofu, alice):
     assert SearchDoc.objects.get().description == "Records in our own zones"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("body", "found"),
     [
         ({"notice": "x" * 501}, "The notice has 501 characters, expected at most 500."),

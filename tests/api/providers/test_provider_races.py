@@ -11,6 +11,7 @@ from apps.releases.models import Release, ReleaseFile
 from apps.releases.publishing import drafting
 from tests.providers.conftest import draft_client, registered
 from tests.providers.draft_client import LINUX, STEM, DraftClient, body, dist, signed, work
+from tests.rows import for_each_row
 from tests.threads import at_once
 
 pytestmark = pytest.mark.both
@@ -38,7 +39,7 @@ def test_of_eight_that_hand_in_at_once_all_hear_that_it_is_handed_in(filled, tof
     assert AuditEvent.objects.filter(kind="namespace:release:received").count() == 1
 
 
-@pytest.mark.parametrize(("is_done", "state"), [(False, "received"), (True, "published")])
+@for_each_row(("is_done", "state"), [(False, "received"), (True, "published")])
 def test_who_saw_a_draft_and_comes_second_hears_how_far_it_is(filled, alice, is_done, state):
     seen = Release.objects.get()
     filled.hand_in()

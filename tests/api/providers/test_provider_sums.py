@@ -2,13 +2,12 @@
 
 import hashlib
 
-import pytest
-
 from apps.blobs import store
 from apps.providers.models import Provider, ProviderVersion
 from tests.lib.packages.test_names import BYPRODUCTS
 from tests.providers.conftest import draft_client, held, registered
 from tests.providers.draft_client import LINUX, MANIFEST, SIGNATURE, STEM, SUMS, body, codes, dist, signed, work
+from tests.rows import for_each_row
 
 __all__ = ["draft_client", "held", "registered"]
 
@@ -66,7 +65,7 @@ def test_lines_for_sboms_are_passed_over_where_the_registry_signs(draft_client, 
     assert b"sbom" not in b"".join(store.read(ProviderVersion.objects.get().sums_digest))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("name", "hint"),
     [
         (f"{STEM}_linux_386.zip", f"Send {STEM}_linux_386.zip too"),

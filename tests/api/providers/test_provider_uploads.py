@@ -11,6 +11,7 @@ from apps.releases.upload_rows import Upload
 from tests.api.tus_client import TusClient
 from tests.providers.conftest import draft_client, registered
 from tests.providers.draft_client import LINUX, URL, body, dist, signed, work
+from tests.rows import for_each_row
 
 __all__ = ["draft_client", "registered"]
 PACKAGE = dist()[LINUX]
@@ -79,7 +80,7 @@ def test_the_same_file_in_one_request_is_checked_too(sender, draft_client):
     assert draft_client.get()["files"] == []
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("name", "length", "status"),
     [("other.zip", 10, 422), (LINUX, 10**12, 413), ("terraform-provider-dns_1.2.0_sbom.json", 10, 422)],
 )

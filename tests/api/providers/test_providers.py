@@ -3,8 +3,6 @@
 import hashlib
 import json
 
-import pytest
-
 from apps.audit.models import AuditEvent
 from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import Release, ReleaseFile
@@ -25,6 +23,7 @@ from tests.providers.draft_client import (
     work,
     zips,
 )
+from tests.rows import for_each_row
 
 __all__ = ["draft_client", "held", "registered"]
 
@@ -100,7 +99,7 @@ def test_nobody_else_sends_removes_or_hands_in(draft_client, tofu, dora):
     assert ReleaseFile.objects.count() == 1
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("wanted", "status"),
     [
         ({"protocols": "5.0"}, 422),

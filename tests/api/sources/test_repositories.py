@@ -8,6 +8,7 @@ from apps.jobs.models import Job
 from apps.sources import connecting
 from apps.sources.models import GitRepository, Tag
 from tests.api.sources.conftest import URL
+from tests.rows import for_each_row
 from tests.sources.conftest import RULES, work_off
 
 pytestmark = pytest.mark.both
@@ -110,7 +111,7 @@ def test_disconnected_it_is_not_found_and_its_machine_acts_no_more(connected, ca
     assert call(dora).send("DELETE", f"/{connected['id']}").status_code == 404
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("fields", "said"),
     [
         ({}, "url: This field is required."),

@@ -6,6 +6,7 @@ from apps.accounts.models import Scope
 from apps.releases.models import Release
 from apps.sources.models import Tag, Verdict
 from tests.api.sources.conftest import URL
+from tests.rows import for_each_row
 from tests.sources.conftest import module, work_off
 
 pytestmark = pytest.mark.both
@@ -79,7 +80,7 @@ def test_publishers_retry_a_tag_and_see_that_it_waits(synced, call, alice):
     assert tags(call, alice, synced)["v1.1.0"]["code"] == "lfs"  # the commit is the same
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("fields", "status", "said"),
     [
         ({"tag": "v1.0.0"}, 409, "is published: it cannot be tried again"),

@@ -12,6 +12,7 @@ from apps.releases.publishing import resuming
 from apps.releases.upload_rows import Upload
 from tests.api.tus_client import BreakingOff
 from tests.api.uploads.conftest import ARCHIVE, HALF, VERSION, error_of
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +36,7 @@ def test_an_archive_in_pieces_becomes_the_same_release_as_in_one(sender, work, s
     assert not [name for name in stored_files() if name.startswith("staging/")]
 
 
-@pytest.mark.parametrize("cuts", [[1], [HALF], [len(ARCHIVE) - 1], [7, 300, 301]])
+@for_each_row("cuts", [[1], [HALF], [len(ARCHIVE) - 1], [7, 300, 301]])
 def test_a_broken_line_continues_where_the_server_says(sender, url, work, cuts):
     for cut in cuts:
         offset = sender.offset(url)
@@ -75,7 +76,7 @@ def test_the_last_request_may_be_repeated_and_makes_one_release(sender, url):
     assert (sender.offset(url), Release.objects.get().received_at) == (len(ARCHIVE), before)
 
 
-@pytest.mark.parametrize("offset", [1, HALF - 1, HALF + 1, len(ARCHIVE), 10**17])
+@for_each_row("offset", [1, HALF - 1, HALF + 1, len(ARCHIVE), 10**17])
 def test_another_offset_is_refused_with_the_right_one(sender, url, offset):
     sender.patch(url, 0, ARCHIVE[:HALF])
     answer = sender.patch(url, offset, b"x" if offset < len(ARCHIVE) else b"")
@@ -112,7 +113,7 @@ def test_bytes_beyond_the_length_are_refused_whether_they_are_announced_or_not(s
     assert (sender.offset(url), Release.objects.get().state) == (0, State.RECEIVING)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "said",
     [
         {"Repr-Digest": f"sha-256=:{base64.b64encode(hashlib.sha256(b'other').digest()).decode()}:"},
@@ -148,7 +149,7 @@ def test_a_digest_is_checked_in_a_single_request_as_well(sender, upload, stored_
     assert (Release.objects.get().state, stored_files()) == (State.REJECTED, [])
 
 
-@pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
+@for_each_row("algorithm", ["sha1", "sha256"])
 def test_a_checksum_of_one_request_is_checked_and_a_wrong_body_forgotten(sender, url, algorithm):
     good = base64.b64encode(hashlib.new(algorithm, ARCHIVE[:HALF]).digest()).decode()
     wrong = sender.patch(url, 0, b"x" * HALF, **{"Upload-Checksum": f"{algorithm} {good}"})
@@ -158,7 +159,7 @@ def test_a_checksum_of_one_request_is_checked_and_a_wrong_body_forgotten(sender,
     assert (right.status_code, sender.offset(url)) == (204, HALF)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("headers", "status"),
     [
         ({"Content-Type": "application/x-www-form-urlencoded"}, 415),
@@ -173,7 +174,7 @@ def test_headers_that_cannot_be_are_refused_before_a_byte_is_read(sender, url, u
     assert sender.patch(url, 0, b"", untouchable, **headers).status_code == status
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("headers", "status"),
     [
         ({"Upload-Length": ""}, 422),

@@ -7,6 +7,7 @@ from django.contrib.auth.models import Group
 
 from apps.accounts.models import Scope
 from tests.conftest import person
+from tests.rows import for_each_row
 from tests.upstream import mirrored
 
 URL = "/api/v1/upstreams/registry.opentofu.org"
@@ -70,7 +71,7 @@ def test_a_version_has_its_packages_with_digests_and_origin(tofu, shelf, charlie
     assert {row["fetched_by"] for row in anonymous} == {None}
 
 
-@pytest.mark.parametrize("path", ["", "/corp/dns", "/corp/dns/versions", "/corp/dns/versions/1.0.0"])
+@for_each_row("path", ["", "/corp/dns", "/corp/dns/versions", "/corp/dns/versions/1.0.0"])
 def test_what_a_private_registry_has_is_not_there_for_others(tofu, shelf, charlie, olga, path):
     url = f"/api/v1/upstreams/registry.corp.example/providers{path}"
 
@@ -79,7 +80,7 @@ def test_what_a_private_registry_has_is_not_there_for_others(tofu, shelf, charli
     assert tofu().get(url).status_code == 401
 
 
-@pytest.mark.parametrize("path", ["hashicorp/none", "hashicorp/random/versions/9.9.9", "hashicorp/random/versions/x"])
+@for_each_row("path", ["hashicorp/none", "hashicorp/random/versions/9.9.9", "hashicorp/random/versions/x"])
 def test_what_nobody_has_asked_for_is_not_there(tofu, shelf, path):
     answer = tofu(shelf.alarms["done"].resolved_by).get(f"{URL}/providers/{path}")
 

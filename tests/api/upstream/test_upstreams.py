@@ -16,6 +16,7 @@ from apps.upstream.models import KeyPin, Upstream, UpstreamPackage, UpstreamProv
 from apps.upstream.rows import Alarm, AlarmKind, PolicyException
 from tests.builders.tls import Authority
 from tests.conftest import person
+from tests.rows import for_each_row
 from tests.upstream import mirrored
 
 URL = "/api/v1/upstreams"
@@ -130,7 +131,7 @@ def test_who_enables_the_terraform_registry_accepts_its_terms(tofu, olga):
     assert put(tofu(olga), enabled=True).json()["terms_accepted_at"] is None  # the other registry has none
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("host", "fields", "said"),
     [
         ("127.0.0.1", {}, "is this Larder, whose providers need no mirror"),

@@ -6,6 +6,7 @@ from apps.accounts.models import Grant, Membership, Team
 from tests.house import scenario
 from tests.house.policy.table import cells_of
 from tests.house.policy.test_policy import ask
+from tests.rows import for_each_row
 
 ROUTES = [
     "api:grants",
@@ -35,7 +36,7 @@ def scene(scene):
     return scene
 
 
-@pytest.mark.parametrize("name", ROUTES)
+@for_each_row("name", ROUTES)
 def test_by_a_team_alice_gets_what_she_got_by_herself(scene, client_of, name):
     expected = {cell: status for cell, status in cells_of(name).items() if cell[2].startswith("alice")}
     found = {}

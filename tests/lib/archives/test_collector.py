@@ -9,6 +9,7 @@ from apps.lib.archives import sandboxed
 from tests.builders.archives import module_zip
 from tests.builders.tars import gz, module_tar, xz
 from tests.builders.zips import Member, build, streamed
+from tests.rows import for_each_row
 
 LIMITS = sandboxed.Limits()
 MIB = 1 << 20
@@ -119,7 +120,7 @@ def test_an_entry_of_a_tar_has_no_place():
     assert (entry.at, entry.packed, entry.method) == (0, 0, 0)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("head", "form"),
     [
         (module_zip(), "zip"),
@@ -137,7 +138,7 @@ def test_the_form_is_known_by_the_first_bytes(head: bytes, form: str | None):
     assert sandboxed.form_of(head[: sandboxed.HEAD_BYTES]) == form
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("head", "found", "hint"),
     [
         (b"", "0 bytes", "again"),

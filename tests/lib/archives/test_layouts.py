@@ -1,9 +1,8 @@
 """Read from the names of members: the top folder, files that do not belong to a module, and where modules are."""
 
-import pytest
-
 from apps.lib.archives.layouts import is_module_file
 from apps.lib.archives.sandboxed import layout_of
+from tests.rows import for_each_row
 
 LEFT_OUT = [
     ".git/config", "a/.git/HEAD", "a/.git", ".terraform/modules/modules.json", "a/b/.terraform/x.tf", ".DS_Store",
@@ -21,28 +20,28 @@ KEPT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", LEFT_OUT)
+@for_each_row("name", LEFT_OUT)
 def test_it_leaves_out_what_is_no_part_of_a_module(name: str):
     layout = layout_of(["main.tf", name])
 
     assert (layout.left_out, layout.state_files) == ((name,), ())
 
 
-@pytest.mark.parametrize("name", STATE)
+@for_each_row("name", STATE)
 def test_it_names_state(name: str):
     layout = layout_of(["main.tf", name])
 
     assert (layout.left_out, layout.state_files) == ((name,), (name,))
 
 
-@pytest.mark.parametrize("name", KEPT)
+@for_each_row("name", KEPT)
 def test_it_keeps_what_only_looks_alike(name: str):
     layout = layout_of(["main.tf", name])
 
     assert (layout.left_out, layout.state_files) == ((), ())
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("names", "top"),
     [
         (["main.tf"], ""),

@@ -7,6 +7,7 @@ import pytest
 from apps.lib.archives import sandboxed
 from tests.builders.archives import module_zip
 from tests.builders.tars import Item, gz, pax, tar
+from tests.rows import for_each_row
 
 LIMITS = sandboxed.Limits()
 FILES = {"a.tf": "12345", "b.tf": "12345", "c.tf": "", "d.tf": ""}
@@ -51,7 +52,7 @@ def test_a_slow_archive_is_refused_at_the_deadline(data: bytes, form: sandboxed.
     assert refused(data, form, sandboxed.Limits(seconds=-1)).reasons[0].code == "too_slow"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("code", "limits", "items"),
     [
         ("too_many_entries", sandboxed.Limits(entries=9), [Item("x", before=pax({"comment": "x"}, b"g") * 10)]),

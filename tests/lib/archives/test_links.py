@@ -6,6 +6,7 @@ from apps.lib.archives.layouts import is_beside_module
 from apps.lib.archives.links import MAX_FOLLOWED, Tree, View
 from apps.lib.archives.rules.outcome import Entry
 from apps.lib.archives.sandboxed import Limits, Refusal
+from tests.rows import for_each_row
 
 LIMITS = Limits()
 
@@ -27,7 +28,7 @@ def broken(*entries: Entry | str, prefix: str = "") -> dict[str, str]:
     return {link.name: link.found for link in view(*entries, prefix=prefix).broken}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("name", "target", "member"),
     [
         ("x.tf", "main.tf", "main.tf"),
@@ -82,7 +83,7 @@ def test_a_folder_is_found_by_a_link_too():
     assert tree.folder_at("z") is tree.folder_at("modules/x/main.tf") is tree.folder_at("none") is None
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("target", "why"),
     [
         ("/etc/passwd", "an absolute path"),
@@ -108,7 +109,7 @@ def test_what_leads_nowhere_is_broken_and_says_why(target, why):
     assert view(*entries).copies == {}
 
 
-@pytest.mark.parametrize("target", ["none.tf", "x.tf", "other.tf", "modules", "../main.tf"])
+@for_each_row("target", ["none.tf", "x.tf", "other.tf", "modules", "../main.tf"])
 def test_a_hard_link_to_anything_but_a_file_is_broken(target):
     assert list(broken("main.tf", "modules/a.tf", to("other.tf", "main.tf"), to("x.tf", target, "hard"))) == ["x.tf"]
 
@@ -148,7 +149,7 @@ def test_a_chain_of_links_is_followed_as_far_as_linux_does():
 DOUBLING = [to(f"{number}/{side}", f"../{number + 1}") for number in range(40) for side in "ab"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("entries", "limits", "code"),
     [
         ([file("40/x.tf"), *DOUBLING[24:]], LIMITS, "too_many_entries"),
@@ -171,7 +172,7 @@ def test_what_links_multiply_is_bounded(entries, limits, code):
     assert refusal.value.reasons[0].code == code
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "name",
     [
         "examples/a/main.tf", "test/fixtures/x.tf", "Tests/x.tf", "modules/a/examples/x.tf", "modules/a/README.md",
@@ -182,7 +183,7 @@ def test_it_knows_what_no_client_needs(name):
     assert is_beside_module(name)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "name",
     ["main.tf", "modules/a/main.tf", "modules/test/main.tf", "modules/examples/x.sh", "a/x.tpl", "testing/x", "lib"],
 )

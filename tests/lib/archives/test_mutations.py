@@ -11,6 +11,7 @@ from apps.lib.archives import sandboxed
 from tests.builders.archives import module_zip
 from tests.builders.tars import GNU, Item, gz, long_name, pax, tar, with_path, xz
 from tests.builders.zips import Member, build, extra, streamed
+from tests.rows import for_each_row
 
 LIMITS = sandboxed.Limits(unpacked_bytes=1 << 20, file_bytes=1 << 20, memory_bytes=160 << 20, seconds=10)
 ZIP_WORDS = (b"\x00\x00\x00\x00", b"\xff\xff\xff\xff", b"\xff\xff", b"\x7f\xff\xff\xff", b"PK\x05\x06", b"PK\x01\x02")
@@ -77,7 +78,7 @@ KINDS: dict[str, tuple[Callable[[random.Random], bytes], sandboxed.Form, int]] =
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each_row("kind", KINDS)
 def test_a_damaged_archive_is_listed_or_refused(kind: str):
     mutant, form, refused = KINDS[kind]
     rng = random.Random(kind)
@@ -90,7 +91,7 @@ def test_a_damaged_archive_is_listed_or_refused(kind: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@for_each_row("kind", KINDS)
 def test_the_child_lists_or_refuses_it_as_well_and_leaves_nothing(tmp_path: Path, kind: str):
     mutant, form, _ = KINDS[kind]
     rng = random.Random(99)

@@ -19,6 +19,7 @@ from tests.builders.archives import MODULE, Case, module_zip, tar_corpus
 from tests.builders.tars import Item, gz, module_tar, pax, tar, with_path, xz
 from tests.builders.zips import Member, build
 from tests.lib.sandbox.processes import children
+from tests.rows import for_each_row
 
 ROOT = Path(sandboxed.__file__).parents[3]
 MIB = 1 << 20
@@ -157,7 +158,7 @@ def test_thousands_of_names_are_left_out(repack):
     assert contents(repack(source, folder="m", leave_out=names)) == {"main.tf": b"1"}
 
 
-@pytest.mark.parametrize("folder", ["n", "main.tf", "../m", "m/main.tf"])
+@for_each_row("folder", ["n", "main.tf", "../m", "m/main.tf"])
 def test_a_folder_that_is_not_there_is_refused(repack, folder: str):
     with pytest.raises(sandboxed.Refusal) as refusal:
         repack(gz(module_tar(MODULE, top="m/")), folder=folder)
@@ -165,7 +166,7 @@ def test_a_folder_that_is_not_there_is_refused(repack, folder: str):
     assert refusal.value.reasons[0].code == "folder_missing"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("form", "data", "code"),
     [
         ("tar.gz", gz(tar([Item("big.bin", noise(MIB)), Item("x", kind=b"3")])), "file_type"),

@@ -18,6 +18,7 @@ from apps.lib.archives.links import Tree
 from tests.builders.tars import GNU, OLD, Item, gz, long_name, pax, tar
 from tests.builders.zips import Member, build
 from tests.lib.archives.test_repack import contents, noise
+from tests.rows import for_each_row
 
 LIMITS = sandboxed.Limits()
 MIB = 1 << 20
@@ -78,7 +79,7 @@ def repacked(path: Path) -> dict[str, tuple[bytes, bool]]:
         }
 
 
-@pytest.mark.parametrize("form", ["tar.gz", "zip"])
+@for_each_row("form", ["tar.gz", "zip"])
 @pytest.mark.needs("git")
 def test_git_archive(folder: Path, form: str):
     who = ["-c", "user.name=Alice", "-c", "user.email=alice@example.test"]
@@ -92,9 +93,9 @@ def test_git_archive(folder: Path, form: str):
     assert repacked(path) == on_disk(folder)
 
 
-@pytest.mark.parametrize("more", [[], ["-h"]], ids=["symbolic links", "tar -h, which makes hard links"])
-@pytest.mark.parametrize("style", ["oldgnu", "gnu", "posix"])
-@pytest.mark.parametrize("inside", ["vpc", "."])
+@for_each_row("more", [[], ["-h"]], ids=["symbolic links", "tar -h, which makes hard links"])
+@for_each_row("style", ["oldgnu", "gnu", "posix"])
+@for_each_row("inside", ["vpc", "."])
 @pytest.mark.needs("tar")
 def test_gnu_tar(folder: Path, style: str, inside: str, more: list[str]):
     path = folder.parent / "x.tar.gz"
@@ -182,7 +183,7 @@ def read(archive: tuple[bytes, sandboxed.Form], *, links: bool) -> sandboxed.Lis
     return sandboxed.read(io.BytesIO(archive[0]), LIMITS, ["*"], form=archive[1], links=links)
 
 
-@pytest.mark.parametrize(("archive", "kind", "target"), GOOD.values(), ids=GOOD)
+@for_each_row(("archive", "kind", "target"), GOOD.values(), ids=GOOD)
 def test_links_are_listed_for_those_who_follow_them_and_refused_for_all_others(archive, kind, target):
     listing = read(archive, links=True)
 
@@ -194,7 +195,7 @@ def test_links_are_listed_for_those_who_follow_them_and_refused_for_all_others(a
     assert refusal.value.reasons[0].code == "file_type"
 
 
-@pytest.mark.parametrize(("archive", "code"), BAD.values(), ids=BAD)
+@for_each_row(("archive", "code"), BAD.values(), ids=BAD)
 def test_what_two_readers_could_read_differently_is_refused_with_links_too(archive, code):
     with pytest.raises(sandboxed.Refusal) as refusal:
         read(archive, links=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from apps.lib.archives import sandboxed
+from tests.rows import for_each_row
 
 FILES = {
     "main.tf": "locals {}\n",
@@ -55,8 +56,8 @@ def expected(files: dict[str, str]) -> dict[str, tuple[str, int]]:
     return {name: (text, 0o755 if name == "run.sh" else 0o644) for name, text in files.items()}
 
 
-@pytest.mark.parametrize("form", ["gz", "xz"])
-@pytest.mark.parametrize("style", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT], ids=["gnu", "pax"])
+@for_each_row("form", ["gz", "xz"])
+@for_each_row("style", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT], ids=["gnu", "pax"])
 def test_python(module: Path, style: int, form: str):
     path = module.parent / f"x.tar.{form}"
     with tarfile.open(path, f"w:{form}", format=style) as tar:  # type: ignore[call-overload] # a mode made of two parts

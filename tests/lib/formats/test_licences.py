@@ -1,8 +1,7 @@
 """SPDX identifiers of licence texts. The texts are their beginnings, as their authors wrap them."""
 
-import pytest
-
 from apps.lib.formats.licences import HEAD, spdx_of
+from tests.rows import for_each_row
 
 MIT = """The MIT License (MIT)
 
@@ -20,7 +19,7 @@ BSD = (
 ISC = "Permission to use, copy, modify, and/or distribute this software for any\npurpose with or without fee"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "name"),
     [
         (MIT + NOTICE, "MIT"),

@@ -19,6 +19,7 @@ from apps.lib.formats.lock_files import (
 )
 from apps.lib.mirrored import HostedProvider
 from apps.lib.provider_constraints import Constraints
+from tests.rows import for_each_row
 
 LOCK = """\
 # This file is maintained automatically by "tofu init".
@@ -119,7 +120,7 @@ def test_any_text_is_read_or_refused(text):
         assert len(message) < 400
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "part"),
     [
         (block(""), "Line 1: found no version of registry.opentofu.org/hashicorp/random"),
@@ -162,7 +163,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each_row("form", FORMS)
 def test_it_reads_requirements_in_each_form(form):
     entries = """\
     aws = "~> 5.0"
@@ -181,7 +182,7 @@ def test_it_reads_requirements_in_each_form(form):
     }
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "part"),
     [
         ("", "requires no provider"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from apps.lib.errors import Invalid
 from apps.lib.formats.plain_hcl import MAX_BYTES, Expression, Number, parse, quoted
+from tests.rows import for_each_row
 
 
 def values_of(text):
@@ -26,7 +27,7 @@ def test_it_reads_literals():
     }
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "expression",
     [
         "var.x",
@@ -60,7 +61,7 @@ def test_it_reads_blocks_with_their_lines():
     assert (block.kind, block.line, block.body.attributes["a"].value) == ("required_providers", 3, "1")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "part"),
     [
         ('a = "x', "Line 1: found a text without its closing quote"),
@@ -110,9 +111,7 @@ def test_any_text_is_read_or_refused(text):
     assert len(message) < 400
 
 
-@pytest.mark.parametrize(
-    "piece", ["{", "[", "(", '"', "${", '"${', "<<A\n", "/*", "#\n}", "a=", "-", 'a="\\u', "a {", "1,"]
-)
+@for_each_row("piece", ["{", "[", "(", '"', "${", '"${', "<<A\n", "/*", "#\n}", "a=", "-", 'a="\\u', "a {", "1,"])
 def test_half_a_megabyte_takes_no_longer_than_it_should(piece):
     text = ('a = "' if piece == "${" else "a = [" if piece == "1," else "") + piece * (500_000 // len(piece))
     begin = time.process_time()

@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.formats import registry_manifest
+from tests.rows import for_each_row
 
 
 def of(protocols: object, version: object = 1) -> bytes:
     return json.dumps({"version": version, "metadata": {"protocol_versions": protocols}}).encode()
 
 
-@pytest.mark.parametrize("protocols", [["5.0"], ["6.0", "5.1"], ["4.0"], ["6.10"], ["0.0"]], ids=", ".join)
+@for_each_row("protocols", [["5.0"], ["6.0", "5.1"], ["4.0"], ["6.10"], ["0.0"]], ids=", ".join)
 def test_it_names_the_protocols_in_their_order(protocols: list[str]):
     assert registry_manifest.parse(of(protocols)) == protocols
     assert registry_manifest.protocols_checked(protocols) == protocols
@@ -69,7 +70,7 @@ PROTOCOLS: tuple[tuple[str, list[object]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("data", "code"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN])
+@for_each_row(("data", "code"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN])
 def test_it_refuses_each_broken_manifest_by_its_own_code(data: bytes, code: str):
     with pytest.raises(Refusal) as refusal:
         registry_manifest.parse(data, file="x_manifest.json")
@@ -80,7 +81,7 @@ def test_it_refuses_each_broken_manifest_by_its_own_code(data: bytes, code: str)
     assert str(refusal.value).isprintable()
 
 
-@pytest.mark.parametrize("protocols", [case[1] for case in PROTOCOLS], ids=[case[0] for case in PROTOCOLS])
+@for_each_row("protocols", [case[1] for case in PROTOCOLS], ids=[case[0] for case in PROTOCOLS])
 def test_it_refuses_protocols_that_no_client_reads(protocols: list[object]):
     for ask in (lambda: registry_manifest.parse(of(protocols)), lambda: registry_manifest.protocols_checked(protocols)):
         with pytest.raises(Refusal) as refusal:

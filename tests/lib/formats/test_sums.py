@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.formats import sums
 from tests.builders.providers import dist
+from tests.rows import for_each_row
 
 A, B = "a" * 64, "0123456789abcdef" * 4
 ONE, TWO = f"{A}  one.zip\n", f"{B}  two.zip\n"
@@ -72,7 +73,7 @@ names = st.text(
 digests = st.binary(max_size=8).map(lambda data: hashlib.sha256(data).hexdigest())
 
 
-@pytest.mark.parametrize(("data", "code", "told"), [case[1:] for case in ALL], ids=[case[0] for case in ALL])
+@for_each_row(("data", "code", "told"), [case[1:] for case in ALL], ids=[case[0] for case in ALL])
 def test_it_refuses_what_clients_stumble_over(data: bytes, code: str, told: str):
     with pytest.raises(Refusal) as refusal:
         sums.parse(data, file="x_SHA256SUMS")
@@ -92,7 +93,7 @@ def test_it_reads_what_goreleaser_writes():
     assert sums.parse(data) == {name: hashlib.sha256(body).hexdigest() for name, body in files.items()}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "read"),
     [
         (ONE, {"one.zip": A}),
@@ -114,7 +115,7 @@ def test_a_file_at_the_limit_is_read_and_one_byte_more_names_the_setting():
     assert refusal.value.reasons[0].code == "sums_too_large"
 
 
-@pytest.mark.parametrize("data", [b"\n" * 10_000_000, ONE.encode() * 130_000], ids=["line breaks", "lines"])
+@for_each_row("data", [b"\n" * 10_000_000, ONE.encode() * 130_000], ids=["line breaks", "lines"])
 def test_ten_megabytes_are_refused_by_their_size(data: bytes):
     with pytest.raises(Refusal) as refusal:
         sums.parse(data)
@@ -154,7 +155,7 @@ def test_what_is_written_is_read_back_equal(files: dict[str, str]):
     assert sums.canonical(sums.parse(data)) == data
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "files",
     [{}, {"": A}, {"a b": A}, {"a/b": A}, {"a": A.upper()}, {"a": "b"}, {f"a\n{B}  b": A}, {"\u00fc": A}],
     ids=["none", "no name", "a space", "a folder", "upper case", "no digest", "a second line inside", "an accent"],

@@ -4,11 +4,12 @@ import pytest
 
 from apps.lib.git import locations
 from apps.lib.git.access import GitFailed
+from tests.rows import for_each_row
 
 COMMIT = "4d7a" * 10
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "url", "ref", "folder"),
     [
         ("git::https://a.example/acme/vpc.git?ref=v1.0.0", "https://a.example/acme/vpc.git", "v1.0.0", ""),
@@ -28,7 +29,7 @@ def test_git_over_https_is_read(text, url, ref, folder):
     assert found.commit == (ref if ref == COMMIT else "")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "code", "said"),
     [
         ("", "bad_location", "is empty"),

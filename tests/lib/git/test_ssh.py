@@ -11,6 +11,7 @@ from apps.lib.net import fetching
 from tests.builders.git_daemons import public_half, ssh_site
 from tests.builders.git_servers import LOOPBACK, ssh_key
 from tests.needs import needs
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.needs("git", "ssh", "sshd")
 
@@ -81,7 +82,7 @@ def test_one_of_several_pinned_keys_is_enough(both, access, tmp_path):
         one()
 
 
-@pytest.mark.parametrize("key", ["", "no key at all", "another"])
+@for_each_row("key", ["", "no key at all", "another"])
 def test_a_refused_key_is_named_and_never_shown(both, access, there, tmp_path, refusal, key):
     if key == "another":
         key = ssh_key(tmp_path / "another").read_text()
@@ -112,7 +113,7 @@ def test_a_server_that_does_not_answer_is_unreachable(there, access, limits, ref
     assert refusal(host_keys.scanned, remote, access).code == "unreachable"
 
 
-@pytest.mark.parametrize(("host", "port"), [("127.0.0.1", 22), ("10.1.2.3", 22), ("8.8.8.8", 2222), ("8.8.8.8", 80)])
+@for_each_row(("host", "port"), [("127.0.0.1", 22), ("10.1.2.3", 22), ("8.8.8.8", 2222), ("8.8.8.8", 80)])
 def test_only_public_addresses_on_the_ports_of_ssh_may_be_asked_without_leave(access, limits, refusal, host, port):
     remote, outside = Remote("ssh", host, port, "/acme/vpc", "git"), replace(access, allowed=())
 

@@ -10,6 +10,7 @@ import pytest
 from apps.lib.git import checkouts, submodules
 from apps.lib.git.remotes import parse
 from tests.builders.git_servers import submodule
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.needs("git")
 
@@ -170,7 +171,7 @@ def test_too_many_and_too_deep_ones_are_refused(site, fetch, refusal, monkeypatc
     assert refusal(fetch).code == "too_many_submodules"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("url", "found"),
     [
         ("../part.git", "https://git.acme.example/acme/part.git"),

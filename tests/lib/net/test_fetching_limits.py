@@ -9,6 +9,7 @@ from apps.lib.net import fetching
 from apps.lib.net.addresses import ANYWHERE
 from apps.lib.net.outgoing import NotAnswered, TooSlow
 from tests.lib.net.conftest import LIMITS
+from tests.rows import for_each_row
 from tests.upstream import faults
 
 
@@ -25,7 +26,7 @@ def test_a_body_comes_whole_in_pieces(zipped, get, registry):
     assert (status, len(body), url) == (200, 500_324, zipped)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("fault", "rule", "text"),
     [
         (faults.hangs(), "first_byte_seconds", "no answer within 0.4 s"),

@@ -4,6 +4,7 @@ import pytest
 
 from apps.lib.net.addresses import ANYWHERE
 from apps.lib.net.outgoing import NotAnswered
+from tests.rows import for_each_row
 from tests.upstream import faults
 
 
@@ -16,7 +17,7 @@ def headers_of(registry, path):
     return [request.headers for request in registry.requests if request.path == path]
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@for_each_row("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_followed(status, start, registry, get):
     tool = registry.add_provider()
     registry.misbehave("/start", faults.redirects(f"{tool.zip_path('1.0.0')}?signed=1#part", status))
@@ -25,7 +26,7 @@ def test_a_redirect_is_followed(status, start, registry, get):
     assert url == f"{registry.url}{tool.zip_path('1.0.0')}?signed=1"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "to",
     [
         "http://10.0.0.1/",
@@ -57,7 +58,7 @@ def test_a_redirect_to_a_name_with_a_private_address_is_refused(start, registry,
         get(start)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("to", "text"),
     [
         ("file:///etc/passwd", "expected https:// and a host"),

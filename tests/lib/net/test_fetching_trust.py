@@ -7,6 +7,7 @@ import pytest
 from apps.lib.net import fetching
 from apps.lib.net.outgoing import NotAnswered, NotTrusted
 from tests.builders.tls import Authority
+from tests.rows import for_each_row
 from tests.upstream import faults, misbehaving
 
 
@@ -32,7 +33,7 @@ def test_a_file_of_authorities_is_read_again_after_a_change(tls_registry, get, t
     assert get(url, trusted=trusted())[0] == 200
 
 
-@pytest.mark.parametrize("text", ["pears", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
+@for_each_row("text", ["pears", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
 def test_certificates_that_cannot_be_read_are_an_error(text, tmp_path):
     with pytest.raises((ssl.SSLError, ValueError)):
         fetching.trusting("", 0, text)
@@ -76,7 +77,7 @@ def test_a_name_that_only_the_proxy_resolves_is_public_for_larder(tls_registry, 
     assert proxy.asked == ["CONNECT registry.acme.example:443"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "url",
     [
         "https://10.0.0.1/",

@@ -6,6 +6,7 @@ from apps.lib.packages.heads import NoProgram, read_head
 from apps.lib.packages.sandboxed import ARCHITECTURES, SYSTEMS
 from tests.builders.providers import elf, mach, pe, program, universal
 from tests.lib.packages.go_heads import HEADS
+from tests.rows import for_each_row
 
 ELFS = tuple(system for system in SYSTEMS if system not in ("darwin", "windows"))
 BSDS = ("freebsd", "netbsd", "openbsd")
@@ -19,8 +20,8 @@ def platforms_of(head: bytes) -> set[str]:
     return {f"{system}_{arch}" for system in SYSTEMS for arch in ARCHITECTURES if read.runs_on(system, arch)}
 
 
-@pytest.mark.parametrize("arch", ARCHITECTURES)
-@pytest.mark.parametrize("system", ELFS)
+@for_each_row("arch", ARCHITECTURES)
+@for_each_row("system", ELFS)
 def test_an_elf_is_for_its_architecture_only(system: str, arch: str):
     platforms = platforms_of(program(system, arch))
 
@@ -29,12 +30,12 @@ def test_an_elf_is_for_its_architecture_only(system: str, arch: str):
     assert not {f"windows_{arch}", f"darwin_{arch}"} & platforms
 
 
-@pytest.mark.parametrize("system", BSDS)
+@for_each_row("system", BSDS)
 def test_a_marked_elf_is_for_its_system_only(system: str):
     assert platforms_of(program(system, "amd64")) == {f"{system}_amd64"}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("mark", "systems"),
     [
         (b"/lib64/ld-linux-x86-64.so.2\0", {"linux"}),
@@ -57,7 +58,7 @@ def test_marks_far_behind_the_head_say_nothing():
     assert platforms_of(elf(X86_64) + bytes(5000) + b"OpenBSD\0") == {f"{system}_amd64" for system in ELFS}
 
 
-@pytest.mark.parametrize(("arch", "cpu"), [("amd64", AMD64), ("arm64", ARM64), ("386", 7)])
+@for_each_row(("arch", "cpu"), [("amd64", AMD64), ("arm64", ARM64), ("386", 7)])
 def test_a_mach_o_is_for_darwin(arch: str, cpu: int):
     assert platforms_of(mach(cpu)) == {f"darwin_{arch}"}
 
@@ -68,12 +69,12 @@ def test_a_universal_program_is_for_each_of_its_slices():
     assert "darwin_amd64 and darwin_arm64" in read_head(universal(AMD64, ARM64)).words
 
 
-@pytest.mark.parametrize("arch", ["386", "amd64", "arm", "arm64"])
+@for_each_row("arch", ["386", "amd64", "arm", "arm64"])
 def test_a_pe_is_for_windows(arch: str):
     assert platforms_of(program("windows", arch)) == {f"windows_{arch}"}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("machine", "bits", "order"),
     [(62, 32, 1), (62, 64, 2), (183, 32, 1), (3, 64, 1), (40, 32, 2), (243, 32, 1), (0, 64, 1), (0xFFFF, 64, 1)],
     ids=["x32", "big amd64", "arm64 of 32 bit", "386 of 64 bit", "big arm", "riscv32", "none", "unknown"],
@@ -91,7 +92,7 @@ def test_other_mach_o_and_pe_machines_are_for_no_platform():
     assert platforms_of(pe(0x0200)) == set()
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("head", "told"),
     [
         (b"", "0 bytes"),
@@ -139,7 +140,7 @@ def test_what_is_no_program_is_called_by_its_name(head: bytes, told: str):
     assert told in str(other.value)
 
 
-@pytest.mark.parametrize("platform", HEADS)
+@for_each_row("platform", HEADS)
 def test_what_go_built_is_for_that_platform(platform: str):
     system, arch = platform.split("_")
     found = platforms_of(HEADS[platform])

@@ -10,6 +10,7 @@ from apps.lib.packages import sandboxed
 from tests.builders.providers import PROGRAM, manifest, package, program, universal
 from tests.builders.zips import Member, build, streamed
 from tests.lib.archives.test_mutations import ZIP_WORDS, mutated
+from tests.rows import for_each_row
 
 LIMITS = sandboxed.limits(packed_bytes=1 << 20, unpacked_bytes=1 << 20)
 EXTRA = {"README.md": b"# dns\n", "terraform-registry-manifest.json": manifest("5.0")}
@@ -34,7 +35,7 @@ def damaged_program(rng: random.Random) -> bytes:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damaged", [damaged_zip, damaged_program], ids=["zip", "program"])
+@for_each_row("damaged", [damaged_zip, damaged_program], ids=["zip", "program"])
 def test_a_damaged_package_is_listed_truly_or_refused(tmp_path: Path, damaged):
     rng = random.Random(1)
     path = tmp_path / "package.zip"

@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 
 from apps.lib.packages import sandboxed
 from tests.builders.providers import dist
+from tests.rows import for_each_row
 
 STEM = "terraform-provider-dns_1.2.0"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("filename", "fields"),
     [
         (f"{STEM}_linux_amd64.zip", ("dns", "1.2.0", "linux", "amd64")),
@@ -29,7 +30,7 @@ def test_a_package_says_what_it_is_for(filename: str, fields: tuple[str, str, st
     assert name.platform == "_".join(fields[2:])
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "filename",
     [
         "", ".zip", "dns.zip", f"{STEM}.zip", f"{STEM}_linux.zip", f"{STEM}_linux_amd64.tar.gz",
@@ -43,7 +44,7 @@ def test_other_files_are_no_packages(filename: str):
     assert sandboxed.name_of(filename) is None
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("filename", "found", "hint"),
     [
         ("terraform-provider-dns_v1.2.0_linux_amd64.zip", "'v1.2.0'", "Use 1.2.0"),
@@ -129,7 +130,7 @@ NO_COMPANIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("rest", COMPANIONS)
+@for_each_row("rest", COMPANIONS)
 def test_a_companion_of_the_version_is_known_by_its_name(rest: str):
     assert sandboxed.is_companion(STEM + rest, type="dns", version="1.2.0")
     assert not sandboxed.is_companion(STEM + rest, type="dns", version="1.2.1")
@@ -142,7 +143,7 @@ def test_source_archives_have_a_dash_before_the_version():
     assert not sandboxed.is_companion("terraform-provider-dns-1.2.0_linux_amd64.zip", type="dns", version="1.2.0")
 
 
-@pytest.mark.parametrize("rest", NO_COMPANIONS)
+@for_each_row("rest", NO_COMPANIONS)
 def test_what_clients_look_for_and_what_is_of_another_version_is_no_companion(rest: str):
     assert not sandboxed.is_companion(STEM + rest, type="dns", version="1.2.0")
 
@@ -154,12 +155,12 @@ BYPRODUCTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("filename", BYPRODUCTS)
+@for_each_row("filename", BYPRODUCTS)
 def test_a_byproduct_of_the_build_is_known_by_its_name(filename: str):
     assert sandboxed.is_byproduct(filename, type="dns", version="1.2.0")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "filename",
     [
         f"{STEM}_SHA256SUMS.asc", f"{STEM}_sha256sums", f"{STEM}_SHA256SUM", f"{STEM}_linux_amd64.tar.gz", "README.md",

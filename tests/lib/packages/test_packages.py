@@ -17,6 +17,7 @@ from apps.lib.packages import sandboxed
 from tests.builders.archives import corpus
 from tests.builders.providers import PROGRAM, dist, manifest, package, program
 from tests.builders.zips import Member, build, streamed
+from tests.rows import for_each_row
 
 ROOT = Path(sandboxed.__file__).parents[3]
 MIB = 1 << 20
@@ -104,14 +105,14 @@ def test_terraform_locks_the_same_hash(inspect, tmp_path: Path):
     assert len(locked) == 3
 
 
-@pytest.mark.parametrize("platform", ["darwin_arm64", "freebsd_386", "linux_s390x", "windows_amd64"])
+@for_each_row("platform", ["darwin_arm64", "freebsd_386", "linux_s390x", "windows_amd64"])
 def test_a_build_folder_is_accepted(inspect, platform: str):
     data = dist("dns", "1.2.0", [platform])[f"{NAME}_1.2.0_{platform}.zip"]
 
     assert inspect(data, None, *platform.split("_")).h1 == h1_of(data)
 
 
-@pytest.mark.parametrize("name", [NAME, f"{NAME}_v1.2.0", f"{NAME}_v9.9.9", f"{NAME}.exe", f"{NAME}_x5", f"{NAME}_"])
+@for_each_row("name", [NAME, f"{NAME}_v1.2.0", f"{NAME}_v9.9.9", f"{NAME}.exe", f"{NAME}_x5", f"{NAME}_"])
 def test_clients_know_the_program_by_its_beginning(inspect, name: str):
     assert inspect(zipped("LICENSE", name, f"deep/{name}", f"{NAME}x", f"{NAME}-v1")).executable == name
 
@@ -136,7 +137,7 @@ def test_the_first_by_name_is_the_program_so_two_are_refused(inspect):
     assert f"{NAME}.sha256, {NAME}_v1.2.0" in reason.found
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("names", "code", "told"),
     [
         ([], "package_no_executable", "an empty zip"),
@@ -189,7 +190,7 @@ def test_a_manifest_inside_names_the_protocols(inspect):
     assert inspect(package("dns", "1.2.0", "linux", "amd64", extra=inside)).protocols == ["5.0", "6.0"]
 
 
-@pytest.mark.parametrize("text", [b"{", b" " * 70_000, b"\xff"], ids=["no JSON", "too long", "not UTF-8"])
+@for_each_row("text", [b"{", b" " * 70_000, b"\xff"], ids=["no JSON", "too long", "not UTF-8"])
 def test_a_broken_manifest_inside_is_refused(inspect, text: bytes):
     with pytest.raises(sandboxed.Refusal) as refusal:
         inspect(package("dns", "1.2.0", "linux", "amd64", extra={"terraform-registry-manifest.json": text}))

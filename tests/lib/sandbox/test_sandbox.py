@@ -14,6 +14,7 @@ import pytest
 from apps.lib.sandbox import parent as confined
 from apps.lib.sandbox import starter
 from tests.lib.sandbox.processes import alive, children, wait_for
+from tests.rows import for_each_row
 
 ROOT = Path(confined.__file__).parents[3]
 PROGRAM = "tests.lib.sandbox.programs"
@@ -60,7 +61,7 @@ def test_the_position_of_the_file_does_not_matter_and_stays():
         assert file.tell() == os.lseek(file.fileno(), 0, os.SEEK_CUR) == at
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "code",
     [
         "open('/etc/passwd')",
@@ -82,7 +83,7 @@ def test_no_process_can_be_started(run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each_row(
     ("do", "seconds", "word"),
     [
         ("sleep", 1, "1 seconds"),
@@ -102,7 +103,7 @@ def test_a_child_that_must_be_stopped_cost_too_much(run, monkeypatch, do: str, s
     assert children() == []
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("do", "request_"),
     [
         ("break_down", {}),

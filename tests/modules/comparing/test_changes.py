@@ -1,10 +1,9 @@
 """Each rule, by two modules as they are published: what changed, how severe, before and after."""
 
-import pytest
-
 from apps.modules.comparing.changes import SENTENCES, between, severity_of
 from apps.modules.inspection.inspecting import inspect
 from tests.house import sources
+from tests.rows import for_each_row
 
 A = 'variable "a" {\n  type = string\n  default = "x"\n}\n'
 REQUIRED = 'variable "a" {\n  type = string\n}\n'
@@ -118,7 +117,7 @@ def changes(before, after):
     return between(*documents)
 
 
-@pytest.mark.parametrize(("rule", "severity", "before", "after"), CASES, ids=[case[0] for case in CASES])
+@for_each_row(("rule", "severity", "before", "after"), CASES, ids=[case[0] for case in CASES])
 def test_each_rule_finds_its_change(rule, severity, before, after):
     found = {change.rule: change.severity for change in changes(before, after)}
 
@@ -174,7 +173,7 @@ def test_the_default_of_an_attribute_is_one_too():
     ]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("before", "after", "rule"),
     [
         (of_type("string", '"true"'), of_type("bool", "true"), "input_type_specified"),

@@ -1,7 +1,5 @@
 """What the guard makes of the constructs of the last client releases, where a rule has more than one case."""
 
-import pytest
-
 from apps.modules.comparing.changes import between
 from apps.modules.inspection.inspecting import inspect
 from tests.modules.comparing.test_changes import (
@@ -16,9 +14,10 @@ from tests.modules.comparing.test_changes import (
     repeated,
     typed,
 )
+from tests.rows import for_each_row
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("before", "after", "replaced"),
     [
         ("count", "for_each", True),
@@ -69,7 +68,7 @@ def test_what_is_not_forgotten_counts_as_destroyed():
         assert "resource_removed" in {change.rule for change in changes(VPC, needs("") + removed)}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("before", "after", "rule"),
     [
         (for_opentofu(">= 1.12"), for_opentofu("~> 2.0"), "client_constraint_raised"),
@@ -82,7 +81,7 @@ def test_a_constraint_of_one_client_is_compared_with_what_held_for_it(before, af
     assert [(change.name, change.rule) for change in changes(before, after)] == [("opentofu", rule)]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("before", "after", "rule"),
     [
         ("list(string)", "set(string)", "output_type_narrowed"),  # nobody reads [0] of a set

@@ -8,11 +8,10 @@ import lzma
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from apps.lib import versions
 from apps.modules.comparing.changes import between
 from apps.modules.comparing.guard import Verdict
+from tests.rows import for_each_row
 
 FOLDER = Path(__file__).with_name("histories")
 MODULES = sorted(path.name.partition(".")[0] for path in FOLDER.glob("*.json.xz"))
@@ -44,7 +43,7 @@ def line_of(verdict):
     return f"{verdict.version} after {verdict.against}: {said}, {found} ({names})"
 
 
-@pytest.mark.parametrize("module", MODULES)
+@for_each_row("module", MODULES)
 def test_the_verdicts_are_those_that_a_person_has_read(module):
     assert list(lines_of(module)) == (FOLDER / f"{module}.txt").read_text().splitlines()
 

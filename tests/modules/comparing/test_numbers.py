@@ -8,11 +8,12 @@ from apps.modules import lifecycle
 from apps.modules.comparing.guard import verdict_on
 from apps.modules.models import ModuleVersion
 from apps.releases.catalogue.comparing import next_breaking, says_breaking, step_between
+from tests.rows import for_each_row
 
 VPC = ModuleAddress("acme", "vpc", "aws")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("before", "after", "step", "says"),
     [
         ("1.2.3", "1.2.4", "patch", False),
@@ -38,7 +39,7 @@ def test_a_number_says_that_something_may_break(before, after, step, says):
     assert (step_between(before, after), says_breaking(before, after)) == (step, says)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("before", "after"), [("1.2.3", "2.0.0"), ("0.2.3", "0.3.0"), ("0.0.1", "0.1.0"), ("2.0.0-rc.1", "3.0.0")]
 )
 def test_the_next_number_that_says_so_is_named(before, after):

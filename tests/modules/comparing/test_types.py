@@ -4,6 +4,7 @@ import pytest
 
 from apps.lib.errors import Invalid
 from apps.modules.comparing.types import accepts, parse, specifies, tokens
+from tests.rows import for_each_row
 
 WIDENED = [
     ("string", "any"),
@@ -43,17 +44,17 @@ NARROWED = [
 ]
 
 
-@pytest.mark.parametrize(("before", "after"), WIDENED)
+@for_each_row(("before", "after"), WIDENED)
 def test_a_type_that_takes_more_takes_all_that_was_taken(before, after):
     assert accepts(parse(after), parse(before))
 
 
-@pytest.mark.parametrize(("before", "after"), NARROWED)
+@for_each_row(("before", "after"), NARROWED)
 def test_a_type_that_refuses_something_is_narrower(before, after):
     assert not accepts(parse(after), parse(before))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("before", "after"),
     [
         ("any", "string"),
@@ -69,14 +70,12 @@ def test_a_type_that_names_what_was_left_open_only_specifies_it(before, after):
     assert not accepts(parse(after), parse(before))
 
 
-@pytest.mark.parametrize(("before", "after"), [case for case in NARROWED if "any" not in case and case[0]])
+@for_each_row(("before", "after"), [case for case in NARROWED if "any" not in case and case[0]])
 def test_what_was_said_before_is_not_specified_but_narrowed(before, after):
     assert specifies(parse(after), parse(before)) == (before == "map(string)")
 
 
-@pytest.mark.parametrize(
-    "text", ["list(", "object({ a })", "strin g", "var.x", "tuple(string)", "list(" * 60 + "any" + ")" * 60]
-)
+@for_each_row("text", ["list(", "object({ a })", "strin g", "var.x", "tuple(string)", "list(" * 60 + "any" + ")" * 60])
 def test_what_is_no_type_is_refused(text):
     with pytest.raises(Invalid):
         parse(text)

@@ -6,6 +6,7 @@ from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules.dependents.sources import provider_of, target_of
 from apps.modules.models import ModuleCall, ProviderRequirement
 from tests.builders.archives import module_zip
+from tests.rows import for_each_row
 
 VPC = ModuleAddress("acme", "vpc", "aws")
 DNS = ProviderAddress("acme", "dns")
@@ -21,7 +22,7 @@ def host_with_port(settings):
     settings.PUBLIC_HOST, settings.HOSTNAMES = "registry.example.com:8443", ["modules.example.com"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "source",
     [
         "registry.bücher.example/acme/vpc/aws",
@@ -36,7 +37,7 @@ def test_a_source_in_any_spelling_names_the_module(bare_host, source):
     assert target_of(source) == VPC
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "source",
     [
         "acme/vpc/aws",
@@ -62,9 +63,7 @@ def test_a_further_name_has_the_port_of_the_first(host_with_port):
     assert provider_of("modules.example.com:443/ACME/DNS") == DNS
 
 
-@pytest.mark.parametrize(
-    "source", ["acme/dns", "dns", "", "registry.example.com:8443/dns", "else.where/acme/dns", "/a/b"]
-)
+@for_each_row("source", ["acme/dns", "dns", "", "registry.example.com:8443/dns", "else.where/acme/dns", "/a/b"])
 def test_another_provider_is_none_of_ours(host_with_port, source):
     assert provider_of(source) is None
 

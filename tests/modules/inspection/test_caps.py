@@ -8,6 +8,7 @@ import pytest
 from apps.modules.inspection import units
 from apps.modules.inspection.blocks import MAX_DOCUMENT_BYTES
 from tests.modules.inspection.inspections import messages, of_default, unit_of
+from tests.rows import for_each_row
 
 MIB = 1024 * 1024
 
@@ -21,7 +22,7 @@ def test_a_byte_order_mark_is_taken_off():
     assert unit_of(b'\xef\xbb\xbfvariable "x" {}\n').parts["variables"][0]["line"] == 1
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "message", "place"),
     [
         (b"a = 1\nb = \0\n", "not read: it contains a NUL byte, so it is not text", (2, 5)),
@@ -55,7 +56,7 @@ def test_a_text_that_was_cut_or_not_handed_over_is_left_out():
     ]
 
 
-@pytest.mark.parametrize("bracket", ["[]", "()", "{}"])
+@for_each_row("bracket", ["[]", "()", "{}"])
 def test_a_hundred_thousand_brackets_are_left_out(bracket):
     text = f'variable "x" {{\n  default = {bracket[0] * 100_000}{bracket[1] * 100_000}\n}}\n'
     unit = unit_of("variable y {}", deep_tf=text)
@@ -122,7 +123,7 @@ HOSTILE = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@for_each_row("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_file_costs_a_few_findings_and_no_other_file(text):
     unit = unit_of("variable y {}", bad_tf=text)
     assert "y" in [entry["name"] for entry in unit.parts["variables"]]
@@ -130,14 +131,12 @@ def test_a_hostile_file_costs_a_few_findings_and_no_other_file(text):
     assert all(len(one.message) < 1_000 for one in unit.faults)
 
 
-@pytest.mark.parametrize(
-    "text", [b'variable "x" {\n  default = "\xff"\n}\n', b"caf\xe9 {}\n", b'variable "x" {}\n\0\n']
-)
+@for_each_row("text", [b'variable "x" {\n  default = "\xff"\n}\n', b"caf\xe9 {}\n", b'variable "x" {}\n\0\n'])
 def test_bytes_that_stop_every_client_are_a_fault(text):
     assert [one.message for one in unit_of(text).faults] == ["found a byte that is not text, expected UTF-8"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "text", [b"# caf\xe9\n", b'variable "x" {} // \xff\n', b"/* \0 */\n", b'variable "x" {\n  default = "\0"\n}\n']
 )
 def test_bytes_that_clients_read_over_are_none(text):

@@ -5,6 +5,7 @@ import pytest
 from apps.lib.sandbox import parent, starter
 from apps.modules.inspection import inspecting, units
 from tests.builders import modules
+from tests.rows import for_each_row
 
 
 def sizes_of(files):
@@ -16,7 +17,7 @@ def test_the_child_reads_what_this_process_would():
     assert inspecting.inspect(files, sizes_of(files)) == units.read_module(files, sizes_of(files))
 
 
-@pytest.mark.parametrize("cores", [2, 3, 9])
+@for_each_row("cores", [2, 3, 9])
 def test_several_children_read_what_one_would(monkeypatch, cores):
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     monkeypatch.setattr(inspecting, "BYTES_FOR_A_CHILD", 1)
@@ -60,7 +61,7 @@ SLOW = {f"f{number}.tf": b"-" * 1_000_000 for number in range(8)}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each_row(
     ("limits", "files"),
     [
         (parent.Limits(seconds=1), SLOW),

@@ -7,6 +7,7 @@ from apps.modules.inspection.inspecting import inspect
 from apps.modules.inspection.loading import faults_in
 from tests.builders import constructs
 from tests.modules.inspection.inspections import messages, unit_of
+from tests.rows import for_each_row
 
 PLACES = {"file", "line"}
 
@@ -111,7 +112,7 @@ def test_variables_of_a_query_are_not_inputs():
     assert not any(unit[part] for part in ("variables", "providers", "resources", "warnings"))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("lifecycle", "destroy"),
     [
         ("", None),

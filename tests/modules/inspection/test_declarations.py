@@ -1,9 +1,8 @@
 """The blocks of a unit, each with file and line."""
 
-import pytest
-
 from apps.modules.inspection.inspecting import inspect
 from tests.modules.inspection.inspections import messages, unit_of, variable
+from tests.rows import for_each_row
 
 
 def test_a_variable_has_everything_that_its_block_says():
@@ -79,7 +78,7 @@ def test_resources_data_sources_and_ephemeral_ones_are_told_apart():
     ]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("argument", "provider"),
     [
         ("", "aws"),
@@ -162,7 +161,7 @@ def test_calls_have_source_and_version():
     ]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("written", "shown"),
     [
         ('"${var.base}/b"', "${var.base}/b"),
@@ -202,7 +201,7 @@ def test_names_need_no_quotes():
     assert unit_of("variable x {}\nresource a_b c {}").parts["resources"][0]["name"] == "c"
 
 
-@pytest.mark.parametrize("text", ['variable "a${b}" {}', "variable {}", 'variable "a" "b" {}', 'variable "" {}'])
+@for_each_row("text", ['variable "a${b}" {}', "variable {}", 'variable "a" "b" {}', 'variable "" {}'])
 def test_a_block_with_labels_that_cannot_be_is_passed_over_with_a_warning(text):
     unit = unit_of(f"{text}\nvariable y {{}}\n")
     assert [entry["name"] for entry in unit.parts["variables"]] == ["y"]

@@ -1,8 +1,7 @@
 """A damaged file costs its damaged blocks and says where; nothing is shown that nobody wrote."""
 
-import pytest
-
 from tests.modules.inspection.inspections import messages, of_default, unit_of
+from tests.rows import for_each_row
 
 
 def names(unit):
@@ -13,7 +12,7 @@ def places(unit):
     return [(one.file, one.line, one.column) for one in unit.diagnostics]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("number", "value"),
     [
         ("1e+3", 1000),
@@ -31,7 +30,7 @@ def test_numbers_with_an_exponent_are_read_though_the_grammar_does_not_know_them
     assert (found["default"], found["value"]) == (number, value)
 
 
-@pytest.mark.parametrize("number", ["0x1F", "1_000", "1.", ".5", "1x", "[0x1F]"])
+@for_each_row("number", ["0x1F", "1_000", "1.", ".5", "1x", "[0x1F]"])
 def test_what_is_no_number_is_damage(number):
     unit = unit_of(f'variable "a" {{}}\nvariable "x" {{\n  default = {number}\n}}\n')
     assert names(unit) == ["a"]
@@ -39,7 +38,7 @@ def test_what_is_no_number_is_damage(number):
     assert unit.faults
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "damage",
     [
         'variable "x" { default = 1 type = number }',
@@ -58,7 +57,7 @@ def test_the_damaged_block_is_left_out_and_the_others_stay(damage):
     assert 4 <= unit.diagnostics[0].line < 4 + damage.count("\n") + 1
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "damage",
     [
         "default = {\n    a = b\n    (c) = d\n  }",
@@ -80,7 +79,7 @@ def test_what_follows_damage_is_shown_as_it_is_or_not_at_all(damage):
     assert len(unit.faults) == 1
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("opened", "is_read_again"),
     [
         ('variable "a" {\n  default = 1\n', True),

@@ -2,9 +2,8 @@
 
 import json
 
-import pytest
-
 from tests.modules.inspection.inspections import as_json, messages, unit_of
+from tests.rows import for_each_row
 
 NATIVE = """\
 terraform {
@@ -104,7 +103,7 @@ def test_a_default_is_shown_as_written_with_its_line():
     assert (found["value"], found["line"]) == ({"a": [1]}, 3)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("default", "value"),
     [('"$${x}"', "${x}"), ("1e+3", 1000.0), ("-0.5", -0.5), ('"\\u00fc"', "\u00fc"), ("true", True)],
 )
@@ -114,7 +113,7 @@ def test_literals_are_decoded(default, value):
     assert (found["default"], found["value"]) == (default, value)
 
 
-@pytest.mark.parametrize("default", ['"${x}"', '["%{ if x }"]', '{"${x}": 1}', "1e400", "99999999999999999999"])
+@for_each_row("default", ['"${x}"', '["%{ if x }"]', '{"${x}": 1}', "1e400", "99999999999999999999"])
 def test_what_has_to_be_evaluated_or_is_too_large_has_no_value(default):
     unit = unit_of("", main_tf_json=f'{{"variable": {{"x": {{"default": {default}}}}}}}')
     (found,) = unit.parts["variables"]
@@ -122,7 +121,7 @@ def test_what_has_to_be_evaluated_or_is_too_large_has_no_value(default):
     assert "value" not in found
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "column"),
     [
         ("", 1),

@@ -3,13 +3,13 @@
 import json
 import random
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.modules.inspection import units
 from apps.modules.inspection.units import INTERNAL_ERROR
 from tests.builders import modules
+from tests.rows import for_each_row
 
 SECRET = b"hunter2"
 GUARDED = b'variable "guarded" {\n  default   = "hunter2"\n  sensitive = true\n}\n'
@@ -58,7 +58,7 @@ def checked(files):
     return document, text
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each_row("seed", range(10))
 def test_a_damaged_file_is_read_as_far_as_it_goes(seed):
     rng = random.Random(seed)
     for _ in range(150):
@@ -69,7 +69,7 @@ def test_a_damaged_file_is_read_as_far_as_it_goes(seed):
         checked({"main.tf.json": mutated(rng, DOCUMENT)})
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each_row("seed", range(5))
 def test_damage_elsewhere_lets_no_secret_out(seed):
     """The block of the secret is whole; everything around it is not."""
     rng = random.Random(1000 + seed)
@@ -80,7 +80,7 @@ def test_damage_elsewhere_lets_no_secret_out(seed):
         assert SECRET.decode() not in text or not document["units"][0]["warnings"]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each_row("seed", range(5))
 def test_a_default_that_is_shown_stands_in_the_file(seed):
     rng = random.Random(2000 + seed)
     for _ in range(100):

@@ -8,6 +8,7 @@ import pytest
 from apps.modules.inspection.declarations import BUILT_IN
 from apps.modules.inspection.units import read_unit
 from tests.builders import modules
+from tests.rows import for_each_row
 
 CORPUS = Path(__file__).parents[1] / "hcl" / "corpus"
 # python-hcl2 8.1.4 refuses these, OpenTofu does not.
@@ -91,7 +92,7 @@ def owner(label, body):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in FILES if name not in BEYOND_THE_ORACLE])
+@for_each_row("name", [name for name in FILES if name not in BEYOND_THE_ORACLE])
 def test_names_and_counts_are_those_of_the_oracle(name):
     assert ours(FILES[name]) == theirs(FILES[name])
 
@@ -100,13 +101,13 @@ def test_the_corpus_is_large_enough():
     assert len(FILES) - len(BEYOND_THE_ORACLE) >= 40
 
 
-@pytest.mark.parametrize("name", FILES)
+@for_each_row("name", FILES)
 def test_no_file_of_the_corpus_costs_a_warning(name):
     assert read_unit({"main.tf": FILES[name]}).diagnostics == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BEYOND_THE_ORACLE)
+@for_each_row("name", BEYOND_THE_ORACLE)
 def test_what_the_oracle_refuses_is_read(name):
     with pytest.raises(Exception, match=r"Unexpected"):
         theirs(FILES[name])

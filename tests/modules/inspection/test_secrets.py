@@ -2,9 +2,8 @@
 
 import json
 
-import pytest
-
 from tests.modules.inspection.inspections import as_json, unit_of
+from tests.rows import for_each_row
 
 SECRET = "hunter2"
 DECLARED = f'variable "x" {{\n  default = "{SECRET}"\n%s}}\n'
@@ -49,7 +48,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("files", CASES.values(), ids=CASES)
+@for_each_row("files", CASES.values(), ids=CASES)
 def test_no_secret_comes_out(files):
     unit = unit_of(**files)
     assert SECRET not in json.dumps([unit.parts, [one.as_dict() for one in unit.diagnostics]])
@@ -59,7 +58,7 @@ def test_no_secret_comes_out(files):
     assert unit.parts["variables"] or unit.diagnostics
 
 
-@pytest.mark.parametrize("name", ["plain", "by override", "JSON", "evaluated", "null", "twice", "heredoc"])
+@for_each_row("name", ["plain", "by override", "JSON", "evaluated", "null", "twice", "heredoc"])
 def test_what_is_or_may_be_secret_says_so(name):
     (found,) = unit_of(**CASES[name]).parts["variables"]
     assert (found["default"], found["sensitive"], found["required"]) == ("(sensitive)", True, False)

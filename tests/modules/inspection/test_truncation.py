@@ -5,6 +5,7 @@ import json
 import pytest
 
 from apps.modules.inspection import units
+from tests.rows import for_each_row
 
 MAX = 40_000
 SLACK = 1_000  # names of units, and the warnings about what is left out
@@ -25,7 +26,7 @@ def inputs(number, *, default="1"):
     return "".join(block % (at, default) for at in range(number))
 
 
-@pytest.mark.parametrize("text", [inputs(40, default="x" * 2_000), inputs(400)], ids=["long", "many"])
+@for_each_row("text", [inputs(40, default="x" * 2_000), inputs(400)], ids=["long", "many"])
 def test_the_first_entries_stay_whole_and_the_warning_counts_the_others(text):
     (unit,) = read(modules__a=text)
 
@@ -64,7 +65,7 @@ def test_warnings_are_entries_as_well(monkeypatch):
     assert "entries of this folder are not shown" in unit["warnings"][-1]["message"]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
+@for_each_row("count", [1, 2, 3])
 def test_what_several_children_read_is_cut_as_one_document(count):
     files = {f"modules/m{at}/main.tf": inputs(60 * (at % 3 + 1)).encode() for at in range(6)}
     sizes = {path: len(data) for path, data in files.items()}

@@ -2,10 +2,9 @@
 
 import fnmatch
 
-import pytest
-
 from apps.modules.inspection import WANTED, units
 from tests.builders import modules
+from tests.rows import for_each_row
 
 
 def read(*paths, text=b"variable x {}\n"):
@@ -93,8 +92,8 @@ def test_an_archive_without_module_files_has_an_empty_root():
     }
 
 
-@pytest.mark.parametrize("module", [modules.network, modules.kubernetes, modules.label])
-@pytest.mark.parametrize("version", modules.HISTORY)
+@for_each_row("module", [modules.network, modules.kubernetes, modules.label])
+@for_each_row("version", modules.HISTORY)
 def test_the_modules_that_tests_are_built_from_are_read_without_a_warning(module, version):
     files = module(version)
     found = units.read_module(files, {path: len(data) for path, data in files.items()})["units"]

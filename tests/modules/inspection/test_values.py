@@ -1,8 +1,7 @@
 """Types, defaults and texts: as the author wrote them, and as JSON where they are literals."""
 
-import pytest
-
 from tests.modules.inspection.inspections import of_default, variable
+from tests.rows import for_each_row
 
 TYPE = """\
 variable "x" {
@@ -33,7 +32,7 @@ def test_tabs_and_windows_line_ends_are_taken_out_as_well():
     ]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("source", "value"),
     [
         ('"text"', "text"),
@@ -62,7 +61,7 @@ def test_a_literal_is_shown_as_written_and_known_as_json(source, value):
     assert (found["default"], found["value"], found["required"]) == (source.replace("\n  ", "\n"), value, False)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "source",
     [
         '"${local.x}"',
@@ -96,7 +95,7 @@ def test_a_default_of_null_is_a_default():
     assert (found["default"], found["required"], found["value"]) == ("null", False, None)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("heredoc", "value"),
     [
         ("<<EOT\n    a\n  b\nEOT", "    a\n  b\n"),

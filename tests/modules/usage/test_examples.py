@@ -1,9 +1,8 @@
 """Examples as configurations of their own."""
 
-import pytest
-
 from apps.modules.usage_examples import rewritten
 from tests.builders.archives import MODULE, module_zip
+from tests.rows import for_each_row
 
 SOURCES = {"": "host/acme/vpc/aws", "modules/inner": "host/acme/vpc/aws//modules/inner"}
 EXAMPLE = """module "this" {
@@ -40,7 +39,7 @@ def test_local_sources_become_addresses_with_the_version():
     )
 
 
-@pytest.mark.parametrize("path", ["../../..", "../../../x", "../..//modules/inner"])
+@for_each_row("path", ["../../..", "../../../x", "../..//modules/inner"])
 def test_what_is_outside_stays_as_it_is(path):
     text = f'module "this" {{\n  source = "{path}"\n}}\n'
     found = rewritten(text, [1], "examples/complete", SOURCES, "1.2.0")

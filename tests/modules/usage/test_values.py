@@ -10,6 +10,7 @@ from apps.modules import usage_values
 from apps.modules.comparing.types import parse
 from apps.modules.inspection.inspecting import inspect
 from apps.modules.usage_values import Expression, as_json, literal, read
+from tests.rows import for_each_row
 
 OBJECT = "object({ name = string, size = optional(number), tags = optional(map(string)) })"
 GOOD = [
@@ -79,7 +80,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "entered", "written"), GOOD)
+@for_each_row(("kind", "entered", "written"), GOOD)
 def test_a_value_is_written_as_it_was_meant(kind, entered, written):
     value = read(entered, parse(kind))
     lines = usage_values.attributes([("x", value)])
@@ -92,7 +93,7 @@ def test_a_value_is_written_as_it_was_meant(kind, entered, written):
         assert json.loads(json.dumps(found["value"]), parse_int=float) == as_json(value), block
 
 
-@pytest.mark.parametrize(("kind", "entered", "problem"), WRONG)
+@for_each_row(("kind", "entered", "problem"), WRONG)
 def test_what_clients_would_refuse_is_refused_with_the_reason(kind, entered, problem):
     with pytest.raises(Invalid) as refusal:
         read(entered, parse(kind))

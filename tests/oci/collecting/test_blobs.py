@@ -15,6 +15,7 @@ from apps.blobs.models import Blob, State
 from registry_site.celery import app
 from tests.oci.manifests.documents import digest_of, image
 from tests.oci.packages.samples import NAME, purge
+from tests.rows import for_each_row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
 
@@ -58,7 +59,7 @@ def test_bytes_that_are_deleted_over_the_api_go_too(repo, days_pass, stored_file
     assert stored_files() == []
 
 
-@pytest.mark.parametrize("chunks", [0, 2])
+@for_each_row("chunks", [0, 2])
 def test_an_upload_that_lapsed_goes_with_its_chunks(repo, days_pass, stored_files, chunks):
     one = repo()
     url = one.client.post(f"/v2/{one.name}/blobs/uploads/").headers["Location"]
@@ -91,7 +92,7 @@ def test_the_bytes_of_releases_are_held_by_them(repo, days_pass, published):
     assert store.size_of(release.digest) == release.size
 
 
-@pytest.mark.parametrize("state", ["working", "rejected"])
+@for_each_row("state", ["working", "rejected"])
 def test_a_release_on_its_way_holds_what_it_stored_and_a_rejected_one_does_not(days_pass, published, state):
     release = published(NAME, "1.2.0")
     type(release).objects.filter(pk=release.pk).update(state="checking" if state == "working" else state)

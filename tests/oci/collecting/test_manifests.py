@@ -8,6 +8,7 @@ from apps.audit.models import AuditEvent
 from apps.blobs.models import Blob
 from tests.oci.manifests.documents import attached, digest_of, image, index
 from tests.oci.packages.samples import NAME, RAW, ZIP, purge
+from tests.rows import for_each_row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
 
@@ -43,7 +44,7 @@ def test_what_is_young_stays(repo, stored_files):
     assert len(stored_files()) == 2
 
 
-@pytest.mark.parametrize("how", ["deleted", "moved"])
+@for_each_row("how", ["deleted", "moved"])
 def test_what_loses_its_tag_stays_for_as_long_as_what_is_pushed(repo, days_pass, how):
     one = repo()
     digest = one.push(image(LAYER), "main", LAYER)

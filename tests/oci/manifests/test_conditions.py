@@ -5,6 +5,7 @@ import pytest
 from apps.releases.catalogue import downloads
 from tests.oci.manifests.documents import digest_of, image
 from tests.oci.uploading import headers_of
+from tests.rows import for_each_row
 
 METHODS = pytest.mark.parametrize("method", ["get", "head"])
 OTHER = f'"{digest_of(b"other")}"'
@@ -31,7 +32,7 @@ def ask(at, method, reference, **headers):
 
 
 @METHODS
-@pytest.mark.parametrize("reference", ["main", "1.2.0", "latest"])
+@for_each_row("reference", ["main", "1.2.0", "latest"])
 def test_what_the_client_has_is_304(at, noted, method, reference):
     whole = at.head(reference)
     digest, etag = whole.headers["Docker-Content-Digest"], whole.headers["ETag"]
@@ -48,7 +49,7 @@ def test_what_the_client_has_is_304(at, noted, method, reference):
 
 
 @METHODS
-@pytest.mark.parametrize("reference", ["main", "1.2.0"])
+@for_each_row("reference", ["main", "1.2.0"])
 def test_what_it_has_not_is_sent(at, noted, method, reference):
     bare = ask(at, method, reference)
 

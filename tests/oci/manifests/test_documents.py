@@ -18,6 +18,7 @@ from tests.oci.manifests.documents import (
     image,
     index,
 )
+from tests.rows import for_each_row
 
 DOCKER = "application/vnd.docker.distribution.manifest.v2+json"
 LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
@@ -41,7 +42,7 @@ def refusal_of(raw, content_type=IMAGE):
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("raw", "says"),
     [
         pytest.param(b"", "is not valid JSON", id="empty"),
@@ -96,7 +97,7 @@ def test_what_is_no_manifest_is_refused_with_the_reason(raw, says):
     assert says in refusal_of(raw)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("raw", "says"),
     [
         pytest.param(json.dumps({"schemaVersion": 2, "mediaType": INDEX}).encode(), "has no manifests", id="nothing"),
@@ -109,7 +110,7 @@ def test_what_is_no_index_is_refused_with_the_reason(raw, says):
     assert says in refusal_of(raw, INDEX)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "content_type",
     [
         "application/json",
@@ -125,7 +126,7 @@ def test_other_media_types_are_refused_with_those_that_are_taken(content_type):
     assert IMAGE in refusal_of(raw, "")
 
 
-@pytest.mark.parametrize("media_type", [IMAGE, DOCKER])
+@for_each_row("media_type", [IMAGE, DOCKER])
 def test_a_manifest_is_read(media_type):
     data = base64.b64encode(b"layer").decode()
     raw = image(
@@ -166,7 +167,7 @@ def test_a_refusal_reaches_the_client_and_leaves_nothing(repo):
     assert at.tags().json()["tags"] == []
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "tag", ["a b", "-a", ".a", "a" * 129, "ü", "a+b", "a%2Fb"], ids=["space", "dash", "dot", "129", "ü", "plus", "%2F"]
 )
 def test_a_tag_of_illegal_syntax_is_refused_on_a_push_and_not_there_on_a_read(repo, tag):

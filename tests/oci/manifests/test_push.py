@@ -18,6 +18,7 @@ from tests.oci.manifests.documents import (
     image,
     index,
 )
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -69,7 +70,7 @@ def test_tags_come_as_parameters_too(repo):
     assert at.tags().json()["tags"] == sorted(names)
 
 
-@pytest.mark.parametrize(("count", "status"), [(100, 201), (101, 414), (1001, 400)])
+@for_each_row(("count", "status"), [(100, 201), (101, 414), (1001, 400)])
 def test_so_many_tags_come_at_once_and_no_more(repo, count, status):
     at = repo()
     at.blob(b"{}")
@@ -154,7 +155,7 @@ def test_a_size_that_is_not_the_blobs_is_refused(repo):
     assert "has 5 bytes, but its descriptor says 6" in answer.json()["errors"][0]["message"]
 
 
-@pytest.mark.parametrize("where", ["urls", "type"])
+@for_each_row("where", ["urls", "type"])
 def test_what_registries_do_not_hold_may_be_away(repo, where):
     """Case 18."""
     at = repo()

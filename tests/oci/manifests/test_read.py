@@ -8,6 +8,7 @@ from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from apps.releases.catalogue import downloads
 from tests.oci.manifests.documents import IMAGE, code_of, digest_of, image
+from tests.rows import for_each_row
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_accept_and_encodings_change_nothing(repo, raw):
     assert "Content-Encoding" not in answer.headers
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("reference", "expected"),
     [
         ("missing", (404, "MANIFEST_UNKNOWN")),
@@ -87,7 +88,7 @@ def test_a_manifest_is_read_in_its_own_repository_alone(repo):
     assert code_of(repo("hall/vpc/aws").get(digest)) == (404, "NAME_UNKNOWN")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("name", "status"),
     [
         ("a/b/c/d", 404),
@@ -120,7 +121,7 @@ def test_names_lead_to_their_own_repository_or_nowhere(repo, name, status):
         assert at.referrers(digest_of(image())).status_code in ((200, 404) if status == 404 else (400,))
 
 
-@pytest.mark.parametrize("method", ["get", "head"])
+@for_each_row("method", ["get", "head"])
 def test_a_read_of_what_was_pushed_has_a_budget(repo, bob, method):
     """Token, gate, manifest; by digest also whether a release has it."""
     digest = repo("acme/vpc/aws").push(image(b"layer"), "main", b"layer")
@@ -162,7 +163,7 @@ def test_another_tag_on_a_release_is_the_release(repo, published, olga, monkeypa
         assert at.get(reference).status_code == 404, reference
 
 
-@pytest.mark.parametrize("method", ["get", "head"])
+@for_each_row("method", ["get", "head"])
 def test_a_read_of_a_release_has_a_budget(repo, published, bob, method):
     published("acme/vpc/aws", "1.2.0")
     reader = repo("acme/vpc/aws", bob, scope=Scope.READ)

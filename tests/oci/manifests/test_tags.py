@@ -6,6 +6,7 @@ from apps.accounts.models import Scope
 from apps.artifacts.models import Manifest, Repository, Tag
 from apps.oci import registry_tokens
 from tests.oci.manifests.documents import attached, code_of, digest_of, image, package
+from tests.rows import for_each_row
 
 MIXED = [f"{'vV_'[number % 3]}{number:03}{'aZ.-'[number % 4]}" for number in range(250)]
 
@@ -74,7 +75,7 @@ def test_last_need_not_exist_and_is_left_out(many):
     assert many.tags("?last=").json()["tags"] == tags
 
 
-@pytest.mark.parametrize("n", ["-1", "abc", "", "1.5", "٣", "1e3", "9" * 40, "+1", "0x10", "%00"])
+@for_each_row("n", ["-1", "abc", "", "1.5", "٣", "1e3", "9" * 40, "+1", "0x10", "%00"])
 def test_a_hostile_number_is_refused(repo, n):
     at = repo()
     at.push(image(), "main")
@@ -99,7 +100,7 @@ def test_a_list_costs_the_same_at_any_length(many, repo, django_assert_max_num_q
 # --- What a tag means (case 21) ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tag", ["v1.2.0", "1.2", "01.2.3", "main", "a" * 128, "1.2.0.4", "_1.2.0"])
+@for_each_row("tag", ["v1.2.0", "1.2", "01.2.3", "main", "a" * 128, "1.2.0.4", "_1.2.0"])
 def test_a_tag_that_is_no_strict_version_is_stored_and_not_published(repo, tag):
     """Case 21."""
     at = repo()
@@ -115,7 +116,7 @@ def test_a_tag_that_is_no_strict_version_is_stored_and_not_published(repo, tag):
     assert at.client.get("/v1/modules/pantry/vpc/aws/versions").status_code == 404
 
 
-@pytest.mark.parametrize("tag", ["1.2.0", "1.2.0-rc.1", "1.2.0_build.5"])
+@for_each_row("tag", ["1.2.0", "1.2.0-rc.1", "1.2.0_build.5"])
 def test_a_version_is_for_module_packages_alone(repo, tag):
     at = repo()
     at.blob(b"{}")

@@ -12,6 +12,7 @@ from apps.releases.models import DownloadCount, Release
 from tests.oci.manifests.documents import Repo, code_of, digest_of
 from tests.protocol.providers.cast import add_version, frozen_key
 from tests.providers import draft_client
+from tests.rows import for_each_row
 
 HOST = "registry.example.com"
 NAME = f"providers/{HOST}/pantry/dns"
@@ -107,7 +108,7 @@ def test_the_pipeline_notes_the_digests_and_the_page_shows_them(acme, alice, dor
     assert version.index_digest in browser_of(alice).get("/providers/acme/dns/1.2.0").content.decode()
 
 
-@pytest.mark.parametrize("tag", ["2", "1.2", "v1.2.0", "latest", "9.9.9"])
+@for_each_row("tag", ["2", "1.2", "v1.2.0", "latest", "9.9.9"])
 def test_only_whole_versions_are_tags(shelf, mirror, tag):
     shelf("1.2.0", "2.0.0")
 
@@ -163,7 +164,7 @@ def test_a_platforms_manifest_is_the_download(shelf, mirror):
     assert list(counted.values_list("client", "count")) == [("OpenTofu 1.12.6", 1)]
 
 
-@pytest.mark.parametrize("count", [3, 30])
+@for_each_row("count", [3, 30])
 def test_it_costs_the_same_at_any_number_of_versions(shelf, mirror, django_assert_max_num_queries, count):
     shelf(*(f"1.{number}.0" for number in range(count)))
     entry, _ = manifest_of(mirror, tag="1.0.0")

@@ -17,6 +17,7 @@ from apps.lib.mirrored import OtherClientsOnly, VersionUnknown
 from apps.upstream.errors import Refused
 from tests.oci.manifests.documents import Repo, code_of
 from tests.protocol.mirrored import HOST, PROVIDER, RAW, ZIP, OneProvider, package, store_zip
+from tests.rows import for_each_row
 
 NAME = f"providers/{HOST}/hashicorp/random"
 BLOB = f"/v2/{NAME}/blobs/sha256:{package('linux_amd64').digest}"
@@ -51,7 +52,7 @@ def test_a_client_finds_its_way_from_the_tags_to_the_zip(registry, tofu):
     assert mirror.client.get(f"/v2/{NAME}/referrers/{digest_of(RAW)}").json()["manifests"] == []
 
 
-@pytest.mark.parametrize("tag", ["3", "latest", "9.9.9", "v3.1.0"])
+@for_each_row("tag", ["3", "latest", "9.9.9", "v3.1.0"])
 def test_another_tag_is_an_unknown_manifest_and_other_bytes_an_unknown_blob(mirror, tag):
     assert code_of(mirror.get(tag)) == (404, "MANIFEST_UNKNOWN")
     assert code_of(mirror.get("sha256:" + "a" * 64)) == (404, "MANIFEST_UNKNOWN")
@@ -63,7 +64,7 @@ def asked(mirror: Repo) -> list:
     return [mirror.tags(), mirror.get(TAG), mirror.get("latest"), mirror.get(digest_of(RAW)), zipped]
 
 
-@pytest.mark.parametrize("error", [NotFound("no"), CredentialsRequired("no"), None])
+@for_each_row("error", [NotFound("no"), CredentialsRequired("no"), None])
 def test_d8_what_is_hidden_or_unknown_is_a_challenge_and_then_an_unknown_name(registry, tofu, alice, error):
     registry.error = error
     name = NAME if error else NAME.replace(HOST, "registry.unknown.example")
@@ -100,7 +101,7 @@ def test_a_registry_that_is_away_is_503_with_its_url(registry, mirror):
         assert "https://registry.elsewhere.example/v1" in answer.json()["errors"][0]["message"]
 
 
-@pytest.mark.parametrize("url", [f"/v2/{NAME}/tags/list", f"/v2/{NAME}/manifests/{TAG}", BLOB])
+@for_each_row("url", [f"/v2/{NAME}/tags/list", f"/v2/{NAME}/manifests/{TAG}", BLOB])
 def test_a_request_leaves_its_thread_until_a_worker_has_fetched_it(registry, url):
     store_zip()
     registry.error = NotYet(Waiting(lambda rows: dict.fromkeys(rows, 1), 7, [0], time.monotonic() + 3600))

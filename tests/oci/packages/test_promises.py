@@ -12,6 +12,7 @@ from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.oci.manifests.documents import code_of, digest_of, package
 from tests.oci.packages.samples import LATER, NAME, RAW, ZIP, purge, said
+from tests.rows import for_each_row
 
 OTHER = module_zip(comment=b"another one")
 
@@ -31,8 +32,8 @@ def tags(one) -> list[str]:
 # --- Bytes in quarantine ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("raw", [RAW, LATER], ids=["the same manifest", "another manifest"])
-@pytest.mark.parametrize("tag", ["1.3.0", "latest"])
+@for_each_row("raw", [RAW, LATER], ids=["the same manifest", "another manifest"])
+@for_each_row("tag", ["1.3.0", "latest"])
 def test_bytes_in_quarantine_become_no_other_release(push, pusher, act, raw, tag):
     assert push().status_code == 201
     act(lifecycle.quarantine, "1.2.0")
@@ -103,7 +104,7 @@ def test_a_release_by_its_sha512_is_the_same_by_its_sha256(push, pusher, work):
 # --- After a purge ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tag", ["latest", "main"])
+@for_each_row("tag", ["latest", "main"])
 def test_what_is_pushed_anew_after_a_purge_is_there(push, pusher, olga, tag):
     assert push().status_code == 201
     assert pusher(NAME).put(RAW, "main").status_code == 201

@@ -15,6 +15,7 @@ from apps.releases.models import Release
 from apps.releases.tasks import purge_blob
 from tests.oci.manifests.documents import MODULE_PACKAGE, code_of, descriptor, digest_of, image
 from tests.oci.packages.samples import LATER, NAME, RAW, ZIP, purge
+from tests.rows import for_each_row
 
 
 def listed(client, name: str = NAME) -> list[str]:
@@ -70,7 +71,7 @@ def test_the_registry_protocol_gives_out_the_very_zip(push, client):
     assert f"checksum=sha256:{hashlib.sha256(ZIP).hexdigest()}" in location
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("tag", "is_one"),
     [("1.2.0", True), ("1.2.0-rc.1", True), ("1.2.0_b.5", True), ("1.2.0-rc.1_b", True)]
     + [(tag, False) for tag in ("v1.2.0", "1.2", "01.2.3", "latest", "1.2.0_", "1.2.0_a_b", "x" * 129)],
@@ -136,7 +137,7 @@ def test_a_zip_that_is_addressed_by_its_sha512_is_published_all_the_same(pusher,
     assert Release.objects.get().digest == hashlib.sha256(ZIP).hexdigest()
 
 
-@pytest.mark.parametrize("algorithm", ["sha256", "sha512"])
+@for_each_row("algorithm", ["sha256", "sha512"])
 def test_a_version_may_be_named_beside_the_digest(pusher, work, client, algorithm):
     one, digest = pusher(NAME), digest_of(RAW, algorithm)
     for data in (b"{}", ZIP):
@@ -153,7 +154,7 @@ def test_a_version_may_be_named_beside_the_digest(pusher, work, client, algorith
     assert listed(client) == ["1.2.0"]
 
 
-@pytest.mark.parametrize("tag", ["1.2.0", "stable"])
+@for_each_row("tag", ["1.2.0", "stable"])
 def test_what_was_pulled_can_be_pushed_back_and_tagged_without_its_blobs(published, pusher, tag):
     """`oras tag` and `oras cp` find the blobs of a release there, so they send none."""
     published(NAME, "1.2.0")

@@ -4,14 +4,13 @@ import hashlib
 import json
 import stat
 
-import pytest
-
 from apps.accounts.models import Scope
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.builders.zips import Member, build, zeros_bomb
 from tests.oci.manifests.documents import SBOM, code_of, digest_of, image, index, package
 from tests.oci.packages.samples import LATER, NAME, RAW, ZIP, purge, said
+from tests.rows import for_each_row
 
 
 def test_case_20_the_same_zip_under_another_manifest_is_refused_with_what_to_do(push, pusher):
@@ -91,8 +90,8 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-@pytest.mark.parametrize("tag", ["1.2.0", "latest"])
+@for_each_row("what", REFUSED)
+@for_each_row("tag", ["1.2.0", "latest"])
 def test_what_no_other_door_would_take_unchanged_is_refused_with_the_reasons(push, pusher, client, what, tag):
     make, words = REFUSED[what]
     archive = make()
@@ -126,7 +125,7 @@ def test_a_refused_number_is_free_for_a_better_package(push):
     assert push().status_code == 201
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "raw",
     [
         image(ZIP, layer_type="archive/zip", artifactType=SBOM),
@@ -197,7 +196,7 @@ BREAKING = module_zip({"main.tf": 'variable "name" {}\n'})
 SAID = {"larder.confirm": "breaking-change", "larder.reason": "Nobody left it out."}
 
 
-@pytest.mark.parametrize(("mode", "again"), [("ask", 201), ("refuse", 400)])
+@for_each_row(("mode", "again"), [("ask", 201), ("refuse", 400)])
 def test_a_push_cannot_be_asked_so_its_manifest_says_why_it_breaks_something(push, published, pantry, mode, again):
     published(NAME, "1.2.0", data=module_zip({"main.tf": 'variable "name" {\n  default = "x"\n}\n'}))
     type(pantry).objects.update(breaking_changes=mode)

@@ -12,6 +12,7 @@ from apps.modules.models import ModuleVersion
 from apps.releases.catalogue import downloads
 from apps.releases.models import DownloadCount
 from tests.oci.manifests.documents import code_of, digest_of, image, package
+from tests.rows import for_each_row
 
 PUBLIC = "pantry/vpc/aws"
 
@@ -118,7 +119,7 @@ def test_a_yanked_version_is_listed_no_more_and_answers_those_who_name_it(publis
     assert one.get("latest").content == one.get("1.2.0").content
 
 
-@pytest.mark.parametrize("end", ["quarantine", "purge"])
+@for_each_row("end", ["quarantine", "purge"])
 def test_what_is_in_quarantine_or_removed_answers_nothing(published, anybody, olga, frozen_zip, end):
     published(PUBLIC, "1.2.0", data=frozen_zip)
     published(PUBLIC, "1.3.0")
@@ -182,7 +183,7 @@ def test_other_artifacts_are_never_a_release(published, pusher, anybody):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [3, 30])
+@for_each_row("count", [3, 30])
 def test_reading_a_release_costs_the_same_at_any_number_of_versions(
     published, anybody, django_assert_max_num_queries, count
 ):

@@ -15,6 +15,7 @@ from tests.builders.attestations import BUNDLE, DSSE
 from tests.oci.manifests.documents import IMAGE, SBOM, attached, code_of, descriptor, digest_of, image
 from tests.oci.packages.samples import RAW, ZIP, purge
 from tests.oci.referrers.conftest import NAME
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -52,7 +53,7 @@ def said(answer):
     return answer.json()["errors"][0]["message"]
 
 
-@pytest.mark.parametrize(("make", "media_type"), [(attestations.bundle, BUNDLE), (attestations.dsse, DSSE)])
+@for_each_row(("make", "media_type"), [(attestations.bundle, BUNDLE), (attestations.dsse, DSSE)])
 def test_it_is_recorded_with_who_pushed_it_and_listed_with_the_others(
     at, package, release, attach, tofu, bob, make, media_type
 ):
@@ -93,7 +94,7 @@ def test_bytes_that_came_over_the_api_can_be_pushed_as_well(at, package, release
     assert Attestation.objects.get().pk == over_api.pk
 
 
-@pytest.mark.parametrize("make", [attestations.dsse, attestations.bundle, attestations.signed])
+@for_each_row("make", [attestations.dsse, attestations.bundle, attestations.signed])
 def test_an_attestation_for_other_bytes_is_refused_as_oras_prints_it(at, package, make):
     media_type = DSSE if make is attestations.dsse else BUNDLE
     with capture_logs() as logs:
@@ -114,7 +115,7 @@ def test_an_attestation_of_another_release_is_refused(at, package, published):
     assert f"expected one of the digests of {NAME} 1.2.0." in said(answer)
 
 
-@pytest.mark.parametrize("content", [b"{", b"{}x", b"\xff\xfe", b"[" * 100_000, attestations.dsse("0" * 64)])
+@for_each_row("content", [b"{", b"{}x", b"\xff\xfe", b"[" * 100_000, attestations.dsse("0" * 64)])
 def test_what_is_no_bundle_is_refused(at, package, content):
     _, answer = oras_attach(at, package, content)
     assert code_of(answer) == (400, "MANIFEST_INVALID")

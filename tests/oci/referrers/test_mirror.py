@@ -13,6 +13,7 @@ from tests.builders.attestations import BUNDLE, DSSE
 from tests.oci.manifests.documents import IMAGE, INDEX, Repo, code_of, digest_of
 from tests.oci.referrers.conftest import state
 from tests.protocol.providers.cast import add_version, frozen_key
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -71,7 +72,7 @@ def test_a_statement_is_found_at_the_index_and_at_each_platform(version, mirror)
     assert statement.manifest_digest == found[version.index_digest]
 
 
-@pytest.mark.parametrize("by", ["package", "manifest"])
+@for_each_row("by", ["package", "manifest"])
 def test_an_attestation_is_found_at_the_platform_that_it_names(version, mirror, attach, by):
     linux, darwin = package_of(version, "linux"), package_of(version, "darwin")
     named = linux.digest if by == "package" else linux.manifest_digest.removeprefix("sha256:")

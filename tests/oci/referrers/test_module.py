@@ -20,6 +20,7 @@ from tests.builders.attestations import BUNDLE, DSSE, PROVENANCE
 from tests.oci.manifests.documents import EMPTY, IMAGE, SBOM, attached, code_of, digest_of, image
 from tests.oci.packages.samples import purge
 from tests.oci.referrers.conftest import NAME, state
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -125,7 +126,7 @@ def test_pushed_ones_come_first_and_pages_lead_from_these_to_larders(repo, relea
         assert walked == pushed + ours, size
 
 
-@pytest.mark.parametrize("last", ["r", "r-1", "rx", "r" + "9" * 30, "rr1"])
+@for_each_row("last", ["r", "r-1", "rx", "r" + "9" * 30, "rr1"])
 def test_a_hostile_page_is_refused(repo, release, last):
     assert repo(NAME).referrers("sha256:" + "0" * 64, f"?last={last}").status_code == 400
 

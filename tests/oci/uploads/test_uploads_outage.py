@@ -4,6 +4,7 @@ import pytest
 
 from tests.oci.uploading import code_of, sha256
 from tests.postgres import free_port
+from tests.rows import for_each_row
 
 DATA = b"a layer" * 100
 
@@ -22,7 +23,7 @@ def away(settings, monkeypatch):
     return switch
 
 
-@pytest.mark.parametrize("chunks", [0, 1, 2])
+@for_each_row("chunks", [0, 1, 2])
 def test_the_session_is_kept_for_the_next_try(uploader, away, chunks):
     url = uploader.begin()
     for _ in range(chunks):

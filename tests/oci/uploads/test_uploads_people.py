@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from django.test import Client
 from django.utils import timezone
 
@@ -12,6 +11,7 @@ from apps.accounts.models import ApiToken, Grant, Scope
 from apps.artifacts.models import UploadSession
 from apps.oci import registry_tokens
 from tests.oci.uploading import Uploader, code_of, sha256
+from tests.rows import for_each_row
 
 DATA = b"a layer" * 100
 
@@ -73,7 +73,7 @@ def test_a_token_that_expires_meanwhile_is_renewed_and_the_upload_goes_on(alice,
     assert with_new_token().put(url, b"", sha256(DATA)).status_code == 201
 
 
-@pytest.mark.parametrize("by_service", [False, True], ids=["api-token", "registry-token"])
+@for_each_row("by_service", [False, True], ids=["api-token", "registry-token"])
 def test_a_token_that_is_revoked_meanwhile_finishes_nothing(alice, by_service):
     """Case 14."""
     token, secret = tokens.issue(user=alice, label="ci", scope=Scope.PUBLISH, actor=Viewer(alice))

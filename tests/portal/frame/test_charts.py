@@ -3,11 +3,11 @@
 import re
 from xml.etree import ElementTree as ET
 
-import pytest
 from django.conf import settings
 
 from apps.portal.versions.charts import Series, bars, ceiling, highest, sparkline
 from tests.portal.frame.test_contrast import COLOURS, contrast
+from tests.rows import for_each_row
 
 CSS = (settings.BASE_DIR / "static" / "css" / "components" / "charts.css").read_text()
 TONES = dict(re.findall(r"--chart-(\w+): light-dark\((#\w+, #\w+)\)", CSS))
@@ -17,7 +17,7 @@ def parsed(svg: str) -> ET.Element:
     return ET.fromstring(svg)  # noqa: S314  # our own text
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("highest_value", "top"),
     [(0, 2), (1, 2), (2, 2), (3, 4), (9, 10), (11, 12), (17, 20), (61, 80), (100, 100), (101, 120), (234_567, 300_000)],
 )
@@ -63,7 +63,7 @@ def test_it_says_what_it_is_and_what_each_bar_is():
     ]
 
 
-@pytest.mark.parametrize("values", [[], [0], [0, 0, 0], [5], [1, 2, 3]])
+@for_each_row("values", [[], [0], [0, 0, 0], [5], [1, 2, 3]])
 def test_a_sparkline_has_a_point_for_each_value_within_its_box(values):
     chart = parsed(sparkline(values, title="Downloads"))
 
@@ -88,8 +88,8 @@ def test_nothing_in_it_needs_an_inline_style():
     assert not re.search(r"\son\w+=", svg)
 
 
-@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-@pytest.mark.parametrize("tone", sorted(TONES))
+@for_each_row("theme", [0, 1], ids=["light", "dark"])
+@for_each_row("tone", sorted(TONES))
 def test_each_colour_stands_out_from_the_surface(tone, theme):
     """WCAG 2.2, 1.4.11: 3 to 1 for what a picture is understood by."""
     assert contrast(TONES[tone].split(", ")[theme], COLOURS["surface"][theme]) >= 3

@@ -11,6 +11,7 @@ from apps.lib import errors
 from registry_site.server.handler import Utf8Request
 from registry_site.urls import handler400, handler403, handler404, handler500  # noqa: F401  # read from ROOT_URLCONF
 from registry_site.urls import urlpatterns as site
+from tests.rows import for_each_row
 
 portal = import_module("apps.portal.urls")  # after the site's routes, which register the converter that its own name
 
@@ -44,7 +45,7 @@ def visitor():
     return Client(raise_request_exception=False)
 
 
-@pytest.mark.parametrize("what", sorted(set(RAISED) - {"defect"}))
+@for_each_row("what", sorted(set(RAISED) - {"defect"}))
 def test_an_error_for_people_is_a_page_with_its_sentence_and_the_hint(visitor, what):
     status, error = RAISED[what]
     assert isinstance(error, errors.RegistryError)
@@ -85,7 +86,7 @@ def test_an_unknown_page_offers_a_search(visitor):
     assert 'action="/search"' in response.content.decode()
 
 
-@pytest.mark.parametrize("url", ["/v1/nothing", "/api/v1/nothing", "/.well-known/nothing", "/archives/nothing"])
+@for_each_row("url", ["/v1/nothing", "/api/v1/nothing", "/.well-known/nothing", "/archives/nothing"])
 def test_an_unknown_path_of_a_machine_is_no_page(visitor, url):
     response = visitor.get(url)
 
@@ -112,7 +113,7 @@ def own_request(monkeypatch):
     monkeypatch.setattr("django.test.client.WSGIRequest", Utf8Request)
 
 
-@pytest.mark.parametrize("charset", ["rot13", "unicode_escape", "utf-16"])
+@for_each_row("charset", ["rot13", "unicode_escape", "utf-16"])
 def test_a_query_string_is_utf8_whatever_charset_is_announced(own_request, client, pantry, charset):
     response = client.generic(
         "GET", "/search", QUERY_STRING=r"q=%5Cud800", data=b"x", content_type=f"text/plain; charset={charset}"
@@ -122,7 +123,7 @@ def test_a_query_string_is_utf8_whatever_charset_is_announced(own_request, clien
     assert r"\ud800" in response.text
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "more",
     [
         {"CONTENT_TYPE": "application/x-www-form-urlencoded; charset=rot13"},
@@ -137,7 +138,7 @@ def test_headers_that_cannot_be_read_are_a_bad_request(own_request, client, db, 
     )
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "path",
     ["/modules/acme/%00/aws", "/providers/%00/dns/settings", "/namespaces/a%00", "/modules/acme/vpc/aws/%00/files"],
 )

@@ -8,11 +8,12 @@ from django.utils import timezone
 
 from apps.portal.templatetags.numbers import bytes_text
 from apps.portal.templatetags.times import relative_time
+from tests.rows import for_each_row
 
 PAGES = ["/", "/modules", "/namespaces/acme", "/tokens", "/publish", "/account/password/change/", "/no/such/page"]
 
 
-@pytest.mark.parametrize("url", PAGES)
+@for_each_row("url", PAGES)
 def test_every_page_has_the_frame(browser_of, alice, url):
     page = browser_of(alice).get(url).content.decode()
 
@@ -47,7 +48,7 @@ def test_the_sign_in_page_is_in_the_frame(client, db):
 # --- The theme -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theme", ["system", "light", "dark"])
+@for_each_row("theme", ["system", "light", "dark"])
 def test_a_theme_is_kept_without_javascript(client, db, theme):
     response = client.post("/theme", {"theme": theme, "next": "/modules?q=vpc"})
 
@@ -55,7 +56,7 @@ def test_a_theme_is_kept_without_javascript(client, db, theme):
     assert f'data-theme="{theme}"' in client.get("/").content.decode()
 
 
-@pytest.mark.parametrize("elsewhere", ["https://evil.example", "//evil.example", "javascript:alert(1)", ""])
+@for_each_row("elsewhere", ["https://evil.example", "//evil.example", "javascript:alert(1)", ""])
 def test_choosing_a_theme_leads_to_no_other_site(client, db, elsewhere):
     assert client.post("/theme", {"theme": "dark", "next": elsewhere})["Location"] == "/"
 
@@ -72,7 +73,7 @@ def test_a_theme_that_does_not_exist_changes_nothing(client, db):
 # --- Words -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("passed", "words"),
     [
         (timedelta(seconds=20), "just now"),
@@ -94,7 +95,7 @@ def test_times_are_relative(passed, words):
     assert relative_time(timezone.now() - passed) == words
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("size", "words"),
     [(None, "unknown size"), (1, "1 byte"), (999, "999 bytes"), (1500, "1.5 kB"), (128_000_000, "128 MB")],
 )

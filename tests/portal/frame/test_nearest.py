@@ -5,6 +5,7 @@ import pytest
 from apps.accounts.models import Namespace
 from tests import pages
 from tests.portal.rows import add_module
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -54,7 +55,7 @@ def test_nobody_learns_of_what_they_may_not_see(near, charlie, shelf):
     assert near(charlie, "/modules/acme/network/aws") == []
 
 
-@pytest.mark.parametrize("count", [3, 60])
+@for_each_row("count", [3, 60])
 def test_it_costs_the_same_at_any_size(browser_of, bob, acme, count, django_assert_max_num_queries):
     for number in range(count):
         add_module(acme, f"vpc{number}/aws", "1.0.0")

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -11,6 +10,7 @@ from apps.modules import lifecycle
 from apps.modules.models import ModuleCall, ModuleVersion
 from apps.releases.models import DownloadCount, Fetch, Release
 from tests import pages
+from tests.rows import for_each_row
 
 PAGE = "/modules/acme/vpc/aws/1.2.0"
 URL = f"{PAGE}/lifecycle"
@@ -40,7 +40,7 @@ def test_the_safe_act_stands_first_and_says_that_it_breaks_nobody(published, bro
     assert 'id="quarantine"' not in page, "that is for staff"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("act", "words"),
     [("deprecate", "This version is deprecated"), ("yank", "This version is yanked")],
 )
@@ -67,7 +67,7 @@ def test_nobody_in_particular_reads_the_reason_and_no_name(published, browser_of
     assert "alice" not in page
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "shown"),
     [
         ("1.3.0", '<a class="mono" href="/modules/acme/vpc/aws/1.3.0">1.3.0</a>'),

@@ -2,10 +2,9 @@
 
 from xml.etree import ElementTree as ET
 
-import pytest
-
 from apps.portal.versions.badges import short, svg
 from apps.releases.models import DownloadCount, SearchDoc
+from tests.rows import for_each_row
 
 BADGE = "/modules/pantry/vpc/aws/badge/{}.svg"
 
@@ -61,7 +60,7 @@ def test_texts_in_a_badge_are_texts_and_its_fonts_are_the_readers():
     assert not any(word in picture for word in ("url(http", "@import", "style", "href"))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("number", "text"),
     [(0, "0"), (999, "999"), (1_000, "1k"), (1_250, "1.2k"), (12_999, "12k"), (5_600_000, "5.6M"), (2 * 10**9, "2G")],
 )

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from apps.releases.models import Release
 from tests.portal.rows import add_module
+from tests.rows import for_each_row
 
 NUMBERS = [f"1.{minor}.0" for minor in range(12)]
 
@@ -54,7 +55,7 @@ def test_an_older_version_names_the_latest(browser_of, bob, vpc):
     assert "A newer version is available" in text_of(browser_of(bob).get("/modules/acme/vpc/aws/1.0.0"))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "said",
     [
         {"lifecycle": "yanked"},
@@ -81,7 +82,7 @@ def test_a_pre_release_says_so(browser_of, bob, vpc):
     assert "A newer version is available" not in page
 
 
-@pytest.mark.parametrize("version", ["9.9.9", "v1.0.0", "nonsense"])
+@for_each_row("version", ["9.9.9", "v1.0.0", "nonsense"])
 def test_an_unknown_version_is_not_found(browser_of, bob, vpc, version):
     assert browser_of(bob).get(f"/modules/acme/vpc/aws/{version}").status_code == 404
 
@@ -136,8 +137,8 @@ def test_the_archive_of_a_public_module_has_its_plain_address(client, published)
     assert response["Location"] == f"/archives/{digest}/label-null-1.0.0.zip"
 
 
-@pytest.mark.parametrize("path", ["", "/1.0.0", "/versions"])
-@pytest.mark.parametrize("count", [10, 300])
+@for_each_row("path", ["", "/1.0.0", "/versions"])
+@for_each_row("count", [10, 300])
 def test_it_costs_the_same_at_any_size(browser_of, alice, acme, django_assert_max_num_queries, path, count):
     numbers = [f"1.{minor}.0" for minor in range(count)]
     files = [{"name": f"{position}.tf", "size": 1} for position in range(count)]

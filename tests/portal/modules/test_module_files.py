@@ -11,6 +11,7 @@ from apps.releases.models import Release
 from tests import pages
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.modules import picture
+from tests.rows import for_each_row
 
 AT = "/modules/acme/vpc/aws/1.0.0"
 LARGE = "# a line of a large file\n" * 30_000
@@ -48,7 +49,7 @@ def test_the_root_lists_folders_first_with_sizes(ask):
     assert re.search(r"empty.tf</a></th><td[^>]*>0 bytes", text)
 
 
-@pytest.mark.parametrize("path", ["/files/modules/subnets", "/files/modules/subnets/"])
+@for_each_row("path", ["/files/modules/subnets", "/files/modules/subnets/"])
 def test_a_folder_has_a_page(ask, path):
     text = pages.shown(ask(path))
 
@@ -82,7 +83,7 @@ def test_an_image_is_shown_and_what_only_says_so_is_text(ask):
     assert "<img" not in fake.partition("<main")[2]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("path", "says"),
     [
         ("docs/blob.bin", "This file is not text"),
@@ -101,14 +102,12 @@ def test_a_large_file_is_cut(ask):
     assert len(page.content) < 5_000_000
 
 
-@pytest.mark.parametrize(
-    "path", ["/files/nothing.tf", "/files/modul", "/files/../main.tf", "/raw/nothing", "/raw/docs"]
-)
+@for_each_row("path", ["/files/nothing.tf", "/files/modul", "/files/../main.tf", "/raw/nothing", "/raw/docs"])
 def test_what_is_not_there_is_not_found(ask, path):
     assert ask(path).status_code == 404
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("path", "content_type", "disposition"),
     [
         ("main.tf", "text/plain; charset=utf-8", "inline"),
@@ -151,7 +150,7 @@ def test_rows_of_an_older_larder_say_what_to_do(ask):
     assert "main.tf" in pages.shown(ask("/files"))
 
 
-@pytest.mark.parametrize("path", ["", "/files", "/files/main.tf", "/raw/main.tf"])
+@for_each_row("path", ["", "/files", "/files/main.tf", "/raw/main.tf"])
 def test_nothing_in_quarantine_is_given_out_even_to_staff(browser_of, olga, bob, vpc, path):
     Release.objects.update(quarantined_at=timezone.now(), quarantine_reason="A key.")
 
@@ -160,7 +159,7 @@ def test_nothing_in_quarantine_is_given_out_even_to_staff(browser_of, olga, bob,
     assert browser_of(olga).get(f"{AT}{path}").status_code == (404 if path else 200)
 
 
-@pytest.mark.parametrize("path", ["/files", "/files/main.tf", "/raw/main.tf"])
+@for_each_row("path", ["/files", "/files/main.tf", "/raw/main.tf"])
 def test_nor_are_the_same_bytes_of_another_module(browser_of, bob, vpc, published, path):
     twin = published("pantry/copy/aws", "3.0.0")
     Release.objects.filter(pk=twin.pk).update(

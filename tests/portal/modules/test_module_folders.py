@@ -9,6 +9,7 @@ from tests import pages
 from tests.builders.archives import module_zip
 from tests.portal.rows import add_module
 from tests.protocol.catalogue import unit
+from tests.rows import for_each_row
 
 AT = "/modules/acme/caf/azurerm/1.0.0"
 LOG = 'variable "retention" {}\n'
@@ -96,9 +97,7 @@ def test_calls_lead_to_folders_wherever_they_lie(page, caf):
     assert f'href="{AT}/folders/wrappers/vm"' in text
 
 
-@pytest.mark.parametrize(
-    "path", ["submodules/compute", "submodules/none/vm", "folders/modules/log", "examples/landing"]
-)
+@for_each_row("path", ["submodules/compute", "submodules/none/vm", "folders/modules/log", "examples/landing"])
 def test_a_folder_without_configuration_has_no_page(browser_of, bob, caf, path):
     assert browser_of(bob).get(f"{AT}/{path}").status_code == 404
 
@@ -111,7 +110,7 @@ def test_what_search_and_dependents_read_are_submodules_at_any_depth(caf):
     ]
 
 
-@pytest.mark.parametrize("count", [20, 400])
+@for_each_row("count", [20, 400])
 def test_four_hundred_folders_cost_no_more_queries_and_are_paged(
     browser_of, bob, acme, django_assert_max_num_queries, count
 ):

@@ -14,6 +14,7 @@ from tests import pages
 from tests.builders import modules
 from tests.builders.archives import MODULE, module_zip
 from tests.portal.rows import add_module
+from tests.rows import for_each_row
 
 AT = "/modules/acme/network/aws/2.0.0"
 TABS = ["", "/inputs", "/outputs", "/resources", "/dependencies", "/submodules", "/examples", "/files"]
@@ -107,7 +108,7 @@ def test_an_example_shows_what_it_is_made_of(page, network):
     assert "Exactly this version" not in text  # nobody calls an example
 
 
-@pytest.mark.parametrize("path", ["/submodules/nothing", "/examples/subnets", "/submodules/modules%2Fsubnets"])
+@for_each_row("path", ["/submodules/nothing", "/examples/subnets", "/submodules/modules%2Fsubnets"])
 def test_a_unit_that_is_not_there_is_not_found(browser_of, bob, network, path):
     assert browser_of(bob).get(f"{AT}{path}").status_code == 404
 
@@ -119,7 +120,7 @@ def test_the_readme_leads_to_the_files_of_its_own_version(page, network):
     assert 'src="/modules/acme/network/aws/1.1.0/raw/docs/diagram.png"' in text
 
 
-@pytest.mark.parametrize("version", ["1.0.0", "1.0.0-rc.1", "1.0.0+build.7"])
+@for_each_row("version", ["1.0.0", "1.0.0-rc.1", "1.0.0+build.7"])
 def test_the_worker_and_the_routes_agree_on_addresses(version):
     address = ModuleAddress("acme", "my_vpc", "aws")
     at = [address.namespace, address.name, address.system, version]
@@ -196,7 +197,7 @@ def test_nobody_is_handed_the_block_of_a_yanked_version(page, network, lifecycle
     assert ("Show the block anyway" in text) is (lifecycle == "yanked")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("version", "expected"),
     [("1.2.3", '"~> 1.2"'), ("0.3.1", '"~> 0.3.1"'), ("2.0.0-rc.1", None), ("1.0.0+b", '"~> 1.0"')],
 )

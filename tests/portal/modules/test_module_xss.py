@@ -11,6 +11,7 @@ from apps.modules.models import Module, ModuleVersion
 from apps.releases.models import Release
 from tests.builders.hostile import PAYLOADS, findings_in
 from tests.portal.rows import add_module
+from tests.rows import for_each_row
 
 AT = "/modules/acme/evil/aws/1.0.0"
 TABS = ["", "/inputs", "/usage", "/outputs", "/resources", "/dependencies", "/submodules", "/examples", "/files"]
@@ -110,7 +111,7 @@ def test_no_description_acts():
     assert {text: findings for text, findings in found.items() if findings} == {}
 
 
-@pytest.mark.parametrize("tab", TABS)
+@for_each_row("tab", TABS)
 def test_no_tab_acts(browser_of, bob, evil, tab):
     response = browser_of(bob).get(f"{AT}{tab}")
 
@@ -127,7 +128,7 @@ def test_the_page_with_each_readme_does_not_act(browser_of, bob, evil):
         assert findings_in(browser.get(AT).content.decode()) == []
 
 
-@pytest.mark.parametrize(("turn", "folder"), [*enumerate(["submodules", "examples", "files", "files/a", "raw"])])
+@for_each_row(("turn", "folder"), [*enumerate(["submodules", "examples", "files", "files/a", "raw"])])
 def test_no_page_of_a_hostile_name_acts(browser_of, bob, evil, turn, folder):
     """Each page escapes a name by the same means: the folders take the payloads in turn."""
     browser = browser_of(bob)

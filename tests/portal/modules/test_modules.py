@@ -12,6 +12,7 @@ from apps.modules.models import Module
 from apps.releases.models import Lifecycle, Release, SearchDoc
 from tests import pages
 from tests.portal.rows import add_module, add_modules
+from tests.rows import for_each_row
 
 
 def listed(response):
@@ -60,7 +61,7 @@ def test_it_lists_what_somebody_may_see(request, browser_of, stock, who, address
 
 
 @pytest.mark.both
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "addresses"),
     [
         ("q=vpc", ["acme/vpc/aws", "acme/vpc/google"]),
@@ -99,7 +100,7 @@ def test_it_shows_the_highest_stable_version_that_is_not_yanked(browser_of, bob,
     assert "2.0.0-rc.1" not in page
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("numbers", "lifecycle", "query", "badge"),
     [
         (["1.0.0"], "maintained", "", None),

@@ -8,6 +8,7 @@ from apps.modules.models import ModuleVersion
 from apps.portal.modules import rows
 from tests import pages
 from tests.builders.archives import MODULE, module_zip
+from tests.rows import for_each_row
 
 V = "/modules/acme/vpc/aws/1.2.0"
 
@@ -29,7 +30,7 @@ def large(published):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tab", ["inputs", "outputs", "resources"])
+@for_each_row("tab", ["inputs", "outputs", "resources"])
 def test_fifteen_thousand_rows_are_paged_and_found_by_words(large, browser_of, bob, tab):
     browser = browser_of(bob)
     first, last = browser.get(f"{V}/{tab}"), browser.get(f"{V}/{tab}?page=75")

@@ -9,6 +9,7 @@ from apps.modules import lifecycle
 from apps.modules.models import ModuleVersion
 from apps.releases.models import DownloadCount
 from tests import pages
+from tests.rows import for_each_row
 
 URL = "/modules/acme/vpc/aws/versions"
 ADDRESS = ModuleAddress("acme", "vpc", "aws")
@@ -75,7 +76,7 @@ def test_staff_see_what_is_in_quarantine(shelf, browser_of, olga):
 
 
 @pytest.mark.both
-@pytest.mark.parametrize(
+@for_each_row(
     ("show", "expected"),
     [
         ("stable", ["1.4.0", "1.3.0"]),

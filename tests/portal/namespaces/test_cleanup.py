@@ -8,6 +8,7 @@ from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.models import Release
 from tests import pages
 from tests.portal.rows import add_module, add_modules
+from tests.rows import for_each_row
 
 URL = "/namespaces/acme/cleanup"
 RULE = {"prerelease_days": "30", "fetched_days": "90", "keep_newest": "1", "action": "deprecate"}
@@ -59,7 +60,7 @@ def test_what_has_changed_since_it_was_read_is_not_applied(owner, acme):
     assert not Release.objects.exclude(lifecycle="maintained").exists()
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("wrong", "says"),
     [
         ({"keep_newest": "0"}, "greater than or equal to 1"),
@@ -82,7 +83,7 @@ def test_it_says_that_a_changed_rule_waits(owner, acme):
     assert "It runs every hour." in pages.shown(owner.get(URL))
 
 
-@pytest.mark.parametrize("count", [2, 60])
+@for_each_row("count", [2, 60])
 def test_it_costs_the_same_at_any_size(owner, acme, django_assert_max_num_queries, count):
     add_modules(acme, [f"vpc{number}/aws" for number in range(count)], ("1.0.0-a", "1.0.0"))
     owner.post(URL, RULE)

@@ -8,6 +8,7 @@ from apps.accounts import namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Membership, Role, Team, User
 from apps.accounts.people import teams
+from tests.rows import for_each_row
 
 MEMBERS, TRANSFER = "/namespaces/acme/members", "/namespaces/acme/transfer"
 
@@ -92,7 +93,7 @@ def test_it_goes_to_a_person_and_the_giver_loses_the_role(owner, acme, dora, cha
     assert owner.get(MEMBERS).status_code == 404, "at once"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("changes", "status", "field", "says"),
     [
         ({"confirm": "acm"}, 422, "confirm", "This does not match acme"),

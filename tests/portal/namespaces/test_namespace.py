@@ -7,6 +7,7 @@ from apps.providers import catalogue
 from tests import pages
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
+from tests.rows import for_each_row
 
 
 def test_visitors_see_public_modules_and_not_who_works_on_them(client, pantry, alice):
@@ -62,7 +63,7 @@ def test_it_counts_modules_and_providers(client, pantry):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [10, 300])
+@for_each_row("count", [10, 300])
 def test_it_costs_the_same_at_any_size(browser_of, bob, acme, django_user_model, django_assert_max_num_queries, count):
     add_modules(acme, [f"part-{position}/aws" for position in range(count)])
     people = django_user_model.objects.bulk_create(

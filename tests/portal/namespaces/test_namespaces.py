@@ -7,6 +7,7 @@ import pytest
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Namespace, Role, Visibility
 from apps.accounts.people import teams
+from tests.rows import for_each_row
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def test_charlie_creates_one_and_owns_it(charlie, browser_of):
     assert browser.get("/namespaces/tools/members").status_code == 200
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("path", "name", "status", "says"),
     [
         ("/namespaces/new", "my tools", 422, "a space"),
@@ -47,7 +48,7 @@ def test_it_explains_the_rule_that_is_broken(acme, charlie, dora, browser_of, pa
     assert says in str(response.context["form"].errors["name"])
 
 
-@pytest.mark.parametrize("path", ["/namespaces/new", "/teams/new"])
+@for_each_row("path", ["/namespaces/new", "/teams/new"])
 def test_staff_only_is_said_before_the_form(charlie, olga, browser_of, settings, path):
     settings.NAMESPACE_CREATION = "staff"
 
@@ -69,7 +70,7 @@ def test_an_owner_gives_changes_and_withdraws_a_role(owner, charlie):
     assert not Grant.objects.filter(user=charlie).exists()
 
 
-@pytest.mark.parametrize("data", [{"username": "zoe", "role": "1"}, {"username": "bob", "role": "9"}, {}])
+@for_each_row("data", [{"username": "zoe", "role": "1"}, {"username": "bob", "role": "9"}, {}])
 def test_it_refuses_unknown_people_and_roles(owner, bob, data):
     assert owner.post("/namespaces/acme/members", data).status_code == 422
 

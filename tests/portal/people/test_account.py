@@ -11,6 +11,7 @@ from django.urls import reverse
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 from apps.portal.people.account import browser_name
+from tests.rows import for_each_row
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
@@ -88,7 +89,7 @@ def test_it_leads_to_the_password_and_a_new_one_leads_back(alice, browser_of):
     assert f'href="{change}"' not in browser.get("/account/").content.decode()
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("agent", "name"),
     [
         (FIREFOX, "Firefox on Linux"),

@@ -12,6 +12,7 @@ from apps.accounts.models import Grant, Invitation, Role, User
 from apps.accounts.people import invitations
 from apps.audit.models import AuditEvent
 from apps.lib.settings_values.rates import Rate
+from tests.rows import for_each_row
 
 PASSWORD = "ripe plums in august"
 ERIN = {"username": "erin", "password": PASSWORD, "again": PASSWORD}
@@ -71,7 +72,7 @@ def test_a_second_use_is_refused(link):
     assert not User.objects.filter(username="frank").exists()
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("wrong", "status", "field"),
     [
         ({"username": "bob"}, 409, "username"),

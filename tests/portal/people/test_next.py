@@ -2,11 +2,11 @@
 
 from urllib.parse import urljoin, urlsplit
 
-import pytest
 from django.core.cache import cache
 from django.test import Client
 
 from tests.accounts.identity.test_second_factor import code_of, with_factor
+from tests.rows import for_each_row
 
 __all__ = ["with_factor"]
 
@@ -36,7 +36,7 @@ def by_password(client, where):
     return client.post(f"/account/login/{where}", {"login": "bob", "password": "bob likes pears"})
 
 
-@pytest.mark.parametrize("after", FOREIGN)
+@for_each_row("after", FOREIGN)
 def test_no_page_leads_elsewhere(bob, after):
     client = Client()
     password = {"password": "bob likes pears"}

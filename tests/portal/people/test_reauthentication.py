@@ -10,6 +10,7 @@ from apps.accounts.models import ApiToken, Membership, Team
 from apps.releases.models import Release
 from tests.accounts.identity.test_cli_login import ASKED
 from tests.accounts.identity.test_second_factor import code_of, set_up
+from tests.rows import for_each_row
 from tests.sessions import fields_of, next_of, resumed
 
 NEW_TOKEN = {"label": "CI of the network team", "scope": "publish", "days": "30"}
@@ -90,7 +91,7 @@ def test_a_session_that_was_never_confirmed_is_asked_whatever_it_did(bob, stale)
     assert client.post("/tokens", NEW_TOKEN).status_code == 302
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("url", "form"),
     [
         ("/namespaces/acme/members", {"username": "bob", "role": "2"}),
@@ -115,9 +116,7 @@ def test_a_login_of_a_client_needs_none(bob, stale):
     assert answer.headers["Location"].startswith("http://localhost:10006/login?code=")
 
 
-@pytest.mark.parametrize(
-    ("act", "is_asked"), [("deprecate", False), ("yank", True), ("quarantine", True), ("restore", True)]
-)
+@for_each_row(("act", "is_asked"), [("deprecate", False), ("yank", True), ("quarantine", True), ("restore", True)])
 def test_a_deprecation_alone_does_not_ask(olga, stale, published, act, is_asked):
     published()
     url = "/modules/acme/vpc/aws/1.2.0/lifecycle"

@@ -7,6 +7,7 @@ from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Membership, Role, Team
 from apps.accounts.people import teams
 from tests.conftest import person
+from tests.rows import for_each_row
 
 
 @pytest.fixture
@@ -103,7 +104,7 @@ def test_staff_see_which_have_no_active_manager(cooks, dora, olga, browser_of):
     assert "deactivated" in browser.get("/teams/cooks").text
 
 
-@pytest.mark.parametrize("path", ["/teams", "/teams/cooks"])
+@for_each_row("path", ["/teams", "/teams/cooks"])
 def test_pages_cost_the_same_at_any_number(acme, cooks, dora, browser_of, path, django_assert_max_num_queries):
     browser = browser_of(dora)
     browser.get(path)

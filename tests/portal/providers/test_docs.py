@@ -19,6 +19,7 @@ from tests import pages
 from tests.builders import docs
 from tests.builders.hostile import PAYLOADS, findings_in
 from tests.portal.providers.rows import provider_version, row_of_key
+from tests.rows import for_each_row
 
 V = "/providers/acme/dns/1.2.0"
 D = f"{V}/docs"
@@ -228,9 +229,7 @@ def test_what_is_refused_says_why(publisher, dns):
     assert "Looks after" in pages.markup_of(publisher.get(D))
 
 
-@pytest.mark.parametrize(
-    ("data", "name", "status"), [(b"x" * 300, "docs.zip", 413), (b"", "docs.zip", 422), (b"", "", 422)]
-)
+@for_each_row(("data", "name", "status"), [(b"x" * 300, "docs.zip", 413), (b"", "docs.zip", 422), (b"", "", 422)])
 def test_what_cannot_be_taken_in_is_said_beside_the_form(publisher, bare, settings, data, name, status):
     settings.PROVIDER_DOCS_MAX_BYTES = 200
     answer = send(publisher, data, name)

@@ -9,6 +9,7 @@ from apps.releases.models import Fetch, Release, ReleaseBlob
 from apps.signing.models import PrivateKey
 from tests import pages
 from tests.portal.providers.rows import provider_version, row_of_key
+from tests.rows import for_each_row
 
 PAGE = "/providers/acme/dns/1.2.0"
 URL = f"{PAGE}/lifecycle"
@@ -36,9 +37,7 @@ def send(browser, act, reason="It loses records.", **more):
     return browser.post(URL, {"act": act, "reason": reason, **more})
 
 
-@pytest.mark.parametrize(
-    ("act", "words"), [("deprecate", "This version is deprecated"), ("yank", "This version is yanked")]
-)
+@for_each_row(("act", "words"), [("deprecate", "This version is deprecated"), ("yank", "This version is yanked")])
 def test_an_act_leads_to_the_versions_page_and_can_be_undone(out, browser_of, dora, act, words):
     browser = browser_of(dora)
     response = send(browser, act)

@@ -5,17 +5,16 @@ import html
 import os
 import subprocess
 
-import pytest
-
 from tests.builders.keys import gpg_home, signing_key
 from tests.protocol.providers import cast as shelf
+from tests.rows import for_each_row
 
 
 def bytes_of(answer, client):
     return b"".join(client.get(answer.headers["Location"]).streaming_content)
 
 
-@pytest.mark.parametrize("tool", ["gpg --verify", "gpgv", "sha256sum"])
+@for_each_row("tool", ["gpg --verify", "gpgv", "sha256sum"])
 def test_its_commands_succeed_and_fail_as_they_should(acme, bob, browser_of, client, tmp_path, tool):
     made = signing_key("ed25519")
     version = shelf.add_version(shelf.add_key(acme, made), made, "dns", "1.2.0")

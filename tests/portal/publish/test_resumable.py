@@ -10,6 +10,7 @@ from apps.releases.upload_rows import Upload
 from tests.api.tus_client import TusClient
 from tests.builders.archives import module_zip
 from tests.providers.draft_client import LINUX, zips
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
 ZIP = module_zip()
@@ -99,7 +100,7 @@ def test_a_whole_archive_at_the_same_ticket_replaces_the_pieces(begun, sender, w
     assert not [name for name in stored_files() if name.startswith("staging/")]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("headers", "status"),
     [
         ({"Origin": "https://evil.example"}, 403),

@@ -14,6 +14,7 @@ from apps.releases.models import Release, State
 from apps.releases.publishing import reserving
 from apps.releases.publishing.transitions import Moved
 from tests.builders.archives import module_zip
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
 ZIP = module_zip()
@@ -69,7 +70,7 @@ def test_a_raw_put_is_received_and_its_job_queued(put, work):
     assert release.state == State.PUBLISHED
 
 
-@pytest.mark.parametrize("before", [b"", FIELD], ids=["the file alone", "a field before it"])
+@for_each_row("before", [b"", FIELD], ids=["the file alone", "a field before it"])
 def test_a_form_without_javascript_is_received_and_leads_to_the_release(post, before):
     response = post(form(before=before))
     release = Release.objects.get()
@@ -82,7 +83,7 @@ class Untouchable(io.BytesIO):
         raise AssertionError("the body was read before the request was known to be allowed")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("headers", "url", "status"),
     [
         ({"Origin": "https://evil.example"}, None, 403),
@@ -149,7 +150,7 @@ def test_nothing_but_put_and_post_is_answered(ticket):
     assert Client().get(ticket).status_code == 405
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("body", "content_type", "says"),
     [
         (b"", FORM, "is expected"),
@@ -203,7 +204,7 @@ def test_a_streamed_form_never_holds_the_file_in_memory():
     assert peak < 2 * 1024 * 1024
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 7, 64])
+@for_each_row("step", [1, 2, 3, 7, 64])
 def test_a_form_reads_the_same_however_its_bytes_arrive(step):
     whole = form(b"a\r\n--a-boundarx\r\n--a-b\r\n", before=FIELD)
     part = file_part(FORM, (whole[at : at + step] for at in range(0, len(whole), step)))

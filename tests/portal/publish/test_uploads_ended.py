@@ -23,6 +23,7 @@ from tests.api.tus_client import MEDIA_TYPE
 from tests.builders.archives import module_zip
 from tests.oci.uploading import sha256
 from tests.providers.draft_client import LINUX, zips
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
 ZIP = module_zip()
@@ -221,7 +222,7 @@ def test_a_file_of_a_draft_in_the_browser_is_not_kept(alice, browser_of, stored_
 
 
 @cases(TOKEN)
-@pytest.mark.parametrize("way", ["whole", "patch", "put"])
+@for_each_row("way", ["whole", "patch", "put"])
 def test_a_blob_is_not_kept(alice, bearer, stored_files, way, end, status):
     client = Client(headers=bearer(alice))
     uploads, data = "/v2/acme/vpc/aws/blobs/uploads/", b"a layer" * 100

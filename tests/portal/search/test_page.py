@@ -12,6 +12,7 @@ from tests import pages
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module
 from tests.protocol.catalogue import INSPECTION
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -26,7 +27,7 @@ def stock(acme, pantry):
     provider_catalogue.refresh(version.provider)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "heading", "url"),
     [
         ("vpc", "Modules", "/modules/acme/vpc/aws"),
@@ -124,7 +125,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", list(HOSTILE))
+@for_each_row("name", list(HOSTILE))
 def test_a_hostile_query_has_an_answer(client, tofu, stock, name):
     query = quote(HOSTILE[name])
     for url in ("/search?q={}", "/search?q={}&in=inputs", "/search?in={}", "/modules?q={}", "/providers?q={}"):

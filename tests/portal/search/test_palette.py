@@ -7,6 +7,7 @@ import pytest
 from apps.accounts.models import Grant, Role
 from tests import pages
 from tests.portal.rows import add_module
+from tests.rows import for_each_row
 
 PALETTE = {"HX-Request": "true"}
 
@@ -28,7 +29,7 @@ def test_an_empty_box_offers_what_a_person_does_often(client, browser_of, alice)
     assert options(browser_of(alice), "")[:3] == ["/publish", "/publish/provider", "/tokens"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "url"),
     [
         ("new token", "/tokens"),

@@ -7,6 +7,7 @@ import pytest
 from apps.sources.models import GitRepository, Tag
 from tests import pages
 from tests.portal.sources.conftest import LIST
+from tests.rows import for_each_row
 from tests.sources.conftest import module, work_off
 
 BROKEN = {"README.md": "# no module"}
@@ -95,7 +96,7 @@ def test_a_retry_leads_back_to_the_same_filter_and_refuses_what_is_published(own
     assert owner.post(f"{LIST}/{started.pk}/tags/0/retry").status_code == 404
 
 
-@pytest.mark.parametrize(("move", "title"), [(True, "Tags were moved"), (False, "Tags were deleted")])
+@for_each_row(("move", "title"), [(True, "Tags were moved"), (False, "Tags were deleted")])
 def test_a_tag_that_moved_or_was_deleted_is_an_alarm_at_the_top(owner, started, upstream, move, title):
     if move:
         upstream.tag("v1.0.0")
@@ -195,7 +196,7 @@ def test_the_publish_page_offers_git(owner, acme):
     assert f'href="{LIST}"' in pages.shown(owner.get("/publish?namespace=acme"))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("url", "ways"),
     [
         ("https://git.example.com/acme/vpc", ["none", "app", "token"]),

@@ -8,6 +8,7 @@ from apps.sources import judging, previewing, rulebook, syncing
 from apps.sources.models import GitRepository, Tag
 from tests import pages
 from tests.portal.sources.conftest import LIST, fields_of
+from tests.rows import for_each_row
 from tests.sources.conftest import work_off
 
 
@@ -66,7 +67,7 @@ def test_other_rules_are_previewed_before_they_are_saved(owner, draft):
     assert {module for shown, module in verdicts_of(draft).values() if shown == "published"} == {"net/aws"}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("rule", "said"),
     [
         (("v1", "", "vpc/aws"), "{version} once"),
@@ -170,7 +171,7 @@ def test_many_tags_are_chosen_by_module_and_number(owner, draft):
     assert all(name.endswith(("295.0", "296.0", "297.0", "298.0", "299.0")) for name in draft.selected)
 
 
-@pytest.mark.parametrize("tags", [40, 400])
+@for_each_row("tags", [40, 400])
 def test_of_very_many_versions_only_the_newest_are_ticked_at_first(owner, draft, tags):
     refs = [{"tag": f"v1.{minor}.0", "commit": "a" * 40} for minor in range(tags)]
     rules = [{"tag": "v{version}", "folder": f"m{number}", "module": f"m{number}/aws"} for number in range(30)]
@@ -233,9 +234,7 @@ def test_a_token_is_neither_shown_nor_stored_while_its_owner_confirms(dora, brow
     assert not GitRepository.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "url", ["ftp://example.com/x", "https://user:pw@example.com/x.git", "file:///etc", "ext::sh -c id"]
-)
+@for_each_row("url", ["ftp://example.com/x", "https://user:pw@example.com/x.git", "file:///etc", "ext::sh -c id"])
 def test_a_url_that_is_no_repository_is_refused_at_the_form(owner, acme, url):
     answer = owner.post(f"{LIST}/connect", {"url": url, "kind": "none"})
 

@@ -7,6 +7,7 @@ from apps.audit.models import AuditEvent
 from apps.upstream.models import KeyState, UnsignedAllowance
 from tests.conftest import person
 from tests.pages import queries_of, shown, text_of
+from tests.rows import for_each_row
 from tests.upstream import mirrored
 
 
@@ -73,7 +74,7 @@ def test_a_dismissed_key_stays_refused(browser_of, shelf, olga):
     assert (alarm.state, shelf.waiting.state) == ("dismissed", KeyState.REFUSED)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("data", "said"),
     [
         ({"decision": "accept", "reason": ""}, "This field is required"),

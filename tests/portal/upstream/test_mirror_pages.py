@@ -7,6 +7,7 @@ from apps.portal.snippets import mirror_snippets
 from apps.upstream.models import Upstream, UpstreamVersion, Verdict
 from tests.conftest import person
 from tests.pages import queries_of, shown
+from tests.rows import for_each_row
 from tests.upstream import mirrored
 
 RANDOM = "/mirror/providers/registry.opentofu.org/hashicorp/random"
@@ -82,7 +83,7 @@ def test_a_provider_shows_which_versions_clients_see_and_what_holds_the_others_b
         assert verdict in page
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("version", "said"),
     [
         ("3.5.1", "Its checksums are signed by the key with which hashicorp was seen for the first time"),
@@ -143,7 +144,7 @@ def test_what_a_registry_says_is_text_and_never_markup(browser_of, shelf):
         assert "&lt;script&gt;alert" in content
 
 
-@pytest.mark.parametrize("path", ["", "/1.0.0"])
+@for_each_row("path", ["", "/1.0.0"])
 def test_a_private_registry_is_not_there_for_others(browser_of, shelf, charlie, olga, path):
     url = f"/mirror/providers/registry.corp.example/corp/dns{path}"
     missing = url.replace("corp.example", "none.example")

@@ -6,6 +6,7 @@ from apps.audit.models import AuditEvent
 from apps.upstream import upstreams
 from apps.upstream.models import Upstream
 from tests.pages import shown, text_of
+from tests.rows import for_each_row
 from tests.upstream import mirrored
 
 DAYS = {"cooldown_days": 3, "evict_days": 0}
@@ -87,7 +88,7 @@ def test_what_is_saved_is_what_the_form_showed(browser_of, olga):
     assert {field.name: getattr(row, field.name) for field in Upstream._meta.fields} == before
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("fields", "said"),
     [
         ({"host": "127.0.0.1"}, "is this Larder, whose providers need no mirror"),

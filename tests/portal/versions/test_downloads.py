@@ -12,6 +12,7 @@ from apps.portal.versions.downloads import downloads_card
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from tests import pages
 from tests.portal.rows import add_module
+from tests.rows import for_each_row
 
 URL = "/modules/acme/vpc/aws/downloads"
 NUMBERS = [f"1.{minor}.0" for minor in range(8)]
@@ -49,7 +50,7 @@ def test_it_sums_up_days_weeks_and_years(browser_of, bob, vpc):
 
 
 @pytest.mark.both
-@pytest.mark.parametrize(("asked", "days"), [("", 30), ("30", 30), ("90", 90), ("9999", 30), ("x", 30), ("٣٠", 30)])
+@for_each_row(("asked", "days"), [("", 30), ("30", 30), ("90", 90), ("9999", 30), ("x", 30), ("٣٠", 30)])
 def test_a_period_is_30_or_90_days(browser_of, bob, vpc, asked, days):
     fetched("1.0.0", 0, 5)
     fetched("1.0.0", 89, 7)
@@ -128,8 +129,8 @@ def test_a_module_of_which_nothing_can_be_read_has_no_such_page(browser_of, bob,
     assert browser_of(bob).get(URL).status_code == 404
 
 
-@pytest.mark.parametrize("query", ["", "?by=version&days=90", "?version=1.0.0"])
-@pytest.mark.parametrize("many", [1, 10_000])
+@for_each_row("query", ["", "?by=version&days=90", "?version=1.0.0"])
+@for_each_row("many", [1, 10_000])
 def test_it_costs_the_same_for_one_count_and_for_ten_thousand(
     browser_of, bob, vpc, many, query, django_assert_max_num_queries
 ):

@@ -8,6 +8,7 @@ from django.test import Client
 from apps.accounts.models import Visibility
 from apps.blobs import capabilities
 from apps.protocol.locations import location_of
+from tests.rows import for_each_row
 
 NOON = datetime(2026, 1, 2, 12, 3, 4, tzinfo=UTC)
 SECURITY = {"X-Content-Type-Options": "nosniff", "Accept-Ranges": "bytes", "Content-Type": "application/zip"}
@@ -45,7 +46,7 @@ def test_a_public_archive_is_whole_and_cacheable(public, frozen_zip):
     assert not {"Vary", "Content-Encoding", "Set-Cookie"} & set(response.headers)
 
 
-@pytest.mark.parametrize("kind", ["plain", "signed"])
+@for_each_row("kind", ["plain", "signed"])
 def test_head_tells_the_same_without_a_body(public, private, frozen_zip, kind):
     url = plain(public) if kind == "plain" else signed(private)
     head, get = Client().head(url), Client().get(url)
@@ -107,7 +108,7 @@ def test_hidden_and_unknown_digests_read_alike(tofu, charlie, private):
         assert len({answer.content for answer in answers}) == 1
 
 
-@pytest.mark.parametrize("authorization", ["Basic ZGVmYXVsdDpwYXNzd29yZA==", "Bearer nonsense"])
+@for_each_row("authorization", ["Basic ZGVmYXVsdDpwYXNzd29yZA==", "Bearer nonsense"])
 def test_foreign_credentials_do_not_close_an_open_door(public, private, frozen_zip, authorization):
     """A .netrc's `default` entry sends its password to every host."""
     client = Client(headers={"Authorization": authorization})
@@ -164,12 +165,12 @@ def test_a_capability_opens_one_digest_under_one_name_until_it_ends(private, pub
         assert Client().get(good).status_code == 403
 
 
-@pytest.mark.parametrize("query", ["", "?checksum=sha256:00", "?b=2&a=1", "?checksum=x&archive=zip&terraform-get=1"])
+@for_each_row("query", ["", "?checksum=sha256:00", "?b=2&a=1", "?checksum=x&archive=zip&terraform-get=1"])
 def test_queries_are_ignored(public, private, query):
     for url in (plain(public), signed(private).partition("?")[0]):
         assert Client().head(url + query).status_code == 200
 
 
-@pytest.mark.parametrize("name", ["a%0d%0aSet-Cookie:x.zip", "a%22.zip", "..zip", "a.exe", "%00.zip", "ä.zip", "-.zip"])
+@for_each_row("name", ["a%0d%0aSet-Cookie:x.zip", "a%22.zip", "..zip", "a.exe", "%00.zip", "ä.zip", "-.zip"])
 def test_file_names_that_no_location_has_are_not_served(public, name):
     assert Client().get(f"/archives/{public.digest}/{name}").status_code in (401, 404)

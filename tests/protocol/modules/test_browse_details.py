@@ -12,6 +12,7 @@ from apps.releases.models import Lifecycle, Release
 from tests.builders.archives import module_zip
 from tests.portal.rows import add_module
 from tests.protocol import catalogue
+from tests.rows import for_each_row
 
 LATEST = "/v1/modules/acme/vpc/aws"
 
@@ -21,7 +22,7 @@ def vpc(acme, pantry, hall):
     return catalogue.fill(acme, pantry, hall)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("path", "name"), [(LATEST, "module-latest"), ("/v1/modules/pantry/label/null/1.0.0-beta.1", "module-details")]
 )
 def test_details_are_frozen(tofu, bob, vpc, golden, path, name):
@@ -55,7 +56,7 @@ def test_yanking_the_last_version_leaves_no_latest(tofu, bob, acme):
     assert [tofu(bob).get(LATEST + path).status_code for path in paths] == [404, 404]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("version", "status"),
     [("1.10.0", 200), ("1.10.0+again", 200), ("1.11.0", 200), ("1.9.0", 404), ("9.0.0", 404), ("v1.10.0", 404)],
     ids=["listed", "equal", "yanked", "quarantined", "missing", "odd"],
@@ -72,8 +73,8 @@ def test_download_leads_to_that_of_the_latest(tofu, bob, vpc):
     assert response.headers["Cache-Control"] == "private, no-cache"
 
 
-@pytest.mark.parametrize("count", [2, 60])
-@pytest.mark.parametrize("end", ["", "/1.0.0"])
+@for_each_row("count", [2, 60])
+@for_each_row("end", ["", "/1.0.0"])
 def test_details_cost_the_same_at_any_length(tofu, bob, acme, django_assert_max_num_queries, count, end):
     add_module(acme, "vpc/aws", *[f"1.{number}.0" for number in range(count)], inspection=catalogue.INSPECTION)
     client = tofu(bob)

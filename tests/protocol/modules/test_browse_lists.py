@@ -7,6 +7,7 @@ import pytest
 from tests import pages
 from tests.portal.rows import add_modules
 from tests.protocol import catalogue
+from tests.rows import for_each_row
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def ids(response):
     return [module["id"] for module in json.loads(response.content)["modules"]]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("path", "name"),
     [
         ("/v1/modules?limit=2&offset=1", "module-list"),
@@ -59,7 +60,7 @@ def test_it_lists_what_somebody_may_see_without_what_is_yanked(request, tofu, vp
 
 
 @pytest.mark.both
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "expected"),
     [
         ("/v1/modules?provider=google", ["acme/vpc/google/0.1.0"]),
@@ -95,14 +96,14 @@ def test_pages_lead_through_the_whole_list_and_back(tofu, bob, acme):
     }
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "limit"), [("", 15), ("limit=0", 15), ("limit=100", 100), ("limit=101", 100), ("limit=1000000", 100)]
 )
 def test_a_page_has_at_most_a_hundred(tofu, db, query, limit):
     assert json.loads(tofu().get(f"/v1/modules?{query}").content)["meta"]["limit"] == limit
 
 
-@pytest.mark.parametrize("query", ["limit=x", "offset=-1", "offset=1e9", "offset=99999999999999999999", "limit=%D9%A1"])
+@for_each_row("query", ["limit=x", "offset=-1", "offset=1e9", "offset=99999999999999999999", "limit=%D9%A1"])
 def test_a_number_that_is_none_is_refused(tofu, db, query):
     response = tofu().get(f"/v1/modules?{query}")
 
@@ -110,7 +111,7 @@ def test_a_number_that_is_none_is_refused(tofu, db, query):
     assert "expected a number from 0" in json.loads(response.content)["errors"][0]
 
 
-@pytest.mark.parametrize("name", ["nothing", "vp", "VPC", "gone"])
+@for_each_row("name", ["nothing", "vp", "VPC", "gone"])
 def test_a_name_without_a_listed_version_is_404(tofu, bob, vpc, name):
     namespace = "pantry" if name == "gone" else "acme"
     assert tofu(bob).get(f"/v1/modules/{namespace}/{name}").status_code == 404

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from apps.releases.models import Release
+from tests.rows import for_each_row
 
 URL = "/v1/modules/acme/vpc/aws/versions"
 
@@ -42,7 +43,7 @@ def test_where_nothing_is_public_no_spelling_helps_and_nobody_is_told_so(tofu, a
 
 
 @pytest.mark.both
-@pytest.mark.parametrize("path", ["acme/other/aws", "acme/vpc/gcp", "acme/VPC/aws", "acme/vpc/AWS", "ACME/vpc/aws"])
+@for_each_row("path", ["acme/other/aws", "acme/vpc/gcp", "acme/VPC/aws", "acme/vpc/AWS", "ACME/vpc/aws"])
 def test_an_unknown_name_in_a_visible_namespace_is_404_also_in_another_case(tofu, bob, published, path):
     published("acme/vpc/aws", "1.0.0")
     response = tofu(bob).get(f"/v1/modules/{path}/versions")

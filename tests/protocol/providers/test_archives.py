@@ -7,6 +7,7 @@ from django.test import Client
 
 from apps.releases.models import Lifecycle, Release
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 
 LINKS = ("download_url", "shasums_url", "shasums_signature_url")
 TYPES = ("application/zip", "text/plain; charset=utf-8", "application/octet-stream")
@@ -35,7 +36,7 @@ def plain(urls) -> list[str]:
     return ["/archives/" + "/".join(url.split("/")[-2:]) for url in urls]
 
 
-@pytest.mark.parametrize(("name", "cache"), [("acme", "private"), ("pantry", "public, max-age=300")])
+@for_each_row(("name", "cache"), [("acme", "private"), ("pantry", "public, max-age=300")])
 def test_m11_they_serve_head_get_and_ranges_many_times_and_unencoded(links, name, cache):
     for url, media_type in zip(links(name), TYPES, strict=True):
         client = Client(headers={"Accept-Encoding": "gzip, br"})
@@ -72,14 +73,14 @@ def test_quarantine_stops_package_sums_and_signature_by_every_link(links, tofu, 
     assert statuses(private) == statuses(public) == {200}
 
 
-@pytest.mark.parametrize(("name", "queries"), [("acme", 1), ("pantry", 1)])
+@for_each_row(("name", "queries"), [("acme", 1), ("pantry", 1)])
 def test_each_fetch_costs_one_query(links, django_assert_num_queries, name, queries):
     for url in links(name):
         with django_assert_num_queries(queries):
             assert Client().head(url).status_code == 200
 
 
-@pytest.mark.parametrize("name", ["x_SHA256SUMS.asc", "SHA256SUMS", "x.sig", "x_SHA256SUMS.sig.sig", "x_sha256sums"])
+@for_each_row("name", ["x_SHA256SUMS.asc", "SHA256SUMS", "x.sig", "x_SHA256SUMS.sig.sig", "x_sha256sums"])
 def test_file_names_that_no_answer_has_are_not_served(links, name):
     head, _, _ = plain(links("pantry"))[1].rpartition("/")
 

@@ -8,6 +8,7 @@ from apps.providers import catalogue
 from apps.providers.models import Provider
 from apps.releases.models import Lifecycle, Release
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 
 LATEST = "/v1/providers/acme/dns"
 
@@ -54,7 +55,7 @@ def test_there_is_no_latest_once_all_are_yanked(tofu, bob, dns):
     assert tofu(bob).get(LATEST).status_code == 404
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("path", "status"),
     [("1.2.0", 200), ("1.2.0+again", 200), ("9.0.0", 404), ("v1.2.0", 404)],
     ids=["listed", "equal", "missing", "odd"],
@@ -63,14 +64,14 @@ def test_an_exact_version_answers_by_its_number(tofu, bob, dns, path, status):
     assert tofu(bob).get(f"{LATEST}/{path}").status_code == status
 
 
-@pytest.mark.parametrize("path", [LATEST, f"{LATEST}/1.2.0"])
+@for_each_row("path", [LATEST, f"{LATEST}/1.2.0"])
 def test_charlie_learns_nothing(tofu, charlie, dns, path):
     assert tofu(charlie).get(path).status_code == 404
     assert tofu().get(path).status_code == 401
 
 
-@pytest.mark.parametrize("count", [2, 40])
-@pytest.mark.parametrize("end", ["", "/1.0.0"])
+@for_each_row("count", [2, 40])
+@for_each_row("end", ["", "/1.0.0"])
 def test_it_costs_the_same_at_any_length(tofu, bob, acme, django_assert_max_num_queries, count, end):
     key = cast.frozen_key(acme)
     for position in range(count):

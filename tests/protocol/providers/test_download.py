@@ -14,6 +14,7 @@ from apps.providers.models import ProviderVersion
 from apps.signing.models import SigningKey
 from tests.builders.keys import gpg_home, signing_key
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 
 URL = "/v1/providers/acme/dns/1.2.0/download/linux/amd64"
 PUBLIC_URL = URL.replace("acme", "pantry")
@@ -91,7 +92,7 @@ def test_m8_the_sums_that_are_served_name_every_package_and_parse_strictly(dns, 
     assert lines[links["filename"]] == links["shasum"]
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "rsa4096"])
+@for_each_row("kind", ["ed25519", "rsa4096"])
 def test_m9_the_served_signature_passes_gpgv_with_the_served_key_alone(tofu, bob, acme, tmp_path, kind):
     made = signing_key(kind)
     cast.add_version(cast.add_key(acme, made), made, "dns", "1.2.0")
@@ -157,7 +158,7 @@ def test_the_versions_own_key_comes_first_and_other_good_keys_of_its_custody_fol
     assert keys_in(tofu(bob).get(URL)) == ["A" * 16, "B" * 16]
 
 
-@pytest.mark.parametrize("end", [{"state": "retired"}, {"expires_at": datetime(2020, 1, 1, tzinfo=UTC)}])
+@for_each_row("end", [{"state": "retired"}, {"expires_at": datetime(2020, 1, 1, tzinfo=UTC)}])
 def test_a_key_that_has_ended_still_verifies_what_it_signed(tofu, bob, dns, acme, end):
     """A lock file must survive a key rotation."""
     SigningKey.objects.update(**end)
@@ -172,7 +173,7 @@ def test_a_revoked_key_is_given_to_nobody(tofu, bob, dns):
     assert keys_in(tofu(bob).get(URL)) == []
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("version", "platform"),
     [
         ("1.2.1", "linux/amd64"),
@@ -190,8 +191,8 @@ def test_m14_an_unknown_version_or_platform_is_404(tofu, bob, dns, version, plat
     assert list(json.loads(response.content)) == ["errors"]
 
 
-@pytest.mark.parametrize("is_on", [False, True])
-@pytest.mark.parametrize("versions", [1, 20])
+@for_each_row("is_on", [False, True])
+@for_each_row("versions", [1, 20])
 def test_m15_it_costs_three_queries(tofu, bob, dns, key, acme, settings, django_assert_num_queries, versions, is_on):
     for position in range(versions):
         cast.add_row(key, "dns", f"9.{position}.0", sums="a" * 64, signature="b" * 64)

@@ -11,6 +11,7 @@ from apps.lib.addresses import ProviderAddress, check_provider_type
 from apps.lib.errors import Invalid
 from apps.releases.models import Release
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 
 URL = "/v1/providers/acme/dns/versions"
 
@@ -50,7 +51,7 @@ def test_m7_every_number_is_strict_semver_without_v_highest_first(tofu, bob, dns
     assert found == sorted(found, key=Version.parse, reverse=True)
 
 
-@pytest.mark.parametrize("name", ["terraform-x", "opentofu-x", "DNS", "d_ns", "d--ns", "-dns", "dns-", "d.ns"])
+@for_each_row("name", ["terraform-x", "opentofu-x", "DNS", "d_ns", "d--ns", "-dns", "dns-", "d.ns"])
 def test_s14_types_that_clients_refuse_are_refused_here(tofu, bob, dns, name):
     with pytest.raises(Invalid):
         check_provider_type(name)
@@ -58,7 +59,7 @@ def test_s14_types_that_clients_refuse_are_refused_here(tofu, bob, dns, name):
     assert tofu(bob).get(f"/v1/providers/acme/{name}/versions").status_code == 404
 
 
-@pytest.mark.parametrize("state", ["receiving", "received", "checking", "held", "signing", "rejected", "failed"])
+@for_each_row("state", ["receiving", "received", "checking", "held", "signing", "rejected", "failed"])
 def test_m13_what_is_on_its_way_is_not_listed(tofu, bob, dns, state):
     """Its row as a version comes into being in the transaction that publishes it."""
     on_its_way = Release.objects.get(version="1.10.0")
@@ -70,8 +71,8 @@ def test_m13_what_is_on_its_way_is_not_listed(tofu, bob, dns, state):
     assert tofu(bob).get("/v1/providers/acme/dns/3.0.0/download/linux/amd64").status_code == 404
 
 
-@pytest.mark.parametrize("platforms", [1, 12])
-@pytest.mark.parametrize("count", [1, 30])
+@for_each_row("platforms", [1, 12])
+@for_each_row("count", [1, 30])
 def test_m15_it_costs_three_queries_at_any_length(tofu, bob, key, django_assert_num_queries, count, platforms):
     for position in range(count):
         version = cast.add_row(key, "dns", f"1.{position}.0", sums="a" * 64, signature="b" * 64)

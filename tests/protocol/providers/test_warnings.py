@@ -10,6 +10,7 @@ from apps.providers.models import Provider
 from apps.releases.models import Lifecycle, Release
 from apps.signing.models import SigningKey
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -75,7 +76,7 @@ def test_s4_one_that_is_not_listed_says_nothing(warnings):
     assert warnings() == []
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("days", "said"),
     [
         (61, []),

@@ -10,6 +10,7 @@ from apps.provenance.envelopes import AttestationInvalid
 from apps.provenance.models import Form
 from tests.builders import attestations
 from tests.builders.attestations import BUNDLE, DSSE, GITHUB, PROVENANCE, WORKFLOW, certificate, envelope, statement
+from tests.rows import for_each_row
 
 ONE, TWO = "a" * 64, "b" * 64
 
@@ -46,7 +47,7 @@ def test_a_signature_of_bytes_alone_is_about_these():
     assert (found.said.digests, found.said.predicate_type) == ((ONE,), "")
 
 
-@pytest.mark.parametrize("old", [True, False])
+@for_each_row("old", [True, False])
 def test_the_issuer_stands_in_either_extension(old):
     der = certificate(identity="alice@example.com", issuer="https://accounts.example.com", plain=old)
     material = {"certificate": {"rawBytes": attestations.text(der)}}
@@ -67,7 +68,7 @@ def test_older_forms_of_what_others_write_are_read():
     assert read(unnamed, "application/vnd.in-toto.provenance+dsse").said == envelopes.Said((ONE,), PROVENANCE)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("content", "said"),
     [
         (b"", "is not valid JSON"),
@@ -86,7 +87,7 @@ def test_what_is_no_such_document_is_refused(content, said):
     assert said in refusal(content)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("change", "said"),
     [
         ({"payloadType": "text/plain"}, "payloadType is 'text/plain', expected application/vnd.in-toto+json"),
@@ -111,7 +112,7 @@ def test_a_malformed_envelope_is_refused(change, said):
         assert said in refusal(attestations.bundled(dsseEnvelope=document))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("change", "said"),
     [
         ({"_type": "https://in-toto.io/Statement/v9"}, "_type of the statement is"),
@@ -130,7 +131,7 @@ def test_a_malformed_statement_is_refused(change, said):
     assert said in refusal(envelope(statement(ONE, **change)))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("change", "said"),
     [
         ({"mediaType": "application/vnd.dev.sigstore.bundle.v0.1+json"}, "mediaType of the bundle is"),
@@ -152,7 +153,7 @@ def test_a_malformed_bundle_is_refused(change, said):
     assert said in refusal(attestations.bundle(ONE, **change))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("digest", "said"),
     [
         (None, "messageDigest is missing"),
@@ -172,9 +173,7 @@ def test_a_certificate_whose_extension_is_no_text_is_refused(monkeypatch):
     assert "cannot be read" in refusal(attestations.bundle(ONE, verificationMaterial=material))
 
 
-@pytest.mark.parametrize(
-    "media_type", ["text/plain", "multipart/form-data", "application/x-www-form-urlencoded", BUNDLE[:-5]]
-)
+@for_each_row("media_type", ["text/plain", "multipart/form-data", "application/x-www-form-urlencoded", BUNDLE[:-5]])
 def test_another_media_type_is_refused_before_the_document_is_read(media_type):
     with pytest.raises(OtherMediaType, match="expected application/vnd"):
         read(b"not read", media_type)

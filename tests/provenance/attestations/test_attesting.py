@@ -19,6 +19,7 @@ from apps.releases.models import Release
 from tests.builders import attestations
 from tests.builders.attestations import BUNDLE, DSSE, GITHUB, PROVENANCE, WORKFLOW
 from tests.provenance.attestations.conftest import HERE
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -74,7 +75,7 @@ def test_the_same_bytes_again_are_the_same_row(release, attach):
     assert kinds() == [("namespace:attestation:added", "alice")]
 
 
-@pytest.mark.parametrize("make", [attestations.dsse, attestations.bundle, attestations.signed])
+@for_each_row("make", [attestations.dsse, attestations.bundle, attestations.signed])
 def test_an_attestation_for_other_bytes_is_refused_and_logged(release, attach, make):
     other = "0" * 64
     with capture_logs() as logs:
@@ -122,7 +123,7 @@ def test_a_large_one_without_a_length_is_refused_as_well(release, attach):
         attesting.check(release, large, DSSE)
 
 
-@pytest.mark.parametrize("content", [b"{", b"\xff", b'{"payloadType":' + b"[" * 100_000])
+@for_each_row("content", [b"{", b"\xff", b'{"payloadType":' + b"[" * 100_000])
 def test_what_is_malformed_is_refused_and_logged(release, attach, content):
     with capture_logs() as logs:
         assert error_of(attach(content))[:2] == (422, "invalid")

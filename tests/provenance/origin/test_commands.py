@@ -12,6 +12,7 @@ from apps.signing.models import StatementKey
 from tests.builders.attestations import PROVENANCE
 from tests.provenance.origin.conftest import open_to_all
 from tests.providers.draft_client import LINUX, zips
+from tests.rows import for_each_row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
 DNS = "/api/v1/providers/acme/dns"
@@ -100,7 +101,7 @@ def test_an_unverified_origin_names_no_repository(published, told, tofu, bob):
     assert told(tofu(bob))["attestations"][0]["command"].endswith("--repo OWNER/REPOSITORY")
 
 
-@pytest.mark.parametrize("other", [{"form": Form.DSSE}, {"predicate_type": ""}, {"subjects": ["f" * 64]}])
+@for_each_row("other", [{"form": Form.DSSE}, {"predicate_type": ""}, {"subjects": ["f" * 64]}])
 def test_what_github_s_program_does_not_read_is_only_fetched(other, published, told, tofu, bob):
     """An envelope without its bundle, a bundle that signs bytes alone, one about bytes that are no longer served."""
     attach(published("acme/vpc/aws", "1.2.0"))

@@ -9,6 +9,7 @@ from tests.builders.ci_claims import COMMIT
 from tests.provenance.origin.conftest import MODULE, as_of_github, open_to_all
 from tests.providers.draft_client import DARWIN, LINUX, URL, DraftClient, zips
 from tests.providers.draft_client import work as publish_drafts
+from tests.rows import for_each_row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
 VPC = "https://github.com/acme/vpc"
@@ -76,7 +77,7 @@ def test_readers_read_names_but_neither_claims_nor_labels_of_tokens(ci, send, to
     assert told(tofu(alice), "1.3.0")["published"]["token"] == "laptop"
 
 
-@pytest.mark.parametrize(("way", "strength"), [("page", "person"), ("api", "token"), ("oci", "oci-push")])
+@for_each_row(("way", "strength"), [("page", "person"), ("api", "token"), ("oci", "oci-push")])
 def test_nothing_else_is_called_verified(way, strength, published, told, tofu, bob):
     Origin.objects.filter(release=published("acme/vpc/aws", "1.2.0")).update(way=way)
 

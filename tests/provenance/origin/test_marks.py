@@ -9,6 +9,7 @@ from apps.releases.origin.rows import Origin
 from tests.builders.archives import module_zip
 from tests.provenance.origin.conftest import PAGE, open_to_all
 from tests.providers.draft_client import DraftClient, zips
+from tests.rows import for_each_row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
 MARK = 'aria-label="Verified origin"'
@@ -30,7 +31,7 @@ def marks(client: Client, url: str) -> int:
     return answer.content.decode().count(MARK)
 
 
-@pytest.mark.parametrize("url", LISTS)
+@for_each_row("url", LISTS)
 def test_a_list_marks_the_module_from_ci_alone(url, both_ways, browser_of, alice):
     assert marks(browser_of(alice), url) == 1
     Origin.objects.exclude(vendor="").update(others=[{"by": None, "way": "page", "token_label": "", "facts": {}}])
@@ -76,7 +77,7 @@ def test_rows_of_the_api_say_it(both_ways, tofu):
     }
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "url", ["/modules", f"{PAGE}/versions", "/search?q=aws", "/api/v1/modules", "/api/v1/modules/acme/vpc/aws/versions"]
 )
 def test_a_mark_costs_no_query(url, both_ways, published, browser_of, alice):

@@ -24,6 +24,7 @@ from tests.portal.publish.test_answers import MONOREPO, NET, NEW, answer, part
 from tests.providers.draft_client import DARWIN, LINUX, DraftClient, zips
 from tests.providers.draft_client import work as publish_drafts
 from tests.releases.origin.conftest import origin_of
+from tests.rows import for_each_row
 
 __all__ = ["push", "pusher", "repo"]
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
@@ -45,7 +46,7 @@ def in_browser(browser: Client, work, files: dict[str, str], **more: str) -> Rel
     return Release.objects.select_related("namespace").get(public_id=begun["release"].rpartition("/")[2])
 
 
-@pytest.mark.parametrize("kind", sorted(SHAPES))
+@for_each_row("kind", sorted(SHAPES))
 def test_a_run_leaves_its_verified_claims_and_what_they_say(kind, ci, send):
     release = send(ci(kind))
 

@@ -10,6 +10,7 @@ import pytest
 
 from registry_site.server import middleware
 from registry_site.server.access_lines import AccessLines
+from tests.rows import for_each_row
 
 COMMON: dict[str, Any] = {
     "method": "GET",
@@ -30,7 +31,7 @@ def lines(monkeypatch, settings):
     return one
 
 
-@pytest.mark.parametrize("request_id", ["a-1", "é"])
+@for_each_row("request_id", ["a-1", "é"])
 def test_the_line_of_a_ready_answer_is_as_djangos(lines, capsys, request_id):
     lines.add(request_id, 0.0123, lines.line_of(**COMMON))
     lines.flush()

@@ -11,6 +11,7 @@ from registry_site.backends import other_hosts
 from registry_site.backends.other_hosts import ASK_AGAIN_SECONDS, MOST_BYTES, PATIENCE, OtherHosts
 from tests.needs import CHECKOUT
 from tests.postgres import free_port
+from tests.rows import for_each_row
 from tests.site.front.hosts import Server
 
 pytestmark = pytest.mark.both
@@ -205,7 +206,7 @@ def test_an_answer_does_not_live_longer_by_travelling(both, server, reads):
     assert max(server.redis.pttl(name) for name in server.redis.scan_iter()) <= 7_000, "what was taken is not written"
 
 
-@pytest.mark.parametrize("seconds", [LONGEST + 1, -LONGEST - 1])
+@for_each_row("seconds", [LONGEST + 1, -LONGEST - 1])
 def test_clocks_of_hosts_that_differ_make_no_answer_live_longer(both, reads, monkeypatch, seconds):
     one, other = both
     one.ask(reads, VERSIONS)

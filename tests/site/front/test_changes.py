@@ -27,6 +27,7 @@ from registry_site.front.table import may_tell
 from tests.conftest import person
 from tests.providers.conftest import draft_client, registered
 from tests.providers.draft_client import dist, signed
+from tests.rows import for_each_row
 from tests.site.front.asking import Process
 
 __all__ = ["draft_client", "registered"]
@@ -91,7 +92,7 @@ IN_ACME = {
 }
 
 
-@pytest.mark.parametrize("verb", sorted(IN_ACME))
+@for_each_row("verb", sorted(IN_ACME))
 def test_each_change_ends_what_was_ready_and_no_more(process, published, tofu, acme, bob, dora, olga, charlie, verb):
     release, _ = published("acme/vpc/aws", "1.2.0"), published("pantry/vpc/aws", "1.2.0")
     reads, nobody = tofu(bob), tofu(None)
@@ -152,7 +153,7 @@ def test_a_public_namespace_that_is_hidden_is_hidden_from_everybody_at_once(proc
     assert process.ask(tofu(None), PUBLIC).status == 401
 
 
-@pytest.mark.parametrize("loss", ["leaves a team", "team deleted", "hands the namespace on", "no longer staff"])
+@for_each_row("loss", ["leaves a team", "team deleted", "hands the namespace on", "no longer staff"])
 def test_who_loses_the_right_to_read_reads_nothing_more(process, published, tofu, acme, charlie, dora, olga, loss):
     published("acme/vpc/aws", "1.2.0")
     membership, sam = teamed(acme, charlie, dora), person("sam", is_staff=True)
@@ -219,7 +220,7 @@ def test_a_change_is_told_only_when_no_other_process_repeats_what_was_before_it(
     other.end()
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("method", "path", "held_back"),
     [
         ("GET", "/api/v1/releases/1", True),  # how a publisher learns what a worker did

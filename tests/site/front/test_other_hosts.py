@@ -10,6 +10,7 @@ from apps.releases.lifecycle import verbs
 from registry_site import env
 from registry_site.backends import other_hosts
 from registry_site.backends.other_hosts import OtherHosts
+from tests.rows import for_each_row
 from tests.site.front.asking import Process
 
 pytestmark = pytest.mark.both
@@ -108,7 +109,7 @@ def test_an_answer_from_before_a_change_that_comes_late_is_not_repeated(both, pu
     assert of(other, reads, VERSIONS) == [False]
 
 
-@pytest.mark.parametrize("ahead", [1, -1])
+@for_each_row("ahead", [1, -1])
 def test_numbers_of_another_history_are_not_compared(both, published, tofu, bob, ahead, monkeypatch):
     """An older backup has another last change of everything, or fewer changes than the answer is from."""
     published("acme/vpc/aws")

@@ -4,6 +4,7 @@ import pytest
 
 from registry_site.front.table import MOST, MOST_BYTES, Known, Recognition
 from registry_site.server.access_lines import Line
+from tests.rows import for_each_row
 from tests.site.front.asking import scope_of
 
 PLAIN = [(b"host", b"testserver"), (b"accept", b"*/*")]
@@ -15,7 +16,7 @@ def scope(client):
     return scope_of(client, "/v1/modules") | {"headers": PLAIN}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "other",
     [
         {"method": "HEAD"},

@@ -10,6 +10,7 @@ from apps.http.ready import Ready
 from apps.lib.addresses import canonical
 from registry_site.front.front import Front
 from registry_site.front.table import Question, question_of
+from tests.rows import for_each_row
 from tests.site.front.asking import scope_of
 
 URL = "/v1/modules/pantry/vpc/aws/versions"
@@ -101,7 +102,7 @@ def test_who_has_waited_long_enough_asks_for_himself(process, crowd):
     process.run(come())
 
 
-@pytest.mark.parametrize("url", ["/archives/a/b.zip", "/v2/acme/vpc/aws/blobs/sha256:0", "/"])
+@for_each_row("url", ["/archives/a/b.zip", "/v2/acme/vpc/aws/blobs/sha256:0", "/"])
 def test_what_is_never_ready_is_waited_for_by_nobody(process, client, url):
     crowd = Crowd(process.front, scope_of(client, url))
 

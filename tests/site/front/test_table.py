@@ -3,12 +3,11 @@
 import hashlib
 from typing import Any
 
-import pytest
-
 from apps.http.ready import Ready
 from registry_site.front.front import Front
 from registry_site.front.lease import ENTRY_BYTES, Entry, Lease, whole_of
 from registry_site.front.table import Question, Table, question_of
+from tests.rows import for_each_row
 from tests.site.front.asking import scope_of
 
 MEGABYTE = 1024 * 1024
@@ -57,7 +56,7 @@ def test_an_answer_larger_than_a_quarter_of_the_table_stays_outside():
     assert (len(table), table.bytes) == (0, 0)
 
 
-@pytest.mark.parametrize("personal", [(b"set-cookie", b"sessionid=x"), (b"vary", b"Accept-Encoding, Cookie")])
+@for_each_row("personal", [(b"set-cookie", b"sessionid=x"), (b"vary", b"Accept-Encoding, Cookie")])
 def test_an_answer_to_one_browser_never_enters(client, personal):
     front, question = Front(), asked(scope_of(client, "/v1/modules"))
     plain = (b"content-type", b"application/json")
@@ -86,7 +85,7 @@ def headers_of(*pairs):
     return [(b"host", b"larder.example"), *pairs]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "headers",
     [
         headers_of((b"host", b"other.example")),
@@ -112,12 +111,12 @@ def test_a_request_that_is_not_plain_goes_to_django(client, headers):
     assert question_of(scope | {"headers": headers}) is None
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "get", "PROPFIND"])
+@for_each_row("method", ["POST", "PUT", "DELETE", "OPTIONS", "get", "PROPFIND"])
 def test_only_reads_are_questions(client, method):
     assert question_of(scope_of(client, "/v1/modules", method)) is None
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "other",
     [
         {"method": "HEAD"},

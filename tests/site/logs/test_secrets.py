@@ -12,6 +12,7 @@ import structlog
 from apps.lib.text.redaction import HIDDEN
 from registry_site import logs
 from tests.builders import canaries
+from tests.rows import for_each_row
 
 FORMATS = ["json", "console"]
 
@@ -84,7 +85,7 @@ def test_no_secret_is_written_by_whatever_way_it_comes(written, way):
         assert HIDDEN in line, what
 
 
-@pytest.mark.parametrize("key", ["password", "Authorization", "HTTP_COOKIE", "api_token", "X-CSRFToken", "secret_key"])
+@for_each_row("key", ["password", "Authorization", "HTTP_COOKIE", "api_token", "X-CSRFToken", "secret_key"])
 def test_a_value_is_hidden_by_its_key(written, key):
     structlog.get_logger("larder").info("x", **{key: "hunter2"}, headers={key: "hunter2"}, path="/modules")
 

@@ -19,6 +19,7 @@ from apps.lib.process import metrics
 from registry_site.monitoring import sharing
 from registry_site.server import health
 from registry_site.server.forwarded import DIRECT_PEER, decide
+from tests.rows import for_each_row
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 
@@ -57,7 +58,7 @@ def peer_of(settings, peer, **headers):
     return environ[DIRECT_PEER]
 
 
-@pytest.mark.parametrize("peer", ["127.0.0.1", "127.8.8.8", "::1"])
+@for_each_row("peer", ["127.0.0.1", "127.8.8.8", "::1"])
 def test_a_process_of_this_machine_reads_it(db, peer):
     answer = from_address(peer).get("/metrics")
 
@@ -94,7 +95,7 @@ def test_prometheus_asks_each_web_server_by_its_own_address(db, settings):
     assert from_address("10.9.9.9").get("/metrics", headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize("name", ["X_FORWARDED_FOR", "X_FORWARDED_PROTO", "FORWARDED", "X_REAL_IP", "VIA"])
+@for_each_row("name", ["X_FORWARDED_FOR", "X_FORWARDED_PROTO", "FORWARDED", "X_REAL_IP", "VIA"])
 def test_what_a_proxy_on_this_machine_forwards_is_not_of_this_machine(settings, name):
     assert peer_of(settings, "127.0.0.1") == "127.0.0.1"
     assert peer_of(settings, "127.0.0.1", **{f"HTTP_{name}": "127.0.0.1"}) == ""
@@ -108,7 +109,7 @@ def test_a_trusted_proxy_on_this_machine_is_nobody_that_reads_metrics(settings):
     assert peer_of(settings, "127.0.0.1") == ""
 
 
-@pytest.mark.parametrize("proxies", [["10.0.0.5"], ["loopback"], ["unix"], []])
+@for_each_row("proxies", [["10.0.0.5"], ["loopback"], ["unix"], []])
 def test_behind_a_proxy_this_machine_needs_the_token_too(db, settings, local, proxies):
     """A proxy on this machine may send no header, and no setting says on which machine it runs."""
     settings.TRUSTED_PROXIES, settings.METRICS_TOKENS = TrustedProxies.parse(proxies), [TOKEN]

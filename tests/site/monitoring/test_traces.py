@@ -11,6 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.builders.archives import module_zip
 from tests.live import start_live
+from tests.rows import for_each_row
 from tests.site.processes import eventually
 from tests.site.startup.test_settings import run_python
 
@@ -36,7 +37,7 @@ print(json.dumps({
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variables", [{}, OFF], ids=["unset", "disabled"])
+@for_each_row("variables", [{}, OFF], ids=["unset", "disabled"])
 def test_whoever_wants_no_traces_pays_nothing(tmp_path, variables):
     done = run_python(WHAT_IS_THERE, LARDER_DATA_DIR=str(tmp_path), **{"OTEL_EXPORTER_OTLP_ENDPOINT": ""} | variables)
 
@@ -50,7 +51,7 @@ def test_whoever_wants_no_traces_pays_nothing(tmp_path, variables):
     }
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("variables", "said"),
     [
         ({}, "pip install --require-hashes -r requirements-extras.txt"),

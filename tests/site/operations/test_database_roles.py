@@ -20,6 +20,7 @@ from apps.signing import vault
 from apps.signing.models import PrivateKey, SignatureRequest, SigningKey
 from tests.audit import tampering
 from tests.providers.draft_client import DraftClient, hold, work, zips
+from tests.rows import for_each_row
 from tests.site.operations.database_roles import SIGNING, WEB, assert_refused, execute, role
 
 pytestmark = [
@@ -71,8 +72,8 @@ def test_the_web_role_answers_no_request(roles, key):
         assert_refused("UPDATE signing_signaturerequest SET problem = ''")
 
 
-@pytest.mark.parametrize("name", [WEB, SIGNING, None], ids=["web", "signing", "the owner"])
-@pytest.mark.parametrize(
+@for_each_row("name", [WEB, SIGNING, None], ids=["web", "signing", "the owner"])
+@for_each_row(
     "sql",
     [
         "UPDATE audit_auditevent SET actor_id = 1",
@@ -92,8 +93,8 @@ def test_no_role_changes_or_deletes_an_audit_row(roles, name, sql):
     assert (AuditEvent.objects.get().actor_id, Link.objects.count()) == (7, 1)
 
 
-@pytest.mark.parametrize("name", [WEB, SIGNING])
-@pytest.mark.parametrize("table", ["audit_auditevent", "audit_link", "signing_privatekey"])
+@for_each_row("name", [WEB, SIGNING])
+@for_each_row("table", ["audit_auditevent", "audit_link", "signing_privatekey"])
 def test_no_role_empties_a_table_or_drops_its_triggers(roles, name, table):
     with role(name):
         assert_refused(f"TRUNCATE {table}")
@@ -102,7 +103,7 @@ def test_no_role_empties_a_table_or_drops_its_triggers(roles, name, table):
         assert_refused("SET session_replication_role = replica")
 
 
-@pytest.mark.parametrize("kind", [Kind.RELEASE_SIGNED, Kind.RELEASE_SIGNING_REFUSED])
+@for_each_row("kind", [Kind.RELEASE_SIGNED, Kind.RELEASE_SIGNING_REFUSED])
 def test_the_web_role_records_no_signature(roles, kind):
     forged = (
         "INSERT INTO audit_auditevent (at, kind, subject, detail, request_id) "

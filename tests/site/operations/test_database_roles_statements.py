@@ -13,6 +13,7 @@ from apps.signing import rewrapping, statement_keys
 from apps.signing.models import PrivateStatementKey, StatementKey
 from tests.provenance.conftest import said_in, state_all
 from tests.providers.draft_client import DraftClient, hold, zips
+from tests.rows import for_each_row
 from tests.site.operations.database_roles import SIGNING, WEB, assert_refused, execute, role
 
 pytestmark = [
@@ -77,7 +78,7 @@ def test_the_web_role_writes_no_statement(statement):
         )
 
 
-@pytest.mark.parametrize("kind", [Kind.RELEASE_STATED, Kind.STATEMENT_KEY_MADE])
+@for_each_row("kind", [Kind.RELEASE_STATED, Kind.STATEMENT_KEY_MADE])
 def test_the_web_role_records_no_statement(roles, kind):
     forged = (
         "INSERT INTO audit_auditevent (at, kind, subject, detail, request_id) "

@@ -23,6 +23,7 @@ from registry_site.backends import other_hosts, redis_cache
 from registry_site.celery import app
 from registry_site.operations import doctor
 from registry_site.startup import certificates
+from tests.rows import for_each_row
 from tests.vault_server import TOKEN, vault_server
 
 pytestmark = pytest.mark.django_db
@@ -149,7 +150,7 @@ def test_a_job_that_waits_and_a_worker_that_is_silent(sound):
     assert findings_of("worker and beat")["worker and beat"][0] == "fail"
 
 
-@pytest.mark.parametrize(("minutes", "words"), [("-5", "ahead of the database"), ("+5", "behind the database")])
+@for_each_row(("minutes", "words"), [("-5", "ahead of the database"), ("+5", "behind the database")])
 def test_the_clock_of_the_database_differs(sound, minutes, words):
     with answering("SELECT CURRENT_TIMESTAMP", f"SELECT datetime('now', '{minutes} minutes')"):
         state, found = findings_of("clock")["clock"]
@@ -157,7 +158,7 @@ def test_the_clock_of_the_database_differs(sound, minutes, words):
     assert (state, words in found) == ("fail", True)
 
 
-@pytest.mark.parametrize(("minutes", "words"), [(5, "storage is behind"), (-5, "storage is ahead")])
+@for_each_row(("minutes", "words"), [(5, "storage is behind"), (-5, "storage is ahead")])
 def test_the_clock_of_storage_differs(sound, monkeypatch, minutes, words):
     monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC) + timedelta(minutes=minutes))
 

@@ -11,6 +11,7 @@ from apps.blobs.models import Blob
 from apps.blobs.store import StorageUnavailable
 from apps.releases.models import Release, State
 from registry_site.operations import verifying
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 BLOBS = Path(settings.DATA_DIR) / "blobs"
@@ -31,7 +32,7 @@ def test_what_is_as_it_was_published_is_sound(published):
     assert len(list(verifying.verify(sample=2))) == 2
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("act", "words"),
     [
         (lambda path: path.unlink(), "missing: expected"),

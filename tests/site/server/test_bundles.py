@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
 
 from registry_site.server.bundles import BUNDLES, Bundles
+from tests.rows import for_each_row
 
 CSS = settings.BASE_DIR / "static" / "css"
 OF_THE_ADMIN = {"admin.css"}
@@ -17,12 +17,12 @@ def links(response):
     return re.findall(r'<link rel="stylesheet" href="/static/([^"]+)"', response.content.decode())
 
 
-@pytest.mark.parametrize(("url", "bundle"), [("/", "css/site.css"), ("/account/login/", "css/entrance.css")])
+@for_each_row(("url", "bundle"), [("/", "css/site.css"), ("/account/login/", "css/entrance.css")])
 def test_a_page_fetches_one_style_sheet(client, db, url, bundle):
     assert links(client.get(url)) == [bundle]
 
 
-@pytest.mark.parametrize("name", BUNDLES)
+@for_each_row("name", BUNDLES)
 def test_it_is_its_sources_in_order(name):
     found = Path(str(finders.find(name))).read_text()
 

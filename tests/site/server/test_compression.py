@@ -11,6 +11,7 @@ from django.utils import timezone
 from apps.protocol.locations import location_of
 from registry_site.server.compression import CompressionMiddleware
 from tests.builders.archives import module_zip
+from tests.rows import for_each_row
 
 DECODERS = {"br": brotli.decompress, "gzip": gzip.decompress}
 CHROMIUM = "gzip, deflate, br, zstd"
@@ -28,7 +29,7 @@ def served(published):
     return published("pantry/vpc/aws", data=module_zip({"main.tf": inputs}))
 
 
-@pytest.mark.parametrize(("accept", "encoding"), [(CHROMIUM, "br"), ("gzip", "gzip")])
+@for_each_row(("accept", "encoding"), [(CHROMIUM, "br"), ("gzip", "gzip")])
 def test_a_page_and_a_document_are_compressed_and_the_same_bytes_come_out(client, served, accept, encoding):
     plain, packed = client.get(DETAILS), get(client, DETAILS, accept)
     page = get(client, "/modules/pantry/vpc/aws", accept)
@@ -42,7 +43,7 @@ def test_a_page_and_a_document_are_compressed_and_the_same_bytes_come_out(client
         assert "Accept-Encoding" in answer.headers["Vary"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("accept", "encoding"),
     [
         ("", None),
@@ -107,7 +108,7 @@ def test_what_reveals_a_secret_is_not_compressed(browser_of, alice):
         assert "Content-Encoding" not in answer.headers
 
 
-@pytest.mark.parametrize("accept", [CHROMIUM, "gzip"])
+@for_each_row("accept", [CHROMIUM, "gzip"])
 def test_the_length_of_an_answer_is_blurred(client, served, accept):
     lengths = {get(client, DETAILS, accept).headers["Content-Length"] for _ in range(12)}
     assert len(lengths) > 3

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from apps.lib.net.forwarding import PROXIED, TrustedProxies
 from registry_site.server import forwarded
+from tests.rows import for_each_row
 
 
 def decided(**environ: Any) -> dict[str, Any]:
@@ -27,7 +26,7 @@ def test_the_older_setting_alone_believes_any_peer_about_the_scheme_and_nobody_a
     }
 
 
-@pytest.mark.parametrize(("peer", "scheme"), [("192.0.2.1", "https"), ("192.0.2.2", "http")])
+@for_each_row(("peer", "scheme"), [("192.0.2.1", "https"), ("192.0.2.2", "http")])
 def test_where_proxies_are_named_only_they_are_believed(settings, peer, scheme):
     settings.BEHIND_PROXY = True
     settings.TRUSTED_PROXIES = TrustedProxies.parse(["192.0.2.1"])

@@ -3,6 +3,8 @@
 import pytest
 from django.test import Client
 
+from tests.rows import for_each_row
+
 POLICY = {
     "default-src": {"'none'"},
     "script-src": {"'self'"},
@@ -52,7 +54,7 @@ def test_what_depends_on_the_reader_is_kept_by_nobody_else(browser, url):
     assert "private" in browser.get(url).headers["Cache-Control"]
 
 
-@pytest.mark.parametrize(("seconds", "shown"), [(0, None), (31_536_000, "max-age=31536000")])
+@for_each_row(("seconds", "shown"), [(0, None), (31_536_000, "max-age=31536000")])
 def test_strict_transport_security_is_sent_where_an_operator_asks_for_it(db, settings, seconds, shown):
     settings.SECURE_HSTS_SECONDS = seconds
 

@@ -17,6 +17,7 @@ from apps.jobs import heartbeats
 from apps.jobs.models import Heartbeat
 from registry_site.server import health
 from registry_site.startup import schema
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -174,6 +175,6 @@ def test_readyz_is_503_once_a_stop_was_announced(client, db):
     assert client.get("/healthz").status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+@for_each_row("path", ["/healthz", "/readyz"])
 def test_only_reading_is_answered(client, db, path):
     assert client.post(path).status_code == 405

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from tests.live import CHECKOUT
+from tests.rows import for_each_row
 
 
 @pytest.fixture
@@ -27,8 +28,8 @@ SENTENCE = (
 )
 
 
-@pytest.mark.parametrize("url", ["/v1/modules", "/.well-known/terraform.json", "/archives/x"])
-@pytest.mark.parametrize("host", ["wrong.example", "10.0.0.7:8443", "no host at all"])
+@for_each_row("url", ["/v1/modules", "/.well-known/terraform.json", "/archives/x"])
+@for_each_row("host", ["wrong.example", "10.0.0.7:8443", "no host at all"])
 def test_another_host_is_refused_in_a_document(asked, url, host):
     answer = asked(url, host)
 
@@ -44,7 +45,7 @@ def test_clients_of_the_api_read_their_own_kind_of_error(asked):
     assert asked("/api/v1/nothing", "wrong.example").json() == {"error": error}
 
 
-@pytest.mark.parametrize("url", ["/v2", "/v2/", "/v2/acme/vpc/aws/tags/list"])
+@for_each_row("url", ["/v2", "/v2/", "/v2/acme/vpc/aws/tags/list"])
 def test_clients_of_oci_read_their_own_kind_of_error(asked, url):
     answer = asked(url, "wrong.example")
 
@@ -52,7 +53,7 @@ def test_clients_of_oci_read_their_own_kind_of_error(asked, url):
     assert answer.json() == {"errors": [{"code": "UNSUPPORTED", "message": SENTENCE}]}
 
 
-@pytest.mark.parametrize("url", ["/", "/modules", "/admin/"])
+@for_each_row("url", ["/", "/modules", "/admin/"])
 def test_people_read_a_page_that_does_not_name_it(asked, url):
     answer = asked(url, "wrong.example")
 
@@ -63,9 +64,7 @@ def test_people_read_a_page_that_does_not_name_it(asked, url):
     assert "wrong" not in page
 
 
-@pytest.mark.parametrize(
-    ("url", "status"), [("/healthz", 200), ("/readyz", 200), ("/metrics", 404), ("/static/none.css", 404)]
-)
+@for_each_row(("url", "status"), [("/healthz", 200), ("/readyz", 200), ("/metrics", 404), ("/static/none.css", 404)])
 def test_a_probe_may_ask_by_any_address(asked, url, status):
     """A cluster asks a process by its address; no worker has reported to this one. The page above has a style."""
     assert asked(url, "10.0.0.7:8443").status_code == status
@@ -81,7 +80,7 @@ def settings_of(tmp_path, named: dict[str, str], expression: str) -> str:
     ).stdout
 
 
-@pytest.mark.parametrize("host", ["registry.bücher.example", "registry.xn--bcher-kva.example"])
+@for_each_row("host", ["registry.bücher.example", "registry.xn--bcher-kva.example"])
 def test_a_host_name_with_other_letters_is_compared_in_ascii(tmp_path, host):
     expression = "settings.PUBLIC_URL, *settings.ALLOWED_HOSTS, *settings.HOSTNAMES, *settings.CSRF_TRUSTED_ORIGINS"
     wire = "registry.xn--bcher-kva.example"

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
-import pytest
 from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -13,6 +12,7 @@ from django.urls import get_resolver
 
 from apps.lib.net import bodies
 from tests.house.routes import METHODS, all_routes
+from tests.rows import for_each_row
 
 LARGE = b"x" * (settings.JSON_MAX_BYTES + 1)
 
@@ -33,7 +33,7 @@ def protocol(text: str) -> bool:
     return "LARDER_JSON_MAX_BYTES" in json.loads(text)["errors"][0]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("method", "path", "is_dialect"),
     [
         ("POST", "/account/login/", page),
@@ -46,7 +46,7 @@ def protocol(text: str) -> bool:
         ("POST", "/v1/modules/acme/vpc/aws/versions", protocol),
     ],
 )
-@pytest.mark.parametrize("content_type", ["multipart/form-data; boundary=x", "application/octet-stream"])
+@for_each_row("content_type", ["multipart/form-data; boundary=x", "application/octet-stream"])
 def test_a_body_that_is_too_large_is_refused_in_the_dialect_of_its_edge(
     client: Client,
     alice: Any,
@@ -63,7 +63,7 @@ def test_a_body_that_is_too_large_is_refused_in_the_dialect_of_its_edge(
     assert is_dialect(answer.content.decode()), answer.content[:300]
 
 
-@pytest.mark.parametrize("path", ["/account/login/", "/theme", "/admin/login/"])
+@for_each_row("path", ["/account/login/", "/theme", "/admin/login/"])
 def test_a_form_that_takes_no_file_says_so(client: Client, db: None, path: str) -> None:
     answer = client.post(path, {"username": "alice", "password": SimpleUploadedFile("a.txt", b"x")})
 

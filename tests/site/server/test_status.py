@@ -12,6 +12,7 @@ from apps.signing.models import KeyFingerprint, SharedKey
 from registry_site import status
 from registry_site.server import health
 from tests import pages
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -121,9 +122,7 @@ def test_answers_are_kept_by_no_cache(client, db):
     assert "Accept" in answer["Vary"]
 
 
-@pytest.mark.parametrize(
-    ("minutes", "state", "overall"), [(0, "up", "ok"), (4, "down", "degraded"), (None, "down", "degraded")]
-)
+@for_each_row(("minutes", "state", "overall"), [(0, "up", "ok"), (4, "down", "degraded"), (None, "down", "degraded")])
 def test_a_key_service_is_a_part_as_its_workers_reported_it(client, browser_of, bob, minutes, state, overall):
     KeyFingerprint.objects.create(
         key=SharedKey.KEK,

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.live import CHECKOUT
+from tests.rows import for_each_row
 
 # A Python that says it is of another version, to whoever asks by -c; in all else the one that runs these tests.
 OTHER_PYTHON = """#!/bin/sh
@@ -62,7 +63,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-@pytest.mark.parametrize("minor", [11, 12, 13, 14])
+@for_each_row("minor", [11, 12, 13, 14])
 def test_the_only_python_may_be_any_of_those_that_are_supported(machine: Machine, minor: int) -> None:
     machine.python(minor)
     machine.uv(works=True)
@@ -125,7 +126,7 @@ def test_pip_takes_over_where_uv_fails(machine: Machine) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each_row(
     "code",
     [
         "import registry_site.wsgi",

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from registry_site.startup import certificates
 from registry_site.startup.certificates import Served
+from tests.rows import for_each_row
 
 
 def serve(folder: Path, *, public_url: str = "https://127.0.0.1:8443", tls: str = "auto", bundle: str = "") -> Served:
@@ -44,7 +45,7 @@ def serial(path: Path) -> int:
     return x509.load_pem_x509_certificate(path.read_bytes()).serial_number
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1", "larder.example.org"])
+@for_each_row("host", ["localhost", "127.0.0.1", "::1", "larder.example.org"])
 def test_clients_accept_it_under_every_name(tmp_path: Path, host: str) -> None:
     files = serve(tmp_path, public_url="https://larder.example.org")
     shake_hands(files, host)
@@ -134,7 +135,7 @@ def test_an_operators_certificate_is_served_with_its_key_as_pkcs8(tmp_path: Path
     assert files.ca is None
 
 
-@pytest.mark.parametrize("tls", ["on", "/nowhere/cert.pem:/nowhere/key.pem", "/nowhere/cert.pem"])
+@for_each_row("tls", ["on", "/nowhere/cert.pem:/nowhere/key.pem", "/nowhere/cert.pem"])
 def test_other_words_are_refused_with_what_is_expected(tmp_path: Path, tls: str) -> None:
     with pytest.raises(ImproperlyConfigured, match=r"expected auto, off, or /path/cert\.pem:/path/key\.pem"):
         serve(tmp_path, tls=tls)

@@ -15,6 +15,7 @@ import yaml
 from registry_site import healthcheck
 from tests import charts
 from tests.charts import CHART, EXAMPLES, Document, example, helm, of_kind, refusal
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.needs("helm")
 
@@ -35,12 +36,12 @@ def validate(document: Document) -> None:
         kubernetes_validate.validate(document, KUBERNETES, strict=True)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@for_each_row("name", EXAMPLES)
 def test_helm_finds_no_fault_in_an_example(name: str) -> None:
     assert "0 chart(s) failed" in helm("lint", str(CHART), "--strict", *charts.values_of(name))
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@for_each_row("name", EXAMPLES)
 def test_kubernetes_takes_every_document_of_an_example(name: str) -> None:
     documents = example(name)
     for document in documents:
@@ -80,7 +81,7 @@ def test_a_custom_resource_with_a_typo_is_refused() -> None:
 # --- What is asked for, and what is refused ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("typo", "said"),
     [
         ("ingres.enabled=true", "ingres"),
@@ -106,7 +107,7 @@ def test_a_typo_fails(typo: str, said: str) -> None:
     assert said in found
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("values", "said"),
     [
         ("publicUrl=", "publicUrl is needed"),
@@ -223,7 +224,7 @@ def test_a_component_adds_to_it_and_goes_before() -> None:
     assert limits == {"data": "3Gi", "tmp": "5Gi", "notes": "1Mi", "mine": "1Mi"}
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@for_each_row("name", EXAMPLES)
 def test_no_pod_may_fill_the_disk_of_its_node(name: str) -> None:
     for pod in charts.pods(example(name)).values():
         assert [one for one in pod["volumes"] if "emptyDir" in one and "sizeLimit" not in one["emptyDir"]] == []

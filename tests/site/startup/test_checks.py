@@ -10,6 +10,7 @@ from django.conf import settings
 from apps.lib.net.forwarding import TrustedProxies
 from apps.lib.settings_values.kek_urls import parse_all
 from registry_site.startup import checks
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -96,7 +97,7 @@ def test_several_hosts_have_workers_that_only_sign(settings):
     assert ids(checks.only_signing_workers_open_private_keys(None)) == ["larder.W011"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("options", "found"),
     [
         ("", []),
@@ -127,7 +128,7 @@ def test_the_older_word_for_a_proxy_is_no_danger_where_proxies_are_named(setting
     assert ids(checks.nothing_is_left_open(None)) == []
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("database", "place", "found"),
     [
         ("sqlite:///{}/data/db.sqlite3", "data/signing/kek", ["larder.W010"]),

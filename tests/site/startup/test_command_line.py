@@ -18,6 +18,7 @@ from registry_site import env
 from registry_site.startup import bootstrap, command_line, schema
 from tests import postgres
 from tests.live import CHECKOUT
+from tests.rows import for_each_row
 from tests.site.processes import eventually
 
 
@@ -44,7 +45,7 @@ def refusal(done: "subprocess.CompletedProcess[str]") -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each_row(
     ("variables", "expected"),
     [
         ({"LARDER_WEB_PROCESSES": "many"}, "LARDER_WEB_PROCESSES='many': expected a whole number"),
@@ -80,7 +81,7 @@ def test_whoever_looks_for_the_cause_sees_the_traceback(tmp_path):
     assert "Traceback" in done.stderr
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "value",
     [
         "postgres://larder:hunter2@host:port/larder",
@@ -104,7 +105,7 @@ def test_a_database_url_that_names_no_database_is_refused_without_its_password(m
     assert "hunter" not in str(refused.value).replace("begins with 'hunter2'", "")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("read", "value"),
     [
         (lambda name: env.number(name, 1), "9" * 5000),
@@ -227,7 +228,7 @@ def test_a_migration_that_waits_for_a_table_has_nobody_wait_behind_it(tmp_path):
     assert "migration_waits" in done.stderr
 
 
-@pytest.mark.parametrize(("command", "waits"), [("token", 1), ("up", 0), ("web", 0), ("worker", 0), ("beat", 0)])
+@for_each_row(("command", "waits"), [("token", 1), ("up", 0), ("web", 0), ("worker", 0), ("beat", 0)])
 def test_a_change_is_waited_for_at_the_end_of_a_command_and_of_no_long_process(monkeypatch, command, waits):
     slept: list[float] = []
     monkeypatch.setattr(command_line, "execute_from_command_line", lambda _: None)

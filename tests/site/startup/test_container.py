@@ -17,6 +17,7 @@ from tests.builders.archives import module_zip
 from tests.flows.crashing import make_key
 from tests.live import CHECKOUT, start_live
 from tests.mounts import as_in_a_container
+from tests.rows import for_each_row
 from tests.site.startup.test_first_run import printed_lines
 
 DOCKERFILE = (CHECKOUT / "Dockerfile").read_text()
@@ -62,7 +63,7 @@ def test_lines_and_health_check_follow_the_scheme(tmp_path: Path, tls: str, sche
     assert "make trust" not in larder.output.read_text()
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("listen", "tls", "url"),
     [
         ("0.0.0.0:8443", "auto", "https://127.0.0.1:8443"),

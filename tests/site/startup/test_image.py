@@ -15,6 +15,7 @@ import yaml
 from tests import documents
 from tests.live import CHECKOUT
 from tests.needs import HELM
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.needs("git", "helm")
 DIGEST = f"sha256:{'a1' * 32}"
@@ -171,8 +172,8 @@ def test_a_key_signs_where_there_is_no_identity(checkout: Checkout) -> None:
     assert all(line.endswith("--yes --key hashivault://larder") for line in signed)
 
 
-@pytest.mark.parametrize("command", ["push", "publish"])
-@pytest.mark.parametrize("name", ["Makefile", "unknown.py"], ids=["changed", "not committed"])
+@for_each_row("command", ["push", "publish"])
+@for_each_row("name", ["Makefile", "unknown.py"], ids=["changed", "not committed"])
 def test_a_dirty_tree_is_not_pushed(checkout: Checkout, command: str, name: str) -> None:
     with (checkout.folder / name).open("a") as file:
         file.write("# changed\n")
@@ -192,7 +193,7 @@ def test_a_dirty_tree_can_be_built_and_says_so(checkout: Checkout) -> None:
     assert f"--tag {REGISTRY}/larder:1.2.0-dirty " in checkout.asked[0]
 
 
-@pytest.mark.parametrize("failing", ["docker", "cosign", "helm"])
+@for_each_row("failing", ["docker", "cosign", "helm"])
 def test_a_step_that_fails_ends_it(checkout: Checkout, failing: str) -> None:
     (checkout.programs / failing).write_text("#!/bin/sh\necho refused >&2\nexit 1\n")
 

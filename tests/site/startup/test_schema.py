@@ -15,6 +15,7 @@ from registry_site.startup import schema
 from registry_site.startup.bootstrap import CannotStartError
 from tests.live import CHECKOUT
 from tests.postgres import free_port
+from tests.rows import for_each_row
 
 
 @pytest.mark.both
@@ -26,7 +27,7 @@ def test_the_tables_that_the_migrations_made_are_those_of_the_models():
 
 @pytest.mark.both
 @pytest.mark.django_db
-@pytest.mark.parametrize(
+@for_each_row(
     ("change", "difference"),
     [
         ("ALTER TABLE blobs_blob DROP COLUMN leaving_until", "blobs_blob has no column leaving_until"),

@@ -15,6 +15,7 @@ from registry_site.management.commands import migrate
 from registry_site.startup import schema
 from registry_site.startup.bootstrap import CannotStartError
 from tests.conftest import person
+from tests.rows import for_each_row
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db]
 
@@ -78,7 +79,7 @@ def test_a_new_database_is_ready_for_the_version_before_as_well():
     assert set(replaced()) <= set(MigrationRecorder(connection).applied_migrations())
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("app", "name"),
     [("accounts", "0018_created_by_token"), ("notify", "0003_created_by_token"), ("audit", "0023_append_only")],
 )

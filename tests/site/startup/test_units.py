@@ -12,6 +12,7 @@ import pytest
 
 from tests import confined, documents
 from tests.production import OURS
+from tests.rows import for_each_row
 
 COMMANDS = {tuple(one["command"]) for one in OURS.values()}
 UNITS = sorted(confined.UNITS.glob("*.service"))
@@ -20,7 +21,7 @@ TIMERS = sorted(confined.UNITS.glob("*.timer"))
 MOST_EXPOSED = 3.0
 
 
-@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
+@for_each_row("path", UNITS, ids=lambda path: path.stem)
 def test_each_unit_runs_a_command_of_compose(path: Path):
     unit = configparser.ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign]  # names of systemd have capitals
@@ -33,7 +34,7 @@ def test_each_unit_runs_a_command_of_compose(path: Path):
 
 
 @pytest.mark.needs("systemd-analyze")
-@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
+@for_each_row("path", UNITS, ids=lambda path: path.stem)
 def test_each_unit_is_little_exposed(path: Path) -> None:
     words = ["systemd-analyze", "security", "--offline=yes", f"--threshold={int(MOST_EXPOSED * 10)}", str(path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env={"SYSTEMD_COLORS": "0"})
@@ -59,7 +60,7 @@ def test_a_timer_starts_a_unit_that_ends() -> None:
     assert [path.stem for path in TIMERS] == ["larder-backup"]
 
 
-@pytest.mark.parametrize("optional", ["backs-up-one-host", "backs-up-a-folder"])
+@for_each_row("optional", ["backs-up-one-host", "backs-up-a-folder"])
 def test_the_drop_ins_of_the_backup_change_what_they_say(optional: str) -> None:
     usual, changed = confined.directives("larder-backup"), confined.directives("larder-backup", optional)
 

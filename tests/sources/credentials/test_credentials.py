@@ -14,6 +14,7 @@ from apps.lib.settings_values.outgoing import Sources
 from apps.sources import credentials
 from tests.builders.git_servers import LOOPBACK
 from tests.builders.tls import Authority
+from tests.rows import for_each_row
 from tests.sources.credentials.github import new_key
 
 HTTPS = "https://github.com/acme/vpc"
@@ -106,7 +107,7 @@ def elliptic() -> str:
 APP = {"kind": "app", "app_id": 7, "installation_id": "42", "private_key": "x"}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("scheme", "given", "says"),
     [
         ("https", {"kind": "password"}, "'password'"),

@@ -12,6 +12,7 @@ from apps.lib.git.remotes import parse
 from apps.lib.settings_values.outgoing import Sources
 from apps.sources import credentials, forges, github_apps
 from tests.builders.git_servers import LOOPBACK
+from tests.rows import for_each_row
 from tests.sources.credentials.github import new_key
 
 
@@ -59,7 +60,7 @@ def test_another_installation_has_another_token(repository, forge):
     assert token_of(repository) != first
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("answer", "code", "is_final"),
     [
         ((401, "'Expiration time' claim ('exp') is too far in the future"), "app_clock_skew", False),
@@ -92,7 +93,7 @@ def test_the_key_of_another_app_is_refused(forge, repository_with):
     assert failed.value.code == "app_key_wrong"
 
 
-@pytest.mark.parametrize("raw", [b"", b"[]", b"{", b'{"token": 3}', b"\xff", b"[" * 50_000])
+@for_each_row("raw", [b"", b"[]", b"{", b'{"token": 3}', b"\xff", b"[" * 50_000])
 def test_an_answer_of_another_form_is_no_token(repository, forge, raw):
     forge.raw = raw
 
@@ -119,7 +120,7 @@ def test_a_private_address_is_not_asked(repository, forge, settings):
     assert forge.asked == []
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("url", "api"),
     [
         ("https://github.com/acme/vpc", "https://api.github.com"),

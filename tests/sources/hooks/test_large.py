@@ -9,13 +9,14 @@ import pytest
 
 from apps.sources import hooks
 from tests.live import Live
+from tests.rows import for_each_row
 from tests.sources.hooks.sending import Hook, connected, send
 
 SIZE = 50 * 1024 * 1024
 PIECE = b"x" * 65536
 
 
-@pytest.mark.parametrize("extra", [1, 1024 * 1024])
+@for_each_row("extra", [1, 1024 * 1024])
 def test_a_body_over_the_limit_is_refused_before_its_signature_counts(acme, listened, settings, extra):
     settings.JSON_MAX_BYTES = SIZE  # of all other calls
     hook = Hook("https://git.acme.example/vpc", "git", {}, b"x" * (hooks.MAX_BODY_BYTES + extra)).signed()

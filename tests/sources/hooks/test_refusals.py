@@ -12,6 +12,7 @@ from apps.lib.errors import Conflict
 from apps.lib.settings_values.rates import Rate
 from apps.sources import hooks, syncing
 from apps.sources.models import Delivery
+from tests.rows import for_each_row
 from tests.sources.hooks.sending import Hook, connected, send
 
 pytestmark = pytest.mark.both
@@ -38,7 +39,7 @@ def refused(repository, hook, status, reason):
     return f"{error['message']} {error.get('hint', '')}"
 
 
-@pytest.mark.parametrize("name", OF_EACH)
+@for_each_row("name", OF_EACH)
 def test_an_unsigned_one_is_refused(acme, listened, name):
     hook = Hook.recorded(name)
 
@@ -49,7 +50,7 @@ def test_an_unsigned_one_is_refused(acme, listened, name):
     assert listened == []
 
 
-@pytest.mark.parametrize("name", OF_EACH)
+@for_each_row("name", OF_EACH)
 def test_a_forged_one_is_refused(acme, listened, name):
     hook = Hook.recorded(name)
     repository = connected(acme, hook)
@@ -58,7 +59,7 @@ def test_a_forged_one_is_refused(acme, listened, name):
     assert listened == []
 
 
-@pytest.mark.parametrize("name", ["github_push_tag", "gitea_push_tag", "forgejo_push_tag", "bitbucket_push_tag"])
+@for_each_row("name", ["github_push_tag", "gitea_push_tag", "forgejo_push_tag", "bitbucket_push_tag"])
 def test_a_signature_of_another_body_is_refused(acme, listened, name):
     hook = Hook.recorded(name)
 
@@ -78,21 +79,21 @@ def test_a_signature_of_forgejo_that_is_wrong_is_not_saved_by_the_one_of_gitea(a
     refused(connected(acme, hook), hook, 401, "wrong_signature")
 
 
-@pytest.mark.parametrize("age", [-7200, 7200])
+@for_each_row("age", [-7200, 7200])
 def test_a_signed_time_of_another_hour_is_refused(acme, listened, age):
     hook = Hook.recorded("gitlab_tag_push").signed_as_standard_webhooks(age=age)
 
     refused(connected(acme, hook), hook, 401, "wrong_signature")
 
 
-@pytest.mark.parametrize("at", ["", "x", "-1", "1e9", "9" * 30, "१२"])
+@for_each_row("at", ["", "x", "-1", "1e9", "9" * 30, "१२"])
 def test_a_signed_time_that_is_none_is_refused(acme, listened, at):
     hook = Hook.recorded("gitlab_tag_push").signed_as_standard_webhooks().with_headers(webhook_timestamp=at)
 
     refused(connected(acme, hook), hook, 401, "wrong_signature")
 
 
-@pytest.mark.parametrize("text", ["Basic", "Basic !", "Basic YW55", "Bearer", "Digest x", "Basic /w==", "é"])
+@for_each_row("text", ["Basic", "Basic !", "Basic YW55", "Bearer", "Digest x", "Basic /w==", "é"])
 def test_an_authorization_of_another_form_is_refused(acme, listened, text):
     hook = replace(Hook.recorded("azure_push_tag"), forge="git")
 
@@ -157,7 +158,7 @@ FOREIGN = {
 }
 
 
-@pytest.mark.parametrize("name", FOREIGN)
+@for_each_row("name", FOREIGN)
 def test_one_of_another_repository_is_refused_by_name(acme, listened, name):
     hook = Hook.recorded(name)
     part, *fields = FOREIGN[name]
@@ -180,7 +181,7 @@ def test_one_of_another_project_of_azure_is_refused(acme, listened):
     refused(repository, hook.signed(), 422, "foreign_repository")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("body", "says"),
     [
         (b"", "not JSON"),
@@ -203,7 +204,7 @@ def test_a_body_of_another_form_is_refused(acme, listened, body, says):
     assert says in refused(connected(acme, hook), hook, 422, reason)
 
 
-@pytest.mark.parametrize("name", OF_EACH)
+@for_each_row("name", OF_EACH)
 def test_wrong_types_in_the_rest_of_a_body_are_no_push(acme, listened, name):
     hook = Hook.recorded(name)
     resource = json.loads(hook.body).get("resource", {}) | {"refUpdates": [None, 3, {"name": []}]}
@@ -228,7 +229,7 @@ def test_one_of_a_repository_that_was_disconnected_is_not_found(acme, listened):
     assert "No connected repository" in refused(repository, hook, 404, "unknown_hook")
 
 
-@pytest.mark.parametrize("hook_id", ["x", "x" * 44, "x" * 3000, "é", "%00"])
+@for_each_row("hook_id", ["x", "x" * 44, "x" * 3000, "é", "%00"])
 def test_an_unknown_url_is_not_found(db, client, hook_id):
     assert client.post(f"{hooks.PATH}{hook_id}", b"{}", content_type="application/json").status_code == 404
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 from apps.jobs.models import Job
 from apps.sources import syncing
 from apps.sources.models import Delivery
+from tests.rows import for_each_row
 from tests.sources.hooks.sending import RECORDED, Hook, connected, send
 
 WITHOUT_EFFECT = {
@@ -36,7 +37,7 @@ def test_a_push_of_a_tag_lists_the_tags(acme, listened, name):
     assert (timezone.now() - repository.hooked_at).total_seconds() < 60
 
 
-@pytest.mark.parametrize(("name", "event"), WITHOUT_EFFECT.items())
+@for_each_row(("name", "event"), WITHOUT_EFFECT.items())
 def test_what_changes_no_tag_is_recorded_without_effect(acme, listened, name, event):
     hook = Hook.recorded(name)
     repository = connected(acme, hook)
@@ -51,7 +52,7 @@ def test_what_changes_no_tag_is_recorded_without_effect(acme, listened, name, ev
     assert repository.hooked_at is not None
 
 
-@pytest.mark.parametrize("name", ["github_push_tag", "gitlab_tag_push"])
+@for_each_row("name", ["github_push_tag", "gitlab_tag_push"])
 def test_a_push_of_a_branch_lists_where_many_tags_at_once_come_without_an_event(acme, listened, name):
     hook = Hook.recorded(name)
     repository = connected(acme, hook)
@@ -79,9 +80,7 @@ def test_a_plain_git_server_sends_the_secret_and_what_it_likes(acme, listened):
     assert send(repository, hook.signed()).status_code == 409
 
 
-@pytest.mark.parametrize(
-    "url", ["git@github.com:acme/terraform-aws-vpc.git", "https://github.com/ACME/Terraform-aws-vpc.git"]
-)
+@for_each_row("url", ["git@github.com:acme/terraform-aws-vpc.git", "https://github.com/ACME/Terraform-aws-vpc.git"])
 def test_the_repository_is_known_by_each_of_its_urls(acme, listened, url):
     hook = Hook.recorded("github_push_tag")
     repository = connected(acme, Hook(url, hook.forge, {}, b""))

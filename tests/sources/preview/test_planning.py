@@ -7,6 +7,7 @@ from apps.lib.git import patterns
 from apps.releases.models import Release
 from apps.sources import previewing
 from apps.sources.models import Tag
+from tests.rows import for_each_row
 from tests.sources.hooks.sending import Hook, connected
 
 EVERY = [{"tag": "v{version}", "folder": "", "module": "vpc/aws"}]
@@ -126,7 +127,7 @@ def test_ten_thousand_tags_are_planned_with_one_query(previewed, django_assert_n
     assert sum(row["verdict"] == "ignored" for row in rows) == 1_000
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("tag", "says"),
     [
         ("v1.2", "Tag it v1.2.0."),

@@ -1,9 +1,8 @@
 """Suggested rules: few, which explain most tags, and never two that make one module of a tag."""
 
-import pytest
-
 from apps.lib.git import patterns
 from apps.sources import module_folders, suggesting
+from tests.rows import for_each_row
 
 AWS = 'terraform {\n  required_providers {\n    aws = {\n      source = "hashicorp/aws"\n    }\n  }\n}\n'
 GOOGLE = AWS.replace("aws", "google")
@@ -27,7 +26,7 @@ def modules(*folders, text=AWS):
     return {f"{folder}/main.tf".lstrip("/"): text for folder in folders}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("repository", "text", "module"),
     [
         ("terraform-aws-vpc", "", "vpc/aws"),
@@ -48,7 +47,7 @@ def test_the_module_is_called_after_the_repository_and_its_providers(repository,
     assert suggested({"main.tf": text}, ["v1.0.0"], repository) == [("v{version}", "", module)]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("tags", "expected"),
     [
         ([], ["v{version}"]),
@@ -69,7 +68,7 @@ def test_the_form_of_the_tags_is_found(tags, expected):
     assert {(folder, module) for _, folder, module in rules} == {("", "vpc/aws")}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("folder", "tag", "expected"),
     [
         ("modules/{}", "{}/v1.0.0", ("{name}/v{version}", "modules/{name}", "{name}/aws")),
@@ -115,7 +114,7 @@ def test_a_module_that_requires_no_provider_joins_the_others():
     assert suggested(files, tags) == [("{name}/v{version}", "{name}", "{name}/aws")]
 
 
-@pytest.mark.parametrize(("own", "rules"), [(19, 20), (20, 1)])
+@for_each_row(("own", "rules"), [(19, 20), (20, 1)])
 def test_one_module_of_another_provider_joins_twenty(own, rules):
     names = [f"m{number}" for number in range(own)]
     files = modules(*names) | modules("network", text=GOOGLE)
@@ -165,9 +164,7 @@ def test_nothing_is_suggested_without_a_module():
     assert suggested({"README.md": "", "main.py": "", ".tf": ""}, ["v1.0.0"]) == []
 
 
-@pytest.mark.parametrize(
-    "tag", ["{version}", "a{b}/v1.0.0", "--upload-pack=x-1.0.0", "v1.0.0\n", "1.0.0 ", "x y/v1.0.0", ""]
-)
+@for_each_row("tag", ["{version}", "a{b}/v1.0.0", "--upload-pack=x-1.0.0", "v1.0.0\n", "1.0.0 ", "x y/v1.0.0", ""])
 def test_hostile_tags_make_no_rule_that_cannot_be_saved(tag):
     for pattern, _, _ in suggested(modules("modules/a", "modules/b"), [tag, tag + "1"]):
         assert patterns.check(pattern)

@@ -6,6 +6,7 @@ from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.sources import connecting, hooks
 from apps.sources.models import GitRepository
 from apps.upstream.models import Upstream
+from tests.rows import for_each_row
 from tests.sources.conftest import Git, module
 from tests.sources.registry.conftest import ADDRESS, FULL
 from tests.upstream.misbehaving import HOST, Registry
@@ -21,7 +22,7 @@ def test_the_url_is_taken_with_the_forge_registry(connect_module):
     assert connect_module(f"https://{FULL}", forge="registry").repository.forge == "registry"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("url", "more", "error", "text"),
     [
         ("registry.unknown.example/acme/vpc/aws", {}, NotFound, "mirrors no registry 'registry.unknown.example'"),

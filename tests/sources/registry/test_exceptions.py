@@ -17,6 +17,7 @@ from apps.sources import registry_modules
 from apps.upstream.models import Upstream
 from apps.upstream.rows import PolicyException
 from tests.builders.git_servers import Repository, Site
+from tests.rows import for_each_row
 from tests.sources.conftest import Git
 from tests.sources.registry.conftest import days_ago, listed_again, published, rule
 from tests.upstream.misbehaving import HOST
@@ -87,7 +88,7 @@ def test_a_denied_version_is_published_at_a_retry(denied: Git, allow: Allow):
     assert denied.retry("1.1.0") == {"1.0.0": "ignored", "1.1.0": "published"}
 
 
-@pytest.mark.parametrize("again", [listed_again, lambda git: git.retry("1.1.0")])
+@for_each_row("again", [listed_again, lambda git: git.retry("1.1.0")])
 def test_a_version_that_cools_down_is_published_at_once(
     again: Callable[[Git], dict[str, str]], cooling: Git, allow: Any
 ):
@@ -105,7 +106,7 @@ def test_the_preview_shows_what_is_let_through(denied: Git, allow: Allow):
     assert "refused by rule 1" in shown["1.0.0"]
 
 
-@pytest.mark.parametrize("column", ["expires_at", "withdrawn_at"])
+@for_each_row("column", ["expires_at", "withdrawn_at"])
 def test_one_that_ended_lets_nothing_through_and_what_was_published_stays(column: str, denied: Git, allow: Allow):
     allow("1.1.0")
     listed_again(denied)
@@ -148,7 +149,7 @@ def test_it_says_nothing_about_a_commit_that_moved(mirrored: Git, code: Reposito
     assert not Release.objects.exists()
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("more", "status", "text"),
     [
         ({"version": "9.9.9"}, 404, f"Larder knows no version 9.9.9 of {HOST}/acme/vpc/aws."),

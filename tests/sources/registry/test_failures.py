@@ -6,6 +6,7 @@ from apps.audit.models import AuditEvent
 from apps.releases.models import Release
 from apps.sources import registry_modules
 from tests.builders.git_servers import Repository, Site
+from tests.rows import for_each_row
 from tests.sources.conftest import Git, module
 from tests.sources.registry.conftest import listed_again, published
 from tests.upstream import faults
@@ -104,7 +105,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(("location", "code_", "text"), HOSTILE)
+@for_each_row(("location", "code_", "text"), HOSTILE)
 def test_a_location_that_is_not_fetched_is_refused_with_its_reason(
     location: str, code_: str, text: str, mirrored: Git, listed: Module, registry: Registry
 ):
@@ -136,7 +137,7 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "code_"), ANSWERS)
+@for_each_row(("fault", "code_"), ANSWERS)
 def test_an_answer_without_a_location_is_refused_and_the_other_version_published(
     fault: faults.Fault, code_: str, mirrored: Git, registry: Registry, listed: Module
 ):

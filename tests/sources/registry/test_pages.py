@@ -5,12 +5,13 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.sources import previewing
+from tests.rows import for_each_row
 from tests.sessions import sign_in
 from tests.sources.conftest import Git, work_off
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["", "/plan", "/change", "/credential", "/disconnect"])
+@for_each_row("page", ["", "/plan", "/change", "/credential", "/disconnect"])
 def test_every_page_of_it_opens(page: str, mirrored: Git, dora: User, client: Client):
     previewing.ask(repository=mirrored.repository, actor=mirrored.actor)
     work_off()

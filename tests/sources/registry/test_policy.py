@@ -8,6 +8,7 @@ from apps.releases.models import Release
 from apps.sources import previewing, syncing, tasks
 from apps.upstream.models import Upstream
 from tests.builders.git_servers import Repository
+from tests.rows import for_each_row
 from tests.sources.conftest import Git, module, work_off
 from tests.sources.registry.conftest import days_ago, listed_again, made_older, published, rule
 from tests.upstream.misbehaving import Registry
@@ -139,7 +140,7 @@ def test_the_preview_says_what_policy_holds_back(mirrored: Git, other: Upstream)
     assert mirrored.repository.preview["suggested"] == [{"tag": "{version}", "folder": "", "module": "vpc/aws"}]
 
 
-@pytest.mark.parametrize("column", ["is_sealed", "terraform_only"])
+@for_each_row("column", ["is_sealed", "terraform_only"])
 def test_a_registry_that_was_sealed_or_is_for_terraform_alone_is_not_asked(
     column: str, mirrored: Git, other: Upstream, registry: Registry, connect_module
 ):

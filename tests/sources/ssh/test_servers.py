@@ -14,6 +14,7 @@ from tests import pages
 from tests.builders.git_servers import ssh_key
 from tests.portal.sources.conftest import LIST
 from tests.postgres import free_port
+from tests.rows import for_each_row
 from tests.sources.conftest import RULES
 from tests.sources.ssh.conftest import NAME, vpc
 
@@ -100,7 +101,7 @@ def test_a_server_that_is_down_is_named_with_its_port(portal, call, dora):
     assert "showed no ssh host key" in answer.content.decode()
 
 
-@pytest.mark.parametrize("speak", [http, silent, slow_banner, slow_exchange])
+@for_each_row("speak", [http, silent, slow_banner, slow_exchange])
 def test_a_port_that_speaks_something_else_or_endlessly_slowly_is_given_up(portal, monkeypatch, speak):
     monkeypatch.setattr(scanning, "_SECONDS", FEW_SECONDS)
     monkeypatch.setattr(scanning, "_CONNECT_SECONDS", 1)
@@ -111,7 +112,7 @@ def test_a_port_that_speaks_something_else_or_endlessly_slowly_is_given_up(porta
     assert "Check that an ssh server answers there" in page or "that an ssh server answers there" in page
 
 
-@pytest.mark.parametrize("speak", [silent, slow_banner, slow_exchange])
+@for_each_row("speak", [silent, slow_banner, slow_exchange])
 def test_a_server_that_became_endlessly_slow_fails_the_listing(portal, published, monkeypatch, speak):
     monkeypatch.setattr(refs, "_MAX_SECONDS", FEW_SECONDS)
     with speaking(speak) as port:
@@ -121,7 +122,7 @@ def test_a_server_that_became_endlessly_slow_fails_the_listing(portal, published
     assert published.failure_code == "too_slow"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "more", ["HostKeyAlgorithms ssh-ed25519-cert-v01@openssh.com", "KexAlgorithms diffie-hellman-group1-sha1"]
 )
 def test_a_server_with_unusual_algorithms_alone_is_explained(portal, serve, more):

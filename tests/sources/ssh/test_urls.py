@@ -9,6 +9,7 @@ from apps.lib.git import remotes
 from apps.lib.net import addresses
 from apps.sources.models import GitRepository
 from tests.builders.git_daemons import can_listen
+from tests.rows import for_each_row
 from tests.sources.ssh.conftest import NAME, vpc
 
 ME = getpass.getuser()
@@ -67,7 +68,7 @@ def test_a_url_has_an_ipv6_address(portal, serve):
     assert GitRepository.objects.get().url == site.url(NAME, "[::1]")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("text", "url", "path", "for_git"),
     [
         ("git@a.example:b/c.git", "ssh://git@a.example/~/b/c.git", "b/c.git", "git@a.example:b/c.git"),
@@ -86,7 +87,7 @@ def test_a_path_that_begins_at_a_home_stays_one(text, url, path, for_git):
     assert remotes.parse(remote.url) == remote
 
 
-@pytest.mark.parametrize("text", ["git@a.example:-c", "git@a.example:../c", "git@a.example:~", "git@[zz]:c", "git@a:"])
+@for_each_row("text", ["git@a.example:-c", "git@a.example:../c", "git@a.example:~", "git@[zz]:c", "git@a:"])
 def test_a_short_form_that_names_no_repository_is_refused(text):
     with pytest.raises(Invalid):
         remotes.parse(text)

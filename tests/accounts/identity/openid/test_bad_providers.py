@@ -14,6 +14,7 @@ from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 from tests.accounts.identity.openid.conftest import begin
 from tests.builders import openid
+from tests.rows import for_each_row
 
 
 def signed_in(client):
@@ -76,14 +77,14 @@ FORGED = {
 }
 
 
-@pytest.mark.parametrize("name", FORGED)
+@for_each_row("name", FORGED)
 def test_an_id_token_that_is_not_right_signs_nobody_in(sign_on, acme_id, name):
     acme_id.token = lambda claims: FORGED[name](acme_id, claims)
     client, answer = sign_on()
     failed(answer, client, 403)
 
 
-@pytest.mark.parametrize("name", ["no_signature", "the_public_key_as_secret"])
+@for_each_row("name", ["no_signature", "the_public_key_as_secret"])
 def test_an_algorithm_that_needs_no_private_key_is_refused_before_any_key_is_looked_for(sign_on, acme_id, name):
     """Also if the provider does not say for which algorithm its key is, and the library would take it."""
     acme_id.token = lambda claims: FORGED[name](acme_id, claims)

@@ -20,6 +20,7 @@ from apps.accounts.models import GroupMapping, Team
 from apps.audit.models import AuditEvent
 from tests.accounts.identity.openid.conftest import begin
 from tests.builders import openid
+from tests.rows import for_each_row
 
 OUT = "/account/sign-on/corp/logout"
 
@@ -134,7 +135,7 @@ def test_who_has_no_password_confirms_at_the_provider(sign_on, acme_id):
     assert client.post(disconnect).status_code == 409  # asked no more: it is the only way in
 
 
-@pytest.mark.parametrize(("change", "status"), [({"auth_time": 1_000_000_000}, 403), ({"sub": "b-2"}, 403)])
+@for_each_row(("change", "status"), [({"auth_time": 1_000_000_000}, 403), ({"sub": "b-2"}, 403)])
 def test_an_old_sign_in_or_another_person_confirms_nothing(sign_on, acme_id, change, status):
     client, _ = sign_on()
     acme_id.person |= change
@@ -218,7 +219,7 @@ def test_a_session_that_a_password_began_is_not_the_provider_s_to_end(sign_on, b
     assert signed_in(client)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "changes",
     [
         {"aud": "somebody-else"},

@@ -12,6 +12,7 @@ from apps.accounts.models import GroupMapping, User
 from tests.accounts.identity.openid.conftest import begin, viewer_of
 from tests.builders import openid
 from tests.pages import shown
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -34,7 +35,7 @@ def test_the_browser_cannot_add_to_the_request(acme_id, browser):
     assert not {"evil", "admin", "max_age"} & set(re.split(r"\W+", url))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("wished", "name"),
     [
         ("Ünïcode@example.org", "unicode"),

@@ -13,11 +13,12 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from tests.builders.archives import module_zip
 from tests.builders.ci_claims import SHAPES
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
 
-@pytest.mark.parametrize("kind", SHAPES)
+@for_each_row("kind", SHAPES)
 def test_a_run_of_each_vendor_gets_a_token_for_what_its_rule_says(kind, add, id_token, exchange, acme):
     rule = add(kind, only_name="vpc/aws")
     answer = exchange(id_token(kind))
@@ -36,7 +37,7 @@ def test_a_run_of_each_vendor_gets_a_token_for_what_its_rule_says(kind, add, id_
     assert rule.last_used_at is not None
 
 
-@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
+@for_each_row("algorithm", ["RS256", "ES256", "EdDSA"])
 def test_each_algorithm_of_public_keys_is_accepted(algorithm, add, id_token, exchange):
     add()
     assert exchange(id_token(algorithm=algorithm)).status_code == 200
@@ -87,7 +88,7 @@ def test_an_id_token_is_exchanged_once(add, id_token, exchange, refusal):
     assert ApiToken.objects.count() == 1
 
 
-@pytest.mark.parametrize("kind", ["bitbucket", "circleci", "buildkite"])
+@for_each_row("kind", ["bitbucket", "circleci", "buildkite"])
 def test_without_a_jti_all_that_is_signed_tells_one_from_another(kind, add, id_token, exchange, refusal):
     add(kind)
     token = id_token(kind)
@@ -102,7 +103,7 @@ def test_the_same_jti_of_another_issuer_is_another_token(add, id_token, exchange
     assert exchange(id_token(claims={"jti": "b"})).status_code == 200
 
 
-@pytest.mark.parametrize(("kind", "pinned"), [("github", "repository_id"), ("gitlab", "repository_id")])
+@for_each_row(("kind", "pinned"), [("github", "repository_id"), ("gitlab", "repository_id")])
 def test_an_id_that_was_not_named_is_pinned_by_the_first_exchange(kind, pinned, add, id_token, exchange, refusal):
     rule = add(kind, **{pinned: ""})
     assert pinned not in rule.fields

@@ -8,6 +8,7 @@ from apps.accounts.identity.trusted import links
 from apps.accounts.identity.trusted.vendors import VENDORS
 from tests.builders.ci_claims import COMMIT, ORG, PROJECT, SHAPES, STEP
 from tests.builders.ci_claims import GITHUB_ISSUER as GITHUB
+from tests.rows import for_each_row
 
 GITLAB = "https://gitlab.com"
 AZURE = f"https://vstoken.dev.azure.com/{ORG}"
@@ -111,7 +112,7 @@ def test_an_issuer_whose_pages_are_unknown_links_nothing(issuer):
     assert linked("github", issuer) == {}
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("claims", "gone"),
     [
         ({"repository": "../../evil"}, {"repository", "commit", "ref", "run"}),
@@ -136,7 +137,7 @@ def test_what_claims_say_is_escaped():
     assert odd["ref"] == "https://github.com/acme/vpc/tree/50%25/%C3%A4%20b%3Fc%23d"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("uri", "repository"),
     [
         ("https://acme@dev.azure.com/acme/infra/_git/vpc", "https://dev.azure.com/acme/infra/_git/vpc"),
@@ -156,8 +157,6 @@ def test_the_repository_of_azure_is_what_its_claim_names_and_nothing_hidden(uri,
     assert ("run" in found) == repository.startswith("https://dev.azure.com/")
 
 
-@pytest.mark.parametrize(
-    "origin", ["javascript:alert(1)", "github.com", "user@github.com/acme/vpc", "//evil.example/x"]
-)
+@for_each_row("origin", ["javascript:alert(1)", "github.com", "user@github.com/acme/vpc", "//evil.example/x"])
 def test_an_origin_of_circleci_that_is_no_repository_links_nothing(origin):
     assert "repository" not in linked("circleci", CIRCLE, **{"oidc.circleci.com/vcs-origin": origin})

@@ -10,6 +10,7 @@ from apps.accounts.rows import TokenExchange, UsedIdToken
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from tests.builders.ci_claims import SHAPES
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -22,7 +23,7 @@ def cases(group):
     ]
 
 
-@pytest.mark.parametrize(("kind", "claims"), cases("pull_requests"))
+@for_each_row(("kind", "claims"), cases("pull_requests"))
 def test_pull_and_merge_requests_and_forks_are_refused(kind, claims, add, id_token, exchange, refusal):
     add(kind)
     message = refusal(id_token(kind, claims))
@@ -31,13 +32,13 @@ def test_pull_and_merge_requests_and_forks_are_refused(kind, claims, add, id_tok
     assert exchange(id_token(kind)).status_code == 200  # the rest of the token is right
 
 
-@pytest.mark.parametrize(("kind", "claims"), cases("wrong"))
+@for_each_row(("kind", "claims"), cases("wrong"))
 def test_another_workflow_environment_ref_or_id_is_refused(kind, claims, add, id_token, refusal):
     add(kind)
     assert next(iter(claims)) in refusal(id_token(kind, claims))
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@for_each_row("shape", SHAPES.values(), ids=SHAPES)
 def test_a_known_name_with_another_id_is_refused(shape, add, id_token, exchange, refusal):
     """Renamed and created again by somebody else."""
     rule = add(shape.kind)
@@ -47,7 +48,7 @@ def test_a_known_name_with_another_id_is_refused(shape, add, id_token, exchange,
     assert claim in refusal(id_token(shape.kind, shape.recreated))
 
 
-@pytest.mark.parametrize("kind", ["github", "gitlab"])
+@for_each_row("kind", ["github", "gitlab"])
 def test_an_unprotected_ref_is_refused_where_protection_is_required(kind, add, id_token, exchange, refusal):
     add(kind, environment="", protected_ref=True)
     for value in ("false", False, None, "", 1, "True"):
@@ -62,7 +63,7 @@ def test_a_ref_may_be_named_by_its_beginning(add, id_token, exchange, refusal):
     assert "ref" in refusal(id_token(claims={"ref": ["refs/tags/v1"]}))
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "audience",
     [
         "https://other.test",
@@ -93,7 +94,7 @@ def test_azure_has_one_audience_for_all_and_is_accepted_for_five_minutes(add, id
     assert exchange(id_token("azure", {"iat": now - 280, "nbf": None})).status_code == 200
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("claim", "shift"),
     [("exp", -61), ("iat", 120), ("nbf", 120), ("exp", 8 * 86_400)],
 )
@@ -103,15 +104,15 @@ def test_expired_and_future_tokens_are_refused(claim, shift, add, id_token, refu
     assert claim in refusal(id_token(claims={**times, claim: int(time.time()) + shift}))
 
 
-@pytest.mark.parametrize(("claim", "shift"), [("exp", -50), ("iat", 50), ("nbf", 50)])
+@for_each_row(("claim", "shift"), [("exp", -50), ("iat", 50), ("nbf", 50)])
 def test_clocks_may_differ_by_a_minute(claim, shift, add, id_token, exchange):
     add()
     times = {"iat": int(time.time()) - 600} if shift < 0 else {}
     assert exchange(id_token(claims={**times, claim: int(time.time()) + shift})).status_code == 200
 
 
-@pytest.mark.parametrize("claim", ["exp", "iat", "nbf"])
-@pytest.mark.parametrize(
+@for_each_row("claim", ["exp", "iat", "nbf"])
+@for_each_row(
     "value",
     ["soon", True, None, [1], {}, float("nan"), float("inf"), 10**400, -(10**20)],
     ids=lambda value: str(value)[:8],
@@ -125,7 +126,7 @@ def test_times_of_another_type_are_refused(claim, value, add, id_token, issuer, 
     assert claim in message or "exp" in message
 
 
-@pytest.mark.parametrize("jti", [None, "", 7, ["a"], "x" * 256], ids=str)
+@for_each_row("jti", [None, "", 7, ["a"], "x" * 256], ids=str)
 def test_a_jti_of_another_type_is_refused(jti, add, id_token, refusal):
     add()
     assert "jti" in refusal(id_token(claims={"jti": jti}))

@@ -17,6 +17,7 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, Invalid, RoleRequired
 from tests.builders.ci_claims import SHAPES
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.both
 
@@ -82,7 +83,7 @@ def test_there_are_no_two_equal_rules(add):
 # --- What a rule may say ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("kind", "given", "word"),
     [
         ("github", {"repository": ""}, "repository"),

@@ -18,6 +18,7 @@ from apps.audit.models import AuditEvent
 from tests.accounts.identity.trusted.conftest import claims_of
 from tests.builders import ci_issuer
 from tests.builders.ci_claims import SHAPES
+from tests.rows import for_each_row
 
 
 def encoded(value: Any) -> str:
@@ -48,7 +49,7 @@ def test_a_forged_signature_is_refused_and_fills_no_page(issuer, claims, refusal
     assert event.detail["claims"]["run_id"] == "666"
 
 
-@pytest.mark.parametrize("algorithm", ["none", "None", "HS256", "HS512", "RS384", "PS256", "ES384", "ES512"])
+@for_each_row("algorithm", ["none", "None", "HS256", "HS512", "RS384", "PS256", "ES384", "ES512"])
 def test_other_algorithms_are_refused_before_the_keys_are_read(algorithm, issuer, claims, refusal):
     text = f"{encoded({'alg': algorithm, 'kid': 'key-RS256'})}.{encoded(claims)}.{encoded(b'x' * 64)}"
     assert "alg" in refusal(text)
@@ -84,7 +85,7 @@ def test_a_key_is_for_its_own_algorithm(issuer, claims, refusal):
 
 
 @pytest.mark.filterwarnings("ignore::jwt.warnings.InsecureKeyLengthWarning")
-@pytest.mark.parametrize("weak", ["rsa-1024", "p-384", "ed448", "private", "symmetric"])
+@for_each_row("weak", ["rsa-1024", "p-384", "ed448", "private", "symmetric"])
 def test_weak_private_and_other_keys_are_refused(weak, issuer, claims, refusal):
     key: Any
     if weak == "rsa-1024":
@@ -123,7 +124,7 @@ def test_the_header_brings_no_key_and_no_extension(issuer, claims, refusal):
     assert "b64" in refusal(f"{encoded({'alg': 'RS256', 'kid': 'key-RS256', 'b64': True})}.{body}.{signature}")
 
 
-@pytest.mark.parametrize("kid", ["", 7, ["key-RS256"], {}], ids=str)
+@for_each_row("kid", ["", 7, ["key-RS256"], {}], ids=str)
 def test_a_kid_of_another_type_is_refused(kid, issuer, claims, refusal):
     head, body, signature = issuer.signed(claims).split(".")
     del head
@@ -141,14 +142,14 @@ def test_without_a_kid_the_only_key_of_the_algorithm_counts(issuer, claims, exch
     assert exchange(issuer.signed({**claims, "jti": "3"})).status_code == 200
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "text", ["", "a.b", "a.b.c", "a.b.c.d", "..", "e30.e30.", f"{encoded([1])}.{encoded({})}.x", "ä.b.c", "e30.eyJ.x"]
 )
 def test_what_is_no_token_is_refused(text, exchange):
     assert exchange(text).status_code == 422
 
 
-@pytest.mark.parametrize("where", ["other", "type", "long", "nul"])
+@for_each_row("where", ["other", "type", "long", "nul"])
 def test_an_issuer_that_no_rule_names_is_never_asked(where, issuer, claims, refusal):
     said = {"other": "https://evil.test", "type": [issuer.url], "long": "https://" + "a" * 300, "nul": "https://a\0"}
     head, _, signature = issuer.signed(claims).split(".")
@@ -206,7 +207,7 @@ def test_an_issuer_that_is_down_is_asked_once_in_ten_seconds(issuer, claims, ref
     assert len(issuer.asked) == 1
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "document",
     [
         {"issuer": "https://other.test"},

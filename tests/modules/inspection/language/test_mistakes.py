@@ -10,6 +10,7 @@ from tests.modules.inspection.inspections import unit_of
 from tests.modules.inspection.language.mistakes import mistakes
 from tests.modules.inspection.language.newer import NEWER
 from tests.modules.inspection.language.samples import SAMPLES, Sample
+from tests.rows import for_each_row
 
 # Each of the generated mistakes was given to `tofu get` 1.12.6 and `terraform get` 1.11.4, and to the loaders of
 # Terraform 1.14, 1.15 and 1.16: all of them refuse all of them.
@@ -45,16 +46,14 @@ def test_the_samples_contain_every_block_of_the_table():
     assert set(BLOCKS) - covered == {"reserved", "nested", "cloud", "state_store"}
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.kind)
+@for_each_row("sample", SAMPLES, ids=lambda sample: sample.kind)
 def test_a_correct_sample_is_not_questioned(sample):
     for files in as_files(sample):
         found = unit(files)
         assert (found.faults, found.parts.get("requires")) == ([], None)
 
 
-@pytest.mark.parametrize(
-    ("clients", "sample"), NEWER, ids=lambda value: value if isinstance(value, str) else value.kind
-)
+@for_each_row(("clients", "sample"), NEWER, ids=lambda value: value if isinstance(value, str) else value.kind)
 def test_what_only_some_clients_know_is_a_requirement_and_no_fault(clients, sample):
     found = unit(as_files(sample)[0])
     assert found.faults == []
@@ -109,7 +108,7 @@ FINE = {
 }
 
 
-@pytest.mark.parametrize("text", FINE.values(), ids=FINE)
+@for_each_row("text", FINE.values(), ids=FINE)
 def test_what_clients_load_is_not_questioned(text):
     found = unit_of(text)
     assert (found.faults, found.parts.get("requires")) == ([], None)
@@ -138,7 +137,7 @@ MISTAKES_BY_HAND = {
 }
 
 
-@pytest.mark.parametrize(("text", "line"), MISTAKES_BY_HAND.values(), ids=MISTAKES_BY_HAND)
+@for_each_row(("text", "line"), MISTAKES_BY_HAND.values(), ids=MISTAKES_BY_HAND)
 def test_a_mistake_is_found_on_its_line(text, line):
     assert unit_of(text).faults[0].line == line
 
