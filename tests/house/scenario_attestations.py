@@ -7,6 +7,7 @@ from apps.provenance import attesting
 from apps.releases.models import Release
 from tests.builders import attestations
 
+ATTACHING = ("api:module-attestations", "api:provider-attestations")
 NOWHERE = {"attestation": "0" * 64}
 QUERIES = {(f"api:{kind}-attestation", "DELETE"): "?reason=No." for kind in ("module", "provider")}
 
@@ -23,7 +24,7 @@ def place(namespace, alice):
 def bodies(namespace):
     content = attestations.dsse(*(one.digest for one in _releases(namespace)), "f" * 64)
     body = {"data": content, "content_type": attestations.DSSE}
-    return {(f"api:{kind}-attestations", "POST"): body for kind in ("module", "provider")}
+    return {(name, "POST"): body for name in ATTACHING}
 
 
 def _releases(namespace):
