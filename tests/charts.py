@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from tests.live import CHECKOUT
-from tests.needs import HELM
+from tests.programs import HELM
 
 CHART = CHECKOUT / "deploy" / "helm" / "larder"
 EXAMPLES = sorted(path.stem for path in (CHART / "examples").glob("*.yaml"))

@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
-from tests import needs
+from tests import needs, programs
 from tests.browser.catalogue import Shelf, fill
 from tests.builders.archives import module_zip
 from tests.live import Live, start_live
@@ -84,7 +84,7 @@ class Watch:
 @needs.needs("chromium-headless-shell")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=needs.chromium())
+        browser = playwright.chromium.launch(executable_path=programs.chromium())
         print(f"chromium {browser.version}")  # noqa: T201  # the run says which client it used
         yield browser
         browser.close()

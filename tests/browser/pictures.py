@@ -8,7 +8,7 @@ from typing import Literal
 
 from playwright.sync_api import Browser, sync_playwright
 
-from tests import needs
+from tests import programs
 from tests.builders import modules
 from tests.builders.archives import module_zip
 from tests.documents import CHECKOUT
@@ -59,7 +59,7 @@ def take(browser: Browser, larder: Live, folder: Path) -> None:
 
 
 def main() -> int:
-    if needs.chromium() is None:
+    if programs.chromium() is None:
         print("Chromium is not here: install Debian's chromium-headless-shell.")  # noqa: T201
         return 1
     FOLDER.mkdir(exist_ok=True)
@@ -71,7 +71,7 @@ def main() -> int:
         fill(larder)
         port = re.sub(r".*:", "", larder.host)
         browser = playwright.chromium.launch(
-            executable_path=needs.chromium(), args=[f"--host-resolver-rules=MAP {HOST}:443 127.0.0.1:{port}"]
+            executable_path=programs.chromium(), args=[f"--host-resolver-rules=MAP {HOST}:443 127.0.0.1:{port}"]
         )
         take(browser, larder, FOLDER)
         browser.close()

@@ -10,7 +10,7 @@ from tests.browser.conftest import Watch, browsing, look, sign_in
 from tests.builders.git_servers import Repository, Site, git_site
 from tests.e2e.workspace import Workspace
 from tests.live import Live, start_live
-from tests.needs import is_there
+from tests.programs import is_there
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 SPACE, OTHER_SPACE = "orchard", "forest"

@@ -15,8 +15,8 @@ from tests.chaos.faulty_storage import FAULTS, Proxy
 from tests.chaos.garbage import NAMESPACE, Garbage
 from tests.chaos.world import IS_LONG, World
 from tests.flows.crashing import make_key
-from tests.needs import PRODUCTION
 from tests.production import REDIS_ADMIN, running
+from tests.programs import PRODUCTION
 from tests.site.processes import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.nightly, pytest.mark.needs(*PRODUCTION), pytest.mark.timeout(900)]

@@ -23,8 +23,8 @@ from tests.chaos.faulty_storage import Proxy
 from tests.e2e.workspace import Workspace
 from tests.flows.crashing import hand_in
 from tests.live import Live
-from tests.needs import is_there
 from tests.production import Stack, is_ready
+from tests.programs import is_there
 from tests.signing.conftest import agents_in, homes_of
 from tests.site.processes import eventually
 

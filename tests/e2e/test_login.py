@@ -15,7 +15,7 @@ from tests import documents
 from tests.e2e.providers import require
 from tests.e2e.workspace import Workspace
 from tests.live import Live
-from tests.needs import chromium
+from tests.programs import chromium
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("chromium-headless-shell")]
 

@@ -11,7 +11,7 @@ import pytest
 from tests import postgres
 from tests.builders.archives import module_zip
 from tests.live import ADMIN_PASSWORD, Live, start_live
-from tests.needs import git, version_before
+from tests.programs import git, version_before
 from tests.site.processes import descendants
 
 pytestmark = [

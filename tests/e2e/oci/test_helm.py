@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.live import start_live
-from tests.needs import HELM
+from tests.programs import HELM
 from tests.site.startup.test_image import DIGEST, Checkout
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("git", "helm")]

@@ -9,8 +9,8 @@ from redis import Redis
 from apps.http.ready import LONGEST
 from registry_site.backends import other_hosts
 from registry_site.backends.other_hosts import ASK_AGAIN_SECONDS, MOST_BYTES, PATIENCE, OtherHosts
-from tests.needs import CHECKOUT
 from tests.postgres import free_port
+from tests.programs import CHECKOUT
 from tests.rows import for_each_row
 from tests.site.front.hosts import Server
 

@@ -23,8 +23,8 @@ from tests.builders.balancer import balancing
 from tests.chaos.faulty_storage import Proxy
 from tests.flows.crashing import hand_in, make_key
 from tests.live import CHECKOUT
-from tests.needs import PRODUCTION
 from tests.production import NGINX, Stack, running
+from tests.programs import PRODUCTION
 from tests.site.monitoring.test_metrics import samples_of
 from tests.site.processes import eventually
 

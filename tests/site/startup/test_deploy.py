@@ -16,8 +16,8 @@ import yaml
 from tests import charts, documents
 from tests.charts import rendered
 from tests.live import CHECKOUT
-from tests.needs import HELM
 from tests.production import COMPOSE, OURS
+from tests.programs import HELM
 
 COMPOSE_NETWORKS = {
     "nginx": {"entrance", "edge"},

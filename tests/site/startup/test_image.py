@@ -14,7 +14,7 @@ import yaml
 
 from tests import documents
 from tests.live import CHECKOUT
-from tests.needs import HELM
+from tests.programs import HELM
 from tests.rows import for_each_row
 
 pytestmark = pytest.mark.needs("git", "helm")

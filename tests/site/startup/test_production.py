@@ -17,8 +17,8 @@ from registry_site.startup.bootstrap import TIME_OUTS
 from tests.builders.archives import module_zip
 from tests.flows.crashing import check_signature, hand_in, make_key
 from tests.live import CHECKOUT
-from tests.needs import PRODUCTION
 from tests.production import METRICS_TOKEN, OURS, REDIS_ADMIN, Stack, running
+from tests.programs import PRODUCTION
 
 pytestmark = [pytest.mark.live, pytest.mark.needs(*PRODUCTION)]
 
