@@ -5,7 +5,6 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
-from jsonschema import Draft202012Validator
 from rest_framework.response import Response
 
 from apps.api.frame.base import Operation
@@ -38,5 +37,7 @@ def compare(method: str, name: str, answer: Any, operation: Operation) -> None:
     if isinstance(answer, Response) and answer.data is not None:
         content = described["responses"][str(answer.status_code)]["content"]["application/json"]["schema"]
         data = json.loads(json.dumps(answer.data))
+        from jsonschema import Draft202012Validator  # takes a second, of each run that only collects this folder
+
         errors = Draft202012Validator({**content, "components": document()["components"]}).iter_errors(data)
         assert not [f"{error.json_path}: {error.message}"[:300] for error in errors]

@@ -1,24 +1,22 @@
 """Schemathesis over the whole schema: no 5xx, no status, content type or shape that the schema does not name.
 
-It makes requests from the schema, right and wrong ones, which nobody, an ordinary person and staff send. To look
-longer, by hand: `LARDER_SCHEMATHESIS_EXAMPLES=99 .venv/bin/pytest tests/house/test_schemathesis.py`; the seed is fixed.
+By day over every tenth operation, at night over all. It makes requests from the schema, right and wrong ones, which
+nobody, an ordinary person and staff send. To look longer, by hand: `LARDER_SCHEMATHESIS_EXAMPLES=99
+.venv/bin/pytest tests/house/test_schemathesis.py`; the seed is fixed.
 """
 
+import json
 import os
 import re
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import requests
-import schemathesis
+from django.conf import settings
 from django.db import transaction
 from django.urls import resolve
-from hypothesis import HealthCheck, Phase, given, settings
-from schemathesis import GenerationMode
-from schemathesis.checks import not_a_server_error
-from schemathesis.core.result import Ok
-from schemathesis.specs.openapi import checks
 
 from registry_site.server.handler import Utf8Request
 from tests import openapi
@@ -29,29 +27,26 @@ pytestmark = pytest.mark.matrix
 
 EXAMPLES = int(os.environ.get("LARDER_SCHEMATHESIS_EXAMPLES", "3"))
 WHO = ("nobody", "alice-manage", "olga-manage")
-CHECKS = [
-    not_a_server_error,
-    checks.status_code_conformance,
-    checks.content_type_conformance,
-    checks.response_schema_conformance,
-]
 # The test client sets its own; compressed answers are read by tests/site/server/test_compression.py.
 NOT_SENT = {"Content-Type", "Content-Length", "Accept-Encoding"}
-# Bytes, which Schemathesis knows by another name.
-schemathesis.serializer.alias("application/offset+octet-stream", "application/octet-stream")
-OPERATIONS: dict[str, Any] = {
-    found.ok().definition.raw["operationId"]: found.ok()
-    for found in schemathesis.openapi.from_dict(openapi.document()).get_all_operations()
-    if isinstance(found, Ok)
-}
-SETTINGS = settings(
-    max_examples=EXAMPLES,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
+DESCRIBED = sorted(
+    operation["operationId"]
+    for methods in json.loads(settings.OPENAPI_FILE.read_text())["paths"].values()
+    for operation in methods.values()
 )
+EVERY = 10
+
+
+@cache
+def operations() -> dict[str, Any]:
+    """Those of the schema as it is now, by id. Schemathesis is loaded here: it would cost every run half a second."""
+    import schemathesis
+    from schemathesis.core.result import Ok
+
+    # Bytes, which Schemathesis knows by another name.
+    schemathesis.serializer.alias("application/offset+octet-stream", "application/octet-stream")
+    found = schemathesis.openapi.from_dict(openapi.document()).get_all_operations()
+    return {each.ok().definition.raw["operationId"]: each.ok() for each in found if isinstance(each, Ok)}
 
 
 @pytest.fixture
@@ -59,9 +54,17 @@ def own_request(monkeypatch):
     monkeypatch.setattr("django.test.client.WSGIRequest", Utf8Request)
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] if number % EVERY else [])
+        for number, name in enumerate(DESCRIBED)
+    ],
+)
 def test_each_answer_is_as_the_schema_says(scene, client_of, own_request, name):
-    operation = OPERATIONS[name]
+    from schemathesis import GenerationMode
+
+    operation = operations()[name]
     known = there(scene, operation)
     # Right requests, and wrong ones where more than the address can be wrong; to unknown addresses only right ones.
     rights, both = [GenerationMode.POSITIVE], list(GenerationMode)
@@ -74,16 +77,36 @@ def test_each_answer_is_as_the_schema_says(scene, client_of, own_request, name):
 
 
 def send(cases: Any, client: Any) -> None:
-    @SETTINGS
-    @given(case=cases)
+    import hypothesis
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi import checks
+
+    wanted = [
+        not_a_server_error,
+        checks.status_code_conformance,
+        checks.content_type_conformance,
+        checks.response_schema_conformance,
+    ]
+
+    @hypothesis.settings(
+        max_examples=EXAMPLES,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(case=cases)
     def each(case):
-        case.validate_response(answer_to(case, client), checks=CHECKS)
+        case.validate_response(answer_to(case, client), checks=wanted)
 
     each()
 
 
-def answer_to(case: Any, client: Any) -> schemathesis.Response:
+def answer_to(case: Any, client: Any) -> Any:
     """Whatever the request changes is undone."""
+    from schemathesis import Response
+
     request = requests.Request(**case.as_transport_kwargs(base_url="https://testserver")).prepare()
     parts = urlsplit(str(request.url))
     body: Any = request.body or b""
@@ -98,12 +121,11 @@ def answer_to(case: Any, client: Any) -> schemathesis.Response:
         content = b"".join(answer.streaming_content) if answer.streaming else answer.content
         transaction.set_rollback(True)
     headers = {key.lower(): [value] for key, value in answer.items()}
-    return schemathesis.Response(answer.status_code, headers, content, request, elapsed=0, verify=False)
+    return Response(answer.status_code, headers, content, request, elapsed=0, verify=False)
 
 
 def test_schemathesis_reads_all_operations():
-    described = {one["operationId"] for methods in openapi.document()["paths"].values() for one in methods.values()}
-    assert set(OPERATIONS) == described
+    assert sorted(operations()) == DESCRIBED
 
 
 def there(scene: Any, operation: Any) -> dict[str, Any]:
