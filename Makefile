@@ -2,8 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all nightly test-full test-python pictures lint types schema contracts migrations-check advisories lock trust bench chaos image push publish release clean
 BIN := .venv/bin
-# One more than there are cores: some tests wait for others' programs, and for clocks.
-PARALLEL := -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist loadgroup --no-loadscope-reorder
+PARALLEL := -n $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup --no-loadscope-reorder
 PYTEST := $(BIN)/pytest $(PARALLEL)
 # What depends on Python itself: what reads bytes, talks to child processes, starts and stops. What a database decides does
 # not, nor a whole Larder for each room: those marked `python` stand for starting, stopping, signing and a worker's end.
@@ -11,8 +10,10 @@ PYTHON_TESTS := tests/lib tests/modules tests/signing tests/site -m "python or n
 PYTHONS := python3.11 python3.12 python3.13 python3.14
 # Whatever drives a whole Larder, but for what is about one machine: its start, its supervisor, its folders.
 FULL_TESTS := tests/browser tests/e2e tests/flows tests/oci tests/signing
-# What `make test` has, and `make test-all` leaves out with what is for the night.
+# What `make test` has. `make test-all` runs DAY on SQLite and BOTH on PostgreSQL: tables of every route run there alone.
 QUICK := smoke or not (live or matrix or slow or nightly)
+DAY := not (nightly or (matrix and both))
+BOTH := both and not nightly
 
 # For bin/image, which says what they are.
 export REGISTRY REQUIREMENTS SOURCE COSIGN_KEY
@@ -28,18 +29,18 @@ test: ## Run in minutes what needs no whole Larder, and the smoke tests on one, 
 	@bin/prepare requirements-dev.txt
 	@$(PYTEST) -m "$(QUICK)"
 
-test-all: ## Run the rest in half an hour: whole Larders, browsers, matrices, PostgreSQL, the full stack
+test-all: ## Run all that CI runs: what `make test` has, whole Larders, browsers, matrices, PostgreSQL, the full stack
 	@bin/prepare requirements-dev.txt
 	@status=0; \
-	echo "== whole Larders and matrices on SQLite"; $(PYTEST) -m "not ($(QUICK) or nightly)" || status=1; \
-	echo "== PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) -m "both and not nightly" || status=1; \
+	echo "== SQLite"; $(PYTEST) -m "$(DAY)" || status=1; \
+	echo "== PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) -m "$(BOTH)" || status=1; \
 	echo "== the full stack"; $(MAKE) --no-print-directory test-full ONLY=full || status=1; \
 	exit $$status
 
 nightly: ## Run what takes an hour: crash points, races, slow clients, full disks, the full stack, other Pythons
 	@bin/prepare requirements-dev.txt
 	@status=0; \
-	echo "== for the night"; $(PYTEST) -m nightly || status=1; \
+	echo "== for the night"; $(PYTEST) -m "nightly or (matrix and both)" || status=1; \
 	echo "== the full stack"; $(MAKE) --no-print-directory test-full || status=1; \
 	for python in $(PYTHONS); do \
 		[ "$$($$python -V 2>&1)" != "$$($(BIN)/python -V)" ] || continue; \

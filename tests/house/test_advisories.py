@@ -59,7 +59,7 @@ def ci(tmp_path):
         (tmp_path / folder).mkdir(parents=True)
     shutil.copy(sources.CHECKOUT / ".ci" / "run", tmp_path / ".ci" / "run")
     (tmp_path / "bin").mkdir()
-    for program in (tmp_path / "bin" / "prepare", programs / "make", programs / "azurite-blob"):
+    for program in (tmp_path / "bin" / "prepare", *(programs / name for name in ("azurite-blob", "make", "python3"))):
         program.write_text("#!/bin/sh\n")
     (tmp_path / ".venv" / "bin" / "python").write_text(
         '#!/bin/sh\ncase $1 in bin/advisories.py) exit "$ADVISORIES" ;; esac\n'
@@ -80,7 +80,7 @@ def test_ci_goes_on_where_nothing_could_be_checked_and_says_so_last(ci):
     done = ci(2)
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "+ make migrations-check" in done.stdout
+    assert "+ make test-all" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("!!!! NOT CHECKED: whether a pinned package has known")
 
 

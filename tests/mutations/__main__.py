@@ -1,7 +1,7 @@
 """Remove one protection at a time, and report which command notices: `python -m tests.mutations [WORD...]`.
 
 `mutations.toml` names the file, the line, what it becomes, and the tests that must fail then. Each mutation is
-applied to a copy of the checkout. The tests that `make test` selects run first, then the rest of those named. Exits
+applied to a copy of the checkout. The tests that `make test` selects run first, then those of `make test-all`. Exits
 with 1 if one survives, or less than 95 % are caught by `make test`. WORDs choose mutations by a part of their area or
 name.
 """
@@ -24,9 +24,9 @@ SECONDS = 900
 FAILED = 1  # pytest's exit code; others mean that no test ran
 
 
-def quick() -> str:
-    """The tests that `make test` selects, as the Makefile says."""
-    found = re.search(r"^QUICK := (.+)$", (CHECKOUT / "Makefile").read_text(), re.MULTILINE)
+def selection(name: str) -> str:
+    """The tests that a command selects, as the Makefile says."""
+    found = re.search(rf"^{name} := (.+)$", (CHECKOUT / "Makefile").read_text(), re.MULTILINE)
     assert found
     return found[1]
 
@@ -41,10 +41,10 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def failed_test(folder: Path, mutation: Mutation, selection: str) -> str:
+def failed_test(folder: Path, mutation: Mutation, selected: str, database: str = "sqlite") -> str:
     """The first test that fails, "" if none does. Raises RuntimeError if the mutated code does not run."""
-    environment = os.environ | ({"LARDER_TEST_DATABASE": "postgres"} if mutation.database == "postgres" else {})
-    words = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", "-m", selection, *mutation.tests]
+    environment = os.environ | {"LARDER_TEST_DATABASE": database}
+    words = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", "-m", selected, *mutation.tests]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *words],
         cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS,
@@ -61,10 +61,13 @@ def judge(folder: Path, mutation: Mutation) -> tuple[str, str]:
     """The command that notices, and the test."""
     mutation.apply(folder)
     try:
-        if mutation.database == "sqlite" and (test := failed_test(folder, mutation, quick())):
-            return "make test", test
-        rest = "both and not nightly" if mutation.database == "postgres" else f"not ({quick()} or nightly)"
-        test = failed_test(folder, mutation, rest)
+        quick, day, both = selection("QUICK"), selection("DAY"), selection("BOTH")
+        test = ""
+        if mutation.database == "sqlite":
+            if test := failed_test(folder, mutation, quick):
+                return "make test", test
+            test = failed_test(folder, mutation, f"({day}) and not ({quick})")
+        test = test or failed_test(folder, mutation, both, "postgres")
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         return "DOES NOT RUN", str(error)[-600:]
     else:

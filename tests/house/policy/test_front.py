@@ -6,7 +6,7 @@ from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, cells_of, columns_of, kind_of
 from tests.site.front.asking import Answer, Process
 
-pytestmark = pytest.mark.matrix
+pytestmark = [pytest.mark.both, pytest.mark.matrix]
 
 # Bytes are another part of the front: tests/site/front/test_archives.py and test_mirrored.py.
 BYTES = {
