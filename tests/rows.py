@@ -83,7 +83,7 @@ def undone() -> Iterator[None]:
     if not connection.in_atomic_block:
         yield
         return
-    block = transaction.atomic()
+    block: Any = transaction.atomic()
     block._from_testcase = True  # as that of Django's TestCase: a durable block may be inside
     with block:
         yield
