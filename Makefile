@@ -1,6 +1,6 @@
 # Larder. `make run`, `make test` and `make bench` do all their own set-up; the other targets use what `make test` installed.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all nightly test-full test-python pictures lint types schema contracts migrations-check advisories lock trust bench chaos image push publish release clean
+.PHONY: help run test test-changed test-all nightly test-full test-python pictures lint types schema contracts migrations-check advisories lock trust bench chaos image push publish release clean
 BIN := .venv/bin
 PARALLEL := -n $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup --no-loadscope-reorder
 PYTEST := $(BIN)/pytest $(PARALLEL)
@@ -28,6 +28,10 @@ run: ## Run Larder on this machine (TLS=off: plain HTTP on the loopback address)
 test: ## Run in minutes what needs no whole Larder, and the smoke tests on one, on SQLite
 	@bin/prepare requirements-dev.txt
 	@$(PYTEST) -m "$(QUICK)"
+
+test-changed: ## Run the tests that reach what changed since BASE=HEAD, for work in between
+	@bin/prepare requirements-dev.txt
+	@$(PYTEST) -m "$(QUICK)" $$($(BIN)/python -m tests.changed $(BASE))
 
 test-all: ## Run all that CI runs: what `make test` has, whole Larders, browsers, matrices, PostgreSQL, the full stack
 	@bin/prepare requirements-dev.txt

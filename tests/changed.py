@@ -1,0 +1,62 @@
+"""The tests that a change reaches, for `make test-changed`: `python -m tests.changed [BASE]`.
+
+By the import graph that the contracts of `pyproject.toml` are checked with. A test that asks a view through its URL
+imports nothing of it, so the folder of tests that mirrors the view's stands for those. For work in between: before a
+landing every test runs.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import grimp
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+EDGES = ("admin_base", "api", "assistants", "oci", "portal", "protocol")
+LISTS = ("urls", "wiring")  # import all views: what they reach says nothing
+
+
+def changed_files(base: str) -> set[str]:
+    """Since `base`, committed or not."""
+    questions = (["diff", "--name-only", base], ["ls-files", "--others", "--exclude-standard"])
+    asked = [
+        subprocess.run(["git", *each], cwd=CHECKOUT, capture_output=True, text=True, check=True) for each in questions
+    ]
+    return {line for done in asked for line in done.stdout.splitlines()}
+
+
+def folder_of(*parts: str) -> str:
+    """The deepest folder of tests that mirrors these folders; those of `registry_site` are in tests/site."""
+    found = [Path("tests", *parts[:length]) for length in range(len(parts), 0, -1)]
+    return next((str(folder) for folder in found if (CHECKOUT / folder).is_dir()), "tests/house")
+
+
+def reached_by(files: set[str]) -> Iterator[str]:
+    graph = grimp.build_graph("apps", "registry_site", "tests")
+    changed = {file.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for file in files} & graph.modules
+    reached = changed.union(*(graph.find_downstream_modules(module) for module in changed))
+    for module in reached:
+        top, *parts = module.split(".")
+        if top == "tests":
+            name = parts[-1] if parts else ""
+            if name.startswith("test_"):
+                yield f"{module.replace('.', '/')}.py"
+            elif name == "conftest" and module in changed:
+                yield module.rpartition(".")[0].replace(".", "/")
+        elif module in changed or (parts[:1] and parts[0] in EDGES and parts[-1] not in LISTS):
+            yield folder_of(*(parts if top == "apps" else ("site", *parts)))
+    for file in files:  # templates, styles, documents
+        top, *parts = file.split("/")
+        if not file.endswith(".py"):
+            yield folder_of(*parts) if top == "templates" else "tests/house"
+
+
+def smallest(names: Iterator[str]) -> list[str]:
+    """Without what is gone, and without files of folders that are named as well."""
+    wanted = {Path(name) for name in names if (CHECKOUT / name).exists()}
+    return sorted(str(each) for each in wanted if not wanted & set(each.parents))
+
+
+if __name__ == "__main__":
+    print(*smallest(reached_by(changed_files(*sys.argv[1:] or ["HEAD"]))) or ["tests/house"])  # noqa: T201
