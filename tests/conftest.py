@@ -22,6 +22,7 @@ from apps.signing import vault
 from registry_site.server.health import checks
 from tests import children
 from tests.builders.archives import module_zip
+from tests.house import sources
 from tests.live import Live, start_live
 from tests.sessions import in_browser, sign_in
 
@@ -54,6 +55,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             asked = getattr(item, "fixturenames", ())
             shared = next((name for name in SHARED if name in asked), item.path.stem)
             send_with(item, shared)
+        elif getattr(getattr(item, "module", None), "sources", None) is sources:
+            send_with(item, "sources")  # whose files are read and parsed once
 
 
 # --- People and namespaces ---------------------------------------------------------------------------------------
