@@ -14,7 +14,7 @@ from apps.lib.errors import Conflict
 from tests.rows import for_each_row
 from tests.threads import at_once
 
-pytestmark = [pytest.mark.both, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -35,6 +35,7 @@ def set_visibility(namespace, visibility):
     Namespace.objects.filter(pk=namespace.pk).update(visibility=visibility)
 
 
+@pytest.mark.both
 @for_each_row("name", ["ac-me", "acne", "acrne", "Acne", "4cme"])
 def test_a_stranger_is_refused_and_not_told_of_a_hidden_namespace(put, acme, charlie, name):
     """The answer is that for an equal name, but for the name in it."""
@@ -95,6 +96,7 @@ def test_a_row_that_an_older_larder_made_counts(put, charlie, acme):
     assert put(charlie, "acne")[0] == 409
 
 
+@pytest.mark.both
 def test_a_pair_that_is_there_remains_and_one_query_looks(acme, charlie, django_assert_num_queries):
     for name in ("acne", "hall"):
         Namespace.objects.create(name=name, canonical=name, skeleton=skeleton(name))
@@ -106,6 +108,7 @@ def test_a_pair_that_is_there_remains_and_one_query_looks(acme, charlie, django_
     assert Namespace.objects.filter(name__in=["acme", "acne"]).count() == 2
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_of_two_look_alikes_at_once_one_wins(charlie, bob, alice, dora):
     people = {charlie: "tools", bob: "t00ls", alice: "too1s", dora: "to-ols"}

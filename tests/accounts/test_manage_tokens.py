@@ -21,8 +21,6 @@ from apps.lib.errors import Conflict, Invalid
 from registry_site import env
 from registry_site.operations import doctor, examining
 
-pytestmark = pytest.mark.both
-
 API = "/api/v1/teams/cooks/service-accounts"
 
 
@@ -174,6 +172,7 @@ def test_both_lengths_are_settings(dora, settings, monkeypatch):
 # --- From before -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both
 def test_an_old_token_keeps_its_rights(old_token, charlie, acme):
     client = client_with(old_token[1])
     given = client.put(
@@ -203,6 +202,7 @@ def test_to_rotate_it_is_no_way_round(old_token, machine, dora, tofu):
     assert (new.manages_people, days_of(new)) == (False, 90)
 
 
+@pytest.mark.both
 def test_doctor_the_admin_and_its_owners_page_list_it(old_token, machine, page, dora, olga, browser_of, tofu):
     old, _ = old_token
     short, _ = tokens.issue(user=dora, label="short", scope=Scope.MANAGE, actor=Viewer(dora))

@@ -20,8 +20,6 @@ from apps.releases.publishing import reserving
 from tests.conftest import person
 from tests.oci.uploading import Uploader, sha256
 
-pytestmark = pytest.mark.both
-
 URL = "/api/v1/namespaces/acme"
 BODY = json.dumps({"visibility": "internal", "description": "Again."})
 
@@ -49,6 +47,7 @@ def test_its_owner_deletes_it_and_nothing_of_it_is_seen_any_more(tofu, acme, dor
     assert event.detail["former_owners"] == {"users": [dora.pk], "teams": []}
 
 
+@pytest.mark.both
 def test_its_name_is_its_former_owners_alone(tofu, put, acme, dora, bob, charlie, olga):
     teams_owner = teams.create(name="cooks", actor=Viewer(bob))
     Grant.objects.create(namespace=acme, team=teams_owner, role=Role.OWNER)

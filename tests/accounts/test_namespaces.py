@@ -9,8 +9,6 @@ from apps.lib.errors import Conflict, Invalid, RoleRequired
 from tests.rows import for_each_row
 from tests.threads import at_once
 
-pytestmark = pytest.mark.both
-
 
 def create(actor: Viewer, name: str = "tools", visibility: str = Visibility.PRIVATE, **more):
     return namespaces.create(name=name, visibility=visibility, actor=actor, **more)
@@ -24,6 +22,7 @@ def test_whoever_creates_it_owns_it(charlie, event_kinds):
     assert event_kinds() == ["namespace:namespace:created"]
 
 
+@pytest.mark.both
 @for_each_row(
     ("name", "error"),
     [("Acme", Conflict), ("a--b", Invalid), ("new", Invalid), ("v2", Invalid), ("", Invalid), ("acme", Conflict)],
@@ -88,6 +87,7 @@ def test_the_last_owner_stays(acme, dora):
     assert Grant.objects.get(user=dora).role == Role.OWNER
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_create_it_at_once_one_wins(charlie, olga):
     results = at_once(lambda: create(Viewer(charlie)), lambda: create(Viewer(olga)))
@@ -96,6 +96,7 @@ def test_of_two_who_create_it_at_once_one_wins(charlie, olga):
     assert Namespace.objects.filter(name="tools").count() == 1
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_two_owners_who_withdraw_each_other_leave_one(acme, dora, olga):
     hers = Grant.objects.get(user=dora)

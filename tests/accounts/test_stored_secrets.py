@@ -10,6 +10,7 @@ from apps.accounts.models import Role, Scope
 from apps.accounts.people import invitations
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
+from apps.notify import webhooks
 
 
 def everything_stored():
@@ -28,6 +29,10 @@ def test_no_secret_is_in_any_table(acme, alice, dora, settings):
     _, ticket = publishing.reserve_release(
         viewer=Viewer(alice), address=ModuleAddress("acme", "vpc", "aws"), version="1.0.0", file_name=""
     )
+    hook, webhook = webhooks.create(
+        namespace=acme, url="https://hooks.acme.example/", events=["release.published"], shape="standard", actor=owner
+    )
+    rotated = webhooks.rotate(hook=hook, actor=owner)
     browser = Client()
     browser.post(reverse("account_login"), {"login": "dora", "password": "dora likes pears"})
     session = browser.cookies["__Host-larder-session"].value
@@ -37,7 +42,9 @@ def test_no_secret_is_in_any_table(acme, alice, dora, settings):
     assert any("accounts.ApiToken" in row for row in stored)
     assert any("accounts.Invitation" in row for row in stored)
     assert any("sessions.Session" in row for row in stored)
-    for secret in (token, invitation, ticket, session, "dora likes pears", "hunter2", "hunter3", settings.SECRET_KEY):
+    signing = [secret.removeprefix("whsec_") for secret in (webhook, rotated)]
+    typed = ["dora likes pears", "hunter2", "hunter3"]
+    for secret in (token, token[10:-6], invitation, ticket, session, *signing, *typed, settings.SECRET_KEY):
         assert [row for row in stored if secret in row] == []
 
 

@@ -11,7 +11,7 @@ from apps.notify.models import Letter, Shape, Topic
 from apps.notify.notices import notices_of
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -36,6 +36,7 @@ def told(kind):
     return json.loads(outbox.body_of(notices_of([event])[0], Shape.STANDARD))
 
 
+@pytest.mark.both
 def test_those_who_can_decide_get_a_letter_and_its_author_none(waiting):
     found = letters()
 

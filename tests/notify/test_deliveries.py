@@ -20,8 +20,6 @@ from tests.notify.conftest import event, tell
 from tests.notify.receiver import says
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 
 def waiting():
     return list(Delivery.objects.filter(state=State.WAITING).order_by("pk"))
@@ -43,6 +41,7 @@ def test_a_publish_costs_one_query_more_and_asks_nobody(published, hooked, djang
     assert not Job.objects.filter(kind__startswith="notify").exists()
 
 
+@pytest.mark.both
 def test_an_event_that_is_rolled_back_is_told_to_nobody(hooked):
     _, _, there = hooked()
     with transaction.atomic():
@@ -65,6 +64,7 @@ def test_only_those_who_asked_for_an_event_of_a_namespace_are_told(hooked, pantr
     assert own.received[0].headers["webhook-id"] != everywhere.received[0].headers["webhook-id"]
 
 
+@pytest.mark.both
 def test_two_workers_tell_an_event_once(hooked):
     _, _, there = hooked()
     event()
@@ -138,6 +138,7 @@ def test_a_receiver_that_is_away_delays_no_other(hooked, monkeypatch):
     assert len(there.received) == 3
 
 
+@pytest.mark.both
 def test_a_new_message_to_a_failing_webhook_is_attempted_ahead_of_its_old_retries(hooked):
     _, _, there = hooked(says(500))
     for number in range(3):
@@ -196,6 +197,7 @@ def test_an_address_that_is_no_longer_allowed_is_a_failure_without_its_number(ho
     assert "127.0.0.1" not in Delivery.objects.get().error
 
 
+@pytest.mark.both
 def test_the_log_is_pruned_and_what_waits_stays(hooked, settings):
     hooked()
     for number in range(3):
@@ -221,6 +223,7 @@ def test_the_clock_rings_on_a_queue_of_its_own():
     assert "notify" in site.WORKER_QUEUES
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_sends_in_threads_and_is_free_at_once(hooked):
     _, _, hangs = hooked()

@@ -15,8 +15,6 @@ from apps.lib.text.redaction import redact
 from tests.notify.conftest import sent, text_of
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 
 def joins(path, **more):
     person = Client()

@@ -18,7 +18,6 @@ from tests.house import sources
 from tests.notify.conftest import event, tell
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
 PAGE = (sources.CHECKOUT / "docs/webhooks.md").read_text()
 
 
@@ -30,6 +29,7 @@ def is_from_larder(*given):
     return there["is_from_larder"](*given)
 
 
+@pytest.mark.both
 def test_a_release_is_told_and_the_page_of_the_documentation_believes_it(published, hooked, alice):
     hook, secret, there = hooked()
     release = published()

@@ -25,7 +25,7 @@ from apps.blobs import backends, store
 from tests.accounts.identity.test_sign_in import sign_in
 from tests.rows import for_each_row
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both]
+pytestmark = pytest.mark.django_db(transaction=True)
 TABLES = (Epoch, ApiToken, Invitation, Session)
 WHO = "/api/v1/namespaces/acme"
 
@@ -54,6 +54,7 @@ def status(headers: dict[str, str]) -> int:
     return Client(headers=headers).get(WHO).status_code
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("look", [epoch.check_at_start, tasks.check_epoch], ids=["at a start", "while it runs"])
 def test_a_revoked_token_stays_refused(dora, token, look):
     made, headers = token
@@ -91,6 +92,7 @@ def switch_off(_browser: Client, user: User) -> None:
     accounts.change(user=user, actor=NOBODY, is_active=False, is_staff=False, is_superuser=False)
 
 
+@pytest.mark.both
 @for_each_row("end", [sign_out, change_password, end_sessions, switch_off])
 def test_a_session_that_was_ended_stays_ended(dora, end: Callable[[Client, User], None]):
     browser = Client()

@@ -9,8 +9,6 @@ from apps.audit.models import AuditEvent
 from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, RoleRequired, UnknownOrPrivate
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 NEEDS = (Role.READER, Role.PUBLISHER, Role.OWNER)
 STATUS = {CredentialsRequired: 401, UnknownOrPrivate: 401, RoleRequired: 403, NotFound: 404}
 
@@ -70,6 +68,7 @@ def outcome(viewer: Viewer, name: str, need: Role) -> int:
     return 200
 
 
+@pytest.mark.both
 @for_each_row("who", TABLE)
 @for_each_row("column", range(3), ids=["public", "internal", "private"])
 def test_the_gate(viewer, acme, who, column):
@@ -108,6 +107,7 @@ def test_nobody_reads_no_name_back(acme):
     assert "acme" not in f"{refused.value} {refused.value.hint}"
 
 
+@pytest.mark.both
 @for_each_row("name", ["ACME", "acme ", "", "ac\0me", "a" * 5000, "acmé"])
 def test_a_name_is_matched_exactly_and_never_crashes(viewer, name):
     with pytest.raises(NotFound):
@@ -148,6 +148,7 @@ def test_a_token_for_one_name_publishes_nothing_else(dora, acme):
             namespace_for(asking, "acme", **more)
 
 
+@pytest.mark.both
 def test_it_costs_one_query(viewer, django_assert_num_queries):
     for who in ("nobody", "bob", "dora's manage token for acme"):
         asking = viewer(who)

@@ -24,8 +24,6 @@ from tests.rows import for_each_row
 from tests.sessions import sign_in
 from tests.threads import at_once
 
-pytestmark = pytest.mark.both
-
 VERIFIER = "e0796337-3a38-72ca-b187-1f4b0e7a7a1b.862463060"
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
 REDIRECT = "http://localhost:10006/login"
@@ -114,6 +112,7 @@ def test_a_wrong_proof_gives_nothing_and_spends_the_code(browser, wrong, said):
     assert AuditEvent.objects.filter(kind=Kind.LOGIN_REFUSED).count() == 2
 
 
+@pytest.mark.both
 @for_each_row(
     ("wrong", "error"),
     [
@@ -167,6 +166,7 @@ def test_a_second_use_revokes_the_token(browser):
         tokens.identify(secret)
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_of_many_at_once_one_has_a_token(browser):
     code = allowed(browser)

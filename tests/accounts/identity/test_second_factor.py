@@ -88,12 +88,6 @@ def test_bob_turns_it_on_and_signing_in_asks_for_a_code(bob, with_factor, event_
     ]
 
 
-def test_the_page_of_the_code_is_for_who_has_given_the_password(bob, with_factor):
-    client = Client()
-    for answer in (client.get("/account/verify/"), client.post("/account/verify/", {"code": "1"})):
-        assert (answer.status_code, answer.headers["Location"]) == (302, "/account/login/")
-
-
 def test_a_code_counts_once_even_while_the_app_shows_it(bob, with_factor, time_machine):
     _, secret, _ = with_factor
     code = code_of(secret)
@@ -180,11 +174,6 @@ def test_a_wrong_first_code_turns_nothing_on(bob):
     client.get(PAGE)
     assert client.post(PAGE, {"digits": "000000"}).status_code == 422
     assert not Authenticator.objects.exists()
-
-
-def test_setting_up_asks_for_a_proof_of_the_last_minutes(bob, browser_of):
-    answer = browser_of(bob, confirmed=False).get(PAGE)
-    assert (answer.status_code, answer.url.partition("?")[0]) == (302, "/account/reauthenticate/")
 
 
 def test_turning_it_off_needs_a_factor_of_the_last_ten_minutes(bob, with_factor, time_machine):

@@ -27,7 +27,6 @@ from tests.threads import at_once
 
 __all__ = ["fresh_cache"]
 
-pytestmark = pytest.mark.both
 CONFIRM = "/account/reauthenticate/"
 
 
@@ -177,6 +176,7 @@ def test_the_verbs_ask_again(bob, defended, browser_of, attack, monkeypatch):
     assert (answer.status_code, stored()) == (409, before)
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_of_two_browsers_that_add_the_first_factor_at_once_one_does(bob, browser_of):
     app, passkey = browser_of(bob), browser_of(bob)

@@ -20,8 +20,6 @@ from tests.sessions import confirm, next_of, sign_in
 
 __all__ = ["acme_id", "browser", "defended", "fresh_cache", "key", "sign_on"]
 
-pytestmark = pytest.mark.both
-
 
 def test_an_older_session_is_asked_and_goes_on(bob, defended, browser_of):
     """Nobody is locked out: the form waits for the factor."""
@@ -105,14 +103,6 @@ def test_a_passkey_alone_offers_codes_while_there_are_any(bob, browser_of):
     assert "Confirm with a passkey: your" in page
     assert "Passkeys need JavaScript." in page
     assert show(client, passkey, asked.url).url == PAGE
-
-
-def test_who_has_no_factor_confirms_as_before(bob, browser_of):
-    client = browser_of(bob, confirmed=False)
-    asked = client.get(PAGE)
-    assert 'type="password"' in client.get(asked.url).text
-    assert confirm(client, bob, PAGE).url == PAGE
-    assert client.get(PAGE).status_code == 200
 
 
 @pytest.fixture

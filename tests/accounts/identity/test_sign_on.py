@@ -15,7 +15,6 @@ from tests.builders import openid, saml
 from tests.rows import for_each_row
 
 __all__ = ["browser"]
-pytestmark = pytest.mark.both
 
 
 class OpenId:
@@ -99,6 +98,7 @@ def test_the_first_sign_on_makes_an_account_and_the_second_finds_it(sign_on, cor
     assert event_kinds() == ["account:user:joined", "account:user:signed-in", "account:user:signed-in"]
 
 
+@pytest.mark.both
 def test_an_equal_name_or_address_takes_nobody_over(sign_on, corp, bob):
     User.objects.filter(pk=bob.pk).update(email="bob@example.org")
     corp.says(username="bob", email="bob@example.org")

@@ -46,20 +46,19 @@ def test_it_has_210_random_bits_and_selects_by_double_click():
     assert len({tokens.new_secret() for _ in range(1000)}) == 1000
 
 
-@for_each_row("mangle", [str.swapcase, lambda secret: secret[:-1], lambda secret: secret + "a", lambda _: ""])
+def with_one_changed_character(secret: str) -> str:
+    return secret[:20] + ("b" if secret[20] == "a" else "a") + secret[21:]
+
+
+@for_each_row(
+    "mangle",
+    [with_one_changed_character, str.swapcase, lambda secret: secret[:-1], lambda secret: secret + "a", lambda _: ""],
+)
 def test_it_refuses_a_mangled_token_without_a_query(mangle, db, django_assert_num_queries):
     secret = mangle(tokens.new_secret())
 
     with django_assert_num_queries(0), pytest.raises(tokens.TokenRefused):
         tokens.identify(secret)
-
-
-def test_it_refuses_one_changed_character_without_a_query(db, django_assert_num_queries):
-    secret = tokens.new_secret()
-    other = "a" if secret[20] != "a" else "b"
-
-    with django_assert_num_queries(0), pytest.raises(tokens.TokenRefused):
-        tokens.identify(secret[:20] + other + secret[21:])
 
 
 def test_the_check_value_is_frozen():

@@ -12,8 +12,6 @@ from apps.accounts.models import ApiToken, Scope
 from apps.http import ready
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def token(alice):
@@ -34,6 +32,7 @@ def test_noting_asks_the_database_nothing(notes, token, django_assert_num_querie
         used(notes, token)
 
 
+@pytest.mark.both
 def test_it_writes_many_in_one_statement(notes, alice, django_assert_num_queries):
     for number in range(50):
         used(notes, tokens.issue(user=alice, label=f"t{number}", scope=Scope.READ, actor=Viewer(alice))[0])
@@ -44,6 +43,7 @@ def test_it_writes_many_in_one_statement(notes, alice, django_assert_num_queries
     assert set(ApiToken.objects.values_list("last_used_by", "last_used_from")) == {("OpenTofu/1.12.6", "10.0.0.9")}
 
 
+@pytest.mark.both
 def test_it_writes_a_token_at_most_once_a_minute(notes, token):
     used(notes, token)
     assert notes.flush() == 1
@@ -69,6 +69,7 @@ def test_a_token_that_is_gone_disturbs_nobody(notes, token):
     assert notes.flush() == 0
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_what_cannot_be_written_is_kept_for_the_next_time(notes, token, database_away):
     used(notes, token)

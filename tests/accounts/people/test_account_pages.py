@@ -124,13 +124,6 @@ def test_each_page_answers_everybody_without_a_500(bob, charlie, tolerant, name)
                 assert urlsplit(answer.headers.get("Location", "")).netloc == ""
 
 
-def test_what_a_page_asks_again_is_done_after_the_password(bob, tolerant):
-    client = tolerant(bob)
-    where = f"{reverse('account_reauthenticate')}?next=/tokens"
-    assert client.post(where, {"password": "wrong"}).status_code == 200
-    assert client.post(where, {"password": "bob likes pears"}).headers["Location"] == "/tokens"
-
-
 # --- The limits, which the settings of the test run switch off --------------------------------------------------------
 
 

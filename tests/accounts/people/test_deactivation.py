@@ -9,8 +9,6 @@ from apps.accounts.models import Grant, Invitation, Namespace, Role, Team
 from apps.accounts.people import accounts, invitations, teams
 from apps.lib.errors import NotFound
 
-pytestmark = pytest.mark.both
-
 
 def switch(user, actor, *, on):
     accounts.change(
@@ -63,6 +61,7 @@ def test_links_that_they_sent_are_revoked(acme, dora, olga, event_kinds):
     assert event_kinds()[2:] == ["account:user:invitation-revoked", "account:user:changed", "account:user:changed"]
 
 
+@pytest.mark.both
 def test_it_knows_what_only_they_decide_about(acme, hall, dora, charlie, bob):
     mixed = teams.create(name="mixed", actor=Viewer(dora))
     teams.add(team=mixed, user=bob, actor=NOBODY)
@@ -82,6 +81,7 @@ def test_it_knows_what_only_they_decide_about(acme, hall, dora, charlie, bob):
     assert not accounts.left_behind(charlie)
 
 
+@pytest.mark.both
 def test_what_is_left_without_anybody_can_be_found(acme, hall, dora, olga):
     """hall has no owner from the beginning; acme loses its only one."""
     team = teams.create(name="cooks", actor=Viewer(dora))

@@ -23,8 +23,6 @@ from apps.releases.models import Fetch, Release
 from tests.conftest import person
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 NAME, ADDRESS = "zerafina.quill", "zerafina@quill.example"
 
 
@@ -80,8 +78,14 @@ def live_a_life(user, acme, published, browser_of, olga, dora):
     return release
 
 
-def test_nothing_of_theirs_is_left(zerafina, acme, published, browser_of, olga, dora):
+@pytest.mark.both
+def test_nothing_of_theirs_is_left_and_nobody_else_loses_anything(
+    zerafina, acme, published, browser_of, olga, dora, bob
+):
     release = live_a_life(zerafina, acme, published, browser_of, olga, dora)
+    tokens.issue(user=bob, label="his", scope="read", actor=NOBODY)
+    his = browser_of(bob)
+    LogEntry.objects.create(user=olga, object_repr="bob is Reader of acme", action_flag=1, change_message="")
     assert LogEntry.objects.filter(object_repr__contains=NAME).exists()
     assert LogEntry.objects.filter(change_message__contains=NAME).exists()
     before = AuditEvent.objects.count()
@@ -105,19 +109,10 @@ def test_nothing_of_theirs_is_left(zerafina, acme, published, browser_of, olga, 
     assert (last.kind, last.subject) == ("account:user:forgotten", f"user/{zerafina.pk}")
     assert "is erased" in said
 
-
-def test_nobody_else_loses_anything(zerafina, acme, published, browser_of, olga, dora, bob, charlie):
-    live_a_life(zerafina, acme, published, browser_of, olga, dora)
-    tokens.issue(user=bob, label="his", scope="read", actor=NOBODY)
-    his = browser_of(bob)
-    LogEntry.objects.create(user=olga, object_repr="bob is Reader of acme", action_flag=1, change_message="")
-
-    erase("--hand-to", "olga")
-
     assert ApiToken.objects.get().user == bob
     assert his.get("/tokens").status_code == 200
-    left = Grant.objects.filter(namespace=acme, user__isnull=False)
-    assert set(left.values_list("user__username", flat=True)) == {"alice", "bob", "dora"}
+    holders = Grant.objects.filter(namespace=acme, user__isnull=False)
+    assert set(holders.values_list("user__username", flat=True)) == {"alice", "bob", "dora"}
     assert LogEntry.objects.filter(object_repr="bob is Reader of acme").exists()
 
 

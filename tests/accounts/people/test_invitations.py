@@ -13,8 +13,6 @@ from apps.lib.errors import Conflict, Invalid, NotFound
 from tests.rows import for_each_row
 from tests.threads import at_once
 
-pytestmark = pytest.mark.both
-
 PASSWORD = "ripe plums in august"
 
 
@@ -86,6 +84,7 @@ def test_it_refuses_names_that_could_be_mistaken(invited, username):
         accept(invited[0], username)
 
 
+@pytest.mark.both
 @for_each_row("taken", ["bob", "BOB", "Bob"])
 def test_a_taken_name_leaves_the_link_usable(invited, bob, taken):
     User.objects.filter(pk=bob.pk).update(username=taken)
@@ -110,6 +109,7 @@ def test_a_withdrawn_link_is_dead_and_withdrawing_twice_records_once(invited, do
     assert event_kinds().count("account:user:invitation-revoked") == 1
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_follow_it_at_once_one_gets_in(invited):
     found = [invitations.invitation_for_secret(invited[1]) for _ in range(2)]

@@ -14,8 +14,6 @@ from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, Ro
 from tests.rows import for_each_row
 from tests.threads import at_once
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def cooks(dora, charlie) -> Team:
@@ -40,6 +38,7 @@ def test_whoever_creates_it_manages_it(charlie, event_kinds):
     assert event_kinds() == ["team:team:created"]
 
 
+@pytest.mark.both
 @for_each_row("name", ["", "Cooks", "a--b", "-a", "a_b", "new", "x" * 64, "café"])
 def test_it_refuses_bad_names(charlie, name):
     with pytest.raises(Invalid):
@@ -65,6 +64,7 @@ def test_creating_follows_the_rule_of_namespaces(charlie, olga, settings):
     assert teams.create(name="cooks", actor=Viewer(olga)).name == "cooks"
 
 
+@pytest.mark.both
 def test_the_highest_role_counts(acme, cooks, bob, charlie):
     give(acme, cooks, Role.PUBLISHER)
     teams.add(team=cooks, user=bob, actor=NOBODY)
@@ -184,6 +184,25 @@ def test_the_only_owner_is_not_deleted_nor_emptied(acme, cooks, dora, charlie, o
     assert last.detail == {"members": [dora.pk], "roles": {"acme": "owner"}}
 
 
+def test_the_name_of_a_deleted_team_stays_taken_and_is_told_no_more_than_a_hidden_one(
+    tofu, cooks, dora, charlie, bob, olga
+):
+    """Its service accounts and the audit log are known by it."""
+
+    def put(person):
+        answer = tofu(person).put("/api/v1/teams/cooks", {}, content_type="application/json")
+        assert answer.status_code == 409
+        return answer.json()["error"] | {"request_id": ""}
+
+    hidden = put(bob)
+    assert tofu(dora).delete("/api/v1/teams/cooks").status_code == 204
+
+    assert put(bob) == hidden
+    for person in (dora, charlie, olga):
+        assert "or by a deleted team" in put(person)["message"]
+    assert not Team.objects.filter(name="cooks").exists()
+
+
 def test_verbs_on_a_deleted_team_say_so(acme, cooks, charlie):
     his = membership(cooks, charlie)
     Team.objects.filter(pk=cooks.pk).delete()
@@ -216,6 +235,7 @@ def test_members_and_staff_see_it_and_managers_manage_it(request, cooks, who, se
                 team_for(asking, "cooks", manage=manage)
 
 
+@pytest.mark.both
 def test_owners_see_the_teams_that_hold_a_role_in_their_namespace(acme, pantry, charlie, bob, dora):
     team = teams.create(name="cooks", actor=Viewer(charlie))
     assert not visible_teams(Viewer(dora)).exists()
@@ -242,6 +262,7 @@ def test_hidden_and_unknown_read_the_same(cooks, bob):
     assert len(texts) == 1
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_two_owning_teams_that_are_deleted_at_once_leave_one(acme, dora, charlie):
     """Each is the other's reason why it may go."""
@@ -254,3 +275,15 @@ def test_two_owning_teams_that_are_deleted_at_once_leave_one(acme, dora, charlie
 
     assert [type(result) for result in results].count(Conflict) == 1
     assert Grant.objects.active_owners().filter(namespace=acme).count() == 1
+
+
+@pytest.mark.both
+@pytest.mark.django_db(transaction=True)
+def test_a_name_is_not_free_while_its_team_is_deleted(cooks, dora, bob):
+    results = at_once(
+        lambda: teams.delete(team=cooks, actor=Viewer(dora)),
+        *(lambda: teams.create(name="cooks", actor=Viewer(bob)) for _ in range(3)),
+    )
+
+    assert [type(result) for result in results] == [type(None), Conflict, Conflict, Conflict]
+    assert not Team.objects.filter(name="cooks").exists()

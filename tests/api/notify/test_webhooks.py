@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-from django.apps import apps
-
 from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
 from apps.notify import webhooks
@@ -42,53 +40,26 @@ def test_an_owner_creates_one_and_gets_its_secret_once(tofu, dora):
     assert "larder" not in json.dumps(event.detail)  # the rest of a URL may be a secret
 
 
-def test_no_table_has_the_secret_in_clear(tofu, dora):
-    made = send(tofu(dora), **MADE).json()
-    secrets = [made["secret"], send(tofu(dora), path=f"/{made['id']}/rotate").json()["secret"]]
-
-    rows = [str(row) for model in apps.get_models() for row in model._default_manager.values_list()]
-    for secret in secrets:
-        assert [row for row in rows if secret in row or secret.removeprefix("whsec_") in row] == []
-    assert len(set(secrets)) == 2
-
-
 @for_each_row(
     ("changes", "said"),
     [
         ({"url": "https://127.0.0.1/"}, "127.0.0.1 with https on port 443 is not allowed"),
-        ({"url": "https://[::ffff:10.0.0.1]/"}, "is not allowed"),
-        ({"url": "https://2130706433/"}, "is not allowed"),
         ({"url": "http://hooks.acme.example/"}, "uses http on port 80, expected https on port 443"),
         ({"url": "https://localhost/"}, "expected a full name such as hooks.acme.example"),
-        ({"url": "https://hooks.acme.example./"}, "expected a full name"),
-        ({"url": "ftp://hooks.acme.example/"}, "expected https://"),
-        ({"url": "https://u:p@hooks.acme.example/"}, "password"),
         ({"events": ["release.eaten"]}, "is not a valid choice"),
         ({"events": []}, "no events"),
-        ({"shape": "xml"}, "is not a valid choice"),
         ({"color": "red"}, "no field"),
     ],
 )
-def test_what_no_webhook_can_be_is_refused_with_a_hint(tofu, dora, changes, said):
-    answer = send(tofu(dora), **(MADE | changes))
+def test_what_no_webhook_can_be_is_refused_with_a_hint_and_none_is_changed_to_it(tofu, dora, changes, said):
+    """Which addresses can be called: tests/notify/test_outgoing_addresses.py."""
+    client = tofu(dora)
+    path = f"/{send(client, **MADE).json()['id']}"
 
-    assert answer.status_code == 422
-    assert said in json.dumps(answer.json())
-    assert not Webhook.objects.exists()
-
-
-@for_each_row("url", ["http://hooks.acme.example/larder", "https://intranet/", "https://127.0.0.1/"])
-def test_it_is_not_changed_to_what_cannot_be_called(tofu, dora, url):
-    path = f"/{send(tofu(dora), **MADE).json()['id']}"
-
-    assert send(tofu(dora), "PATCH", path, url=url).status_code == 422
+    for answer in (send(client, **(MADE | changes)), send(client, "PATCH", path, **changes)):
+        assert answer.status_code == 422
+        assert said in json.dumps(answer.json())
     assert Webhook.objects.get().url == MADE["url"]
-
-
-def test_in_a_network_that_an_operator_allowed_plain_http_and_short_names_are_taken(tofu, dora, loopback):
-    for url in ("http://127.0.0.1:8080/", "http://hooks.acme.example/", "http://db:8080/"):
-        assert send(tofu(dora), **(MADE | {"url": url})).status_code == 201
-    assert send(tofu(dora), **(MADE | {"url": "http://10.0.0.1/"})).status_code == 422
 
 
 def test_one_from_before_the_rule_can_still_be_changed_otherwise(tofu, dora):

@@ -11,8 +11,6 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 URL = "/api/v1/leaked-tokens"
 WHERE = "https://git.example/acme/site/blob/main/.env#L3"
 

@@ -10,8 +10,6 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 URL = "/api/v1/tokens"
 
 
@@ -77,12 +75,6 @@ def test_a_token_with_limits_does_not_reach_beyond_them(issue, alice, acme):
         answer = as_token(secret).get(URL)
         assert answer.status_code == 403
         assert "no limits" in answer.json()["error"]["message"]
-
-
-def test_a_token_makes_no_token_of_its_person(tofu, alice):
-    answer = tofu(alice).post(URL, {"label": "more", "scope": "read"}, content_type="application/json")
-
-    assert answer.status_code == 405
 
 
 def test_the_list_has_pages_and_few_queries(tofu, issue, alice, acme, in_pages):

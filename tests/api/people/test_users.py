@@ -14,8 +14,6 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from tests.conftest import person
 
-pytestmark = pytest.mark.both
-
 URL = "/api/v1/users"
 
 
@@ -42,6 +40,7 @@ def status_of(secret):
     return Client(headers={"Authorization": f"Bearer {secret}"}).get("/api/v1/me").status_code
 
 
+@pytest.mark.both
 def test_staff_find_people_and_machines(staff, alice, bob, dora):
     User.objects.filter(pk=bob.pk).update(is_active=False)
     service_accounts.create(team=teams.create(name="cooks", actor=Viewer(dora)), name="ci", actor=Viewer(dora))
@@ -64,18 +63,15 @@ def test_one_account_names_what_nobody_else_would_look_after(staff, dora, acme):
     assert (said["active"], said["staff"], said["roles"], said["erased"]) == (True, False, [], False)
 
 
-def test_a_deactivated_person_is_out_at_once_and_comes_back(staff, olga, alice, browser_of):
+def test_a_deactivated_person_is_out_at_once_and_comes_back(staff, olga, alice):
     _, secret = issued(alice)
-    browser = browser_of(alice)
 
     assert patch(staff, "alice", {"active": False}).json()["active"] is False
     assert status_of(secret) == 401
-    assert browser.get("/tokens").status_code == 302
     count = AuditEvent.objects.count()
     assert patch(staff, "alice", {"active": False}).status_code == 200
     assert AuditEvent.objects.count() == count
     assert patch(staff, "alice", {"active": True}).json()["active"] is True
-    assert browser.get("/tokens").status_code == 302, "the session ended"
     changes = AuditEvent.objects.filter(kind=Kind.USER_CHANGED, actor_id=olga.pk)
     assert [event.token_id is not None for event in changes] == [True, True]
 

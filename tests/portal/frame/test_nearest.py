@@ -7,8 +7,6 @@ from tests import pages
 from tests.portal.rows import add_module
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def near(browser_of):
@@ -29,6 +27,7 @@ def shelf(acme, pantry):
             add_module(namespace, name, "1.0.0")
 
 
+@pytest.mark.both
 def test_a_misspelled_module_leads_to_the_two_nearest(near, bob, shelf):
     assert near(bob, "/modules/acme/vpx/aws") == ["acme/vpc/aws", "acme/vpn/aws"]
     assert near(bob, "/modules/acme/dns/google/1.0.0/inputs") == ["acme/dns/aws"]
@@ -43,11 +42,13 @@ def test_an_unknown_version_leads_to_its_module(near, bob, shelf):
     assert near(bob, "/modules/acme/dns/aws/9.9.9") == ["acme/dns/aws"]
 
 
+@pytest.mark.both
 def test_a_misspelled_namespace_leads_to_the_nearest(near, bob, shelf, browser_of):
     assert near(bob, "/namespaces/acne") == ["acme"]
     assert 'href="/namespaces/acme"' in pages.markup_of(browser_of(bob).get("/namespaces/acne"))
 
 
+@pytest.mark.both
 def test_nobody_learns_of_what_they_may_not_see(near, charlie, shelf):
     Namespace.objects.filter(name="pantry").update(visibility="private")
     assert near(charlie, "/namespaces/acne") == []

@@ -8,7 +8,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 
 PAGES = ["/", "/modules", "/tokens", "/namespaces/acme", "/modules/acme/vpc/aws", "/admin/", "/no/such/page"]
 
@@ -51,6 +51,7 @@ def test_a_page_answers_503_after_one_question(browser, path):
     assert len(asked) == 1, asked
 
 
+@pytest.mark.both
 def test_signing_in_answers_503(bob):
     client = Client(raise_request_exception=False)
     form = {"login": "bob", "password": "bob likes pears"}
@@ -60,6 +61,7 @@ def test_signing_in_answers_503(bob):
     assert client.post(reverse("account_login"), form).status_code == 302
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)  # in a test's own transaction Django refuses the second question by itself
 def test_a_session_that_a_broken_view_has_changed_is_not_saved(bob):
     """As after a 500. It would be one more question, and one more wait for a database that hangs."""

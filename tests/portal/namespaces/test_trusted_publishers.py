@@ -7,7 +7,6 @@ from tests import pages
 from tests.accounts.identity.trusted.conftest import add, ci_keys, exchange, id_token, issuer, refusal
 
 __all__ = ["add", "ci_keys", "exchange", "id_token", "issuer", "refusal"]
-pytestmark = pytest.mark.both
 
 URL = "/namespaces/acme/trusted-publishers"
 RULE = {"repository": "acme/vpc", "workflow": "release.yml", "environment": "production", "only_name": "vpc/aws"}
@@ -51,6 +50,7 @@ def test_what_the_verb_refuses_is_shown_at_the_form(owner, acme):
     assert "<script>alert(1)" not in hostile.text
 
 
+@pytest.mark.both
 def test_exact_claims_keep_their_type(owner, acme, issuer):
     text = 'repository_id = 7\nname = "7"\nis_main = true\nworkflow = release.yml'
     given = {"claims": text, "issuer": issuer.url}

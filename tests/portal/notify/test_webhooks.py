@@ -41,25 +41,14 @@ def test_the_form_says_what_each_event_is_beside_its_name(page, hooked):
         assert len({label for _, label, _ in offered}) == len(EVENTS)
 
 
-@pytest.mark.parametrize(
-    ("url", "said"),
-    [
-        ("https://169.254.169.254/latest/meta-data", "169.254.169.254 with https on port 443 is not allowed"),
-        ("http://hooks.acme.example/", "uses http on port 80, expected https on port 443"),
-        ("https://localhost/", "expected a full name such as hooks.acme.example"),
-    ],
-)
-def test_what_cannot_be_called_is_refused_at_its_field(page, url, said):
-    answer = page.post(f"{LIST}/add", FORM | {"url": url})
-
-    assert answer.status_code == 422
-    assert said in answer.text
-    assert not Webhook.objects.exists()
-
+def test_what_cannot_be_called_is_refused_at_its_field(page):
+    wrong = FORM | {"url": "https://169.254.169.254/latest/meta-data"}
     page.post(f"{LIST}/add", FORM)
-    answer = page.post(f"{LIST}/{Webhook.objects.get().pk}/change", FORM | {"url": url})
-    assert answer.status_code == 422
-    assert said in answer.text
+
+    for path in ("add", f"{Webhook.objects.get().pk}/change"):
+        answer = page.post(f"{LIST}/{path}", wrong)
+        assert answer.status_code == 422
+        assert "169.254.169.254 with https on port 443 is not allowed" in answer.text
     assert Webhook.objects.get().url == FORM["url"]
 
 

@@ -28,45 +28,26 @@ def shown_link(response) -> str:
     return re.findall(r"https?://[^/\s]+(/invitations/[\w-]{40,})", html.unescape(response.content.decode()))[0]
 
 
-def test_an_owner_invites_and_the_person_joins(dora, acme, browser_of):
-    browser = browser_of(dora)
+def test_an_owner_invites_and_the_person_joins_by_a_link_that_is_shown_once(dora, acme, browser_of):
+    browser, person = browser_of(dora), Client()
     made = browser.post("/invitations", {"note": "Erin", "namespace": "acme", "role": "2"})
-    response = browser.get(made.url)
-    assert response.headers["Cache-Control"] == "no-store"
-    person = Client()
-    page = person.get(shown_link(response))
-    assert page.headers["Cache-Control"] == "no-store"
+    shown = browser.get(made.url)
+    assert shown.headers["Cache-Control"] == "no-store"
+    link = shown_link(shown)
+    secret = link.rsplit("/", 1)[1]
+    assert "This link cannot be shown again" in browser.get(made.url).text
+    assert secret not in browser.get("/invitations").text + made.url
+    assert secret not in str(list(Invitation.objects.values())) + str(list(AuditEvent.objects.values()))
+    assert person.get(link).headers["Cache-Control"] == "no-store"
 
-    joined = person.post(shown_link(response), ERIN)
+    joined = person.post(link, ERIN)
 
     assert (joined.status_code, joined.headers["Location"]) == (303, "/namespaces/acme")
     assert person.get("/tokens").status_code == 200, "signed in"
     assert Grant.objects.get(user__username="erin").role == Role.PUBLISHER
     assert "account:user:signed-in" in AuditEvent.objects.values_list("kind", flat=True)
-
-
-def test_who_has_just_joined_is_not_asked_who_they_are(link):
-    person = Client()
-    person.post(link, ERIN)
-
     saved = person.post("/account/mail/address", {"address": "erin@acme.example"})
-    assert (saved.status_code, saved.headers["Location"]) == (303, "/account/mail")
-
-
-def test_the_link_is_on_no_page_afterwards_and_in_no_row(dora, acme, browser_of):
-    browser = browser_of(dora)
-    made = browser.post("/invitations", {"note": "Erin", "namespace": "acme", "role": "1"})
-    link = shown_link(browser.get(made.url))
-    secret = link.rsplit("/", 1)[1]
-
-    assert secret not in browser.get("/invitations").content.decode() + made.url
-    assert "This link cannot be shown again" in browser.get(made.url).content.decode()
-    assert secret not in str(list(Invitation.objects.values())) + str(list(AuditEvent.objects.values()))
-
-
-def test_a_second_use_is_refused(link):
-    assert Client().post(link, ERIN).status_code == 303
-
+    assert (saved.status_code, saved.headers["Location"]) == (303, "/account/mail"), "nobody asks again who they are"
     for again in (Client().get(link), Client().post(link, ERIN | {"username": "frank"})):
         assert again.status_code == 404
     assert not User.objects.filter(username="frank").exists()

@@ -14,8 +14,7 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, NotFound
 from tests import pages
-
-pytestmark = pytest.mark.both
+from tests.rows import for_each_row
 
 NEW = {"label": "nightly", "scope": "publish", "days": "90"}
 
@@ -56,7 +55,7 @@ def created(browser, url, **more):
     return secret
 
 
-def status_of(secret, url="/v1/modules/acme/vpc/aws/versions"):
+def status_of(secret, url="/api/v1/me"):
     return Client(headers={"Authorization": f"Bearer {secret}"}).get(url).status_code
 
 
@@ -69,7 +68,7 @@ def test_the_page_warns_while_the_team_has_no_role(browser, cooks, url):
     assert '<a href="/namespaces/acme/members">acme</a>' in page, "Dora owns it"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("scope", "link"), [("publish", "/help/publishing"), ("read", "/help/using#user-content-install-in-a-pipeline")]
 )
 def test_a_new_token_leads_to_what_a_pipeline_does_with_it(browser, url, scope, link):
@@ -78,17 +77,16 @@ def test_a_new_token_leads_to_what_a_pipeline_does_with_it(browser, url, scope, 
     assert f'href="{link}"' in page.partition("For a pipeline")[2]
 
 
-def test_a_manager_makes_one_whose_token_has_the_roles_of_the_team(browser, url, machine, published):
-    published()
-    secret = created(browser, url)
+def test_a_manager_makes_one_whose_token_has_the_roles_of_the_team(browser, url):
+    secret, namespace = created(browser, url), "/api/v1/namespaces/acme"
 
     assert secret.startswith("lrd_s_")
-    assert status_of(secret) == 200
+    assert status_of(secret, namespace) == 200
     publishing = Client(headers={"Authorization": f"Bearer {secret}"})
     answer = publishing.post("/api/v1/providers/acme/dns/1.0.0", {}, content_type="application/json")
     assert answer.status_code == 201, answer.content
     Grant.objects.filter(team__name="cooks").delete()
-    assert status_of(secret) == 404
+    assert status_of(secret, namespace) == 404
     kinds = set(AuditEvent.objects.values_list("kind", flat=True))
     assert {Kind.SERVICE_ACCOUNT_CREATED, Kind.TOKEN_ISSUED} <= kinds
 
@@ -101,8 +99,7 @@ def test_its_token_is_limited_to_namespaces_of_the_team(browser, url, pantry):
     assert "The team has no role" not in page
 
 
-def test_it_is_rotated_with_two_valid_tokens_and_never_three(browser, url, published):
-    published()
+def test_it_is_rotated_with_two_valid_tokens_and_never_three(browser, url):
     old, new = created(browser, url), created(browser, url, label="next")
     assert [status_of(secret) for secret in (old, new)] == [200, 200]
 
@@ -150,8 +147,8 @@ def test_it_is_no_person_to_those_who_give_roles(browser, machine, cooks, acme, 
     assert not Grant.objects.active_owners().filter(namespace=acme).exists()
 
 
-def test_its_tokens_end_with_it_and_its_name_is_not_used_again(browser, url, published):
-    published()
+@pytest.mark.both
+def test_its_tokens_end_with_it_and_its_name_is_not_used_again(browser, url):
     secret = created(browser, url)
 
     assert browser.post(f"{url}/delete").status_code == 303
@@ -164,8 +161,7 @@ def test_its_tokens_end_with_it_and_its_name_is_not_used_again(browser, url, pub
     assert AuditEvent.objects.filter(kind=Kind.SERVICE_ACCOUNT_DELETED).count() == 1
 
 
-def test_its_tokens_end_with_the_team(browser, url, published):
-    published()
+def test_its_tokens_end_with_the_team(browser, url):
     secret = created(browser, url)
 
     assert browser.post("/teams/cooks/delete").status_code == 303
@@ -186,7 +182,7 @@ def test_it_belongs_to_one_team(browser, machine, dora, browser_of):
     assert theirs.revoked_at is None
 
 
-@pytest.mark.parametrize("name", ["", "CI", "a b", "a--b", "ci[bot]", "x" * 41])
+@for_each_row("name", ["", "CI", "a b", "a--b", "ci[bot]", "x" * 41])
 def test_a_wrong_name_is_refused_beside_its_field(browser, name):
     answer = browser.post("/teams/cooks/service-accounts/new", {"name": name})
 

@@ -266,11 +266,3 @@ def test_a_password_that_does_not_count_confirms_and_changes_nothing(acme_id, br
     assert client.post("/account/reauthenticate/", {"password": "bob likes pears"}).status_code == 403
     assert client.get("/account/password/change/").status_code == 403
     assert "Change password" not in client.get("/account/").content.decode()
-
-
-def test_invitations_need_passwords(acme_id, browser, settings, olga):
-    client, _ = by_password(browser, olga)
-    settings.LOCAL_SIGN_IN = "staff"
-    answer = client.post("/invitations", {"note": "Eve", "role": "1"})
-    assert answer.status_code == 409
-    assert "single sign-on" in answer.content.decode()

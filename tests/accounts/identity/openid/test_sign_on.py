@@ -14,8 +14,6 @@ from tests.builders import openid
 from tests.pages import shown
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 
 def test_the_request_has_a_challenge_a_nonce_and_a_state_of_its_own(acme_id, browser):
     asked = [dict(parse_qsl(urlsplit(begin(browser())).query)) for _ in range(2)]
@@ -35,6 +33,7 @@ def test_the_browser_cannot_add_to_the_request(acme_id, browser):
     assert not {"evil", "admin", "max_age"} & set(re.split(r"\W+", url))
 
 
+@pytest.mark.both
 @for_each_row(
     ("wished", "name"),
     [
@@ -84,6 +83,7 @@ def test_a_list_of_groups_that_is_cut_off_ends_no_role(sign_on, acme_id):
     assert viewer_of(client).is_staff
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_a_first_sign_on_in_two_browsers_at_once_makes_one_account(acme_id, browser):
     """As threads: both have seen that there is no account."""

@@ -15,9 +15,8 @@ from tests.builders.archives import module_zip
 from tests.builders.ci_claims import SHAPES
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
 
-
+@pytest.mark.both
 @for_each_row("kind", SHAPES)
 def test_a_run_of_each_vendor_gets_a_token_for_what_its_rule_says(kind, add, id_token, exchange, acme):
     rule = add(kind, only_name="vpc/aws")
@@ -80,6 +79,7 @@ def test_the_audit_names_rule_repository_workflow_and_run(add, id_token, exchang
     assert TokenExchange.objects.get().token == ApiToken.objects.get()
 
 
+@pytest.mark.both
 def test_an_id_token_is_exchanged_once(add, id_token, exchange, refusal):
     add()
     token = id_token()

@@ -18,7 +18,6 @@ from apps.releases.models import State
 from apps.releases.publishing import reserving
 from tests.builders.archives import module_zip
 
-pytestmark = pytest.mark.both
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
 
 

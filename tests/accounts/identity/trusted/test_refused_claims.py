@@ -12,8 +12,6 @@ from apps.audit.models import AuditEvent
 from tests.builders.ci_claims import SHAPES
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 
 def cases(group):
     return [
@@ -111,6 +109,7 @@ def test_clocks_may_differ_by_a_minute(claim, shift, add, id_token, exchange):
     assert exchange(id_token(claims={**times, claim: int(time.time()) + shift})).status_code == 200
 
 
+@pytest.mark.both
 @for_each_row("claim", ["exp", "iat", "nbf"])
 @for_each_row(
     "value",
@@ -140,6 +139,7 @@ def test_64_kb_of_claims_are_refused_before_anything_is_read(add, id_token, issu
     assert f"at most {reading.MAX_CLAIMS}" in refusal(id_token(claims={f"c{n}": 1 for n in range(100)}), status=422)
 
 
+@pytest.mark.both
 def test_claims_that_a_database_cannot_store_are_refused_all_the_same(add, id_token, exchange, refusal):
     add()
     nasty = {"environment": "a\0b\ud800", "nest": {"a": [[["x" * 90] * 9]]}, "many": list(range(99)), "n" * 300: 1}

@@ -19,9 +19,6 @@ from apps.lib.errors import Conflict, Invalid, RoleRequired
 from tests.builders.ci_claims import SHAPES
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
-
 # --- Two rules that fit ----------------------------------------------------------------------------------------------
 
 
@@ -72,6 +69,7 @@ def test_of_two_rules_that_allow_the_same_the_one_that_names_more_counts(add, id
     assert exchange(id_token()).json()["publisher"] == strict.pk
 
 
+@pytest.mark.both
 def test_there_are_no_two_equal_rules(add):
     add(only_name="vpc/aws")
     with pytest.raises(Conflict, match="same trusted publisher"), transaction.atomic():
@@ -208,6 +206,7 @@ def test_a_deleted_namespace_counts_even_if_its_rule_was_left_behind(add, id_tok
     assert "the namespace acme of its trusted publisher was deleted" in refusal(id_token())
 
 
+@pytest.mark.both
 def test_the_night_ends_unused_rules_and_forgets_old_attempts(add, id_token, exchange, refusal):
     used = add()
     unused = add(only_name="vpc/aws", environment="other")
