@@ -2,6 +2,7 @@
 
 import base64
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.test import Client
@@ -30,14 +31,19 @@ def basic(secret: str, name: str = "whoever") -> str:
     return "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()
 
 
-@for_each_row("form", ["Bearer {}", "bearer {}", "Bearer  {}"])
-def test_it_takes_a_bearer_token(issued, form):
-    assert ask(form.format(issued[1]), SEEN).status_code == 200
-
-
-@for_each_row("name", ["", "larder", "jürgen", "x" * 300])
-def test_it_takes_the_token_as_basic_password_of_any_name(issued, name):
-    assert ask(basic(issued[1], name), SEEN).status_code == 200
+@for_each_row(
+    "form",
+    [
+        "Bearer {}".format,
+        "bearer {}".format,
+        "Bearer  {}".format,
+        basic,
+        *(partial(basic, name=name) for name in ("", "larder", "jürgen", "x" * 300)),
+    ],
+    ids=["Bearer", "bearer", "two spaces", "Basic", "no name", "larder", "jürgen", "a long name"],
+)
+def test_it_takes_a_bearer_token_and_a_basic_password_of_any_name(issued, form):
+    assert ask(form(issued[1]), SEEN).status_code == 200
 
 
 @for_each_row("url", [SEEN, PRIVATE, PUBLIC])

@@ -93,7 +93,7 @@ def test_it_gives_a_token_that_reads_as_its_person(browser, alice, published, se
     assert kinds == [Kind.LOGIN_ALLOWED, Kind.TOKEN_ISSUED]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("wrong", "said"),
     [
         ({"code_verifier": VERIFIER[:-1] + "1"}, "code_verifier"),
@@ -146,7 +146,7 @@ def test_a_cookie_or_a_token_is_no_code(browser, alice, bearer):
     refused(browser.post("/oauth/token", form, content_type=kind, headers=bearer(alice)))
 
 
-@pytest.mark.parametrize(("seconds", "status"), [(59, 200), (61, 400)])
+@for_each_row(("seconds", "status"), [(59, 200), (61, 400)])
 def test_a_code_lasts_a_minute(browser, seconds, status):
     code = allowed(browser)
     row = LoginCode.objects.get()
@@ -177,26 +177,28 @@ def test_of_many_at_once_one_has_a_token(browser):
     assert ApiToken.objects.count() == 1
 
 
-def test_a_person_who_was_deactivated_meanwhile_gets_none(browser, alice, olga):
-    code = allowed(browser)
+def deactivate(_browser, alice, olga):
     accounts.change(user=alice, actor=Viewer(olga), is_active=False, is_staff=False, is_superuser=False)
 
-    assert "deactivated" in refused(exchange(code))
 
-
-def test_a_person_who_signed_out_meanwhile_gets_none(browser):
-    code = allowed(browser)
+def sign_out(browser, *_):
     browser.post("/account/logout/")
 
-    assert "a session that has ended" in refused(exchange(code))
-    assert not ApiToken.objects.exists()
 
-
-def test_a_person_whose_session_expired_meanwhile_gets_none(browser):
-    code = allowed(browser)
+def expire(*_):
     Session.objects.update(expire_date=timezone.now())  # the row stays until it is pruned
 
-    assert "a session that has ended" in refused(exchange(code))
+
+ENDED = "a session that has ended"
+
+
+@for_each_row(("end", "said"), [(deactivate, "deactivated"), (sign_out, ENDED), (expire, ENDED)])
+def test_a_person_who_is_out_meanwhile_gets_none(browser, alice, olga, end, said):
+    code = allowed(browser)
+    end(browser, alice, olga)
+
+    assert said in refused(exchange(code))
+    assert not ApiToken.objects.exists()
 
 
 def login(browser, **more):
@@ -207,7 +209,7 @@ def usable():
     return set(ApiToken.objects.usable(timezone.now()).values_list("pk", flat=True))
 
 
-def test_another_login_of_the_same_program_on_the_same_computer_replaces_the_token(browser, alice, browser_of):
+def test_another_login_of_the_same_program_on_the_same_computer_replaces_the_token(browser, alice, bob, browser_of):
     first = login(browser)
     terraforms = login(browser, headers={"User-Agent": "Terraform/1.11.4"})
     over_ssh = login(browser, address="10.0.0.9")
@@ -219,15 +221,9 @@ def test_another_login_of_the_same_program_on_the_same_computer_replaces_the_tok
 
     assert usable() == {again.pk, terraforms.pk, over_ssh.pk, elsewhere.pk}
     assert AuditEvent.objects.filter(kind=Kind.TOKEN_REVOKED, subject=f"token/{first.pk}").exists()
-
-
-def test_another_person_in_the_same_browser_replaces_nothing(browser, bob):
-    first = login(browser)
     sign_in(browser, bob)
-
-    second = login(browser)
-
-    assert usable() == {first.pk, second.pk}
+    his = login(browser)
+    assert usable() == {his.pk, again.pk, terraforms.pk, over_ssh.pk, elsewhere.pk}, "another person replaces nothing"
 
 
 def test_no_code_is_stored_and_old_rows_go(browser):

@@ -11,7 +11,9 @@ from apps.accounts.identity.sign_on.saml import clear as clear_saml
 from apps.accounts.models import GroupMapping, Membership, Team, User
 from apps.audit.models import AuditEvent
 from tests.accounts.identity.openid.conftest import begin, browser, viewer_of
+from tests.accounts.identity.openid.test_sessions import by_password
 from tests.builders import openid, saml
+from tests.pages import text_of
 from tests.rows import for_each_row
 
 __all__ = ["browser"]
@@ -193,3 +195,22 @@ def test_who_is_deactivated_stays_out(sign_on, corp):
 def test_it_leads_nowhere_else(sign_on, after):
     _, answer = sign_on(next=after)
     assert answer.url == "/"
+
+
+def test_bob_connects_his_account_and_signs_in_both_ways(sign_on, corp, browser, bob):
+    client, _ = by_password(browser, bob)
+    assert "Connect Acme ID" in text_of(client.get("/account/"))
+    _, answer = sign_on(client, process="connect")
+    assert answer.url == "/account/"
+    assert SocialAccount.objects.get().user == bob
+    assert viewer_of(sign_on()[0]) == bob
+    assert AuditEvent.objects.filter(kind="account:identity:connected", actor_id=bob.pk).exists()
+
+    GroupMapping.objects.create(issuer=corp.issuer, group="Kitchen", team=Team.objects.create(name="cooks"))
+    corp.says(groups=["Kitchen"])
+    sign_on()
+    assert bob.memberships.exists()
+    answer = client.post(f"/account/identities/{SocialAccount.objects.get().pk}/disconnect")
+    assert (answer.status_code, answer.url) == (303, "/account/")
+    assert not SocialAccount.objects.exists()
+    assert not bob.memberships.exists()

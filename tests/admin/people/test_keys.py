@@ -25,9 +25,8 @@ def states():
 
 
 @for_each_row("act", ["retire", "revoke"])
-def test_each_act_asks_first_and_says_how_much_was_signed(operator_client, keys, act):
+def test_each_act_asks_first_says_how_much_was_signed_and_calls_its_verb(operator_client, keys, olga, act):
     page = ask(operator_client, act, *keys[:2])
-
     assert page.status_code == 200
     assert 'name="reason"' in page.text
     assert "kitchen1" in page.text
@@ -35,9 +34,6 @@ def test_each_act_asks_first_and_says_how_much_was_signed(operator_client, keys,
     assert do(operator_client, act, keys[0], reason="  ").context["form"].errors["reason"]
     assert states() == ["active"] * 3
 
-
-@for_each_row("act", ["retire", "revoke"])
-def test_keys_are_ended_by_their_verb(operator_client, keys, olga, act):
     page = do(operator_client, act, *keys[:2], reason="Their laptops\nwere stolen.")
 
     assert "d: 2." in page.text

@@ -69,14 +69,6 @@ def test_it_says_what_is_wrong(tofu, cooks, dora, path, body, status, says):
     assert says in answer.json()["error"]["message"]
 
 
-def test_a_member_leaves_with_a_manage_token_alone(tofu, cooks, charlie):
-    where = f"{URL}/members/charlie"
-    assert tofu(charlie, Scope.READ).delete(where).status_code == 403
-    assert tofu(charlie).delete(f"{URL}/members/dora").status_code == 403
-    assert tofu(charlie).delete(where).status_code == 204
-    assert tofu(charlie).delete(where).status_code == 404
-
-
 @for_each_row("scope", [Scope.READ, Scope.PUBLISH])
 def test_a_manager_changes_nothing_with_a_token_of_another_scope(tofu, cooks, dora, bob, scope):
     client = tofu(dora, scope)

@@ -60,18 +60,16 @@ def test_an_error_for_people_is_a_page_with_its_sentence_and_the_hint(visitor, w
     assert '<main id="main"' in page
 
 
-def test_a_defect_tells_its_request_id_and_nothing_else(visitor):
-    response = visitor.get("/raise/defect", headers={"X-Request-Id": "tell-olga"})
+def test_a_defect_tells_its_request_id_and_nothing_else_and_asks_the_database_nothing(
+    visitor, django_assert_num_queries
+):
+    with django_assert_num_queries(0):
+        response = visitor.get("/raise/defect", headers={"X-Request-Id": "tell-olga"})
 
     page = response.content.decode()
     assert response.status_code == 500
     assert "tell-olga" in page
     assert "secret" not in page
-
-
-def test_the_page_of_a_defect_asks_the_database_nothing(visitor, django_assert_num_queries):
-    with django_assert_num_queries(0):
-        visitor.get("/raise/defect")
 
 
 def test_other_edges_keep_their_own_errors(visitor):

@@ -1,18 +1,26 @@
-"""/namespaces/new, and the members and settings pages, which are the owner's alone."""
+"""/namespaces/new, the members page with its teams, the settings and /transfer, which are the owner's alone."""
 
 import re
 
 import pytest
 
-from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Grant, Namespace, Role, Visibility
+from apps.accounts import namespaces
+from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User, Visibility
 from apps.accounts.people import teams
 from tests.rows import for_each_row
+
+MEMBERS, TRANSFER = "/namespaces/acme/members", "/namespaces/acme/transfer"
 
 
 @pytest.fixture
 def owner(dora, browser_of):
     return browser_of(dora)
+
+
+@pytest.fixture
+def cooks(charlie) -> Team:
+    return teams.create(name="cooks", actor=Viewer(charlie))
 
 
 def test_charlie_creates_one_and_owns_it(charlie, browser_of):
@@ -30,15 +38,14 @@ def test_charlie_creates_one_and_owns_it(charlie, browser_of):
     ("path", "name", "status", "says"),
     [
         ("/namespaces/new", "my tools", 422, "a space"),
-        ("/namespaces/new", "acme", 409, "taken"),
+        ("/namespaces/new", "acme", 409, "already exists"),
         ("/namespaces/new", "", 422, "required"),
         ("/teams/new", "Ba_kers", 422, "lower-case"),
         ("/teams/new", "cooks", 409, "taken"),
     ],
 )
-def test_it_explains_the_rule_that_is_broken(acme, charlie, dora, browser_of, path, name, status, says):
-    teams.create(name="cooks", actor=Viewer(dora))
-    response = browser_of(charlie).post(path, {"name": name, "visibility": "private"})
+def test_it_explains_the_rule_that_is_broken(acme, cooks, bob, browser_of, path, name, status, says):
+    response = browser_of(bob).post(path, {"name": name, "visibility": "private"})
 
     assert response.status_code == status
     assert says in str(response.context["form"].errors["name"])
@@ -53,28 +60,15 @@ def test_staff_only_is_said_before_the_form(charlie, olga, browser_of, settings,
     assert browser_of(olga).get(path).status_code == 200
 
 
-def test_an_owner_gives_changes_and_withdraws_a_role(owner, charlie):
-    members = "/namespaces/acme/members"
-    assert owner.post(members, {"username": "Charlie ", "role": "1"}).status_code == 303
-    assert owner.post(members, {"username": "charlie", "role": "2"}).status_code == 303
-    grant = Grant.objects.get(user=charlie)
-    assert grant.role == Role.PUBLISHER
-    assert "charlie" in owner.get(members).content.decode()
-
-    assert "charlie" in owner.get(f"{members}/{grant.pk}/withdraw").content.decode()
-    assert owner.post(f"{members}/{grant.pk}/withdraw").status_code == 303
-    assert not Grant.objects.filter(user=charlie).exists()
-
-
 @for_each_row("data", [{"username": "zoe", "role": "1"}, {"username": "bob", "role": "9"}, {}])
 def test_it_refuses_unknown_people_and_roles(owner, bob, data):
-    assert owner.post("/namespaces/acme/members", data).status_code == 422
+    assert owner.post(MEMBERS, data).status_code == 422
 
 
 def test_a_grant_of_elsewhere_is_404(owner, alice, pantry):
     elsewhere = Grant.objects.get(user=alice, namespace=pantry)
 
-    assert owner.post(f"/namespaces/acme/members/{elsewhere.pk}/withdraw").status_code == 404
+    assert owner.post(f"{MEMBERS}/{elsewhere.pk}/withdraw").status_code == 404
     assert Grant.objects.filter(pk=elsewhere.pk).exists()
 
 
@@ -88,3 +82,126 @@ def test_an_owner_changes_the_visibility(owner, acme):
     acme.refresh_from_db()
     assert (acme.visibility, acme.description, acme.breaking_changes) == tuple(wanted.values())
     assert owner.post("/namespaces/acme/change", {"visibility": "secret"}).status_code == 422
+
+
+# --- Teams on the members page ---------------------------------------------------------------------------------------
+
+
+def test_an_owner_gives_changes_and_withdraws_the_role_of_a_person_and_of_a_team(
+    owner, acme, cooks, bob, charlie, browser_of
+):
+    assert owner.post(MEMBERS, {"username": "Bob ", "role": "2"}).status_code == 303
+    his = Grant.objects.get(user=bob)
+    assert his.role == Role.PUBLISHER
+    assert "bob" in owner.get(f"{MEMBERS}/{his.pk}/withdraw").text
+    assert owner.post(f"{MEMBERS}/{his.pk}/withdraw").status_code == 303
+    assert not Grant.objects.filter(user=bob).exists()
+
+    assert owner.post(MEMBERS, {"team": " Cooks", "role": "1"}).status_code == 303
+    assert browser_of(charlie).get("/namespaces/acme").status_code == 200
+    assert owner.post(MEMBERS, {"team": "cooks", "role": "2"}).status_code == 303
+    grant = Grant.objects.get(team=cooks)
+    assert grant.role == Role.PUBLISHER
+
+    page = owner.get(MEMBERS).text
+    assert 'href="/teams/cooks"' in page
+    assert owner.get("/teams/cooks").status_code == 200, "who gets in is the owner's business"
+    assert "Its members lose the role" in owner.get(f"{MEMBERS}/{grant.pk}/withdraw").text
+    assert owner.post(f"{MEMBERS}/{grant.pk}/withdraw").status_code == 303
+    assert browser_of(charlie).get("/namespaces/acme").status_code == 404
+
+
+def test_an_unknown_team_is_explained_beside_its_own_field(owner):
+    page = owner.post(MEMBERS, {"team": "bakers", "role": "1"})
+
+    assert page.status_code == 422
+    assert "There is no team bakers" in str(page.context["team_form"].errors["team"])
+    assert not page.context["person_form"].is_bound
+
+
+def test_who_owns_by_a_team_manages_the_members(acme, cooks, charlie, browser_of):
+    namespaces.grant(namespace=acme, grantee=cooks, role=Role.OWNER, actor=NOBODY)
+    browser = browser_of(charlie)
+    assert browser.get(MEMBERS).status_code == 200
+
+    grant = Grant.objects.get(team=cooks)
+    namespaces.grant(namespace=acme, grantee=charlie, role=Role.READER, actor=NOBODY)
+    assert browser.post(f"{MEMBERS}/{grant.pk}/withdraw").status_code == 409, "the team is the last owner"
+
+
+def test_members_cost_the_same_at_any_number(owner, acme, cooks, django_assert_num_queries):
+    def ask():
+        with django_assert_num_queries(7):  # session, person, gate, grants, badge, names to suggest, requests
+            assert owner.get(MEMBERS).status_code == 200
+
+    namespaces.grant(namespace=acme, grantee=cooks, role=Role.READER, actor=NOBODY)
+    owner.get(MEMBERS)
+    ask()
+    for number in range(20):
+        team = Team.objects.create(name=f"team{number}")
+        namespaces.grant(namespace=acme, grantee=team, role=Role.READER, actor=NOBODY)
+    ask()
+
+
+# --- Transfer ------------------------------------------------------------------------------------------------------
+
+
+def roles(namespace):
+    """{grantee: role} as the database has it."""
+    return {str(grant.grantee): grant.role for grant in namespaces.grants_in(namespace)}
+
+
+def form(**changes):
+    return {"kind": "user", "to": "charlie", "confirm": "acme", **changes}
+
+
+def test_it_goes_to_a_person_and_the_giver_loses_the_role(owner, acme, dora, charlie):
+    own = Grant.objects.get(user=dora)
+    assert f'<option value="{own.pk}" selected>dora</option>' in owner.get(TRANSFER).text
+
+    answer = owner.post(TRANSFER, form(giver=own.pk))
+
+    assert (answer.status_code, answer.url) == (303, "/")
+    assert roles(acme) == {"charlie": Role.OWNER}
+    assert owner.get(MEMBERS).status_code == 404, "at once"
+
+
+@for_each_row(
+    ("changes", "status", "field", "says"),
+    [
+        ({"confirm": "acm"}, 422, "confirm", "This does not match acme"),
+        ({"confirm": ""}, 422, "confirm", "required"),
+        ({"to": "zoe"}, 422, "to", "no user zoe"),
+        ({"kind": "team", "to": "nope"}, 422, "to", "no team nope"),
+        ({"kind": "team", "to": "empty"}, 409, "to", "no active member"),
+        ({"to": "dora"}, 409, "to", "owns acme already"),
+        ({"giver": 0}, 422, "giver", "valid choice"),
+    ],
+)
+def test_it_says_what_is_wrong_and_changes_nothing(owner, acme, dora, charlie, changes, status, field, says):
+    Team.objects.create(name="empty")
+    page = owner.post(TRANSFER, form(**{"giver": Grant.objects.get(user=dora).pk, **changes}))
+
+    assert page.status_code == status
+    assert says in str(page.context["form"].errors[field])
+    assert roles(acme) == {"dora": Role.OWNER}
+
+
+def test_people_who_share_a_namespace_or_a_team_are_suggested_and_nobody_else(
+    owner, acme, pantry, dora, alice, bob, charlie, cooks
+):
+    """Alice shares acme, Bob a team; Charlie, who made the team cooks, shares nothing yet."""
+
+    def suggested(url):
+        page = owner.get(url).content.decode().partition('<datalist id="known-people">')[2]
+        return re.findall(r'<option value="([^"]+)"', page.partition("</datalist>")[0])
+
+    both = Team.objects.create(name="bakers")
+    for person in (dora, bob):
+        Membership.objects.create(team=both, user=person, is_manager=True)
+    for url in (MEMBERS, TRANSFER, "/teams/bakers"):
+        assert suggested(url) == ["alice", "bob"], url
+
+    namespaces.grant(namespace=acme, grantee=cooks, role=Role.READER, actor=Viewer(dora))
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    assert suggested(MEMBERS) == ["bob", "charlie"]

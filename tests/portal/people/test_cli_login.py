@@ -7,6 +7,7 @@ from django.test import Client
 
 from apps.accounts.rows import LoginCode
 from tests.accounts.identity.test_cli_login import ASKED, allowed, exchange
+from tests.rows import for_each_row
 from tests.sessions import sign_in
 
 URL = "/oauth/authorize"
@@ -90,7 +91,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=str)
+@for_each_row("wrong", WRONG)
 def test_a_wrong_request_is_a_page_and_never_a_redirect(browser, wrong):
     for answer in (browser.get(URL, ASKED | wrong), browser.post(URL, ASKED | wrong | {"decision": "allow"})):
         assert answer.status_code == 400
@@ -99,7 +100,7 @@ def test_a_wrong_request_is_a_page_and_never_a_redirect(browser, wrong):
     assert not LoginCode.objects.exists()
 
 
-@pytest.mark.parametrize("machine", ["", " ", "x" * 41, "a\u202eb", "a\0b"])
+@for_each_row("machine", ["", " ", "x" * 41, "a\u202eb", "a\0b"])
 def test_a_name_that_cannot_be_shown_is_refused_beside_its_field(browser, machine):
     answer = browser.post(URL, ASKED | {"machine": machine, "decision": "allow"})
 

@@ -13,12 +13,9 @@ from apps.accounts.identity.sign_on import fetching
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 from tests.accounts.identity.openid.conftest import begin
+from tests.accounts.identity.test_second_factor import signed_in
 from tests.builders import openid
 from tests.rows import for_each_row
-
-
-def signed_in(client):
-    return client.get("/account/").status_code == 200
 
 
 def failed(answer, client, status):

@@ -16,17 +16,13 @@ from django.utils import timezone
 
 from apps.accounts.identity.sign_on.openid import LOGOUT_EVENT, MAX_LOGOUT_AGE_SECONDS, logout_claims
 from apps.accounts.identity.sign_on.providers import TokenRefused
-from apps.accounts.models import GroupMapping, Team
 from apps.audit.models import AuditEvent
 from tests.accounts.identity.openid.conftest import begin
+from tests.accounts.identity.test_second_factor import signed_in
 from tests.builders import openid
 from tests.rows import for_each_row
 
 OUT = "/account/sign-on/corp/logout"
-
-
-def signed_in(client):
-    return client.get("/account/").status_code == 200
 
 
 def by_password(browser, user):
@@ -36,28 +32,6 @@ def by_password(browser, user):
 
 
 # --- Connecting an account that exists -------------------------------------------------------------------------------
-
-
-def test_bob_connects_his_account_and_signs_in_both_ways(sign_on, acme_id, browser, bob):
-    client, _ = by_password(browser, bob)
-    page = client.get("/account/").content.decode()
-    assert "Connect Acme ID" in " ".join(page.split())
-    _, answer = sign_on(client, process="connect")
-    assert answer.url == "/account/"
-    assert SocialAccount.objects.get().user == bob
-    other, _ = sign_on()
-    assert other.get("/account/").context["frame"].viewer.user == bob
-    assert AuditEvent.objects.filter(kind="account:identity:connected", actor_id=bob.pk).exists()
-
-    cooks = Team.objects.create(name="cooks")
-    GroupMapping.objects.create(issuer=acme_id.issuer, group="Kitchen", team=cooks)
-    acme_id.person["groups"] = ["Kitchen"]
-    sign_on()
-    assert bob.memberships.exists()
-    answer = client.post(f"/account/identities/{SocialAccount.objects.get().pk}/disconnect")
-    assert (answer.status_code, answer.url) == (303, "/account/")
-    assert not SocialAccount.objects.exists()
-    assert not bob.memberships.exists()
 
 
 def test_an_identity_is_not_connected_to_whoever_has_the_session_by_then(acme_id, browser, bob, dora):
@@ -91,14 +65,6 @@ def test_an_identity_has_one_account_and_an_account_one_identity_of_an_issuer(si
     assert sign_on(client, process="connect")[1].status_code == 409
     assert set(SocialAccount.objects.values_list("user__username", "uid")) == {("ann", "a-1"), ("bob", "b-2")}
     assert signed_in(ann)
-
-
-def test_a_session_that_changed_hands_connects_nothing(acme_id, browser, bob, charlie):
-    client, _ = by_password(browser, bob)
-    way = acme_id.consent(begin(client, process="connect"))
-    client.force_login(charlie)
-    assert client.get(way).status_code == 400
-    assert not SocialAccount.objects.exists()
 
 
 def test_the_last_way_in_stays(sign_on, acme_id):

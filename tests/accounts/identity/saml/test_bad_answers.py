@@ -13,7 +13,8 @@ from onelogin.saml2.utils import OneLogin_Saml2_Utils as Utils
 from apps.accounts.identity.sign_on import fetching
 from apps.accounts.models import User
 from tests.accounts.identity.openid.conftest import begin
-from tests.accounts.identity.openid.test_bad_providers import failed, signed_in
+from tests.accounts.identity.openid.test_bad_providers import failed
+from tests.accounts.identity.test_second_factor import signed_in
 from tests.builders import saml
 
 replace = dataclasses.replace

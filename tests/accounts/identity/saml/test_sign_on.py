@@ -5,12 +5,10 @@ import subprocess
 import sys
 from xml.etree import ElementTree as ET
 
-from allauth.socialaccount.models import SocialAccount
 from django.conf import settings as real
 
 from apps.accounts.models import GroupMapping
 from tests.accounts.identity.openid.conftest import begin, viewer_of
-from tests.accounts.identity.openid.test_sessions import by_password
 from tests.builders import saml
 
 ACS = "https://127.0.0.1:8443/account/sign-on/corp/acs"
@@ -69,18 +67,6 @@ def test_a_confirmation_asks_the_provider_to_sign_in_again_and_takes_no_older_on
     assert b"did not ask you to sign in again" in old.content
     _, answer = sign_on(client, process="confirm", next="/teams")
     assert (answer.status_code, answer.url) == (302, "/teams")
-
-
-def test_who_has_an_account_connects_an_identity(sign_on, acme_id, bob, browser):
-    client, _ = by_password(browser, bob)
-    assert "Connect Acme ID" in " ".join(client.get("/account/").content.decode().split())
-    _, answer = sign_on(client, process="connect")
-    assert answer.url == "/account/"
-    assert SocialAccount.objects.get().user == bob
-    other, _ = sign_on()
-    assert viewer_of(other) == bob
-    answer = client.post(f"/account/identities/{SocialAccount.objects.get().pk}/disconnect")
-    assert (answer.status_code, SocialAccount.objects.count()) == (303, 0)
 
 
 def test_the_answer_s_post_sets_no_cookie_and_no_session_of_its_sender(acme_id, browser):
