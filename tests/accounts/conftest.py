@@ -1,6 +1,7 @@
 from collections.abc import Callable
 
 import pytest
+from django.test import Client
 
 from apps.audit.models import AuditEvent
 from tests.builders.outages import database_away
@@ -12,3 +13,12 @@ __all__ = ["database_away"]
 def event_kinds(db: None) -> Callable[[], list[str]]:
     """The kinds of all audit rows so far, in order."""
     return lambda: list(AuditEvent.objects.order_by("pk").values_list("kind", flat=True))
+
+
+def client_with(secret: str) -> Client:
+    """As a program that sends the token."""
+    return Client(headers={"Authorization": f"Bearer {secret}"})
+
+
+def status_of(secret: str, url: str = "/api/v1/me") -> int:
+    return client_with(secret).get(url).status_code

@@ -13,6 +13,7 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.notify.models import Webhook
 from apps.signing.models import SigningKey, State
+from tests.accounts.conftest import client_with
 from tests.builders.keys import signing_key
 from tests.rows import for_each_row
 
@@ -27,10 +28,6 @@ def cooks(acme, dora, charlie):
     team = teams.create(name="cooks", actor=Viewer(dora))
     Grant.objects.create(namespace=acme, team=team, role=Role.OWNER)
     return team
-
-
-def client_with(secret):
-    return Client(headers={"Authorization": f"Bearer {secret}"})
 
 
 def send(client, method, url, body=None):

@@ -8,7 +8,6 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.db import connection
-from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -20,6 +19,7 @@ from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, Invalid
 from registry_site import env
 from registry_site.operations import doctor, examining
+from tests.accounts.conftest import client_with
 
 API = "/api/v1/teams/cooks/service-accounts"
 
@@ -61,10 +61,6 @@ def old_token(machine, dora):
         marks = ", ".join(["%s"] * len(row))
         cursor.execute(f"INSERT INTO accounts_apitoken ({', '.join(row)}) VALUES ({marks})", [*row.values()])  # noqa: S608
     return ApiToken.objects.get(digest=row["digest"]), secret
-
-
-def client_with(secret):
-    return Client(headers={"Authorization": f"Bearer {secret}"})
 
 
 def days_of(token):

@@ -114,24 +114,3 @@ def test_staff_who_may_only_invite_invite_into_no_namespace(acme, browser_of):
 
     assert "needs the role owner in acme" in page.text
     assert not Invitation.objects.exists()
-
-
-def test_a_superuser_gives_and_takes_a_role_in_the_admin(browser_of, olga, bob):
-    draft_client, page = browser_of(olga), reverse("admin:accounts_user_change", args=[bob.pk])
-    role = Group.objects.get(name="Auditor").pk
-
-    refused = draft_client.post(page, {"is_active": "on", "groups": role})
-    assert "A role needs staff status" in refused.text
-    draft_client.post(page, {"is_active": "on", "is_staff": "on", "groups": role})
-    assert [group.name for group in User.objects.get(pk=bob.pk).groups.all()] == ["Auditor"]
-    draft_client.post(page, {"is_active": "on"})
-    assert not User.objects.get(pk=bob.pk).groups.exists()
-
-
-def test_the_picker_offers_every_room_and_nothing_that_opens_nothing(browser_of, olga, bob):
-    page = browser_of(olga).get(reverse("admin:accounts_user_change", args=[bob.pk]))
-    offered = page.context["adminform"].form.fields["user_permissions"].queryset
-    names = {f"{one.content_type.app_label}.{one.codename}" for one in offered}
-
-    assert names >= {"providers.resign_providerversion", "signing.change_signingkey", "oci.delete_uploadsession"}
-    assert not names & {"blobs.change_blob", "audit.delete_auditevent", "modules.add_module"}

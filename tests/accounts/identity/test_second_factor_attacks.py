@@ -90,50 +90,44 @@ def leads_to(answer):
 
 
 @pytest.fixture(params=["before", "before, confirmed by password", "password", "sign-on"])
-def attacker(request, bob, browser_of, settings):
-    """The browser of somebody who has bob's session or his password, and nothing more."""
+def attacker(request, bob, browser_of):
+    """The browser of somebody who has bob's session or his password, and nothing more; bob has an app and a passkey."""
 
-    def of():
-        match request.param:
-            case "before" | "before, confirmed by password":
-                client = browser_of(bob, confirmed=False)
-            case "password":
-                client = browser_of(bob, confirmed=True)
-            case "sign-on":
-                client = browser_of(bob, confirmed=False)
-                session = client.session
-                session["sign-on"] = {"issuer": "https://acme.example", "sid": "s1"}
-                session["confirmed-at"] = time.time()
-                session.save()
+    def browser():
+        client = browser_of(bob, confirmed=request.param == "password")
+        if request.param == "sign-on":
+            session = client.session
+            session["sign-on"] = {"issuer": "https://acme.example", "sid": "s1"}
+            session["confirmed-at"] = time.time()
+            session.save()
         if "confirmed by password" in request.param:
             assert confirm(client, bob, "/tokens").url == "/tokens"
         return client
 
-    return of, request.param.startswith("before")
-
-
-@for_each_row("attack", ATTACKS, ids=lambda attack: attack.__name__)
-def test_a_browser_without_the_factor_changes_none_of_it(bob, browser_of, attacker, attack):
-    make, is_before = attacker
-    early = make() if is_before else None
+    early = browser() if request.param.startswith("before") else None
     rows = list(Session.objects.all())
     victim = browser_of(bob)
     set_up(victim)
     register(victim, Passkey())
     # Sessions that were open while the factor was enabled, in a release that did not end them.
     Session.objects.bulk_create(rows, ignore_conflicts=True)
-    client, before = early or make(), stored()
-    assert signed_in(client)
+    return early or browser()
 
-    answer = attack(client, bob)
+
+@for_each_row("attack", ATTACKS, ids=lambda attack: attack.__name__)
+def test_a_browser_without_the_factor_changes_none_of_it(bob, attacker, attack):
+    before = stored()
+    assert signed_in(attacker)
+
+    answer = attack(attacker, bob)
 
     assert stored() == before
     assert leads_to(answer).startswith(CONFIRM)
     assert not re.search(r"<li><code[^>]*>\d+</code>", answer.content.decode())
-    page = client.get(leads_to(answer))
+    page = attacker.get(leads_to(answer))
     assert 'type="password"' not in page.text
-    assert client.post(leads_to(answer), {"password": "bob likes pears"}).status_code == 403
-    assert leads_to(attack(client, bob)).startswith(CONFIRM)
+    assert attacker.post(leads_to(answer), {"password": "bob likes pears"}).status_code == 403
+    assert leads_to(attack(attacker, bob)).startswith(CONFIRM)
     assert stored() == before
 
 

@@ -1,5 +1,6 @@
 """Of allauth's pages only six are served; none of them leads to one that is not: sign-up, reset, e-mail."""
 
+from itertools import product
 from urllib.parse import urlsplit
 
 import pytest
@@ -73,18 +74,18 @@ def test_every_page_of_allauth_is_named_here():
 
 
 @for_each_row("page", UNSERVED)
-def test_what_nobody_needs_is_not_there(bob, olga, tolerant, page):
+def test_what_nobody_needs_is_not_there(bob, tolerant, page):
     form = {
         "email": "mallory@example.org",
         "username": "mallory",
         "password1": "ripe plums in august",
         "action_add": "",
     }
-    for client in (tolerant(), tolerant(bob), tolerant(olga)):
-        assert client.get(f"/account/{page}").status_code == 404
+    assert tolerant().get(f"/account/{page}").status_code == 404
+    for client in (tolerant(), tolerant(bob)):
         assert client.post(f"/account/{page}", form).status_code == 404
 
-    assert User.objects.count() == 2
+    assert User.objects.count() == 1
     assert not bob.emailaddress_set.exists()
     assert mail.outbox == []
 
@@ -117,11 +118,14 @@ def test_each_page_answers_everybody_without_a_500(bob, charlie, tolerant, name)
     clients = [tolerant(), tolerant(bob), tolerant(charlie)]
     User.objects.filter(pk=charlie.pk).update(is_active=False)
     for client in clients:
-        for query in ("", "?next=/tokens", "?next=https://evil.example/", "?next=%00"):
-            for method in ("OPTIONS", "HEAD", "GET", "PUT", "DELETE", "POST"):
-                answer = client.generic(method, reverse(name) + query)
-                assert answer.status_code < 500, (method, query)
-                assert urlsplit(answer.headers.get("Location", "")).netloc == ""
+        asked = product(("GET", "POST"), ("?next=/tokens", "?next=https://evil.example/", "?next=%00"))
+        for method, query in (
+            *asked,
+            *((method, "") for method in ("OPTIONS", "HEAD", "GET", "PUT", "DELETE", "POST")),
+        ):
+            answer = client.generic(method, reverse(name) + query)
+            assert answer.status_code < 500, (method, query)
+            assert urlsplit(answer.headers.get("Location", "")).netloc == ""
 
 
 # --- The limits, which the settings of the test run switch off --------------------------------------------------------

@@ -79,23 +79,30 @@ def test_a_machine_has_no_sessions_and_is_not_counted(operator_client, olga, per
     assert reverse("admin:accounts_user_entry", args=[machine.pk]) not in operator_client.get(page_of(machine)).text
 
 
-def test_only_the_two_real_roles_are_offered(browser_of, person):
+def test_a_superuser_gives_and_takes_the_two_real_roles(browser_of, person):
     """And another group, which somebody made by hand, is neither offered nor lost."""
-    root = User.objects.create_superuser("root")
-    other = Group.objects.create(name="Choir")
-    person.groups.add(other)
-    page = browser_of(root).get(page_of(person))
+    browser, auditor = browser_of(User.objects.create_superuser("root")), Group.objects.get(name="Auditor")
+    person.groups.add(Group.objects.create(name="Choir"))
+    page = browser.get(page_of(person))
     field = page.context["adminform"].form.fields["groups"]
     assert [name for _, name in field.choices] == ["Auditor", "Operator"]
 
-    form = {"is_active": "1", "is_staff": "1", "groups": [Group.objects.get(name="Auditor").pk]}
-    assert browser_of(root).post(page_of(person), form).status_code == 302
+    refused = browser.post(page_of(person), {"is_active": "1", "groups": [auditor.pk]})
+    assert "A role needs staff status" in refused.text
+    form = {"is_active": "1", "is_staff": "1", "groups": [auditor.pk]}
+    assert browser.post(page_of(person), form).status_code == 302
     assert set(person.groups.values_list("name", flat=True)) == {"Choir", "Auditor"}
+    browser.post(page_of(person), {"is_active": "1"})
+    assert set(person.groups.values_list("name", flat=True)) == {"Choir"}
 
 
-def test_single_permissions_are_collapsed_and_read_as_sentences(browser_of, person):
+def test_the_picker_offers_every_room_as_a_sentence_and_nothing_that_opens_nothing(browser_of, person):
     page = browser_of(User.objects.create_superuser("root")).get(page_of(person))
 
+    offered = page.context["adminform"].form.fields["user_permissions"].queryset
+    names = {f"{one.content_type.app_label}.{one.codename}" for one in offered}
+    assert names >= {"providers.resign_providerversion", "signing.change_signingkey", "oci.delete_uploadsession"}
+    assert not names & {"blobs.change_blob", "audit.delete_auditevent", "modules.add_module"}
     folded = page.text.partition("<details>")[2].partition("</details>")[0]
     assert "Single permissions" in folded
     assert "Can revoke an API token" in folded

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from django.test import Client
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
@@ -11,6 +10,7 @@ from apps.accounts.models import ApiToken, Grant, Membership, Role, Scope, User
 from apps.accounts.people import teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from tests.accounts.conftest import status_of
 from tests.rows import for_each_row
 
 TEAM = "/api/v1/teams/cooks/service-accounts"
@@ -43,10 +43,6 @@ def created(client, **more):
     assert answer.status_code == 201, answer.content
     assert answer.headers["Cache-Control"] == "no-store"
     return answer.json()
-
-
-def status_of(secret):
-    return Client(headers={"Authorization": f"Bearer {secret}"}).get("/api/v1/me").status_code
 
 
 def test_an_account_is_made_shown_and_deleted(manager, charlie, tofu):

@@ -3,13 +3,13 @@
 import hashlib
 
 import pytest
-from django.test import Client
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from tests.accounts.conftest import client_with
 from tests.rows import for_each_row
 
 URL, LEAKED = "/api/v1/tokens", "/api/v1/leaked-tokens"
@@ -22,10 +22,6 @@ def issue(acme):
         return tokens.issue(user=user, label=label, scope=scope, actor=Viewer(user), **more)
 
     return issued
-
-
-def as_token(secret):
-    return Client(headers={"Authorization": f"Bearer {secret}"})
 
 
 def test_a_person_reads_which_tokens_they_have(tofu, issue, alice, bob, acme):
@@ -51,10 +47,10 @@ def test_a_revoked_token_ends_at_once_and_stays_in_the_list(tofu, issue, alice):
     token, secret = issue(alice, "CI")
     client = tofu(alice)
 
-    assert as_token(secret).get("/api/v1/me").status_code == 200
+    assert client_with(secret).get("/api/v1/me").status_code == 200
     for _ in range(2):
         assert client.delete(f"{URL}/{token.pk}").status_code == 204
-    assert as_token(secret).get("/api/v1/me").status_code == 401
+    assert client_with(secret).get("/api/v1/me").status_code == 401
     ended = next(one for one in client.get(URL).json()["tokens"] if one["id"] == token.pk)
     assert (ended["usable"], ended["revoked_at"] is not None) == (False, True)
     assert AuditEvent.objects.filter(kind=Kind.TOKEN_REVOKED, actor_id=alice.pk).count() == 1
@@ -64,7 +60,7 @@ def test_a_revoked_token_ends_at_once_and_stays_in_the_list(tofu, issue, alice):
 def test_a_narrow_token_revokes_itself_and_nothing_else(issue, alice, scope):
     token, secret = issue(alice, "CI", scope)
     other, _ = issue(alice, "other")
-    client = as_token(secret)
+    client = client_with(secret)
 
     assert client.get(URL).status_code == 403
     assert client.delete(f"{URL}/{other.pk}").status_code == 403
@@ -75,7 +71,7 @@ def test_a_narrow_token_revokes_itself_and_nothing_else(issue, alice, scope):
 def test_a_token_with_limits_does_not_reach_beyond_them(issue, alice, acme):
     for limits in ({"namespaces": [acme]}, {"only_name": "vpc/aws"}):
         _, secret = issue(alice, "CI", Scope.MANAGE, **limits)
-        answer = as_token(secret).get(URL)
+        answer = client_with(secret).get(URL)
         assert answer.status_code == 403
         assert "no limits" in answer.json()["error"]["message"]
 

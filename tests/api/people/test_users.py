@@ -4,7 +4,6 @@ import json
 
 import pytest
 from django.contrib.auth.models import Permission
-from django.test import Client
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
@@ -12,6 +11,7 @@ from apps.accounts.models import Scope, User
 from apps.accounts.people import service_accounts, teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from tests.accounts.conftest import status_of
 from tests.conftest import person
 
 URL = "/api/v1/users"
@@ -34,10 +34,6 @@ def found(client, query=""):
 
 def issued(user, label="CI"):
     return tokens.issue(user=user, label=label, scope=Scope.READ, actor=Viewer(user))
-
-
-def status_of(secret):
-    return Client(headers={"Authorization": f"Bearer {secret}"}).get("/api/v1/me").status_code
 
 
 @pytest.mark.both

@@ -8,6 +8,8 @@ from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
 
+from tests.rows import for_each_row
+
 pytestmark = pytest.mark.django_db
 
 PAGES = ["/", "/modules", "/tokens", "/namespaces/acme", "/modules/acme/vpc/aws", "/admin/", "/no/such/page"]
@@ -41,7 +43,7 @@ def is_away(response) -> None:
     assert "A part of Larder is not answering" in response.content.decode()
 
 
-@pytest.mark.parametrize("path", PAGES)
+@for_each_row("path", PAGES)
 def test_a_page_answers_503_after_one_question(browser, path):
     with database_away() as asked:
         response = browser.get(path, headers={"X-Request-Id": "tell-olga"})

@@ -11,7 +11,6 @@ from tests import pages
 from tests.builders.keys import extended, signing_key
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.rows import for_each_row
-from tests.sessions import confirm, fields_of, resumed
 
 KEYS = "/namespaces/acme/keys"
 ADD = f"{KEYS}/add"
@@ -19,10 +18,7 @@ ADD = f"{KEYS}/add"
 
 @pytest.fixture
 def browser(dora, browser_of):
-    """Dora's, who has just typed her password."""
-    client = browser_of(dora, confirmed=False)
-    assert confirm(client, dora, ADD).headers["Location"] == ADD
-    return client
+    return browser_of(dora)
 
 
 @pytest.fixture
@@ -74,42 +70,20 @@ def test_a_private_key_is_refused_and_not_shown_again(browser):
     assert not SigningKey.objects.exists()
 
 
-def test_a_key_that_cannot_serve_is_refused_at_its_field(browser):
-    page = browser.post(ADD, {"armor": signing_key("expired").armor, "step": "save"})
+@for_each_row(
+    ("kind", "more", "status", "says"),
+    [
+        ("ed25519", {}, 409, "already registered in acme"),
+        ("expired", {}, 422, "has expired"),
+        ("ed25519", {"source_url": "javascript:alert(1)"}, 422, "https://"),
+    ],
+)
+def test_what_cannot_be_added_is_refused_in_the_form(browser, registered, kind, more, status, says):
+    page = browser.post(ADD, {"armor": signing_key(kind).armor, "step": "save", **more})
 
-    assert page.status_code == 422
-    assert page.context["form"].errors["armor"]
-    assert not SigningKey.objects.exists()
-
-
-def test_a_key_that_is_there_already_is_a_conflict(browser, registered):
-    page = browser.post(ADD, {"armor": registered.armor, "step": "save"})
-
-    assert page.status_code == 409
-    assert "already registered in acme" in pages.text_of(page)
-
-
-def test_an_address_that_is_none_is_refused(browser):
-    sent = {"armor": signing_key("ed25519").armor, "source_url": "javascript:alert(1)", "step": "save"}
-    page = browser.post(ADD, sent)
-
-    assert page.status_code == 422
-    assert not SigningKey.objects.exists()
-
-
-# --- The password ----------------------------------------------------------------------------------------------------
-
-
-def test_what_was_typed_waits_for_the_password(dora, browser_of):
-    client, key = browser_of(dora, confirmed=False), signing_key("ed25519")
-    asked = client.post(ADD, {"armor": key.armor, "source": "Cooks", "step": "save"})
-    assert asked.status_code == 302
-    assert not SigningKey.objects.exists()
-
-    back = resumed(client, dora, asked)
-    assert "Register the key" in back.text
-    assert client.post(ADD, fields_of(back)).status_code == 303
-    assert SigningKey.objects.get().source == "Cooks"
+    assert page.status_code == status
+    assert says in pages.text_of(page)
+    assert SigningKey.objects.count() == 1
 
 
 # --- Made by a worker ------------------------------------------------------------------------------------------------
@@ -216,13 +190,10 @@ def test_the_end_of_a_key_is_told_ahead(browser, acme, dora, browser_of, left, t
             assert f"callout--{tone}" in page
 
 
-def test_only_owners_are_told_on_the_namespaces_page(bob, browser_of, acme):
-    row_of_key(acme, 1, expires_at=timezone.now() + timedelta(days=3))
+def test_only_owners_are_told_on_the_namespaces_page_and_nobody_of_a_retired_key(browser, bob, browser_of, acme):
+    key = row_of_key(acme, 1, expires_at=timezone.now() + timedelta(days=3))
     assert "data-expiry" not in browser_of(bob).get("/namespaces/acme").text
-
-
-def test_a_retired_key_ends_without_a_warning(browser, acme):
-    row_of_key(acme, 1, state="retired", expires_at=timezone.now() + timedelta(days=3))
+    SigningKey.objects.filter(pk=key.pk).update(state="retired")
     assert "data-expiry" not in browser.get(KEYS).text
 
 

@@ -14,6 +14,7 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, NotFound
 from tests import pages
+from tests.accounts.conftest import status_of
 from tests.rows import for_each_row
 
 NEW = {"label": "nightly", "scope": "publish", "days": "90"}
@@ -53,10 +54,6 @@ def created(browser, url, **more):
     secret = re.findall(tokens.TOKEN_PATTERN, page.content.decode())[0]
     assert secret not in browser.get(answer.headers["Location"]).content.decode()
     return secret
-
-
-def status_of(secret, url="/api/v1/me"):
-    return Client(headers={"Authorization": f"Bearer {secret}"}).get(url).status_code
 
 
 def test_the_page_warns_while_the_team_has_no_role(browser, cooks, url):

@@ -46,17 +46,6 @@ def test_a_manager_adds_promotes_and_removes(cooks, dora, bob, browser_of):
     assert not Membership.objects.filter(user=bob).exists()
 
 
-def test_a_member_leaves_and_takes_nobody_along(cooks, charlie, dora, browser_of):
-    browser = browser_of(charlie)
-    assert browser.post(where(cooks, dora, "remove")).status_code == 403
-    assert "Leave the team cooks?" in browser.get(where(cooks, charlie, "remove")).text
-
-    answer = browser.post(where(cooks, charlie, "remove"))
-
-    assert (answer.status_code, answer.url) == (303, "/teams")
-    assert browser.get("/teams/cooks").status_code == 404
-
-
 def test_unknown_people_and_members_of_elsewhere(cooks, dora, bob, browser_of):
     browser = browser_of(dora)
     other = teams.create(name="bakers", actor=Viewer(bob))

@@ -147,12 +147,11 @@ ENCODINGS = {
 }
 
 
-@pytest.mark.parametrize("hidden", ["", "<!-- a -->", '<!DOCTYPE a [<!ENTITY b "a-1">]>'])
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_an_answer_that_is_not_in_utf_8_signs_nobody_in(acme_id, browser, encoding, hidden):
+def test_an_answer_that_is_not_in_utf_8_signs_nobody_in(acme_id, browser, encoding):
     """The search for comments and doctypes would find none in it."""
     client = browser()
-    xml = hidden + acme_id.signed(acme_id.answer(begin(client)))
+    xml = '<!DOCTYPE a [<!ENTITY b "a-1">]>' + acme_id.signed(acme_id.answer(begin(client)))
     with structlog.testing.capture_logs() as logged:
         failed(saml.post(client, ENCODINGS[encoding](xml)), client, 403)
     assert [line["reason"] for line in logged if "reason" in line] == ["not_utf8"]

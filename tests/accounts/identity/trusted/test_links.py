@@ -2,8 +2,6 @@
 none.
 """
 
-import pytest
-
 from apps.accounts.identity.trusted import links
 from apps.accounts.identity.trusted.vendors import VENDORS
 from tests.builders.ci_claims import COMMIT, ORG, PROJECT, SHAPES, STEP
@@ -47,7 +45,7 @@ def gitlab(site: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("kind", "issuer", "expected"),
     [
         ("github", GITHUB, github("https://github.com")),
@@ -98,7 +96,7 @@ def test_each_vendor_is_linked_by_its_issuer_and_claims(kind, issuer, expected):
     assert linked(kind, issuer) == expected
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "issuer",
     [
         "http://127.0.0.1:8080",
