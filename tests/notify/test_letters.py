@@ -15,6 +15,7 @@ from apps.notify.notices import notices_of
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
 from tests.builders.archives import module_zip
 from tests.conftest import run_jobs
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
 BEFORE = module_zip({"main.tf": 'variable "name" {\n  default = "x"\n}\n'})
@@ -116,24 +117,21 @@ def test_those_who_can_decide_get_a_letter_and_its_author_none(waiting):
     assert found["bob"].topic == Topic.APPROVALS
 
 
-def test_the_author_hears_of_the_approval(waiting, bob):
+@for_each_row(
+    ("act", "more", "says"),
+    [
+        ("approve", {}, "acme/vpc/aws 1.2.0 was approved by bob"),
+        ("decline", {"reason": "Not today"}, "a release that was declined: Not today"),
+    ],
+)
+def test_the_author_alone_reads_once_how_it_was_decided_and_why(waiting, bob, act, more, says):
     Letter.objects.all().delete()
-    decide(client_of(bob), waiting, "approve")
-    outbox.dispatch()
-
-    assert [(str(letter.user), letter.subject) for letter in Letter.objects.all()] == [
-        ("alice", "acme/vpc/aws 1.2.0 was approved by bob")
-    ]
-
-
-def test_the_author_reads_why_it_was_declined_once(waiting, bob):
-    Letter.objects.all().delete()
-    decide(client_of(bob), waiting, "decline", reason="Not today")
+    decide(client_of(bob), waiting, act, **more)
     outbox.dispatch()
 
     letter = Letter.objects.get()
     assert str(letter.user) == "alice"
-    assert "a release that was declined: Not today" in letter.text
+    assert says in f"{letter.subject}\n{letter.text}"
 
 
 def test_webhooks_have_what_a_bot_needs(waiting, bob, settings):

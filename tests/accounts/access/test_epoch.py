@@ -175,24 +175,16 @@ def test_an_operator_accepts_or_revokes_what_is_suspended(dora, token, browser_o
 def test_storage_that_is_away_stops_no_revocation_and_is_told_later(dora, token, settings):
     made, headers = token
     was = store.highest_number(epoch.NAME)
-    with backends_away(settings):
-        tokens.revoke(token=made, actor=Viewer(dora))
-        epoch.check_at_start()
+    url, settings.STORAGE_URL = settings.STORAGE_URL, "file:///proc/nowhere"  # no folder can be made there
+    tokens.revoke(token=made, actor=Viewer(dora))
+    epoch.check_at_start()
+    settings.STORAGE_URL = url
     assert status(headers) == 401
     assert store.highest_number(epoch.NAME) == was
 
     assert not epoch.check()
 
     assert store.highest_number(epoch.NAME) == Epoch.objects.get().number > was
-
-
-@contextlib.contextmanager
-def backends_away(settings):
-    """Storage is where no folder can be made."""
-    url = settings.STORAGE_URL
-    settings.STORAGE_URL = "file:///proc/nowhere"
-    yield
-    settings.STORAGE_URL = url
 
 
 def test_only_the_highest_number_is_kept(stored_files):

@@ -1,13 +1,21 @@
 """The frame of every page: templates/base.html and its partials"""
 
+import gzip
+import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.template import engines
+from django.urls import reverse
 from django.utils import timezone
 
+from apps.accounts.models import Namespace
+from apps.modules.models import Module, ModuleVersion
 from apps.portal.templatetags.numbers import bytes_text
 from apps.portal.templatetags.times import relative_time
+from apps.releases.models import Release
 from tests.rows import for_each_row
 
 PAGES = ["/", "/modules", "/namespaces/acme", "/tokens", "/publish", "/account/password/change/", "/no/such/page"]
@@ -105,3 +113,77 @@ def test_an_icon_is_hidden_from_screen_readers_unless_it_means_something():
 
     assert 'aria-hidden="true"' in silent
     assert 'role="img" aria-label="A &amp; B"' in speaking
+
+
+# --- Budgets of each page: bytes for the browser, queries for the server ---------------------------------------------
+
+
+# Compressed, of the page and all that it links to.
+MOST_BYTES = {"html": 60_000, "css": 15_000, "js": 26_000}
+MOST_QUERIES = 12
+PAGES = {"/account/login/": None, "/account/reauthenticate/": "bob", "/account/logout/": "bob"}
+
+
+def weight_of(*contents: bytes) -> int:
+    return sum(len(gzip.compress(content, 9)) for content in contents)
+
+
+def linked(html: str, kind: str) -> list[bytes]:
+    """The files that the page links to, as they are in static/; tests give them no digest in their names."""
+    names = re.findall(rf'(?:href|src)="/static/([^"]+\.{kind})"', html)
+    found = [finders.find(name) for name in names]
+    assert names
+    assert all(found), names
+    return [Path(str(path)).read_bytes() for path in found]
+
+
+@pytest.mark.parametrize("url", PAGES)
+def test_it_is_light(url, browser_of, client, db, request, django_assert_max_num_queries):
+    person = PAGES[url]
+    visitor = browser_of(request.getfixturevalue(person)) if person else client
+    with django_assert_max_num_queries(MOST_QUERIES):
+        answer = visitor.get(url)
+
+    assert answer.status_code == 200
+    html = answer.content.decode()
+    weights = {kind: weight_of(*linked(html, kind)) for kind in ("css", "js")} | {"html": weight_of(answer.content)}
+    assert {kind: weight for kind, weight in weights.items() if weight > MOST_BYTES[kind]} == {}
+
+
+# --- From the page of a thing to the admin's, for staff alone, and back ----------------------------------------------
+
+
+VERSION = ["acme", "vpc", "aws", "1.2.0"]
+
+
+@pytest.fixture
+def pages(published):
+    """Pages of the portal with the page of the admin that each leads to."""
+    release = published("acme/vpc/aws", "1.2.0")
+    admin = {
+        model: reverse(
+            f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[model._default_manager.get(**of).pk]
+        )
+        for model, of in [(Release, {}), (Module, {}), (ModuleVersion, {}), (Namespace, {"name": "acme"})]
+    }
+    return {
+        reverse("portal:release", args=[release.public_id]): admin[Release],
+        reverse("portal:module-versions", args=VERSION[:3]): admin[Module],
+        reverse("portal:module-version", args=VERSION): admin[ModuleVersion],
+        reverse("portal:namespace", args=["acme"]): admin[Namespace],
+    }
+
+
+def test_staff_find_the_way_there_and_back(browser_of, olga, pages):
+    for page, admin in pages.items():
+        assert f'href="{admin}"' in browser_of(olga).get(page).text, page
+        there = browser_of(olga).get(admin)
+        assert there.status_code == 200
+        assert "View on site" in there.text
+
+
+def test_nobody_else_sees_such_a_link(browser_of, alice, pages):
+    for page in pages:
+        text = browser_of(alice).get(page)
+        assert text.status_code == 200
+        assert "/admin/" not in text.text, page

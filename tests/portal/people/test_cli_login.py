@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from apps.accounts.rows import LoginCode
-from tests.accounts.identity.test_cli_login import ASKED, allowed, exchange
+from tests.accounts.identity.test_cli_login import ASKED
 from tests.rows import for_each_row
 from tests.sessions import sign_in
 
@@ -121,9 +121,3 @@ def test_a_second_browser_cannot_finish_the_form_of_the_first(alice, bob):
     assert second.post(URL, form, headers=headers, secure=True).status_code == 403
     assert not LoginCode.objects.exists()
     assert first.post(URL, form, headers=headers, secure=True).status_code == 303
-
-
-def test_the_token_is_listed_by_the_computer_and_can_be_revoked(browser):
-    assert exchange(allowed(browser)).status_code == 200
-
-    assert "tofu login on desk" in browser.get("/tokens").content.decode()

@@ -2,13 +2,11 @@
 
 import time
 from datetime import timedelta
-from urllib.parse import urlencode
 
 import pytest
 
 from apps.accounts.models import ApiToken, Membership, Team
 from apps.releases.models import Release
-from tests.accounts.identity.test_cli_login import ASKED
 from tests.rows import for_each_row
 from tests.sessions import fields_of, next_of, resumed
 
@@ -85,13 +83,6 @@ def test_roles_keys_and_tokens_that_manage_need_a_fresh_one(bob, dora, client, t
     time_machine.shift(timedelta(seconds=4))
     asked = client.post(url, form)
     assert (asked.status_code, asked.headers["Location"].partition("?")[0]) == (302, "/account/reauthenticate/")
-
-
-def test_a_login_of_a_client_needs_none(bob, stale):
-    client = stale(bob)
-    assert client.get(f"/oauth/authorize?{urlencode(ASKED)}").status_code == 200
-    answer = client.post("/oauth/authorize", ASKED | {"machine": "desk", "decision": "allow"})
-    assert answer.headers["Location"].startswith("http://localhost:10006/login?code=")
 
 
 @for_each_row(("act", "is_asked"), [("deprecate", False), ("yank", True), ("quarantine", True), ("restore", True)])
