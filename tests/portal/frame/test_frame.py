@@ -121,7 +121,7 @@ def test_an_icon_is_hidden_from_screen_readers_unless_it_means_something():
 # Compressed, of the page and all that it links to.
 MOST_BYTES = {"html": 60_000, "css": 15_000, "js": 26_000}
 MOST_QUERIES = 12
-PAGES = {"/account/login/": None, "/account/reauthenticate/": "bob", "/account/logout/": "bob"}
+SIGNING_IN = {"/account/login/": None, "/account/reauthenticate/": "bob", "/account/logout/": "bob"}
 
 
 def weight_of(*contents: bytes) -> int:
@@ -137,9 +137,9 @@ def linked(html: str, kind: str) -> list[bytes]:
     return [Path(str(path)).read_bytes() for path in found]
 
 
-@pytest.mark.parametrize("url", PAGES)
-def test_it_is_light(url, browser_of, client, db, request, django_assert_max_num_queries):
-    person = PAGES[url]
+@pytest.mark.parametrize("url", SIGNING_IN)
+def test_a_page_of_signing_in_is_light(url, browser_of, client, db, request, django_assert_max_num_queries):
+    person = SIGNING_IN[url]
     visitor = browser_of(request.getfixturevalue(person)) if person else client
     with django_assert_max_num_queries(MOST_QUERIES):
         answer = visitor.get(url)

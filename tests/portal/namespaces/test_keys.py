@@ -74,7 +74,7 @@ def test_a_private_key_is_refused_and_not_shown_again(browser):
     ("kind", "more", "status", "says"),
     [
         ("ed25519", {}, 409, "already registered in acme"),
-        ("expired", {}, 422, "has expired"),
+        ("expired", {}, 422, "a key that expired on"),
         ("ed25519", {"source_url": "javascript:alert(1)"}, 422, "https://"),
     ],
 )

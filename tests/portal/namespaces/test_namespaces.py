@@ -1,4 +1,4 @@
-"""/namespaces/<name> and /new, the members page with its teams, the settings and /transfer, which are the owner's alone."""
+"""/namespaces/<name> and /new; the members page with its teams, the settings and /transfer are the owner's alone."""
 
 import re
 
