@@ -61,14 +61,11 @@ def names_of(patterns):
     return {name for page in patterns for name in (names_of(getattr(page, "url_patterns", ())) or {page.name})}
 
 
-def test_no_other_page_of_allauth_is_routed_by_any_of_its_apps():
+def test_no_other_page_of_allauth_is_routed_by_any_of_its_apps_and_each_is_named_here():
     names = names_of(every_route_of_allauth.urlpatterns)
     assert {"account_signup", "account_reset_password", "account_email", "mfa_index"} <= names
     assert {"socialaccount_signup", "socialaccount_connections"} <= names
     assert names & get_resolver().reverse_dict.keys() == ROUTED
-
-
-def test_every_page_of_allauth_is_named_here():
     assert set(PAGES) > SERVED
     assert {"email/", "password/reset/", "signup/", "inactive/", "confirm-email/MQ:1abc/"} <= set(UNSERVED)
 
@@ -171,11 +168,6 @@ def test_who_mistypes_their_password_waits_and_nobody_else_at_the_office(bob, ch
     limits.shift(299)
     assert (sign_in("bob").status_code, sign_in("bob").headers["Retry-After"]) == (429, "1")
     limits.shift(1)
-    assert sign_in("bob").status_code == 302
-
-
-def test_a_stranger_who_guesses_locks_nobody_out_elsewhere(bob, limits):
-    assert answered_before_429(lambda: sign_in("bob", "x", address="203.0.113.7")) == 5
     assert sign_in("bob").status_code == 302
 
 

@@ -28,18 +28,12 @@ def shelf(acme, pantry):
 
 
 @pytest.mark.both
-def test_a_misspelled_module_leads_to_the_two_nearest(near, bob, shelf):
+def test_a_misspelled_module_or_an_unknown_version_leads_to_the_two_nearest(near, bob, shelf):
     assert near(bob, "/modules/acme/vpx/aws") == ["acme/vpc/aws", "acme/vpn/aws"]
     assert near(bob, "/modules/acme/dns/google/1.0.0/inputs") == ["acme/dns/aws"]
-    assert near(bob, "/modules/acme/firewall/aws") == []
-
-
-def test_a_module_in_another_namespace_is_found_by_its_name(near, bob, shelf):
-    assert near(bob, "/modules/acme/network/aws") == ["pantry/network/aws"]
-
-
-def test_an_unknown_version_leads_to_its_module(near, bob, shelf):
     assert near(bob, "/modules/acme/dns/aws/9.9.9") == ["acme/dns/aws"]
+    assert near(bob, "/modules/acme/network/aws") == ["pantry/network/aws"], "in another namespace, by its name"
+    assert near(bob, "/modules/acme/firewall/aws") == []
 
 
 @pytest.mark.both

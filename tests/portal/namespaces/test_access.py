@@ -68,12 +68,6 @@ def test_an_owner_grants_or_declines_a_request_on_the_members_page(reader, acme,
     assert "Publish a module here" in pages.markup_of(reader.get("/namespaces/acme"))
 
 
-def test_only_owners_decline(reader, acme, bob, alice, browser_of):
-    reader.post(ACCESS, {})
-    assert browser_of(alice).post("/namespaces/acme/members", {"decline": "bob"}).status_code == 403
-    assert not AuditEvent.objects.filter(kind=Kind.ACCESS_DECLINED).exists()
-
-
 def test_after_a_request_the_page_offers_no_second_one_within_a_day(reader, acme, dora):
     reader.post(ACCESS, {})
     page = pages.markup_of(reader.get("/namespaces/acme"))

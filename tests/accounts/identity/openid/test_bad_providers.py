@@ -216,18 +216,13 @@ def test_a_provider_that_is_ill_signs_nobody_in(acme_id, browser, path, name):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_provider_that_is_slow_is_given_up(acme_id, browser, monkeypatch, path):
-    monkeypatch.setattr(fetching, "MAX_SECONDS", 0.3)
-    acme_id.slow.add(path)
-    del acme_id.person["groups"]
-    client = browser()
-    answer = sign_on_or_begin(client, acme_id, path)
-    failed(answer, client, 503)
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_an_answer_of_more_than_a_mebibyte_is_not_read(acme_id, browser, path):
-    acme_id.large.add(path)
+@pytest.mark.parametrize("fault", ["slow", "large"])
+def test_a_provider_that_is_slow_is_given_up_and_more_than_a_mebibyte_is_not_read(
+    acme_id, browser, monkeypatch, path, fault
+):
+    if fault == "slow":
+        monkeypatch.setattr(fetching, "MAX_SECONDS", 0.3)
+    getattr(acme_id, fault).add(path)
     del acme_id.person["groups"]
     client = browser()
     failed(sign_on_or_begin(client, acme_id, path), client, 503)
