@@ -192,7 +192,7 @@ def expire(*_):
 ENDED = "a session that has ended"
 
 
-@for_each_row(("end", "said"), [(deactivate, "deactivated"), (sign_out, ENDED), (expire, ENDED)])
+@pytest.mark.parametrize(("end", "said"), [(deactivate, "deactivated"), (sign_out, ENDED), (expire, ENDED)])
 def test_a_person_who_is_out_meanwhile_gets_none(browser, alice, olga, end, said):
     code = allowed(browser)
     end(browser, alice, olga)

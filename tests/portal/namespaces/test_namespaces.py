@@ -238,7 +238,7 @@ def test_it_offers_what_the_role_allows(request, browser_of, acme, who, publishe
     assert ('href="/namespaces/acme/members"' in page) is manages
 
 
-def test_readers_see_who_owns_it_and_a_refusal_names_them(browser_of, tofu, bob, dora, charlie, acme, pantry):
+def test_readers_see_who_owns_it_and_a_refusal_names_them(browser_of, tofu, alice, bob, dora, charlie, acme, pantry):
     cooks = Team.objects.create(name="cooks")
     Membership.objects.create(team=cooks, user=dora)
     Grant.objects.create(namespace=acme, team=cooks, role=Role.OWNER)
