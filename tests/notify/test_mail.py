@@ -174,7 +174,11 @@ def test_of_many_releases_in_an_hour_most_come_in_one_mail(box, people, publishe
 
 
 @pytest.mark.both
-def test_tokens_and_keys_warn_once_in_each_step(box, people, acme, bob, dora):
+def test_tokens_and_keys_warn_once_in_each_step_and_a_token_for_a_week_of_no_week(box, people, acme, bob, dora):
+    tokens.issue(user=bob, label="week", scope=Scope.READ, actor=Viewer(bob), lifetime=timedelta(days=7))
+    expiries.warn()
+    assert not Letter.objects.exists()
+    ApiToken.objects.all().delete()
     token, _ = tokens.issue(user=bob, label="ci", scope=Scope.READ, actor=Viewer(bob))
     key = SigningKey.objects.create(
         namespace=acme, custody=Custody.PUBLISHER, fingerprint="AB" * 20, key_id="AB" * 8, armor="x", algorithm="rsa"
@@ -197,13 +201,6 @@ def test_tokens_and_keys_warn_once_in_each_step(box, people, acme, bob, dora):
         "Your token “ci” expires within 7 days",
         "Your token “ci” expires within a day",
     ]
-
-
-def test_a_token_for_a_week_warns_of_no_week(box, people, bob):
-    tokens.issue(user=bob, label="ci", scope=Scope.READ, actor=Viewer(bob), lifetime=timedelta(days=7))
-    expiries.warn()
-
-    assert not Letter.objects.exists()
 
 
 def test_a_mail_server_that_is_away_is_asked_again_and_one_that_refuses_is_not(box, told, settings):

@@ -70,15 +70,6 @@ def test_links_are_for_those_who_may_follow_them(bob, browser_of, person):
     assert reverse("admin:accounts_user_entry", args=[person.pk]) not in page.text
 
 
-def test_a_machine_has_no_sessions_and_is_not_counted(operator_client, olga, person):
-    team = Team.objects.get(name="crew1")
-    machine = service_accounts.create(team=team, name="ci", actor=Viewer(olga))
-
-    crew = operator_client.get(list_of(Team, q="crew1")).context["cl"].result_list[0]
-    assert (crew.people_count, team.memberships.count()) == (1, 2), "a machine is no person"
-    assert reverse("admin:accounts_user_entry", args=[machine.pk]) not in operator_client.get(page_of(machine)).text
-
-
 def test_a_superuser_gives_and_takes_the_two_real_roles(browser_of, person):
     """And another group, which somebody made by hand, is neither offered nor lost."""
     browser, auditor = browser_of(User.objects.create_superuser("root")), Group.objects.get(name="Auditor")
@@ -109,8 +100,14 @@ def test_the_picker_offers_every_room_as_a_sentence_and_nothing_that_opens_nothi
     assert "Accounts |" not in folded
 
 
-def test_a_machine_has_a_team_and_no_roles_to_give(operator_client, browser_of, olga, person):
-    machine = service_accounts.create(team=Team.objects.get(name="crew1"), name="ci", actor=Viewer(olga))
+def test_a_machine_has_a_team_no_roles_to_give_and_no_sessions_and_is_not_counted(
+    operator_client, browser_of, olga, person
+):
+    team = Team.objects.get(name="crew1")
+    machine = service_accounts.create(team=team, name="ci", actor=Viewer(olga))
+    crew = operator_client.get(list_of(Team, q="crew1")).context["cl"].result_list[0]
+    assert (crew.people_count, team.memberships.count()) == (1, 2), "a machine is no person"
+    assert reverse("admin:accounts_user_entry", args=[machine.pk]) not in operator_client.get(page_of(machine)).text
     form = browser_of(User.objects.create_superuser("root")).get(page_of(machine)).context["adminform"]
 
     assert list(form.form.fields) == ["is_active"]

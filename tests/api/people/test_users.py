@@ -72,19 +72,15 @@ def test_a_deactivated_person_is_out_at_once_and_comes_back(staff, olga, alice):
     assert [event.token_id is not None for event in changes] == [True, True]
 
 
-def test_rights_of_operators_are_not_given_by_a_token(staff, alice):
+def test_rights_of_operators_are_not_given_by_a_token_and_only_superusers_switch_them_off(staff, tofu, olga, alice):
     answer = patch(staff, "alice", {"active": True, "staff": True})
 
     assert answer.status_code == 422
     assert "staff" in answer.json()["error"]["message"]
     assert patch(staff, "alice", {}).status_code == 422
     assert patch(staff, "olga", {"active": False}).status_code == 409, "one's own account"
-
-
-def test_operators_are_for_superusers(tofu, olga):
     sam = person("sam", is_staff=True)
     sam.user_permissions.add(Permission.objects.get(codename="change_user"))
-
     assert patch(tofu(sam), "olga", {"active": False}).status_code == 403
     assert User.objects.get(pk=olga.pk).is_active
 

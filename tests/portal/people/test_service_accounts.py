@@ -56,9 +56,13 @@ def created(browser, url, **more):
     return secret
 
 
-def test_the_page_warns_while_the_team_has_no_role(browser, cooks, url):
+def test_its_token_is_limited_to_namespaces_of_the_team_or_the_page_warns(browser, cooks, url, pantry):
     warning = "The team has no role in a namespace"
-    assert warning not in browser.get(url).content.decode()
+    page = pages.markup_of(browser.get(url))
+    assert 'value="acme"' in page
+    assert 'value="pantry"' not in page, "the team has no role there"
+    assert "Choose none to include all of the team" in page
+    assert warning not in page
     cooks.grants.all().delete()
     page = browser.get(url).content.decode()
     assert warning in page
@@ -86,14 +90,6 @@ def test_a_manager_makes_one_whose_token_has_the_roles_of_the_team(browser, url)
     assert status_of(secret, namespace) == 404
     kinds = set(AuditEvent.objects.values_list("kind", flat=True))
     assert {Kind.SERVICE_ACCOUNT_CREATED, Kind.TOKEN_ISSUED} <= kinds
-
-
-def test_its_token_is_limited_to_namespaces_of_the_team(browser, url, pantry):
-    page = pages.markup_of(browser.get(url))
-    assert 'value="acme"' in page
-    assert 'value="pantry"' not in page, "the team has no role there"
-    assert "Choose none to include all of the team" in page
-    assert "The team has no role" not in page
 
 
 def test_it_is_rotated_with_two_valid_tokens_and_never_three(browser, url):

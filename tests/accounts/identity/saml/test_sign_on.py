@@ -5,6 +5,7 @@ import subprocess
 import sys
 from xml.etree import ElementTree as ET
 
+import pytest
 from django.conf import settings as real
 
 from apps.accounts.models import GroupMapping
@@ -88,6 +89,7 @@ def test_the_ways_of_the_other_protocol_do_not_exist(acme_id, browser):
     assert client.post("/account/sign-on/corp/logout").status_code == 404
 
 
+@pytest.mark.slow
 def test_nothing_of_saml_is_loaded_at_the_start():
     code = (
         "import django; django.setup(); import registry_site.urls, sys; "

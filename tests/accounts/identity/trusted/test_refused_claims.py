@@ -74,13 +74,9 @@ def test_a_ref_may_be_named_by_its_beginning(add, id_token, exchange, refusal):
     ],
     ids=str,
 )
-def test_another_audience_is_refused(audience, add, id_token, refusal):
+def test_another_audience_is_refused_and_one_in_a_list_accepted(audience, add, id_token, exchange, refusal):
     add()
     assert "aud" in refusal(id_token(claims={"aud": audience}))
-
-
-def test_one_audience_in_a_list_is_accepted(add, id_token, exchange):
-    add()
     assert exchange(id_token(claims={"aud": ["https://larder.test"]})).status_code == 200
 
 
@@ -93,20 +89,22 @@ def test_azure_has_one_audience_for_all_and_is_accepted_for_five_minutes(add, id
 
 
 @for_each_row(
-    ("claim", "shift"),
-    [("exp", -61), ("iat", 120), ("nbf", 120), ("exp", 8 * 86_400)],
+    ("claim", "shift", "is_accepted"),
+    [
+        *[("exp", -61, False), ("iat", 120, False), ("nbf", 120, False), ("exp", 8 * 86_400, False)],
+        *[("exp", -50, True), ("iat", 50, True), ("nbf", 50, True)],
+    ],
 )
-def test_expired_and_future_tokens_are_refused(claim, shift, add, id_token, refusal):
-    add()
-    times = {"iat": int(time.time()) - 600} if shift == -61 else {}
-    assert claim in refusal(id_token(claims={**times, claim: int(time.time()) + shift}))
-
-
-@for_each_row(("claim", "shift"), [("exp", -50), ("iat", 50), ("nbf", 50)])
-def test_clocks_may_differ_by_a_minute(claim, shift, add, id_token, exchange):
+def test_expired_and_future_tokens_are_refused_but_clocks_may_differ_by_a_minute(
+    claim, shift, is_accepted, add, id_token, exchange, refusal
+):
     add()
     times = {"iat": int(time.time()) - 600} if shift < 0 else {}
-    assert exchange(id_token(claims={**times, claim: int(time.time()) + shift})).status_code == 200
+    token = id_token(claims={**times, claim: int(time.time()) + shift})
+    if is_accepted:
+        assert exchange(token).status_code == 200
+    else:
+        assert claim in refusal(token)
 
 
 @pytest.mark.both

@@ -62,12 +62,15 @@ def test_of_two_rules_that_allow_the_same_the_one_that_names_more_counts(add, id
 
 
 @pytest.mark.both
-def test_there_are_no_two_equal_rules(add):
+def test_there_are_no_two_equal_rules_and_a_hundred_at_most(monkeypatch, add):
     add(only_name="vpc/aws")
     with pytest.raises(Conflict, match="same trusted publisher"), transaction.atomic():
         add(only_name="vpc/aws")
     publishers.end(publisher=TrustedPublisher.objects.get(), actor=Viewer())
+    monkeypatch.setattr(publishers, "MAX_RULES", 1)
     add(only_name="vpc/aws")
+    with pytest.raises(Conflict, match="maximum"):
+        add(only_name="dns/aws")
 
 
 # --- What a rule may say ---------------------------------------------------------------------------------------------
@@ -245,10 +248,3 @@ def test_service_accounts_make_no_rules_and_change_no_switch(add, id_token, exch
     with pytest.raises(RoleRequired):
         namespaces.require_trusted_publishers(namespace=acme, required=True, actor=machine)
     assert AuditEvent.objects.filter(kind=Kind.PERMISSION_REFUSED).count() == 2
-
-
-def test_a_namespace_has_a_hundred_rules_at_most(monkeypatch, add):
-    monkeypatch.setattr(publishers, "MAX_RULES", 1)
-    add()
-    with pytest.raises(Conflict, match="maximum"):
-        add(only_name="vpc/aws")
