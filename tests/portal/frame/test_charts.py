@@ -10,8 +10,6 @@ from tests.rows import for_each_row
 
 CSS = (settings.BASE_DIR / "static" / "css" / "components" / "charts.css").read_text()
 TONES = dict(re.findall(r"--chart-(\w+): light-dark\((#\w+, #\w+)\)", CSS))
-
-
 TOKENS = (settings.BASE_DIR / "static" / "css" / "tokens.css").read_text()
 COLOURS = {name: (light, dark) for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", TOKENS)}
 SURFACES = ["paper", "surface", "surface-sunken", "surface-hover"]
