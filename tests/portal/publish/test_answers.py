@@ -7,18 +7,13 @@ import pytest
 
 from apps.releases.models import Release, State
 from tests.builders.archives import PRIVATE_KEY, module_zip
+from tests.portal.publish.conftest import JSON, NEW
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
-JSON = {"Accept": "application/json"}
-NEW = {"module": "new", "namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
 SECRETS = {"main.tf": "", "terraform.tfstate": "{}", "tests/id_rsa": PRIVATE_KEY}
 MONOREPO = {"README.md": "", "modules/My_Net/main.tf": "", "modules/terraform-aws-dns/main.tf": ""}
 NET, DNS = "modules/My_Net", "modules/terraform-aws-dns"
-
-
-@pytest.fixture
-def browser(alice, browser_of):
-    return browser_of(alice)
 
 
 @pytest.fixture
@@ -47,18 +42,19 @@ def part(at: int, **fields: str) -> dict[str, str]:
     return {f"part-{at}-{name}": text for name, text in {"chosen": "on", **fields}.items()}
 
 
+@pytest.mark.parametrize("folder", ["stacks", "modules"])
 @pytest.mark.parametrize("more", [{}, {"multiple_modules": "on"}])
-def test_all_of_an_archive_is_offered_wherever_a_folder_has_configuration(upload, browser, work, more):
-    release = upload({"README.md": "", "stacks/one/main.tf": "", "stacks/two/main.tf": ""}, **more)
-    assert "The whole archive: a module without a root" in page_of(browser, release)
+def test_all_of_an_archive_is_offered_wherever_a_folder_has_configuration(upload, browser, work, folder, more):
+    release = upload({"README.md": "", f"{folder}/one/main.tf": "", f"{folder}/two/main.tf": ""}, **more)
+    assert "The whole archive: a module without a root, used by its folders" in page_of(browser, release)
 
     assert answer(browser, release, folder=".").status_code == 303
     work()
     release.refresh_from_db()
-    assert (release.state, release.folder) == (State.PUBLISHED, "")
+    assert (release.state, release.folder, release.reasons) == (State.PUBLISHED, "", [])
 
 
-def test_a_held_release_stands_on_its_check_and_asks(upload, browser):
+def test_a_held_release_asks_and_goes_on_when_every_question_is_answered(upload, browser, work):
     release = upload(SECRETS)
     assert release.state == State.HELD
     page = page_of(browser, release)
@@ -76,9 +72,13 @@ def test_a_held_release_stands_on_its_check_and_asks(upload, browser):
     document = browser.get(f"/releases/{release.public_id}/status").content.decode()
     assert 'hx-trigger="every 5s"' in document
 
+    response = answer(browser, release, state_file="on")
+    assert response.status_code == 422
+    assert 'id="id_private_key_error"' in response.text
+    assert re.search(r'name="state_file"[^>]*checked', response.text), "what was ticked stays"
+    release.refresh_from_db()
+    assert release.state == State.HELD
 
-def test_yes_to_every_question_publishes_it(upload, browser, work):
-    release = upload(SECRETS)
     response = answer(browser, release, state_file="on", private_key="on")
     assert (response.status_code, response.url) == (303, f"/releases/{release.public_id}")
     work()
@@ -91,18 +91,7 @@ def test_yes_to_every_question_publishes_it(upload, browser, work):
     assert 'href="/modules/acme/vpc/aws/1.2.0"' in page
 
 
-def test_a_question_that_is_not_answered_is_named_and_what_was_ticked_stays(upload, browser):
-    release = upload(SECRETS)
-    response = answer(browser, release, state_file="on")
-    page = response.content.decode()
-    assert response.status_code == 422
-    assert 'id="id_private_key_error"' in page
-    assert re.search(r'name="state_file"[^>]*checked', page)
-    release.refresh_from_db()
-    assert release.state == State.HELD
-
-
-def test_no_ends_it_and_the_number_is_free(upload, browser, stored_files):
+def test_no_ends_it_and_the_number_is_free(upload, browser, browser_of, dora, stored_files):
     release = upload(SECRETS)
     assert browser.post(f"/releases/{release.public_id}/cancel").status_code == 303
     page = page_of(browser, release)
@@ -113,9 +102,7 @@ def test_no_ends_it_and_the_number_is_free(upload, browser, stored_files):
     assert stored_files() == []
     assert upload({"main.tf": ""}).state == State.PUBLISHED
 
-
-def test_another_publisher_may_say_no_and_is_not_taken_for_its_publisher(upload, browser, browser_of, dora):
-    release = upload(SECRETS)
+    release = upload(SECRETS, version="1.3.0")
     assert browser_of(dora).post(f"/releases/{release.public_id}/cancel").status_code == 303
     assert "a held release that another publisher of acme cancelled on " in page_of(browser, release)
 
@@ -212,7 +199,7 @@ def test_the_top_of_the_archive_may_be_a_module_too(upload, browser, work):
     ]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("data", "says"),
     [
         ({}, "Choose at least one folder for this release."),
@@ -239,8 +226,10 @@ def test_a_broken_rule_of_a_further_module_is_explained(upload, browser, data, s
     assert Release.objects.count() == 1
 
 
-def test_a_number_that_is_taken_changes_nothing(upload, browser, published):
-    published("acme/dns/aws", "1.0.0")
+def test_a_number_that_is_taken_and_an_answer_that_nobody_waits_for_change_nothing(upload, browser, published):
+    unasked = answer(browser, published("acme/dns/aws", "1.0.0"))
+    assert unasked.status_code == 409
+    assert 'role="alert"' in unasked.text
     release = upload(MONOREPO, multiple_modules="on")
     response = answer(browser, release, folder=NET, **part(1, name="dns", system="aws", version="1.0.0"))
     assert response.status_code == 409
@@ -248,12 +237,6 @@ def test_a_number_that_is_taken_changes_nothing(upload, browser, published):
     assert 'name="part-1-chosen" id="id_part-1-chosen" checked' in response.content.decode()
     release.refresh_from_db()
     assert release.state == State.HELD
-
-
-def test_an_answer_that_nobody_waits_for_is_a_conflict(published, browser):
-    response = answer(browser, published("acme/vpc/aws", "1.2.0"))
-    assert response.status_code == 409
-    assert 'role="alert"' in response.content.decode()
 
 
 def test_a_refusal_that_knows_folders_leads_to_each(upload, browser):
@@ -269,21 +252,13 @@ def test_a_refusal_that_knows_folders_leads_to_each(upload, browser):
     assert re.search(r"data-monorepo\s+open", form)
 
 
-def test_only_the_folder_that_was_named_is_published(upload, browser):
+def test_only_the_folder_that_was_named_is_published_and_none_outside_the_archive(upload, browser):
     release = upload(MONOREPO, folder=f"{NET}/")
     assert (release.state, release.folder) == (State.PUBLISHED, NET)
 
-
-def test_a_folder_outside_the_archive_is_refused_beside_its_field(browser):
     response = browser.post("/publish", {**NEW, "folder": "../secrets"}, headers=JSON)
     assert response.status_code == 422
     assert list(response.json()["errors"]) == ["folder"]
-
-
-def test_a_removed_release_says_so(published, browser):
-    release = published("acme/vpc/aws", "1.2.0")
-    Release.objects.update(state=State.PURGED)
-    assert "This release was removed" in page_of(browser, release)
 
 
 def test_the_page_costs_the_same_however_many_folders_there_are(upload, browser, django_assert_max_num_queries):

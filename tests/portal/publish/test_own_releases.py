@@ -10,8 +10,6 @@ from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
 from tests import pages
 
-pytestmark = pytest.mark.both
-
 HELD = "data-held-count>1<"
 
 
@@ -25,9 +23,8 @@ def start(namespace, user, state, name="vpc/aws", version="1.0.0", **fields) -> 
 
 
 @pytest.fixture
-def see(alice, browser_of):
+def see(browser):
     """The page as Alice sees it."""
-    browser = browser_of(alice)
     return lambda query="": pages.markup_of(browser.get(f"/releases{query}"))
 
 
@@ -50,6 +47,7 @@ def test_what_needs_an_answer_comes_first_and_then_what_runs(acme, alice, see):
         assert part in page
 
 
+@pytest.mark.both
 def test_it_shows_one_state_alone_and_counts_each(acme, alice, see):
     for number, state in enumerate(["held", "checking", "signing", "rejected", "failed", "rejected"]):
         start(acme, alice, state, version=f"1.{number}.0")
@@ -61,11 +59,6 @@ def test_it_shows_one_state_alone_and_counts_each(acme, alice, see):
     assert counts == [("", "6"), ("held", "1"), ("running", "2"), ("refused", "3"), ("published", "0")]
     assert "No releases match" in see("?state=published")
     assert len(shown(see("?state=nonsense"))) == len(counts) + 1
-
-
-def test_a_published_release_leads_to_its_page(published, see):
-    published("acme/vpc/aws", "1.2.0")
-    assert 'href="/modules/acme/vpc/aws/1.2.0"' in see()
 
 
 def test_the_badge_and_the_home_page_name_what_needs_an_answer(acme, alice, see, browser_of):
@@ -100,8 +93,11 @@ def test_it_is_paged_and_costs_the_same_at_any_number(acme, alice, browser_of, d
     assert len(shown(pages.markup_of(browser.get("/releases?page=2")))) == 1
 
 
-def test_the_release_page_shows_what_the_inspection_could_not_read(published, alice, browser_of):
+def test_a_published_release_leads_to_its_version_and_shows_what_the_inspection_could_not_read(
+    published, alice, browser_of
+):
     release = published("acme/vpc/aws", "1.2.0")
+    assert 'href="/modules/acme/vpc/aws/1.2.0"' in pages.markup_of(browser_of(alice).get("/releases"))
     warning = {"file": "main.tf", "line": 3, "column": 1, "message": "a <brace> is missing"}
     unit = {"path": "", "kind": "root", "name": "", "warnings": [warning]}
     ModuleVersion.objects.update(inspection={"units": [unit]})

@@ -1,7 +1,6 @@
 """/releases/<uuid>/files and the page of a provider's draft: sent raw or as a form, removed, handed in, cancelled."""
 
 import hashlib
-import io
 import json
 from typing import Any
 
@@ -12,21 +11,18 @@ from django.test import Client
 from apps.blobs import store
 from apps.blobs.backends import Missing
 from apps.releases.models import Release, ReleaseFile, State
+from tests.api.conftest import Untouchable
 from tests.builders import providers
+from tests.portal.publish.conftest import JSON, NEW
 from tests.providers import draft_client as bench
 from tests.providers.draft_client import DARWIN, LINUX, MANIFEST, SIGNATURE, SUMS
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
 ORIGIN = {"Origin": settings.PUBLIC_URL}
-JSON = {"Accept": "application/json"}
 OPENING = {"provider": "new", "namespace": "acme", "type": "dns", "version": "1.2.0"}
 CUT = "a-boundary"
 GENERAL = "terraform-registry-manifest.json"  # GoReleaser lists it by another name, and does not copy it
-
-
-@pytest.fixture
-def browser(alice, browser_of) -> Client:
-    return browser_of(alice)
 
 
 @pytest.fixture
@@ -71,12 +67,7 @@ def test_a_raw_put_is_kept_with_its_digest(put):
     assert ReleaseFile.objects.get().size == 7
 
 
-class Untouchable(io.BytesIO):
-    def read(self, *_: object) -> bytes:
-        raise AssertionError("the body was read before the request was known to be allowed")
-
-
-@pytest.mark.parametrize(
+@for_each_row(
     ("headers", "name", "status"),
     [
         ({"Origin": "https://evil.example"}, LINUX, 403),
@@ -91,38 +82,29 @@ class Untouchable(io.BytesIO):
     ],
 )
 def test_it_refuses_before_the_first_byte(browser, page, headers, name, status):
-    environ: dict[str, Any] = {"wsgi.input": Untouchable()}
-    answer = browser.put(f"{page}/files/{name}", b"", headers={**JSON, **headers}, **environ)
+    answer = browser.put(f"{page}/files/{name}", b"", headers={**JSON, **headers}, **{"wsgi.input": Untouchable()})
     assert answer.status_code == status
     assert answer.json()["error"].endswith((".", ")"))
     assert names() == []
 
 
-def test_a_form_from_another_site_is_refused(browser, page):
-    answer = post_form(browser, page, form_of({LINUX: b"zip"}), Origin="https://evil.example")
-    assert answer.status_code == 403
-    assert names() == []
-
-
 def test_a_modules_release_takes_no_files(browser):
-    module = {"module": "new", "namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
-    page = browser.post("/publish", module).url
+    page = browser.post("/publish", NEW).url
     assert browser.generic("PUT", f"{page}/files/{LINUX}", b"zip", headers=ORIGIN).status_code == 404
 
 
 def test_a_form_brings_all_its_files_and_says_what_it_left(browser, page):
-    files = {LINUX: b"zip", "config.yaml": b"x" * 700_000, SUMS: b"sums", "artifacts.json": b"{}"}
-    answer = post_form(browser, page, form_of(files))
+    rest = {"config.yaml": b"x" * 700_000, "artifacts.json": b"{}", f"{LINUX}.sbom.json": b"{}"}
+    rest |= {f"{bench.STEM}.tar.gz": b"tar"}
+    body = form_of({LINUX: b"zip", **rest, SUMS: b"sums"})
+    assert post_form(browser, page, body, Origin="https://evil.example").status_code == 403
+    assert names() == []
+
+    answer = post_form(browser, page, body)
     assert names() == sorted([SUMS, LINUX])
-    assert "Not needed, so not stored: config.yaml, artifacts.json" in answer.text
-
-
-def test_a_form_leaves_sboms_and_sources_of_the_version_as_it_does_the_rest(browser, page):
-    rest = {f"{LINUX}.sbom.json": b"{}", f"{bench.STEM}.tar.gz": b"tar"}
-    answer = post_form(browser, page, form_of({LINUX: b"zip", **rest}))
-    assert names() == [LINUX]
     assert f"Not needed, so not stored: {', '.join(rest)}." in answer.text
     assert "Name the files as GoReleaser does" not in answer.text
+    assert "No file was chosen" in post_form(browser, page, form_of({})).text
 
 
 def test_a_name_that_cannot_be_read_is_told_with_the_names_that_can(browser, page):
@@ -138,10 +120,6 @@ def test_a_form_that_breaks_off_keeps_its_whole_files_only(browser, page):
     assert names() == [LINUX]
 
 
-def test_a_form_without_a_file_says_so(browser, page):
-    assert "No file was chosen" in post_form(browser, page, form_of({})).text
-
-
 def test_a_file_over_the_limit_ends_the_form_and_is_told(browser, page, settings):
     settings.SUMS_MAX_BYTES = 3
     answer = post_form(browser, page, form_of({LINUX: b"whole", SUMS: b"sums", DARWIN: b"zip"}))
@@ -150,8 +128,12 @@ def test_a_file_over_the_limit_ends_the_form_and_is_told(browser, page, settings
     assert names() == [LINUX]
 
 
-def test_the_page_says_what_came_and_what_is_missing(browser, page, put):
+def test_the_page_says_what_came_and_what_is_missing_and_changes_when_a_file_comes(browser, page, put):
+    seen = browser.get(f"{page}/status").text.split("seen=")[1].split('"')[0]
+    assert browser.get(f"{page}/status?seen={seen}").status_code == 204
     put(LINUX, b"zip")
+    assert LINUX in browser.get(f"{page}/status?seen={seen}").text
+
     shown = browser.get(page).text
     assert f'data-file="{LINUX}"' in shown
     assert 'data-missing="not_signed"' in shown
@@ -159,19 +141,25 @@ def test_the_page_says_what_came_and_what_is_missing(browser, page, put):
     assert "Submit and publish" not in shown
 
 
-def test_a_file_is_removed(browser, page, put):
-    put(LINUX, b"zip")
-    key = ReleaseFile.objects.get().staging_key
-    assert browser.post(f"{page}/files/{LINUX}/remove").url == page
-    assert names() == []
-    with pytest.raises(Missing):
-        store.open_staged(key)
-    assert browser.post(f"{page}/files/{LINUX}/remove").status_code == 404
+def test_a_file_is_removed_and_a_cancelled_draft_goes_with_all_its_files(browser, page, put):
+    remove = f"{page}/files/{LINUX}/remove"
+    for end in (remove, f"{page}/cancel"):
+        assert browser.post(remove).status_code == 404
+        put(LINUX, b"zip")
+        key = ReleaseFile.objects.get(name=LINUX).staging_key
+        assert browser.post(end).url == page
+        with pytest.raises(Missing):
+            store.open_staged(key)
+    assert Release.objects.get().state == State.REJECTED
+    assert "1.2.0 is still free" in browser.get(page).text
 
 
 def test_it_is_handed_in_and_published_with_the_protocols_that_were_chosen(browser, page, put, held):
     for name, data in bench.zips().items():
         put(name, data)
+    answer = browser.post(f"{page}/hand-in", headers=JSON)
+    assert answer.status_code == 422
+    assert "no plugin protocols in the draft" in answer.json()["error"]
     answer = browser.post(f"{page}/hand-in", {"protocols": ["6.0"]})
     assert (answer.status_code, answer.url) == (303, page)
     bench.work()
@@ -182,15 +170,6 @@ def test_it_is_handed_in_and_published_with_the_protocols_that_were_chosen(brows
     assert ">Signed<" in shown
     assert "required_providers" in shown
     assert 'href="/providers/acme/dns/1.2.0"' in shown
-
-
-def test_a_dist_folder_is_published_as_its_publisher_signed_it(browser, page, registered):
-    answer = post_form(browser, page, form_of(bench.signed(bench.dist())))
-    assert "Publisher-signed" in answer.text
-    assert names() == sorted([LINUX, DARWIN, SUMS, SIGNATURE, MANIFEST])
-    assert browser.post(f"{page}/hand-in").status_code == 303
-    bench.work()
-    assert Release.objects.get().state == State.PUBLISHED
 
 
 @pytest.mark.parametrize(
@@ -212,13 +191,6 @@ def test_what_is_missing_is_told_before_it_is_handed_in(browser, page, put, file
     assert Release.objects.get().state == State.RECEIVING
 
 
-def test_protocols_that_nobody_told_are_asked_for(browser, page, put, held):
-    put(LINUX, b"zip")
-    answer = browser.post(f"{page}/hand-in", headers=JSON)
-    assert answer.status_code == 422
-    assert "no plugin protocols in the draft" in answer.json()["error"]
-
-
 def test_a_refused_release_names_its_files_and_what_is_wrong_with_each(browser, page, put, held):
     for name, data in bench.zips().items():
         put(name, data if name == LINUX else b"this is no zip")
@@ -231,29 +203,11 @@ def test_a_refused_release_names_its_files_and_what_is_wrong_with_each(browser, 
     assert "/publish/provider?namespace=acme&amp;type=dns&amp;version=1.2.0" in shown
 
 
-def test_it_is_cancelled_with_all_its_files(browser, page, put):
-    put(LINUX, b"zip")
-    key = ReleaseFile.objects.get().staging_key
-    assert browser.post(f"{page}/cancel").url == page
-    assert Release.objects.get().state == State.REJECTED
-    with pytest.raises(Missing):
-        store.open_staged(key)
-    assert "1.2.0 is still free" in browser.get(page).text
-
-
 def test_another_publisher_sees_it_and_cannot_go_on_with_it(page, dora, browser_of):
     hers = browser_of(dora)
     assert "alice's" in hers.get(page).text.lower()
     assert "data-provider-draft" not in hers.get(page).text
     assert hers.post(f"{page}/hand-in", {"protocols": ["5.0"]}).status_code == 409
-
-
-def test_the_fragment_changes_when_a_file_comes(browser, page, put):
-    shown = browser.get(f"{page}/status").text
-    seen = shown.split("seen=")[1].split('"')[0]
-    assert browser.get(f"{page}/status?seen={seen}").status_code == 204
-    put(LINUX, b"zip")
-    assert LINUX in browser.get(f"{page}/status?seen={seen}").text
 
 
 def test_the_reason_of_a_protocol_that_differs_is_kept_as_json(browser, page, put, held):
@@ -267,12 +221,14 @@ def test_the_reason_of_a_protocol_that_differs_is_kept_as_json(browser, page, pu
     assert Release.objects.get().provider_version.protocols == ["6.0"]
 
 
-def test_a_form_takes_the_manifest_of_the_repository_under_the_name_that_the_sums_list(browser, page, registered):
+def test_a_dist_folder_is_published_as_signed_with_the_manifest_of_the_repository(browser, page, registered):
+    """A form takes it under the name that the sums list."""
     files = bench.signed(bench.dist())
     files[GENERAL] = files.pop(MANIFEST)
     answer = post_form(browser, page, form_of(files))
-    assert MANIFEST in answer.text
+    assert "Publisher-signed" in answer.text
     assert "not kept" not in answer.text
+    assert names() == sorted([LINUX, DARWIN, SUMS, SIGNATURE, MANIFEST])
     assert browser.post(f"{page}/hand-in").status_code == 303
     bench.work()
     assert Release.objects.get().state == State.PUBLISHED
@@ -280,11 +236,10 @@ def test_a_form_takes_the_manifest_of_the_repository_under_the_name_that_the_sum
     assert f"Received: {MANIFEST}." in answer.text  # it is what came before
 
 
-@pytest.mark.parametrize("first", [GENERAL, MANIFEST])
-def test_a_manifest_of_the_build_folder_comes_before_that_of_the_repository(browser, page, first):
-    other = {GENERAL: MANIFEST, MANIFEST: GENERAL}[first]
+@for_each_row("order", [(GENERAL, MANIFEST), (MANIFEST, GENERAL)])
+def test_a_manifest_of_the_build_folder_comes_before_that_of_the_repository(browser, page, order):
     bodies = {MANIFEST: b"of the build", GENERAL: b"of the repository"}
-    post_form(browser, page, form_of({first: bodies[first], other: bodies[other]}))
+    post_form(browser, page, form_of({name: bodies[name] for name in order}))
     assert ReleaseFile.objects.get().digest == hashlib.sha256(b"of the build").hexdigest()
 
 

@@ -5,27 +5,19 @@ from django.urls import reverse
 
 from apps.releases.models import Release, State
 from tests.builders import docs
+from tests.portal.publish.conftest import JSON
 from tests.providers import draft_client as bench
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
 WHERE = "/publish/provider"
-JSON = {"Accept": "application/json"}
 FORM = {"provider": "new", "namespace": "acme", "type": "dns", "version": "1.2.0"}
 
 
-@pytest.fixture
-def browser(alice, browser_of):
-    return browser_of(alice)
-
-
-def test_it_leads_from_one_kind_to_the_other(browser):
-    assert f'href="{WHERE}"' in browser.get("/publish").text
+def test_forms_and_lists_lead_to_it(browser, acme):
+    for page in ("/publish", "/providers", "/namespaces/acme"):
+        assert f'href="{WHERE}' in browser.get(page).text, page
     assert 'href="/publish"' in browser.get(WHERE).text
-
-
-@pytest.mark.parametrize("page", ["/providers", "/namespaces/acme"])
-def test_the_lists_lead_there(browser, acme, page):
-    assert f'href="{WHERE}' in browser.get(page).text
 
 
 def test_it_opens_a_draft_and_leads_to_its_page(browser):
@@ -36,23 +28,18 @@ def test_it_opens_a_draft_and_leads_to_its_page(browser):
     assert release.notes == {"declared_protocols": ["5.0", "6.0"]}
 
 
-def test_the_same_person_goes_on_with_the_same_draft(browser):
-    browser.post(WHERE, FORM)
-    again = browser.post(WHERE, FORM, headers=JSON)
-    release = Release.objects.get()
-    assert again.status_code == 200
-    assert again.json() == {"release": f"/releases/{release.public_id}", "state": "receiving", "files": []}
-
-
-def test_our_script_is_told_which_files_are_there(browser, draft_client):
+def test_the_same_person_goes_on_with_the_same_draft_and_our_script_is_told_what_is_there(browser, draft_client):
     draft_client.open()
     draft_client.put(bench.LINUX, b"zip")
-    answer = browser.post(WHERE, FORM, headers=JSON)
-    assert [(one["name"], one["size"]) for one in answer.json()["files"]] == [(bench.LINUX, 3)]
-    assert answer.json()["files"][0]["digest"].startswith("sha256:")
+    again = browser.post(WHERE, FORM, headers=JSON)
+    told = again.json()
+    assert (again.status_code, told["state"]) == (200, "receiving")
+    assert told["release"] == f"/releases/{Release.objects.get().public_id}"
+    assert [(one["name"], one["size"]) for one in told["files"]] == [(bench.LINUX, 3)]
+    assert told["files"][0]["digest"].startswith("sha256:")
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("field", "value", "says"),
     [
         ("version", "v1.2.0", "v1.2.0"),
@@ -71,68 +58,45 @@ def test_what_is_wrong_stands_beside_its_field(browser, field, value, says):
     assert not Release.objects.exists()
 
 
-def test_a_draft_of_somebody_else_is_refused(browser, dora, browser_of):
-    browser_of(dora).post(WHERE, FORM)
-    answer = browser.post(WHERE, FORM, headers=JSON)
-    assert answer.status_code == 409
-    assert "someone else" in answer.json()["errors"]["version"][0]
-
-
-def test_a_published_version_is_refused(browser, draft_client, held):
-    assert draft_client.publish(bench.zips(), protocols=["5.0"])["state"] == "published"
-    answer = browser.post(WHERE, FORM | {"provider": "acme/dns"}, headers=JSON)
-    assert answer.status_code == 409
-    assert "is published" in answer.json()["errors"]["version"][0]
-
-
-@pytest.mark.parametrize("who", ["bob", "charlie"])
-def test_only_publishers_are_offered_the_namespace(request, browser_of, acme, who):
-    browser = browser_of(request.getfixturevalue(who))
-    page = browser.get(WHERE).text
-    assert "No namespace to publish in" in page
-    assert ("Request access to acme" in page) == (who == "bob")
-    assert browser.post(WHERE, FORM).status_code == 422
+def test_only_publishers_are_offered_the_namespace(browser_of, acme, bob, charlie):
+    for who in (bob, charlie):
+        browser = browser_of(who)
+        page = browser.get(WHERE).text
+        assert "No namespace to publish in" in page
+        assert ("Request access to acme" in page) == (who == bob)
+        assert browser.post(WHERE, FORM).status_code == 422
     assert not Release.objects.exists()
 
 
-def test_the_page_says_who_could_sign(browser, registered):
+def test_the_page_says_who_could_sign_and_whose_keys_the_person_can_change(browser, browser_of, dora, registered):
     page = browser.get(WHERE).text
     assert 'data-custodies="publisher"' in page
     assert "data-owned" not in page
-
-
-def test_the_page_knows_whose_keys_the_person_can_change(browser_of, dora, registered):
     assert 'data-custodies="publisher" data-owned>' in browser_of(dora).get(WHERE).text
 
 
-def test_the_page_says_that_the_registry_could_sign(browser, held):
+def test_a_providers_page_leads_its_publishers_there_and_fills_in_the_provider(
+    browser, draft_client, held, bob, browser_of
+):
     assert 'data-custodies="registry"' in browser.get(WHERE).text
-
-
-def test_a_link_fills_in_the_provider(browser, draft_client, held):
-    draft_client.publish(bench.zips(), protocols=["5.0"])
-    page = browser.get(WHERE + "?namespace=acme&type=dns&version=1.3.0")
-    assert '<option value="acme/dns" selected>' in page.text
-    assert 'value="1.3.0"' in page.text
-
-
-def test_a_providers_page_leads_its_publishers_there(browser, draft_client, held, bob, browser_of):
     draft_client.publish(bench.zips(), protocols=["5.0"])
     link = f"{WHERE}?namespace=acme&amp;type=dns"
     assert link in browser.get("/providers/acme/dns/1.2.0").text
     assert link not in browser_of(bob).get("/providers/acme/dns/1.2.0").text
 
+    page = browser.get(WHERE + "?namespace=acme&type=dns&version=1.3.0")
+    assert '<option value="acme/dns" selected>' in page.text
+    assert 'value="1.3.0"' in page.text
+    answer = browser.post(WHERE, FORM | {"provider": "acme/dns"}, headers=JSON)
+    assert answer.status_code == 409
+    assert "is published" in answer.json()["errors"]["version"][0]
 
-@pytest.mark.parametrize("page", ["/", WHERE, "/namespaces/acme"])
-def test_an_open_draft_is_found_again(browser, page):
-    browser.post(WHERE, FORM)
-    link = reverse("portal:release", args=[Release.objects.get().public_id])
-    assert f'href="{link}"' in browser.get(page).text
 
-
-def test_drafts_of_others_are_shown_to_publishers_of_the_namespace_only(browser, bob, dora, browser_of):
+def test_an_open_draft_is_found_again_and_that_of_others_by_publishers_of_the_namespace(browser, bob, dora, browser_of):
     browser_of(dora).post(WHERE, FORM)
     link = reverse("portal:release", args=[Release.objects.get().public_id])
+    for page in ("/", WHERE, "/namespaces/acme"):
+        assert link in browser_of(dora).get(page).text, page
     assert link in browser.get("/namespaces/acme").text
     assert link not in browser.get("/").text
     assert link not in browser_of(bob).get("/namespaces/acme").text

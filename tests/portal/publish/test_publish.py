@@ -6,15 +6,10 @@ from django.test import Client
 from apps.accounts.models import Grant, Role
 from apps.releases.models import Release, State
 from tests import pages
+from tests.portal.publish.conftest import JSON, NEW
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
-JSON = {"Accept": "application/json"}
-NEW = {"module": "new", "namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
-
-
-@pytest.fixture
-def browser(alice, browser_of) -> Client:
-    return browser_of(alice)
 
 
 def test_it_reserves_the_release_and_answers_our_script_with_a_ticket(browser):
@@ -26,6 +21,10 @@ def test_it_reserves_the_release_and_answers_our_script_with_a_ticket(browser):
     assert response.json()["release"] == f"/releases/{release.public_id}"
     assert response.json()["upload"].startswith("/uploads/")
 
+    again = browser.post("/publish", NEW, headers=JSON).json()["release"]
+    assert f'href="{again}">a later release' in browser.get(f"/releases/{release.public_id}").text
+    assert 'action="/uploads/' in browser.get(again).text
+
 
 def test_without_javascript_it_leads_to_the_release_page_with_its_file_form(browser):
     response = browser.post("/publish", NEW)
@@ -36,8 +35,11 @@ def test_without_javascript_it_leads_to_the_release_page_with_its_file_form(brow
 
 
 def test_of_several_namespaces_none_is_chosen_for_the_publisher(browser, alice):
-    page = browser.get("/publish").content.decode()
+    page = pages.markup_of(browser.get("/publish"))
     assert '<option value="" selected>Choose a namespace</option>' in page
+    fields = page[page.index("data-new-module") :]
+    link = '<a href="/namespaces/new" target="_blank" rel="noopener">Create a namespace</a>'
+    assert link in fields[fields.index("</fieldset>") :], "in another tab, whatever is chosen"
     answer = browser.post("/publish", {**NEW, "namespace": ""}, headers=JSON)
     assert answer.json()["errors"] == {"namespace": ["A new module needs a namespace."]}
 
@@ -47,12 +49,7 @@ def test_of_several_namespaces_none_is_chosen_for_the_publisher(browser, alice):
     assert '<option value="acme">acme</option>' in only
 
 
-def test_a_slash_at_the_end_leads_to_the_form_with_its_query(browser):
-    response = browser.get("/publish/?namespace=acme&name=vpc")
-    assert (response.status_code, response.url) == (302, "/publish?namespace=acme&name=vpc")
-
-
-@pytest.mark.parametrize(
+@for_each_row(
     ("field", "text", "says"),
     [
         ("name", "Web app", "a space"),
@@ -80,45 +77,37 @@ def test_it_explains_a_broken_rule_beside_its_field(browser, field, text, says):
     assert not Release.objects.exists()
 
 
-def test_it_says_at_the_version_that_the_number_is_taken(browser, published):
+def test_an_existing_module_needs_nothing_but_a_version_that_is_free(browser, published):
     published("acme/vpc/aws", "1.2.0")
+    page = browser.get("/publish?namespace=acme&name=vpc&system=aws&version=1.3.0").text
+    assert '<option value="acme/vpc/aws" selected>' in page
+    assert 'value="1.3.0"' in page
+
     response = browser.post("/publish", {"module": "acme/vpc/aws", "version": "1.2.0"}, headers=JSON)
     assert response.status_code == 409
     assert "already published" in response.json()["errors"]["version"][0]
-
-
-def test_an_existing_module_needs_nothing_but_a_version(browser, published):
-    published("acme/vpc/aws", "1.2.0")
     response = browser.post("/publish", {"module": "acme/vpc/aws", "version": "1.3.0"}, headers=JSON)
     assert response.status_code == 201
     assert Release.objects.filter(name="vpc/aws", version="1.3.0").exists()
 
 
-def test_a_link_preselects_the_module_and_fills_in_the_version(browser, published):
-    published("acme/vpc/aws", "1.2.0")
-    page = browser.get("/publish?namespace=acme&name=vpc&system=aws&version=1.3.0").content.decode()
-    assert '<option value="acme/vpc/aws" selected>' in page
-    assert 'value="1.3.0"' in page
-
-
 def test_a_link_to_a_module_that_is_not_there_yet_fills_in_its_parts(browser):
-    page = browser.get("/publish?namespace=acme&name=vpc&system=aws").content.decode()
+    response = browser.get("/publish/?namespace=acme&name=vpc&system=aws")
+    assert (response.status_code, response.url) == (302, "/publish?namespace=acme&name=vpc&system=aws")
+    page = browser.get(response.url).text
     assert '<option value="acme" selected>' in page
     assert 'value="vpc"' in page
 
 
-def test_beginning_again_takes_the_place_of_an_unused_reservation(browser):
-    first, second = (browser.post("/publish", NEW, headers=JSON).json()["release"] for _ in range(2))
-    assert f'href="{second}">a later release' in browser.get(first).content.decode()
-    assert 'action="/uploads/' in browser.get(second).content.decode()
-
-
-def test_it_offers_nothing_where_one_may_only_read(bob, browser_of, published):
+def test_it_offers_what_one_may_publish_in(bob, olga, browser_of, published, hall):
     published("acme/vpc/aws", "1.2.0")
     page = pages.markup_of(browser_of(bob).get("/publish"))
     assert "No namespace to publish in" in page
     assert '<option value="acme"' not in page
     assert '<a href="/namespaces/acme/access">Request access to acme</a>' in page
+    staff = browser_of(olga).get("/publish").text
+    assert '<option value="acme"' in staff
+    assert '<option value="hall"' in staff
 
 
 def test_a_link_from_an_empty_namespace_offers_a_new_module(browser, published, acme, pantry, alice):
@@ -134,20 +123,6 @@ def test_a_link_from_an_empty_namespace_offers_a_new_module(browser, published, 
     page = pages.markup_of(browser.get("/publish?namespace=pantry"))
     assert '<option value="new" selected>' not in page
     assert page.index('<option value="pantry/zebra/aws"') < page.index('<option value="acme/vpc/aws"')
-
-
-def test_a_namespace_is_created_in_another_tab_whatever_is_chosen(browser, published):
-    published("acme/vpc/aws", "1.2.0")
-    page = pages.markup_of(browser.get("/publish"))
-    fields = page[page.index("data-new-module") :]
-    link = '<a href="/namespaces/new" target="_blank" rel="noopener">Create a namespace</a>'
-    assert link in fields[fields.index("</fieldset>") :]
-
-
-def test_staff_are_offered_every_namespace(olga, acme, hall, browser_of):
-    page = browser_of(olga).get("/publish").content.decode()
-    assert '<option value="acme"' in page
-    assert '<option value="hall"' in page
 
 
 def test_the_form_needs_its_csrf_token(alice):

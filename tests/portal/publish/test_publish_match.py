@@ -10,9 +10,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def match(alice, browser_of):
-    browser = browser_of(alice)
-
+def match(browser):
     def ask(name, system="", version=""):
         return browser.get("/publish", {"match": name, "system": system, "version": version}).json()
 
@@ -34,34 +32,19 @@ def test_an_unknown_system_is_every_one_or_the_end_of_the_name(match, published)
     assert match("cluster-google")["modules"] == []
 
 
-def test_the_version_of_the_file_is_proposed_unless_it_is_published(match, published):
+def test_the_version_of_the_file_is_proposed_unless_it_is_published(match, published, alice):
     published("acme/vpc/aws", "1.2.0")
     published("acme/vpc/aws", "2.0.0")
     assert match("vpc", "aws", "1.2.1")["version"] == "1.2.1"
     assert match("vpc", "aws", "1.2.0")["version"] == "2.1.0"
-
-
-def test_a_yanked_version_counts_as_the_highest(match, published, alice):
-    published("acme/vpc/aws", "1.2.0")
-    verbs.yank(release=published("acme/vpc/aws", "1.3.0"), actor=Viewer(alice), reason="a trial")
-    assert match("vpc", "aws")["version"] == "1.4.0"
-
-
-def test_of_several_none_is_proposed(match, published):
-    published("acme/vpc/aws", "1.2.0")
+    verbs.yank(release=published("acme/vpc/aws", "2.3.0"), actor=Viewer(alice), reason="a trial")
+    assert match("vpc", "aws")["version"] == "2.4.0", "a yanked version counts as the highest"
     published("pantry/vpc/aws", "1.0.0")
-    assert match("vpc", "aws") == {"modules": ["acme/vpc/aws", "pantry/vpc/aws"]}
+    assert match("vpc", "aws") == {"modules": ["acme/vpc/aws", "pantry/vpc/aws"]}, "of several none is proposed"
 
 
-def test_what_one_may_not_publish_is_no_match(bob, browser_of, published):
+def test_nothing_is_chosen_before_the_publisher_chooses(browser, published):
     published("acme/vpc/aws", "1.2.0")
-    answer = browser_of(bob).get("/publish", {"match": "vpc"}).json()
-    assert answer == {"modules": []}
-
-
-def test_nothing_is_chosen_before_the_publisher_chooses(alice, browser_of, published):
-    published("acme/vpc/aws", "1.2.0")
-    browser = browser_of(alice)
     page = browser.get("/publish").text
     assert '<option value="" selected>Choose a module</option>' in page
     form = {"module": "", "namespace": "acme", "name": "dns", "system": "aws", "version": "1.0.0"}
@@ -70,8 +53,7 @@ def test_nothing_is_chosen_before_the_publisher_chooses(alice, browser_of, publi
     assert answer.json()["errors"] == {"module": ["Choose the module, or “A new module”."]}
 
 
-def test_it_costs_the_same_however_many_match(alice, browser_of, published):
-    browser = browser_of(alice)
+def test_it_costs_the_same_however_many_match(browser, published):
     published("acme/vpc/aws", "1.2.0")
     published("acme/vpc/google", "1.2.0")
     before = pages.queries_of(browser, "/publish?match=vpc")

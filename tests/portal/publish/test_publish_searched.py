@@ -5,9 +5,10 @@ import pytest
 from apps.portal.publish import module
 from apps.releases.models import Release
 from tests import pages
+from tests.portal.publish.conftest import JSON
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
-JSON = {"Accept": "application/json"}
 
 
 @pytest.fixture
@@ -40,21 +41,19 @@ def test_it_suggests_what_matches_the_words(browser):
     assert len(browser.get("/publish?suggest=").json()["modules"]) == 2
 
 
-def test_it_suggests_nothing_that_one_may_not_publish(browser, bob, browser_of):
+def test_it_suggests_and_matches_nothing_that_one_may_not_publish(browser, bob, browser_of):
     assert browser_of(bob).get("/publish?suggest=vpc").json() == {"modules": []}
+    assert browser_of(bob).get("/publish?match=vpc").json() == {"modules": []}
 
 
-def test_an_address_that_was_typed_is_published(browser):
+def test_an_address_that_was_typed_is_published_and_an_empty_field_is_a_new_module(browser):
     assert posted(browser, module=" acme/vpc/aws ").status_code == 201
     assert Release.objects.filter(name="vpc/aws", version="1.1.0").exists()
-
-
-def test_an_empty_field_is_a_new_module(browser):
     assert posted(browser, module="", namespace="acme", name="dns", system="aws").status_code == 201
     assert Release.objects.filter(name="dns/aws", version="1.1.0").exists()
 
 
-@pytest.mark.parametrize("typed", ["acme/vpcs/aws", "vpc", "other/vpc/aws", "acme", "a/b/c/d", "-"])
+@for_each_row("typed", ["acme/vpcs/aws", "vpc", "other/vpc/aws", "acme", "a/b/c/d", "-"])
 def test_an_address_that_is_no_module_is_refused_with_what_is_near(browser, typed):
     [said] = posted(browser, module=typed).json()["errors"]["module"]
 

@@ -6,19 +6,15 @@ from apps.accounts.models import Namespace
 from apps.releases.models import Release, State
 from tests import pages
 
-pytestmark = pytest.mark.both
-
 USAGE = "/namespaces/acme/usage"
 
 
-def test_an_empty_one_says_so(bob, browser_of):
-    page = browser_of(bob).get(USAGE).text
-
-    assert "Nothing is stored here yet" in page
-    assert "<meter" not in page
-
-
+@pytest.mark.both
 def test_it_shows_what_is_used_and_by_what(bob, browser_of, published, settings):
+    empty = browser_of(bob).get(USAGE).text
+    assert "Nothing is stored here yet" in empty
+    assert "<meter" not in empty
+
     settings.NAMESPACE_MAX_VERSIONS = 4
     small = published("acme/vpc/aws", "1.0.0")
     big = published("acme/dns/aws", "1.0.0")
@@ -44,18 +40,14 @@ def test_it_shows_what_is_used_and_by_what(bob, browser_of, published, settings)
     assert big.state == State.PUBLISHED
 
 
-def test_a_full_one_says_whom_to_ask(bob, browser_of, published):
+def test_a_full_one_says_whom_to_ask_and_purged_versions_are_counted_apart(bob, browser_of, published):
     published("acme/vpc/aws", "1.0.0")
     Namespace.objects.filter(name="acme").update(quota_versions=1)
-
     page = browser_of(bob).get(USAGE).text
     assert "New uploads are rejected. Ask staff" in page
 
-
-def test_purged_versions_are_counted_apart(bob, browser_of, published):
-    published("acme/vpc/aws", "1.0.0")
     Release.objects.update(state=State.PURGED)
-
+    Namespace.objects.filter(name="acme").update(quota_versions=None)
     page = pages.markup_of(browser_of(bob).get(USAGE))
     assert "0 published, 0 in progress; 1 purged, which no longer counts" in page
     assert "<strong>0</strong> used, without a limit" in page

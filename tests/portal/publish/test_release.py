@@ -9,15 +9,9 @@ from apps.lib.errors import Reason
 from apps.releases.models import Release, State
 from apps.releases.publishing.transitions import reject
 from tests import pages
+from tests.portal.publish.conftest import JSON, NEW
 
 pytestmark = pytest.mark.django_db
-JSON = {"Accept": "application/json"}
-NEW = {"module": "new", "namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
-
-
-@pytest.fixture
-def browser(alice, browser_of):
-    return browser_of(alice)
 
 
 @pytest.fixture
@@ -49,36 +43,28 @@ def test_each_step_is_shown_as_it_is(release, see):
     assert "Waiting for a worker" in see()
     Release.objects.update(state=State.CHECKING)
     assert steps(see()) == ["done", "running", "waiting"]
+    Job.objects.create(kind="publish-module", target=release.pk, attempts=2)
+    assert "attempt 2 of 5" in see()
     Release.objects.update(checked_at=release.created_at)
     assert steps(see()) == ["done", "done", "running"]
 
 
-def test_a_later_attempt_is_named(release, see):
-    Release.objects.update(state=State.CHECKING, received_at=release.created_at, ticket_digest="")
-    Job.objects.create(kind="publish-module", target=release.pk, attempts=2)
-    assert "attempt 2 of 5" in see()
-
-
-def test_it_is_polled_while_there_is_work_and_no_longer(release, see, browser):
+def test_it_is_polled_while_there_is_work_and_answers_204_until_something_changes(release, see, browser, client):
     assert 'hx-trigger="every 1s"' in see()
-    Release.objects.update(state=State.REJECTED, ticket_digest="")
-    assert "hx-trigger" not in see()
-    assert "hx-trigger" not in browser.get(f"/releases/{release.public_id}/status").content.decode()
-
-
-def test_the_fragment_answers_204_until_something_changes(release, see, browser):
     url = re.findall(r'hx-get="([^"]+)"', see())[0]
     assert browser.get(url).status_code == 204
     Release.objects.update(ticket_digest="")
     changed = browser.get(url)
     assert changed.status_code == 200
-    assert "<html" not in changed.content.decode()
+    assert "<html" not in changed.text
     assert "no-store" in changed["Cache-Control"]
 
-
-def test_a_fragment_whose_session_ended_reloads_the_page(release, client):
-    response = client.get(f"/releases/{release.public_id}/status")
-    assert (response.status_code, response["HX-Refresh"]) == (401, "true")
+    Release.objects.update(state=State.REJECTED)
+    assert "hx-trigger" not in see()
+    fragment = f"/releases/{release.public_id}/status"
+    assert "hx-trigger" not in browser.get(fragment).text
+    signed_out = client.get(fragment)
+    assert (signed_out.status_code, signed_out["HX-Refresh"]) == (401, "true"), "which reloads the page"
 
 
 def test_a_refusal_names_file_found_expected_and_how_to_fix_it(release, see):
@@ -90,11 +76,17 @@ def test_a_refusal_names_file_found_expected_and_how_to_fix_it(release, see):
     assert "/publish?namespace=acme&amp;name=vpc&amp;system=aws&amp;version=1.2.0" in page
 
 
-def test_a_published_release_leads_to_its_module_and_shows_how_to_use_it(published, browser):
-    page = browser.get(f"/releases/{published('acme/vpc/aws', '1.2.0').public_id}").content.decode()
+def test_a_published_release_shows_how_to_use_it_and_cannot_be_cancelled(published, browser):
+    url = f"/releases/{published('acme/vpc/aws', '1.2.0').public_id}"
+    page = browser.get(url).text
     assert 'href="/modules/acme/vpc/aws/1.2.0"' in page
     assert "/acme/vpc/aws&quot;" in page
     assert steps(page) == ["done", "done", "done"]
+    response = browser.post(f"{url}/cancel")
+    assert response.status_code == 409
+    assert 'role="alert"' in response.text
+    Release.objects.update(state=State.PURGED)
+    assert "This release was removed" in browser.get(url).text
 
 
 def test_the_file_form_belongs_to_the_browser_that_began(release, see, alice, browser_of):
@@ -110,16 +102,6 @@ def test_a_reservation_can_be_cancelled_and_leaves_its_number_free(release, see,
     assert response.status_code == 303
     assert "still free" in see()
     assert browser.post("/publish", NEW, headers=JSON).status_code == 201
-
-
-def test_what_has_arrived_cannot_be_cancelled(published, browser):
-    response = browser.post(f"/releases/{published('acme/vpc/aws', '1.2.0').public_id}/cancel")
-    assert response.status_code == 409
-    assert 'role="alert"' in response.content.decode()
-
-
-def test_a_release_that_is_not_there_is_not_found(browser, release):
-    assert browser.get("/releases/00000000-0000-4000-8000-000000000000").status_code == 404
 
 
 def test_two_people_read_the_same_of_a_refused_archive(browser, dora, browser_of, work):

@@ -9,6 +9,7 @@ from apps.releases.publishing import sweeping
 from apps.releases.upload_rows import Upload
 from tests.api.tus_client import TusClient
 from tests.builders.archives import module_zip
+from tests.portal.publish.conftest import JSON, NEW
 from tests.providers.draft_client import LINUX, zips
 from tests.rows import for_each_row
 
@@ -16,16 +17,14 @@ pytestmark = pytest.mark.django_db
 ZIP = module_zip()
 HALF = len(ZIP) // 2
 PACKAGE = zips()[LINUX]
-JSON = {"Accept": "application/json"}
 SENT = {"Origin": settings.PUBLIC_URL, **JSON}
 LENGTH = {"Upload-Length": str(len(ZIP)), "Upload-Metadata": "filename dnBjLnppcA=="}
-FORM = {"module": "new", "namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
 
 
 @pytest.fixture
 def begun(alice, browser_of):
     """What the form answers our script."""
-    return browser_of(alice).post("/publish", FORM, headers=JSON).json()
+    return browser_of(alice).post("/publish", NEW, headers=JSON).json()
 
 
 @pytest.fixture
@@ -63,31 +62,18 @@ def test_a_ticket_takes_its_archive_in_pieces_and_is_used_up_by_the_last(begun, 
     assert sender.client.put(url, ZIP).status_code == 404
 
 
-def test_the_page_of_a_release_offers_its_form_until_the_last_byte(alice, browser_of, sender):
+def test_another_file_starts_again_and_the_page_offers_its_form_until_the_last_byte(
+    sender, alice, browser_of, stored_files
+):
     browser = browser_of(alice)
-    begun = browser.post("/publish", FORM, headers=JSON).json()
-    sender.patch(begun["upload"], 0, ZIP[:HALF], **LENGTH)
-    assert f'action="{begun["upload"]}"' in browser.get(begun["release"]).content.decode()
-    sender.patch(begun["upload"], HALF, ZIP[HALF:])
-    assert f'action="{begun["upload"]}"' not in browser.get(begun["release"]).content.decode()
-
-
-def test_another_file_starts_again_at_the_same_ticket(begun, sender, stored_files):
-    url = begun["upload"]
+    begun = browser.post("/publish", NEW, headers=JSON).json()
+    url, form = begun["upload"], f'action="{begun["upload"]}"'
     sender.patch(url, 0, b"x" * HALF, **LENGTH)
+    assert form in browser.get(begun["release"]).text
     assert sender.client.delete(url).status_code == 204
     assert (sender.offset(url), stored_files()) == (0, [])
     assert sender.patch(url, 0, ZIP, **LENGTH).status_code == 204
-
-
-def test_the_form_again_replaces_what_was_begun(begun, sender, alice, browser_of, stored_files):
-    sender.patch(begun["upload"], 0, ZIP[:HALF], **LENGTH)
-    again = browser_of(alice).post("/publish", FORM, headers=JSON).json()
-    sweeping.sweep()
-
-    assert sender.client.head(begun["upload"]).status_code == 404
-    assert stored_files() == []
-    assert sender.patch(again["upload"], 0, ZIP, **LENGTH).status_code == 204
+    assert form not in browser.get(begun["release"]).text
 
 
 def test_a_whole_archive_at_the_same_ticket_replaces_the_pieces(begun, sender, work, stored_files):
@@ -119,23 +105,17 @@ def test_what_cannot_be_is_refused_and_the_ticket_stays_good(begun, sender, head
     assert sender.patch(begun["upload"], 0, ZIP, **LENGTH).status_code == 204
 
 
-def test_a_draft_takes_its_files_in_pieces(draft):
+def test_a_draft_takes_its_files_in_pieces_and_again_when_they_were_removed(draft):
     sender, url = draft
-    cut = len(PACKAGE) // 2
+    length, cut = {"Upload-Length": str(len(PACKAGE))}, len(PACKAGE) // 2
     assert sender.offset(url) == 0
-    sender.patch(url, 0, PACKAGE[:cut], **{"Upload-Length": str(len(PACKAGE))})
+    sender.patch(url, 0, PACKAGE[:cut], **length)
     assert sender.offset(url) == cut
     assert sender.patch(url, cut, PACKAGE[cut:]).status_code == 204
     assert sender.offset(url) == len(PACKAGE)
     assert ReleaseFile.objects.get().size == len(PACKAGE)
 
-
-def test_a_file_that_was_removed_from_the_draft_begins_again(draft):
-    sender, url = draft
-    length = {"Upload-Length": str(len(PACKAGE))}
-    sender.patch(url, 0, PACKAGE, **length)
     sender.client.post(f"{url}/remove")
-
     assert sender.offset(url) == 0
     assert sender.patch(url, 0, PACKAGE, **length).status_code == 204
     assert ReleaseFile.objects.count() == 1

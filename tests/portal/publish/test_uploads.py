@@ -1,6 +1,5 @@
 """/uploads/<ticket>: the bytes, as a raw PUT or as a streamed form."""
 
-import io
 import tracemalloc
 from typing import Any
 
@@ -13,13 +12,14 @@ from apps.portal.frame.form_files import MalformedForm, file_part
 from apps.releases.models import Release, State
 from apps.releases.publishing import reserving
 from apps.releases.publishing.transitions import Moved
+from tests.api.conftest import Untouchable
 from tests.builders.archives import module_zip
+from tests.portal.publish.conftest import JSON, NEW
 from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
 ZIP = module_zip()
 ORIGIN = {"Origin": settings.PUBLIC_URL}
-JSON = {"Accept": "application/json"}
 BOUNDARY = "a-boundary"
 FORM = f"multipart/form-data; boundary={BOUNDARY}"
 
@@ -27,8 +27,7 @@ FORM = f"multipart/form-data; boundary={BOUNDARY}"
 @pytest.fixture
 def ticket(alice, browser_of) -> str:
     """The URL of a fresh upload."""
-    data = {"module": "new", "namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
-    return browser_of(alice).post("/publish", data, headers=JSON).json()["upload"]
+    return browser_of(alice).post("/publish", NEW, headers=JSON).json()["upload"]
 
 
 @pytest.fixture
@@ -78,11 +77,6 @@ def test_a_form_without_javascript_is_received_and_leads_to_the_release(post, be
     assert (release.state, release.uploaded_size, release.file_name) == (State.RECEIVED, len(ZIP), "vpc.zip")
 
 
-class Untouchable(io.BytesIO):
-    def read(self, *_: object) -> bytes:
-        raise AssertionError("the body was read before the request was known to be allowed")
-
-
 @for_each_row(
     ("headers", "url", "status"),
     [
@@ -109,22 +103,21 @@ def test_a_browser_that_hides_the_origin_may_say_where_it_stands(ticket):
     assert Client().generic("PUT", ticket, ZIP, headers={**JSON, **headers}).status_code == 200
 
 
-def test_the_refusal_of_a_length_names_the_limit_and_its_setting(ticket):
+def test_a_body_that_hides_its_length_stops_at_the_limit_which_the_refusal_names(ticket, post, settings):
     length = str(settings.MODULE_ARCHIVE_MAX_BYTES + 1)
     response = Client().put(ticket, b"", headers={**ORIGIN, **JSON, "Content-Length": length})
     assert "LARDER_MODULE_ARCHIVE_MAX_BYTES" in response.json()["error"]
     assert "104,857,600" in response.json()["error"]
 
-
-def test_a_body_that_hides_its_length_stops_at_the_limit(put, post, settings):
     settings.MODULE_ARCHIVE_MAX_BYTES = 300
     response = post(form(b"x" * 400))  # within the allowance for the form's own lines
     assert response.status_code == 413
-    assert "LARDER_MODULE_ARCHIVE_MAX_BYTES" in response.content.decode()
+    assert "LARDER_MODULE_ARCHIVE_MAX_BYTES" in response.text
     assert Release.objects.get().state == State.REJECTED
 
 
-def test_a_ticket_is_worth_one_upload(put):
+def test_a_ticket_is_worth_one_upload(ticket, put):
+    assert Client().get(ticket).status_code == 405
     assert put().status_code == 200
     again = put()
     assert again.status_code == 404
@@ -144,10 +137,6 @@ def test_of_two_uploads_that_were_both_let_in_one_uses_the_ticket(ticket):
     reserving.use_ticket(first)
     with pytest.raises(Moved):
         reserving.use_ticket(second)
-
-
-def test_nothing_but_put_and_post_is_answered(ticket):
-    assert Client().get(ticket).status_code == 405
 
 
 @for_each_row(
@@ -205,13 +194,13 @@ def test_a_streamed_form_never_holds_the_file_in_memory():
 
 
 @for_each_row("step", [1, 2, 3, 7, 64])
-def test_a_form_reads_the_same_however_its_bytes_arrive(step):
+def test_a_form_reads_the_same_however_its_bytes_arrive_and_says_that_it_ends_inside_the_file(step):
     whole = form(b"a\r\n--a-boundarx\r\n--a-b\r\n", before=FIELD)
-    part = file_part(FORM, (whole[at : at + step] for at in range(0, len(whole), step)))
-    assert (part.file_name, b"".join(part.chunks)) == ("vpc.zip", b"a\r\n--a-boundarx\r\n--a-b\r\n")
 
+    def read(data):
+        part = file_part(FORM, (data[at : at + step] for at in range(0, len(data), step)))
+        return part.file_name, b"".join(part.chunks)
 
-def test_a_form_that_ends_inside_the_file_says_so():
-    part = file_part(FORM, [form(end=b"")])
+    assert read(whole) == ("vpc.zip", b"a\r\n--a-boundarx\r\n--a-b\r\n")
     with pytest.raises(MalformedForm, match="cannot be read"):
-        list(part.chunks)
+        read(whole[: -len(b"\r\n--a-boundary--\r\n")])

@@ -14,14 +14,16 @@ from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import sessions, tokens
 from apps.accounts.models import ApiToken, Grant, Namespace, Role, Scope, User
 from apps.accounts.people import accounts, teams
-from apps.artifacts.models import RepositoryBlob
+from apps.artifacts.models import Manifest, RepositoryBlob
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.releases.models import Release, ReleaseFile, State
 from apps.releases.publishing import sweeping
+from tests.api.conftest import Untouchable
 from tests.api.tus_client import MEDIA_TYPE
 from tests.builders.archives import module_zip
 from tests.oci.uploading import sha256
+from tests.portal.publish.conftest import NEW
 from tests.providers.draft_client import LINUX, zips
 from tests.rows import for_each_row
 
@@ -87,8 +89,7 @@ def cases(endings: dict[Any, int]) -> Any:
 
 
 def reserve(browser: Client) -> str:
-    data = {"module": "new", "namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
-    return str(browser.post("/publish", data, headers=HEADERS).json()["upload"])
+    return str(browser.post("/publish", NEW, headers=HEADERS).json()["upload"])
 
 
 @pytest.fixture
@@ -104,11 +105,6 @@ def nothing_is_left(stored_files, acme):
         assert not Release.objects.live().exists(), "the number is free"
 
     return check
-
-
-class Untouchable(io.RawIOBase):
-    def read(self, _size: int = -1) -> bytes:
-        raise AssertionError("the body was read before the gate was asked")
 
 
 @cases(SESSION)
@@ -221,38 +217,29 @@ def test_a_file_of_a_draft_in_the_browser_is_not_kept(alice, browser_of, stored_
     assert stored_files() == []
 
 
+INDEX = "application/vnd.oci.image.index.v1+json"
+
+
 @cases(TOKEN)
-@for_each_row("way", ["whole", "patch", "put"])
-def test_a_blob_is_not_kept(alice, bearer, stored_files, way, end, status):
+@for_each_row("way", ["whole", "patch", "put", "manifest"])
+def test_neither_a_blob_nor_a_manifest_is_kept(alice, bearer, stored_files, way, end, status):
     client = Client(headers=bearer(alice))
-    uploads, data = "/v2/acme/vpc/aws/blobs/uploads/", b"a layer" * 100
+    uploads, data, more = "/v2/acme/vpc/aws/blobs/uploads/", b"a layer" * 100, {}
     url, method = f"{uploads}?digest={sha256(data)}", "POST"
-    if way != "whole":
+    if way in ("patch", "put"):
         url, method = client.post(uploads).headers["Location"], way.upper()
     if way == "put":
         url = f"{url}?digest={sha256(data)}"
+    if way == "manifest":
+        url, method, more = "/v2/acme/vpc/aws/manifests/latest", "PUT", {"Content-Type": INDEX}
+        data = f'{{"schemaVersion": 2, "mediaType": "{INDEX}", "manifests": []}}'.encode()
 
-    answer = send(client, method, url, data, lambda: end(alice))
+    answer = send(client, method, url, data, lambda: end(alice), **more)
 
     assert answer.status_code == status, answer.content
     assert not RepositoryBlob.objects.exists()
+    assert not Manifest.objects.exists()
     assert stored_files() == []
-
-
-@cases(TOKEN)
-def test_a_manifest_is_not_kept(alice, bearer, end, status):
-    client = Client(headers=bearer(alice))
-    raw = b'{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []}'
-    headers = {"Content-Type": "application/vnd.oci.image.index.v1+json"}
-
-    answer = send(client, "PUT", "/v2/acme/vpc/aws/manifests/latest", raw, lambda: end(alice), **headers)
-
-    assert answer.status_code == status, answer.content
-    assert client.get("/v2/acme/vpc/aws/manifests/latest", headers=bearer(olga())).status_code == 404
-
-
-def olga() -> User:
-    return User.objects.create_user(username="olga", is_staff=True)
 
 
 @cases(SESSION)

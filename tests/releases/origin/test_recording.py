@@ -20,15 +20,15 @@ from tests.builders.ci_claims import SHAPES
 from tests.oci.conftest import repo
 from tests.oci.packages.conftest import push, pusher
 from tests.oci.packages.samples import NAME
-from tests.portal.publish.test_answers import MONOREPO, NET, NEW, answer, part
+from tests.portal.publish.conftest import JSON, NEW
+from tests.portal.publish.test_answers import MONOREPO, NET, answer, part
 from tests.providers.draft_client import DARWIN, LINUX, DraftClient, zips
 from tests.providers.draft_client import work as publish_drafts
 from tests.releases.origin.conftest import origin_of
 from tests.rows import for_each_row
 
 __all__ = ["push", "pusher", "repo"]
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
-JSON = {"Accept": "application/json"}
+pytestmark = pytest.mark.django_db
 VERSION = "/api/v1/modules/acme/vpc/aws/1.2.0"
 
 
@@ -46,6 +46,7 @@ def in_browser(browser: Client, work, files: dict[str, str], **more: str) -> Rel
     return Release.objects.select_related("namespace").get(public_id=begun["release"].rpartition("/")[2])
 
 
+@pytest.mark.both
 @for_each_row("kind", sorted(SHAPES))
 def test_a_run_leaves_its_verified_claims_and_what_they_say(kind, ci, send):
     release = send(ci(kind))
@@ -71,10 +72,10 @@ def test_a_token_with_many_claims_keeps_those_that_say_where_a_release_comes_fro
     assert len(kept) == MAX_CLAIMS
 
 
-def test_a_person_with_a_token_leaves_its_label(alice, send):
+def test_a_person_with_a_token_leaves_its_label_and_a_browser_none(alice, browser_of, work, send):
     _, secret = tokens.issue(user=alice, label="laptop", scope=Scope.PUBLISH, actor=Viewer(alice))
-
     assert said(send(Client(headers={"Authorization": f"Bearer {secret}"}))) == (Way.API, "laptop", False, [])
+    assert said(in_browser(browser_of(alice), work, {"main.tf": ""}, name="dns")) == (Way.PAGE, "", False, [])
 
 
 def test_a_service_account_leaves_the_label_of_its_token(acme, dora, olga, send):
@@ -89,16 +90,13 @@ def test_a_service_account_leaves_the_label_of_its_token(acme, dora, olga, send)
     assert release.created_by == machine
 
 
-def test_a_browser_leaves_no_label(alice, browser_of, work):
-    assert said(in_browser(browser_of(alice), work, {"main.tf": ""})) == (Way.PAGE, "", False, [])
-
-
 def test_a_push_over_oci_says_so(alice, push):
     assert push().status_code == 201
     assert said(Release.objects.get()) == (Way.OCI, "test", False, [])
     assert Release.objects.get().address == NAME
 
 
+@pytest.mark.both
 def test_another_token_that_continues_an_upload_took_part(tofu, alice, bearer, work):
     archive = module_zip(comment=b"in pieces")
     first, second = TusClient(tofu(alice)), TusClient(tofu(alice))
@@ -134,18 +132,12 @@ def test_a_module_from_the_upload_of_somebody_else_says_whose_it_is(alice, dora,
     assert said(other) == (Way.PAGE, "", False, [entry(alice, Way.PAGE)])
 
 
-def test_a_draft_that_one_run_opens_fills_and_hands_in_is_verified(ci, held):
-    client = DraftClient(ci())
-    client.publish(zips(), protocols=["5.0"])
-
-    assert said(Release.objects.get())[2:] == (True, [])
-
-
-def test_jobs_of_one_run_are_one_origin(ci, held):
-    DraftClient(ci()).open(protocols=["5.0"])
+def test_a_draft_that_jobs_of_one_run_open_fill_and_hand_in_is_verified(ci, held):
+    assert DraftClient(ci()).open(protocols=["5.0"]).status_code == 201
     for name, data in zips().items():
         assert DraftClient(ci()).put(name, data).status_code == 201
     assert DraftClient(ci()).hand_in().status_code == 202
+    publish_drafts()
 
     assert said(Release.objects.get())[2:] == (True, [])
 
