@@ -4,9 +4,6 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from apps.accounts.access.gate import Viewer
-from apps.lib.addresses import ModuleAddress
-from apps.modules import lifecycle
 from apps.modules.models import ModuleCall, ModuleVersion
 from apps.releases.models import DownloadCount, Fetch, Release
 from tests import pages
@@ -14,15 +11,10 @@ from tests.rows import for_each_row
 
 PAGE = "/modules/acme/vpc/aws/1.2.0"
 URL = f"{PAGE}/lifecycle"
-ADDRESS = ModuleAddress("acme", "vpc", "aws")
 
 
 def send(browser, act, reason="It loses data.", **more):
     return browser.post(URL, {"act": act, "reason": reason, **more})
-
-
-def yank(user, version="1.2.0"):
-    return lifecycle.yank(viewer=Viewer(user), address=ADDRESS, version=version, reason="It loses data.")
 
 
 def calls(version_row, constraint, unit="", name="vpc"):
@@ -31,20 +23,26 @@ def calls(version_row, constraint, unit="", name="vpc"):
 
 
 def test_the_safe_act_stands_first_and_says_that_it_breaks_nobody(published, browser_of, dora):
-    published()
-    page = pages.markup_of(browser_of(dora).get(URL))
+    for version in ("1.1.0", "1.2.0", "1.3.0-rc.1"):
+        published(version=version)
+    browser = browser_of(dora)
+    page = pages.markup_of(browser.get(URL))
 
     assert page.index('id="deprecate"') < page.index('id="yank"')
     assert "Safe for all users" in page
     assert "Clients ask for the list of versions before they download anything" in page
     assert 'id="quarantine"' not in page, "that is for staff"
+    assert "To roll back to 1.1.0, yank 1.2.0: clients whose range allows 1.1.0 then get it" in page
+    assert "To roll back" not in pages.markup_of(browser.get(URL.replace("1.2.0", "1.1.0")))
+    for act in ("purge", ""):
+        assert send(browser, act).status_code == 400, "there is no such act"
 
 
 @for_each_row(
     ("act", "words"),
     [("deprecate", "This version is deprecated"), ("yank", "This version is yanked")],
 )
-def test_an_act_leads_to_the_versions_page_which_says_so(published, browser_of, dora, act, words):
+def test_an_act_leads_to_the_versions_page_which_says_so(published, browser_of, dora, alice, act, words):
     published()
     browser = browser_of(dora)
     response = send(browser, act)
@@ -54,40 +52,38 @@ def test_an_act_leads_to_the_versions_page_which_says_so(published, browser_of, 
     assert words in page
     assert "It loses data." in page
     assert "by dora" in page
-
-
-def test_nobody_in_particular_reads_the_reason_and_no_name(published, browser_of, alice, client):
-    published("pantry/vpc/aws", "1.2.0")
-    url = PAGE.replace("acme", "pantry")
-    browser_of(alice).post(f"{url}/lifecycle", {"act": "deprecate", "reason": "Old.", "replacement": "pantry/net/aws"})
-    page = pages.markup_of(client.get(url))
-
-    assert "This version is deprecated" in page
-    assert '<a class="mono" href="/modules/pantry/net/aws">pantry/net/aws</a>' in page
-    assert "alice" not in page
+    link = '<a href="/modules/acme/vpc/aws/usage/notify?version=1.2.0">Notify users of 1.2.0</a>'
+    for url in (PAGE, URL):
+        assert link in pages.markup_of(browser.get(url))
+        assert "Notify users" not in pages.markup_of(browser_of(alice).get(url)), "that is for owners"
 
 
 @for_each_row(
     ("text", "shown"),
     [
-        ("1.3.0", '<a class="mono" href="/modules/acme/vpc/aws/1.3.0">1.3.0</a>'),
+        ("1.3.0", '<a class="mono" href="/modules/pantry/vpc/aws/1.3.0">1.3.0</a>'),
         ("acme/net/aws 2.0.0", '<a class="mono" href="/modules/acme/net/aws/2.0.0">acme/net/aws 2.0.0</a>'),
         ("acme/net/aws@2.0.0", '<a class="mono" href="/modules/acme/net/aws/2.0.0">acme/net/aws@2.0.0</a>'),
         ("the <b>network</b> team's module", "the &lt;b&gt;network&lt;/b&gt; team&#x27;s module"),
         ("and/or", "Use instead: and/or<"),
     ],
 )
-def test_a_replacement_is_a_link_where_it_names_something(published, browser_of, alice, text, shown):
+def test_a_replacement_is_a_link_where_it_names_something(published, browser_of, alice, client, text, shown):
+    published("pantry/vpc/aws", "1.2.0")
+    url = PAGE.replace("acme", "pantry")
+    browser_of(alice).post(f"{url}/lifecycle", {"act": "deprecate", "reason": "Old.", "replacement": text})
+
+    page = pages.markup_of(client.get(url))
+    assert "This version is deprecated" in page
+    assert shown in page
+    assert "alice" not in page, "who is not signed in reads no names"
+
+
+def test_a_publisher_is_offered_the_deprecation_and_told_who_yanks(published, browser_of, alice, bob):
     published()
     browser = browser_of(alice)
-    send(browser, "deprecate", replacement=text)
-
-    assert shown in pages.markup_of(browser.get(PAGE))
-
-
-def test_a_publisher_is_offered_the_deprecation_and_told_who_yanks(published, browser_of, alice):
-    published()
-    browser = browser_of(alice)
+    assert f'href="{URL}#deprecate"' in pages.markup_of(browser.get(PAGE))
+    assert "Manage this version" not in pages.markup_of(browser_of(bob).get(PAGE))
     assert "You published this version, so you can yank it for 72 hours" in pages.markup_of(browser.get(URL))
     Release.objects.update(published_at=timezone.now() - timedelta(hours=72))
 
@@ -96,60 +92,20 @@ def test_a_publisher_is_offered_the_deprecation_and_told_who_yanks(published, br
     assert Release.objects.get().lifecycle == "maintained"
 
 
-def test_the_card_says_to_which_version_a_yank_rolls_back(published, browser_of, dora):
-    for version in ("1.1.0", "1.2.0", "1.3.0-rc.1"):
-        published(version=version)
+def test_a_missing_reason_is_said_beside_its_field_and_a_conflict_says_by_whom(published, browser_of, dora):
+    published()
     browser = browser_of(dora)
-
-    assert "To roll back to 1.1.0, yank 1.2.0: clients whose range allows 1.1.0 then get it" in pages.markup_of(
-        browser.get(URL)
-    )
-    assert "To roll back" not in pages.markup_of(browser.get(URL.replace("1.2.0", "1.1.0")))
-
-
-def test_an_owner_is_offered_to_notify_the_users_of_a_yanked_version(published, browser_of, dora, alice):
-    published()
-    yank(dora)
-    link = '<a href="/modules/acme/vpc/aws/usage/notify?version=1.2.0">Notify users of 1.2.0</a>'
-
-    for url in (PAGE, URL):
-        assert link in pages.markup_of(browser_of(dora).get(url))
-        assert "Notify users" not in pages.markup_of(browser_of(alice).get(url))
-
-
-def test_a_missing_reason_is_said_beside_its_field(published, browser_of, dora):
-    published()
-    response = send(browser_of(dora), "yank", reason=" ")
-
+    response = send(browser, "yank", reason=" ")
     assert response.status_code == 422
     page = pages.markup_of(response)
     assert 'href="#yank_reason"' in page
     assert page.count("This field is required.") == 2, "in the summary and beside the field, of one form only"
 
-
-def test_what_is_so_already_is_a_409_that_says_by_whom(published, browser_of, dora):
-    published()
-    browser = browser_of(dora)
-    yank(dora)
+    send(browser, "yank")
     response = send(browser, "yank")
-
     assert response.status_code == 409
     assert "is yanked since" in pages.markup_of(response)
     assert "by dora: It loses data." in pages.markup_of(response)
-
-
-def test_an_act_that_there_is_none_of_is_refused(published, browser_of, dora):
-    published()
-
-    assert send(browser_of(dora), "purge").status_code == 400
-    assert send(browser_of(dora), "").status_code == 400
-
-
-def test_the_menu_leads_there_for_publishers_alone(published, browser_of, alice, bob):
-    published()
-
-    assert f'href="{URL}#deprecate"' in pages.markup_of(browser_of(alice).get(PAGE))
-    assert "Manage this version" not in pages.markup_of(browser_of(bob).get(PAGE))
 
 
 def test_it_names_who_fetched_it_and_with_what(published, browser_of, dora, bob, charlie):
@@ -208,19 +164,15 @@ def test_it_costs_the_same_with_many_callers(published, browser_of, dora):
     assert costs[0] == costs[1]
 
 
-def test_staff_see_what_else_has_the_same_bytes(published, browser_of, olga, dora):
-    one = published("acme/vpc/aws", "1.2.0")
-    published("pantry/copy/aws", "3.0.0", data=None)
-    twin = Release.objects.get(version="3.0.0")
+def test_a_quarantine_names_what_has_the_same_bytes_and_leaves_a_page_for_staff_alone(
+    published, browser_of, olga, alice, dora
+):
+    one, twin = published(), published("pantry/copy/aws", "3.0.0")
     Release.objects.filter(pk=twin.pk).update(digest=one.digest)
-
-    assert "pantry/copy/aws 3.0.0" in pages.markup_of(browser_of(olga).get(URL))
-    assert "pantry/copy/aws 3.0.0" in pages.markup_of(browser_of(olga).get(f"{URL}/purge"))
+    for url in (URL, f"{URL}/purge"):
+        assert "pantry/copy/aws 3.0.0" in pages.markup_of(browser_of(olga).get(url))
     assert "pantry/copy/aws 3.0.0" not in pages.markup_of(browser_of(dora).get(URL))
 
-
-def test_a_quarantined_version_is_a_page_for_staff_alone(published, browser_of, olga, alice, dora):
-    published()
     send(browser_of(olga), "quarantine", reason="Malware.")
 
     for user in (alice, dora):

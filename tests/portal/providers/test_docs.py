@@ -86,6 +86,8 @@ def test_the_overview_stands_beside_the_list_of_all_pages(browser, dns):
     ]
     assert 'class="docs__group">Records &amp; Sets<' in pages.markup_of(page)
     assert f'href="{D}" aria-current="page">Documentation' in pages.markup_of(page)
+    for path in ("resources/absent", "secrets/record", "overview/record", "resources/record/more"):
+        assert browser.get(f"{D}/{path}").status_code == 404, path
 
 
 def test_a_page_has_a_title_a_trail_and_its_place_in_the_list(browser, dns):
@@ -102,16 +104,13 @@ def test_every_link_between_pages_leads_to_a_page(browser, dns):
     for row in dns.docs_pages.all():
         for href in re.findall(rf'href="({D}[^"#]*)', row.html):
             assert browser.get(href).status_code == 200, href
-
-
-def test_pages_are_where_the_renderer_thinks_they_are():
     address = ProviderAddress("acme", "dns")
     for version in ("1.2.0", "1.2.0+build.5"):
         route = reverse("portal:provider-docs", args=["acme", "dns", version])
         assert rendering.docs_path(address, version) == route
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("query", "found"),
     [
         ("zone", ["dns_zone"]),
@@ -142,31 +141,16 @@ def test_another_version_shows_the_same_page_where_it_has_it(browser, acme, dns)
     assert 'href="/providers/acme/dns/1.3.0/docs"' in zone
 
 
-@pytest.mark.parametrize("path", ["resources/absent", "secrets/record", "overview/record", "resources/record/more"])
-def test_what_is_no_page_is_not_found(browser, dns, path):
-    assert browser.get(f"{D}/{path}").status_code == 404
-
-
-def test_without_documentation_readers_and_publishers_hear_what_they_can_do(browser, publisher, bare):
+def test_without_documentation_or_an_overview_readers_and_publishers_hear_what_they_can_do(browser, publisher, bare):
     assert "was published without documentation" in pages.text_of(browser.get(D))
     assert f'href="{D}/archive"' not in pages.markup_of(browser.get(D))
     assert f'href="{D}/archive"' in pages.markup_of(publisher.get(D))
 
-
-def test_without_an_overview_the_list_is_there(browser, bare):
     document(bare, {"docs/resources/zone.md": "no heading"})
     page = browser.get(D)
     assert "no overview" in pages.markup_of(page)
     assert shown_items(page) == ["dns_zone"]
     assert "<h2>dns_zone</h2>" in pages.markup_of(browser.get(f"{D}/resources/zone"))
-
-
-def test_what_is_in_quarantine_shows_none(browser, browser_of, olga, dns):
-    Release.objects.filter(pk=dns.release_id).update(quarantined_at=timezone.now(), quarantine_reason="Looked at.")
-    assert browser.get(D).status_code == 404
-    staff = browser_of(olga)
-    assert "Looks after" not in pages.markup_of(staff.get(D))
-    assert staff.get(f"{D}/resources/record").status_code == 404
 
 
 def test_pages_take_as_many_queries_beside_many_and_never_all_texts(browser, acme, dns):
@@ -204,29 +188,32 @@ def test_hostile_words_stay_words_wherever_they_stand(browser, bare):
 # --- The form for another archive -------------------------------------------------------------------------------------
 
 
-def test_an_archive_is_sent_read_and_shown(publisher, bare):
+def test_an_archive_is_sent_read_and_shown_and_a_refused_one_says_why(publisher, bare):
+    assert send(publisher, docs.archive(), Origin="https://evil.example").status_code == 403
+    assert not bare.docs_archives.exists(), "only pages of this site may send one"
+
     answer = send(publisher, docs.archive())
     assert (answer.status_code, answer.headers["Location"]) == (303, f"{D}/archive")
     page = publisher.get(f"{D}/archive")
     assert "Being read" in pages.markup_of(page)
     assert 'hx-trigger="every 2s"' in pages.markup_of(page)
-    for job in Job.objects.filter(kind=replacing.JOB):
-        read_provider_docs(job_id=job.pk)
-
+    read_archives()
     page = publisher.get(f"{D}/archive")
     assert "Shown" in pages.markup_of(page)
     assert "hx-trigger" not in pages.markup_of(page)
     assert "Looks after" in pages.markup_of(publisher.get(D))
 
-
-def test_what_is_refused_says_why(publisher, dns):
     send(publisher, docs.archive({"README.md": "x"}))
-    for job in Job.objects.filter(kind=replacing.JOB):
+    read_archives()
+    refused = pages.text_of(publisher.get(f"{D}/archive"))
+    assert "Rejected" in refused
+    assert "docs/resources/<name>.md" in refused
+    assert "Looks after" in pages.markup_of(publisher.get(D)), "what was there stays"
+
+
+def read_archives():
+    for job in Job.objects.filter(kind=replacing.JOB, state="queued"):
         read_provider_docs(job_id=job.pk)
-    page = pages.text_of(publisher.get(f"{D}/archive"))
-    assert "Rejected" in page
-    assert "docs/resources/<name>.md" in page
-    assert "Looks after" in pages.markup_of(publisher.get(D))
 
 
 @for_each_row(("data", "name", "status"), [(b"x" * 300, "docs.zip", 413), (b"", "docs.zip", 422), (b"", "", 422)])
@@ -238,13 +225,9 @@ def test_what_cannot_be_taken_in_is_said_beside_the_form(publisher, bare, settin
     assert not bare.docs_archives.exists()
 
 
-def test_only_pages_of_this_site_may_send_one(publisher, bare):
-    answer = send(publisher, docs.archive(), Origin="https://evil.example")
-    assert answer.status_code == 403
-    assert not bare.docs_archives.exists()
-
-
-def test_the_provider_s_overview_lists_its_documentation_by_kind(browser, dns, bare):
+def test_the_provider_s_overview_lists_its_documentation_by_kind_and_none_in_quarantine(
+    browser, browser_of, olga, dns, bare
+):
     page = pages.markup_of(browser.get(V))
     index = page.partition('id="docs-title"')[2].partition("</section>")[0]
 
@@ -253,5 +236,10 @@ def test_the_provider_s_overview_lists_its_documentation_by_kind(browser, dns, b
     assert re.search(rf'href="{D}/resources/record"> ?dns_record</a>', index)
     for link in re.findall(r'href="([^"]+)"', index):
         assert browser.get(link).status_code == 200, link
-    Release.objects.update(quarantined_at=timezone.now())
+
+    Release.objects.filter(pk=dns.release_id).update(quarantined_at=timezone.now(), quarantine_reason="Looked at.")
     assert 'id="docs-title"' not in pages.markup_of(browser.get(V))
+    assert browser.get(D).status_code == 404
+    staff = browser_of(olga)
+    assert "Looks after" not in pages.markup_of(staff.get(D))
+    assert staff.get(f"{D}/resources/record").status_code == 404

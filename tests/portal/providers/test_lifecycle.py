@@ -79,10 +79,14 @@ def test_an_owner_has_it_signed_anew(out, newer, browser_of, dora, alice):
     assert send(browser, "resign").status_code == 409
 
 
-def test_where_it_cannot_be_signed_anew_the_page_says_why(acme, out, browser_of, dora):
+def test_where_it_cannot_be_signed_anew_the_page_says_why(acme, out, browser_of, dora, published):
     browser = browser_of(dora)
     assert "Generate another key" in pages.markup_of(browser.get(URL))
     assert send(browser, "resign").status_code == 409
+    assert send(browser, "purge").status_code == 400
+    published()
+    module = browser.post("/modules/acme/vpc/aws/1.2.0/lifecycle", {"act": "resign"})
+    assert module.status_code == 400, "a module has no signature"
     provider_version(acme, "mail", "1.2.0", key=row_of_key(acme, 4))
     page = pages.markup_of(browser.get(URL.replace("dns", "mail")))
     assert "The publisher's new signature" in page
@@ -131,10 +135,3 @@ def test_it_costs_the_same_with_many_who_fetched_it(out, newer, browser_of, dora
         costs.append(pages.queries_of(browser, URL))
 
     assert costs[0] == costs[1] <= 30
-
-
-def test_an_act_that_there_is_none_of_is_refused(out, browser_of, dora, published):
-    assert send(browser_of(dora), "purge").status_code == 400
-    published()
-    module = browser_of(dora).post("/modules/acme/vpc/aws/1.2.0/lifecycle", {"act": "resign"})
-    assert module.status_code == 400, "a module has no signature"

@@ -12,6 +12,7 @@ from apps.portal.namespaces.pages import PROVIDERS as SHOWN
 from apps.providers import catalogue
 from apps.providers.models import Package, Provider
 from apps.releases.models import Release
+from apps.signing.models import SigningKey
 from tests import pages
 from tests.builders.keys import signing_key
 from tests.portal.providers.rows import provider_version, row_of_key
@@ -44,16 +45,12 @@ def test_the_list_shows_what_a_reader_may_see(browser, browser_of, charlie, dns)
     catalogue.refresh(dns.provider)
     found = pages.markup_of(browser.get("/providers?q=dns_zonefile"))
     assert "resource <code><mark>dns_zonefile</mark></code>" in found
+    assert 'href="/providers/acme/dns"' in pages.shown(browser.get("/namespaces/acme"))
     for client in (browser_of(charlie), browser_of(None)):
         assert "acme/dns" not in pages.shown(client.get("/providers"))
 
 
-@pytest.mark.both
-def test_a_namespace_lists_its_providers(browser, dns):
-    assert 'href="/providers/acme/dns"' in pages.shown(browser.get("/namespaces/acme"))
-
-
-def test_it_says_how_to_use_it_on_this_host(browser, dns, settings):
+def test_it_says_how_to_use_it_and_where_it_runs(browser, dns, settings):
     page = pages.shown(browser.get("/providers/acme/dns"))
 
     assert f'dns = {{\n      source  = "{settings.PUBLIC_HOST}/acme/dns"\n      version = "1.2.0"' in page
@@ -62,11 +59,8 @@ def test_it_says_how_to_use_it_on_this_host(browser, dns, settings):
     assert "the client needs a token" in page
     assert pages.shown(browser.get(V)).count('aria-current="page"') == page.count('aria-current="page"')
 
-
-def test_the_matrix_shows_what_is_there_and_what_is_not(browser, dns):
     page = browser.get(f"{V}/platforms")
     cells = {(os, arch): one for os, row in page.context["matrix"] for arch, one in row}
-
     assert sorted(f"{os}_{arch}" for (os, arch), one in cells.items() if one) == sorted(PLATFORMS)
     assert cells["darwin", "amd64"] is None
     for package in dns.packages.all():
@@ -111,23 +105,20 @@ def test_lost_sums_leave_the_page_standing(browser, acme):
     assert len(re.findall('"zh:', page.context["lock"])) == 3
 
 
-@pytest.mark.parametrize(
-    ("fields", "says"),
-    [
-        ({"lifecycle": "deprecated", "lifecycle_reason": "Old.", "lifecycle_replacement": "2.0.0"}, "is deprecated"),
-        ({"lifecycle": "yanked", "lifecycle_reason": "Old."}, "is yanked"),
-    ],
-    ids=["deprecated", "yanked"],
-)
-def test_its_lifecycle_stands_on_every_page(browser, dns, fields, says):
-    Release.objects.filter(pk=dns.release_id).update(**fields, lifecycle_at=timezone.now())
-    for path in (V, f"{V}/platforms", f"{V}/verify"):
-        page = pages.shown(browser.get(path))
-        assert says in page
-        assert "Old." in page
-    row = pages.shown(browser.get("/providers/acme/dns/versions"))
-    assert "Old." in row
-    assert ('href="/providers/acme/dns/2.0.0">2.0.0</a>' in row) == ("lifecycle_replacement" in fields)
+def test_its_lifecycle_and_a_revoked_key_stand_on_every_page(browser, dns):
+    SigningKey.objects.update(state="revoked", reason="Its laptop was stolen.")
+    states = {"deprecated": "2.0.0", "yanked": ""}
+    for state, replacement in states.items():
+        told = {"lifecycle_reason": "Old.", "lifecycle_replacement": replacement, "lifecycle_at": timezone.now()}
+        Release.objects.filter(pk=dns.release_id).update(lifecycle=state, **told)
+        for path in (V, f"{V}/platforms", f"{V}/verify"):
+            page = pages.shown(browser.get(path))
+            assert f"is {state}" in page
+            assert "Old." in page
+            assert "Its laptop was stolen." in page
+        row = pages.shown(browser.get("/providers/acme/dns/versions"))
+        assert "Old." in row
+        assert ('href="/providers/acme/dns/2.0.0">2.0.0</a>' in row) == bool(replacement)
 
 
 def test_what_is_in_quarantine_is_there_for_staff_alone_and_without_bytes(browser, browser_of, olga, dns):
@@ -143,13 +134,6 @@ def test_what_is_in_quarantine_is_there_for_staff_alone_and_without_bytes(browse
         assert page.context.get("lock") is None
     for path in (f"{V}/sums", f"{V}/signature", f"{V}/packages/linux/amd64"):
         assert staff.get(path).status_code == 404
-
-
-def test_a_revoked_key_is_told_on_every_page(browser, dns):
-    dns.key.state, dns.key.reason = "revoked", "Its laptop was stolen."
-    dns.key.save()
-    for path in (V, f"{V}/platforms", f"{V}/verify"):
-        assert "Its laptop was stolen." in pages.shown(browser.get(path))
 
 
 @pytest.mark.both
@@ -169,16 +153,13 @@ def test_all_versions_are_listed_and_the_highest_stable_one_is_shown(browser, ac
 
 
 def test_a_provider_whose_versions_are_gone_shows_them_all_the_same(browser, dns, acme):
+    for path in ("/providers/acme/cloud", f"{V[:-1]}9", "/providers/acme/dns/latest"):
+        assert browser.get(path).status_code == 404, path
     Release.objects.filter(pk=dns.release_id).update(state="purged")
     Package.objects.all().delete()
     dns.delete()
     assert browser.get("/providers/acme/dns").status_code == 302
     assert "Removed" in pages.shown(browser.get("/providers/acme/dns/versions"))
-
-
-@pytest.mark.parametrize("path", ["/providers/acme/cloud", f"{V[:-1]}9", "/providers/acme/dns/latest"])
-def test_what_is_not_there_is_not_found(browser, dns, path):
-    assert browser.get(path).status_code == 404
 
 
 def test_hostile_words_stay_words(browser, dns):

@@ -15,8 +15,6 @@ from tests.modules.dependents.rows import calls, requires
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 
-pytestmark = pytest.mark.both
-
 URL = "/modules/pantry/vpc/aws/graph"
 DNS = "/providers/pantry/dns/graph"
 BOX = re.compile(r'<a href="(/[^"]*)/graph"><title>')
@@ -59,6 +57,7 @@ def main_of(text):
     return text[text.index("<main") : text.index("</main>")]
 
 
+@pytest.mark.both
 def test_it_shows_every_step_both_ways_as_a_picture_and_as_tables(chain, browser_of, bob):
     response = browser_of(bob).get(URL)
     text = pages.shown(response)
@@ -117,6 +116,7 @@ def test_modules_that_call_each_other_end_and_name_themselves_once(pantry, clien
     assert sorted(BOX.findall(pages.shown(response))) == ["/modules/pantry/two/aws", "/modules/pantry/vpc/aws"]
 
 
+@pytest.mark.both
 def test_addresses_are_those_of_clients_and_repositories_are_lower_case(pantry, client):
     add_module(pantry, "VPC/aws")
     user, wrong, over_oci = (add_module(pantry, f"{name}/aws") for name in ("user", "wrong", "oci"))
@@ -160,31 +160,22 @@ def test_a_module_stands_with_the_version_that_its_caller_accepts(newer, client)
     assert text.count("</a>, its default") == 3
     assert "Where a default version is not accepted" in text
 
-
-def test_each_of_two_callers_may_select_another_version(newer, pantry, client):
     calls(newer, "pantry/old/aws", constraint=">= 2.0")
-
     [row] = [row for row in client.get(URL).context["use_rows"] if str(row.node.address) == "pantry/old/aws"]
-    assert (sorted(row.versions), row.refused) == (["1.4.0", "2.0.0"], "")
+    assert (sorted(row.versions), row.refused) == (["1.4.0", "2.0.0"], ""), "each caller may select another one"
 
 
 def test_a_module_on_its_own_says_so_and_one_that_nobody_reads_is_not_there(pantry, client):
     add_module(pantry, "vpc/aws")
-
     assert "No dependencies in this registry" in pages.shown(client.get(URL))
-    Release.objects.update(quarantined_at=timezone.now())
-    assert client.get(URL).status_code == 404
 
-
-def test_hostile_constraints_are_text(pantry, client):
-    add_module(pantry, "vpc/aws")
     evil = '"><script>alert(1)</script>'
     calls(add_module(pantry, "user/aws"), "pantry/vpc/aws", constraint=evil)
-
-    text = client.get(URL).content.decode()
-
+    text = client.get(URL).text
     assert "<script>alert(1)" not in text
-    assert text.count("&lt;script&gt;alert(1)") == 2  # the arrow and the table
+    assert text.count("&lt;script&gt;alert(1)") == 2, "a constraint is text, at the arrow and in the table"
+    Release.objects.update(quarantined_at=timezone.now())
+    assert client.get(URL).status_code == 404
 
 
 @pytest.mark.slow

@@ -6,8 +6,6 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Namespace, Role, Visibility
 from apps.accounts.people import teams
-from apps.lib.addresses import ModuleAddress
-from apps.modules import lifecycle
 from apps.modules.models import ModuleVersion
 from apps.releases.models import DownloadCount, Lifecycle, Release
 from apps.releases.team_rows import TeamDownload
@@ -15,8 +13,6 @@ from tests import pages
 from tests.modules.dependents.rows import calls, requires
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
-
-pytestmark = pytest.mark.both
 
 URL = "/modules/acme/vpc/aws/outdated"
 DIGEST = "sha256:" + "5" * 64
@@ -59,26 +55,22 @@ def found(response) -> dict[str, tuple[str, bool]]:
     return {one.use.address.name: (one.version, one.fails) for one in response.context["page"].object_list}
 
 
-def test_it_names_modules_by_what_they_get_today(called, browser_of, dora):
+@pytest.mark.both
+def test_it_names_modules_by_what_they_get_today_and_none_that_the_owner_does_not_see(called, browser_of, dora):
+    vault = Namespace.objects.create(name="vault", canonical="vault", visibility=Visibility.PRIVATE)
+    calls(add_module(vault, "hidden/aws"), "acme/vpc/aws", constraint="1.0.0")
     response = browser_of(dora).get(URL)
     text = pages.shown(response)
 
     assert found(response) == {name: gets for name, (_, gets) in CALLERS.items() if gets}
     assert text.index("pantry/yanked/aws") < text.index("pantry/deprecated/aws"), "what fails comes first"
     assert "2 versions of this module are deprecated or yanked" in text
+    assert "vault" not in text
+    assert f'Modules <span class="count">{len(found(response))}<' in text
     assert 'href="/modules/acme/vpc/aws/usage/notify"' in text
 
 
-def test_modules_that_the_owner_does_not_see_are_not_counted(vpc, browser_of, dora):
-    vault = Namespace.objects.create(name="vault", canonical="vault", visibility=Visibility.PRIVATE)
-    calls(add_module(vault, "hidden/aws"), "acme/vpc/aws", constraint="1.0.0")
-
-    text = pages.shown(browser_of(dora).get(URL))
-
-    assert "vault" not in text
-    assert 'Modules <span class="count">0<' in text
-
-
+@pytest.mark.both
 def test_it_sums_up_downloads_of_such_versions_alone(vpc, acme, olga, browser_of, dora):
     team = teams.create(name="cooks", actor=Viewer(olga))
     Grant.objects.create(namespace=acme, team=team, role=Role.READER)
@@ -109,19 +101,13 @@ def test_a_providers_page_says_the_same(acme, pantry, browser_of, dora):
     assert found(browser_of(dora).get("/providers/acme/dns/outdated")) == {"old": ("1.0.0", False)}
 
 
-def test_a_version_that_should_not_be_used_leads_there(published, browser_of, dora, bob):
-    published(version="1.2.0")
-    address = ModuleAddress("acme", "vpc", "aws")
-    lifecycle.yank(viewer=Viewer(dora), address=address, version="1.2.0", reason="It loses data.")
+def test_a_version_that_should_not_be_used_leads_there(acme, browser_of, dora, bob):
+    add_module(acme, "vpc/aws", "1.2.0")
+    assert "No version is deprecated or yanked" in pages.shown(browser_of(dora).get(URL))
 
+    move("1.2.0", Lifecycle.YANKED)
     assert f'href="{URL}"' in pages.shown(browser_of(dora).get("/modules/acme/vpc/aws/1.2.0"))
     assert f'href="{URL}"' not in pages.shown(browser_of(bob).get("/modules/acme/vpc/aws/1.2.0"))
-
-
-def test_without_such_a_version_it_says_so(acme, browser_of, dora):
-    add_module(acme, "vpc/aws", "1.0.0")
-
-    assert "No version is deprecated or yanked" in pages.shown(browser_of(dora).get(URL))
 
 
 @pytest.mark.slow

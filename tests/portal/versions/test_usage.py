@@ -19,8 +19,6 @@ from tests.modules.dependents.rows import calls, requires
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module
 
-pytestmark = pytest.mark.both
-
 URL = "/modules/acme/vpc/aws/usage"
 REPORTED = 'Reported configurations <span class="count">{}<'
 
@@ -45,10 +43,13 @@ def reports(client, bearer):
     return send
 
 
+@pytest.mark.both
 def test_it_names_callers_with_what_they_ask_for_and_get(vpc, pantry, browser_of, bob):
     asked = {"yanked": "1.0.0", "old": "~> 1.0", "new": ">= 1.0", "unknown": "local.version", "none": "9.9.9"}
     for name, constraint in asked.items():
         calls(add_module(pantry, f"{name}/aws"), "acme/vpc/aws", constraint=constraint)
+    vault = Namespace.objects.create(name="vault", canonical="vault", visibility=Visibility.PRIVATE)
+    calls(add_module(vault, "hidden/aws"), "acme/vpc/aws")
 
     response = browser_of(bob).get(URL)
 
@@ -60,6 +61,7 @@ def test_it_names_callers_with_what_they_ask_for_and_get(vpc, pantry, browser_of
         "none": ("", "maintained"),
     }
     assert "5 modules use it" in pages.shown(response)
+    assert "vault" not in pages.shown(response), "what is hidden is neither named nor counted"
 
 
 def test_a_provider_has_the_page_too(acme, pantry, browser_of, dora):
@@ -72,63 +74,40 @@ def test_a_provider_has_the_page_too(acme, pantry, browser_of, dora):
     assert REPORTED.format(0) in pages.shown(response)
 
 
-def test_hidden_callers_are_neither_named_nor_counted(vpc, browser_of, dora):
-    vault = Namespace.objects.create(name="vault", canonical="vault", visibility=Visibility.PRIVATE)
-    calls(add_module(vault, "hidden/aws"), "acme/vpc/aws")
-
-    text = pages.shown(browser_of(dora).get(URL))
-
-    assert "vault" not in text
-    assert "0 modules use it" in text
-
-
 def test_owners_alone_read_what_pipelines_reported(vpc, reports, browser_of, alice, bob, dora):
     reports(bob, "live", "1.1.0")
+    reports(bob, "test", "2.0.0")
     reports(bob, "old", "2.0.0")
     Configuration.objects.filter(folder="old").update(reported_at=timezone.now() - timedelta(days=91))
 
     owner, publisher = (pages.shown(browser_of(one).get(URL)) for one in (dora, alice))
 
-    assert REPORTED.format(1) in owner
+    assert REPORTED.format(2) in owner
     assert 'team/infra <span class="mono faint">live</span>' in owner
     assert "team/infra" not in publisher
     assert "Reported" not in publisher
+    outdated = pages.shown(browser_of(dora).get("/modules/acme/vpc/aws/outdated"))
+    assert REPORTED.format(1) in outdated, "of old versions alone"
+    assert ("live" in outdated, ">test<" in outdated) == (True, False)
 
 
-def test_the_page_of_old_versions_lists_reports_of_those_alone(vpc, reports, browser_of, bob, dora):
-    reports(bob, "live", "1.1.0")
-    reports(bob, "test", "2.0.0")
-
-    text = pages.shown(browser_of(dora).get("/modules/acme/vpc/aws/outdated"))
-
-    assert REPORTED.format(1) in text
-    assert ("live" in text, ">test<" in text) == (True, False)
-
-
-def test_a_service_account_of_a_hidden_team_stays_nameless(vpc, acme, reports, browser_of, olga, dora):
+def test_owners_read_which_teams_fetched_or_reported_it_and_no_name_of_a_hidden_one(
+    vpc, acme, reports, browser_of, olga, dora, bob
+):
     acme.visibility = Visibility.INTERNAL
     acme.save()
     team = teams.create(name="cooks", actor=Viewer(olga))
     reports(service_accounts.create(team=team, name="ci", actor=Viewer(olga)), "live", "2.0.0")
-    hidden = pages.shown(browser_of(dora).get(URL))
-    Grant.objects.create(namespace=acme, team=team, role=Role.READER)
-    seen = pages.shown(browser_of(dora).get(URL))
-
-    assert ("a service account" in hidden, "cooks" in hidden) == (True, False)
-    assert "cooks-ci" in seen or "ci[bot]" in seen
-
-
-def test_owners_read_which_teams_fetched_it(vpc, acme, olga, browser_of, dora, bob):
-    team = teams.create(name="cooks", actor=Viewer(olga))
-    Grant.objects.create(namespace=acme, team=team, role=Role.READER)
     release, day = Release.objects.get(version="2.0.0"), timezone.now().date()
     DownloadCount.objects.create(release=release, day=day, client="OpenTofu 1.12.6", count=7)
     TeamDownload.objects.create(release=release, day=day, team=team, count=2)
-
+    hidden = pages.shown(browser_of(dora).get(URL))
+    Grant.objects.create(namespace=acme, team=team, role=Role.READER)
     owner, reader = (pages.shown(browser_of(one).get(URL)) for one in (dora, bob))
 
-    assert "downloaded 7 times" in owner
-    assert "downloaded 7 times" in reader
+    assert ("a service account" in hidden, "cooks" in hidden) == (True, False)
+    assert "ci[bot]" in owner
+    assert ("downloaded 7 times" in owner, "downloaded 7 times" in reader) == (True, True)
     assert ("cooks" in owner, "cooks" in reader) == (True, False)
 
 
