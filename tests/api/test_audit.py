@@ -13,7 +13,6 @@ from apps.audit.models import AuditEvent
 from apps.audit.recorder import record
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
 ACME = "/api/v1/namespaces/acme/audit"
 
 
@@ -38,6 +37,7 @@ def test_an_owner_reads_who_published_and_from_where(as_dora, alice, published):
     assert newest["subject"] == "acme/vpc/aws 1.0.0"
 
 
+@pytest.mark.both
 def test_a_namespace_of_the_same_beginning_is_another(as_dora, dora, alice, published):
     Namespace.objects.create(name="acme-labs", canonical="acme-labs")
     record(Kind.NAMESPACE_CHANGED, actor_id=dora.pk, subject="acme-labs")
@@ -46,6 +46,7 @@ def test_a_namespace_of_the_same_beginning_is_another(as_dora, dora, alice, publ
     assert events(as_dora, ACME) == []
 
 
+@pytest.mark.both
 def test_pages_follow_each_other_without_a_gap_and_filters_stay(as_dora, dora, in_pages):
     for number in range(5):
         record(Kind.NAMESPACE_CHANGED, actor_id=dora.pk, subject="acme", number=number)

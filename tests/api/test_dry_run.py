@@ -11,8 +11,6 @@ from tests.builders.archives import PRIVATE_KEY, module_zip
 from tests.builders.tars import gz, module_tar
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 URL = "/api/v1/modules/acme/vpc/aws/{}?dry_run=1"
 BEFORE = {"main.tf": 'variable "name" {\n  default = "x"\n}\n'}
 AFTER = {"main.tf": 'variable "name" {}\n'}
@@ -60,18 +58,13 @@ def test_it_says_what_the_rule_of_the_namespace_would_do(published_before, ask, 
     assert [(one["rule"], one["name"], one["before"]) for one in said["changes"]] == BREAKS
 
 
+@pytest.mark.both
 def test_it_leaves_nothing(published_before, ask, stored_files):
     before = [stored_files(), Release.objects.count(), Job.objects.count(), AuditEvent.objects.count()]
     for data in (module_zip(AFTER), module_zip({"x/main.tf": "", "x/b.tf": ""}), b"this is no zip", b""):
         ask(data=data)
 
     assert [stored_files(), Release.objects.count(), Job.objects.count(), AuditEvent.objects.count()] == before
-
-
-def test_a_first_version_has_nothing_to_be_compared_with(ask, acme):
-    said = ask("1.0.0").json()
-
-    assert (said["state"], said["against"], said["is_said"], said["changes"]) == ("would_publish", None, None, [])
 
 
 def test_what_is_wrong_with_the_archive_is_said_as_for_a_release(published_before, ask):
@@ -86,12 +79,19 @@ def test_what_is_wrong_with_the_archive_is_said_as_for_a_release(published_befor
     assert ask(data=b"").status_code == 422
 
 
-def test_a_part_of_an_archive_is_examined_repacked(published_before, ask):
-    whole = module_zip({"modules/vpc/main.tf": AFTER["main.tf"], "README.md": ""})
-    said = ask(data=whole, query="&folder=modules/vpc").json()
+def test_a_first_version_has_nothing_to_be_compared_with(ask, acme):
+    said = ask("1.0.0").json()
 
-    assert (said["state"], said["notes"]["repacked"]) == ("would_publish", True)
-    assert [one["rule"] for one in said["changes"]] == ["input_made_required"]
+    assert (said["state"], said["against"], said["is_said"], said["changes"]) == ("would_publish", None, None, [])
+
+
+def test_a_part_of_an_archive_is_examined_repacked_and_so_is_a_tarball(published_before, ask):
+    whole = module_zip({"modules/vpc/main.tf": AFTER["main.tf"], "README.md": ""})
+    part, tarball = ask(data=whole, query="&folder=modules/vpc").json(), ask(data=gz(module_tar(AFTER))).json()
+
+    for said in (part, tarball):
+        assert (said["state"], said["notes"]["repacked"]) == ("would_publish", True)
+        assert [one["rule"] for one in said["changes"]] == ["input_made_required"]
 
 
 def test_a_taken_number_and_a_full_namespace_are_reasons(published_before, ask, acme):
@@ -121,7 +121,3 @@ def test_few_are_checked_at_once_and_the_others_wait_or_come_again(published_bef
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
     assert stored_files() == stored
     assert ask().status_code == 200
-
-
-def test_a_tarball_is_examined_as_well(published_before, ask):
-    assert ask(data=gz(module_tar(AFTER))).json()["state"] == "would_publish"

@@ -6,8 +6,6 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job, State
 
-pytestmark = pytest.mark.both
-
 URL = "/api/v1/jobs"
 
 
@@ -25,6 +23,7 @@ def rows(client, query=""):
     return [(row["kind"], row["target"], row["state"]) for row in answer.json()["jobs"]]
 
 
+@pytest.mark.both
 def test_staff_find_a_job_by_state_kind_and_what_it_works_on(failed, tofu, olga):
     client, ours = tofu(olga), ("verify-release", "acme/vpc/aws 1.2.0", "failed")
     other = ("publish-module", "acme/vpc/aws 1.2.0", "succeeded")

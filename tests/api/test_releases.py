@@ -12,25 +12,21 @@ from apps.modules import publishing
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
 
 
-def test_a_refused_release_is_shown_to_publishers_with_its_reasons(tofu, published, alice, bob):
-    published("acme/vpc/aws", "1.2.0", data=b"this is no zip")
+def test_a_refused_release_is_shown_to_publishers_with_its_reasons(tofu, bearer, published, alice, bob):
+    release = published("acme/vpc/aws", "1.2.0", data=b"this is no zip")
     document = tofu(alice).get(URL).json()
 
     assert (document["state"], bool(document["reasons"][0]["hint"])) == ("rejected", True)
     assert tofu(bob).get(URL).status_code == 404
-
-
-def test_a_token_that_is_limited_to_a_name_follows_its_own_upload(alice, bearer, published):
-    release = published("acme/vpc/aws", "1.2.0", data=b"this is no zip")
-    client = Client(headers=bearer(alice, Scope.PUBLISH, only_name="vpc/aws"))
-
-    assert client.get(URL).status_code == 200
-    assert client.get(f"/api/v1/releases/{release.public_id}").status_code == 200
+    limited = Client(headers=bearer(alice, Scope.PUBLISH, only_name="vpc/aws"))
+    for url in (URL, f"/api/v1/releases/{release.public_id}"):
+        assert limited.get(url).status_code == 200, "a token for this name follows its own upload"
+    impossible = tofu(alice).get(URL.replace("1.2.0", "one"))
+    assert impossible.status_code == 422
+    assert "expected a version like 1.2.0" in impossible.json()["error"]["message"]
 
 
 @for_each_row("public_id", ["nonsense", "00000000-0000-0000-0000-000000000000", "a%00b", "%ff"])
@@ -55,7 +51,7 @@ def answer(client, url, body):
     return client.post(f"{url}/answer", json.dumps(body), content_type="application/json")
 
 
-def test_a_held_release_goes_on_when_its_questions_are_answered(held, tofu, alice, bob, work):
+def test_a_held_release_goes_on_when_its_questions_are_answered(held, tofu, alice, work):
     client = tofu(alice)
     said = client.get(held).json()
     assert (said["state"], [question["code"] for question in said["questions"]]) == ("held", ["private_key"])
@@ -63,8 +59,6 @@ def test_a_held_release_goes_on_when_its_questions_are_answered(held, tofu, alic
     still_open = answer(client, held, {"confirm": []})
     assert still_open.status_code == 422
     assert "unanswered" in still_open.json()["error"]["message"]
-    assert answer(tofu(bob), held, {"confirm": ["private_key"]}).status_code == 403
-    assert answer(tofu(alice, Scope.READ), held, {"confirm": ["private_key"]}).status_code == 403
     assert answer(client, held, {"confirm": ["private_key"]}).json()["state"] == "received"
     assert answer(client, held, {"confirm": ["private_key"]}).status_code == 409
     work()
@@ -72,8 +66,7 @@ def test_a_held_release_goes_on_when_its_questions_are_answered(held, tofu, alic
     assert client.post(f"{held}/cancel").status_code == 409
 
 
-def test_a_release_that_waits_is_cancelled_and_its_number_is_free(held, tofu, alice, bob, published):
-    assert tofu(bob).post(f"{held}/cancel").status_code == 403
+def test_a_release_that_waits_is_cancelled_and_its_number_is_free(held, tofu, alice, published):
     ended = tofu(alice).post(f"{held}/cancel").json()
 
     assert (ended["state"], ended["reasons"][0]["code"]) == ("rejected", "cancelled")
@@ -98,7 +91,8 @@ def test_a_publisher_finds_their_releases_again(published, alice, bob, tofu):
     assert tofu(alice).get("/api/v1/releases?state=lost").status_code == 422
 
 
-def test_publishers_read_what_happens_in_their_namespace(published, alice, dora, bob, tofu):
+@pytest.mark.both
+def test_publishers_read_what_happens_in_their_namespace(published, dora, tofu):
     for address, number in OWN:
         published(address, number)
     published("acme/vpc/aws", "1.1.0", data=b"this is no zip")
@@ -117,8 +111,6 @@ def test_publishers_read_what_happens_in_their_namespace(published, alice, dora,
     assert rows("?state=refused") == everything[1:2]
     assert rows("?state=held") == []
     assert tofu(dora).get("/api/v1/namespaces/acme/releases?state=lost").status_code == 422
-    assert tofu(bob).get("/api/v1/namespaces/acme/releases").status_code == 403
-    assert tofu(alice, Scope.READ).get("/api/v1/namespaces/acme/releases").status_code == 403
 
 
 def test_the_list_of_a_namespace_has_pages_and_few_queries(published, dora, tofu, in_pages):
@@ -127,9 +119,3 @@ def test_the_list_of_a_namespace_has_pages_and_few_queries(published, dora, tofu
     rows = in_pages(tofu(dora), "/api/v1/namespaces/acme/releases", queries=3)
 
     assert [row["version"] for row in rows] == ["1.2.0", "1.1.0", "1.0.0"]
-
-
-def test_a_version_that_cannot_be_one_is_refused_as_the_schema_says(tofu, alice):
-    answer = tofu(alice).get("/api/v1/modules/acme/vpc/aws/one")
-    assert answer.status_code == 422
-    assert "expected a version like 1.2.0" in answer.json()["error"]["message"]

@@ -2,18 +2,17 @@
 
 from apps.audit.models import AuditEvent
 from apps.providers.models import Package
-from tests.providers.conftest import draft_client, registered
 from tests.providers.draft_client import LINUX, body, codes, dist, signed, work
-
-__all__ = ["draft_client", "registered"]
 
 
 def test_a_draft_is_cancelled_with_its_files_and_its_number_is_free(draft_client, alice, stored_files):
+    assert draft_client.client.delete(draft_client.url).status_code == 404
     first = body(draft_client.open())
     draft_client.put(LINUX, b"package")
     response = draft_client.client.delete(draft_client.url)
 
     assert (response.status_code, response.content) == (204, b"")
+    assert draft_client.client.delete(draft_client.url).status_code == 404
     assert (draft_client.get()["state"], codes(draft_client.get())) == ("rejected", ["cancelled"])
     assert stored_files() == []
     event = AuditEvent.objects.get(kind="namespace:release:rejected")
@@ -23,26 +22,15 @@ def test_a_draft_is_cancelled_with_its_files_and_its_number_is_free(draft_client
     assert body(again)["id"] != first["id"]
 
 
-def test_where_there_is_no_draft_it_is_not_found(draft_client):
-    assert draft_client.client.delete(draft_client.url).status_code == 404
-    draft_client.open()
-    assert draft_client.client.delete(draft_client.url).status_code == 204
-    assert draft_client.client.delete(draft_client.url).status_code == 404
-
-
 def test_what_is_handed_in_or_published_is_a_conflict_that_says_so(draft_client, registered):
     draft_client.open()
     for name, data in signed(dist()).items():
         draft_client.put(name, data)
     draft_client.hand_in()
-    assert "is received: only drafts can be cancelled" in body(refused(draft_client))["error"]["message"]
-    work()
-    assert "is published: only drafts can be cancelled" in body(refused(draft_client))["error"]["message"]
+    for state in ("received", "published"):
+        response = draft_client.client.delete(draft_client.url)
+        assert response.status_code == 409
+        assert f"is {state}: only drafts can be cancelled" in body(response)["error"]["message"]
+        work()
     assert draft_client.get()["state"] == "published"
     assert Package.objects.count() == 2
-
-
-def refused(draft_client):
-    response = draft_client.client.delete(draft_client.url)
-    assert response.status_code == 409
-    return response

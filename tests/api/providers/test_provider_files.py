@@ -1,12 +1,9 @@
 """The files of a provider's draft: sent, replaced, removed, refused (D24)."""
 
-import hashlib
 import io
 
-import pytest
-
 from apps.accounts.models import Scope
-from tests.providers.conftest import draft_client, held, registered
+from tests.api.providers.conftest import sha256
 from tests.providers.draft_client import (
     DARWIN,
     LINUX,
@@ -17,12 +14,6 @@ from tests.providers.draft_client import (
     zips,
 )
 from tests.rows import for_each_row
-
-__all__ = ["draft_client", "held", "registered"]
-
-
-def sha256(data):
-    return hashlib.sha256(data).hexdigest()
 
 
 def test_a_file_is_answered_with_its_digest_and_again_without_a_change(draft_client):
@@ -51,48 +42,42 @@ def test_what_was_replaced_or_removed_leaves_staging(draft_client, stored_files)
     assert draft_client.get()["files"] == []
 
 
+HOW = (f"{STEM}_<os>_<arch>.zip", f"{STEM}_SHA256SUMS.sig")
+
+
 @for_each_row(
-    "name",
+    ("name", "words"),
     [
-        "dns.zip",
-        "terraform-provider-dns_1.2.1_linux_amd64.zip",
-        "terraform-provider-net_1.2.0_linux_amd64.zip",
-        f"{STEM}_linux_amd64.tar.gz",
-        f"{STEM}_linux.zip",
-        f"{STEM}_SHA256SUMS.asc",
-        "README.md",
+        ("dns.zip", HOW),
+        ("terraform-provider-dns_1.2.1_linux_amd64.zip", HOW),
+        ("terraform-provider-net_1.2.0_linux_amd64.zip", HOW),
+        (f"{STEM}_linux_amd64.tar.gz", HOW),
+        (f"{STEM}_linux.zip", HOW),
+        (f"{STEM}_SHA256SUMS.asc", HOW),
+        ("README.md", HOW),
+        # A platform that no client asks for, so none comes twice under two names.
+        (f"{STEM}_linux_amd64 (1).zip", ("in the name",)),
+        (f"{STEM}_plan9_vax.zip", ("in the name",)),
+        (f"{STEM}_darwin_all.zip", ("in the name",)),
+        (f"{STEM}_linux_x86_64.zip", ("in the name",)),
     ],
 )
-def test_a_name_that_is_not_expected_is_refused_before_a_byte_is_read(draft_client, untouchable, name):
+def test_a_name_that_is_not_expected_is_refused_before_a_byte_is_read(draft_client, untouchable, name, words):
     draft_client.open()
     response = draft_client.client.put(f"{draft_client.url}/files/{name}", **untouchable)
 
     assert response.status_code == 422
-    assert f"{STEM}_<os>_<arch>.zip" in body(response)["error"]["message"]
-    assert f"{STEM}_SHA256SUMS.sig" in body(response)["error"]["message"]
+    for expected in words:
+        assert expected in body(response)["error"]["message"]
 
 
-@for_each_row("platform", ["linux_amd64 (1)", "plan9_vax", "darwin_all", "linux_x86_64"])
-def test_a_platform_that_no_client_asks_for_is_refused_before_a_byte_is_read(draft_client, untouchable, platform):
-    """So no platform comes twice under two names."""
+def test_no_byte_is_read_without_a_draft_or_before_the_rights_are_known(draft_client, tofu, untouchable, bob, charlie):
+    assert draft_client.client.put(f"{URL}/files/{LINUX}", **untouchable).status_code == 404
     draft_client.open()
-    response = draft_client.client.put(f"{draft_client.url}/files/{STEM}_{platform}.zip", **untouchable)
-
-    assert response.status_code == 422
-    assert "in the name" in body(response)["error"]["message"]
-
-
-def test_no_byte_is_read_without_a_draft(draft_client, untouchable):
-    assert draft_client.client.put(f"{draft_client.url}/files/{LINUX}", **untouchable).status_code == 404
-
-
-@pytest.mark.parametrize(("who", "status"), [("bob", 403), ("charlie", 404), (None, 401)])
-def test_no_byte_is_read_before_the_rights_are_known(request, draft_client, tofu, untouchable, who, status):
-    draft_client.open()
-    client = tofu(request.getfixturevalue(who) if who else None)
-
-    assert client.put(f"{URL}/files/{LINUX}", **untouchable).status_code == status
-    assert client.post(URL, **untouchable).status_code == status
+    for who, status in ((bob, 403), (charlie, 404), (None, 401)):
+        assert tofu(who).put(f"{URL}/files/{LINUX}", **untouchable).status_code == status
+        assert tofu(who).put(f"{URL}/files/config.yaml", **untouchable).status_code == status, "which nobody needs"
+        assert tofu(who).post(URL, **untouchable).status_code == status
 
 
 def test_a_token_for_another_type_sends_nothing(tofu, bearer, alice, acme, draft_client, untouchable):
@@ -102,28 +87,20 @@ def test_a_token_for_another_type_sends_nothing(tofu, bearer, alice, acme, draft
         assert draft_client.client.generic("PUT", f"{URL}/files/{LINUX}", b"x", headers=headers).status_code == status
 
 
-def test_a_package_over_the_limit_is_413_before_and_while_it_is_read(
+def test_a_file_over_the_limit_is_413_before_and_while_it_is_read(
     draft_client, untouchable, endless, settings, stored_files
 ):
     settings.PROVIDER_PACKAGE_MAX_BYTES = 999
     draft_client.open()
     said = draft_client.client.put(f"{URL}/files/{LINUX}", **untouchable)
-    grew = draft_client.client.put(f"{URL}/files/{LINUX}", **endless(100_000))
+    grew = [draft_client.client.put(f"{URL}/files/{name}", **endless(100_000)) for name in (LINUX, "config.yaml")]
+    sums = draft_client.client.put(f"{URL}/files/{SUMS}", **{**untouchable, "CONTENT_LENGTH": str(10**7)})
 
-    assert (said.status_code, grew.status_code) == (413, 413)
-    assert b"LARDER_PROVIDER_PACKAGE_MAX_BYTES" in said.content + grew.content
+    assert [answer.status_code for answer in (said, *grew, sums)] == [413] * 4
+    assert b"LARDER_PROVIDER_PACKAGE_MAX_BYTES" in said.content + grew[0].content
+    assert b"LARDER_SUMS_MAX_BYTES" in sums.content
     assert stored_files() == []
     assert draft_client.get()["files"] == []
-
-
-def test_sums_of_ten_megabytes_are_refused_before_they_are_read(draft_client, untouchable):
-    draft_client.open()
-    response = draft_client.client.put(
-        f"{draft_client.url}/files/{SUMS}", **{**untouchable, "CONTENT_LENGTH": str(10**7)}
-    )
-
-    assert response.status_code == 413
-    assert b"LARDER_SUMS_MAX_BYTES" in response.content
 
 
 def test_the_quota_counts_a_draft_file_by_file(draft_client, acme, stored_files):

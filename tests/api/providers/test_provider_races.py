@@ -9,14 +9,9 @@ from apps.lib.errors import Conflict
 from apps.providers import publishing
 from apps.releases.models import Release, ReleaseFile
 from apps.releases.publishing import drafting
-from tests.providers.conftest import draft_client, registered
 from tests.providers.draft_client import LINUX, STEM, DraftClient, body, dist, signed, work
 from tests.rows import for_each_row
 from tests.threads import at_once
-
-pytestmark = pytest.mark.both
-
-__all__ = ["draft_client", "registered"]
 
 
 @pytest.fixture
@@ -28,6 +23,7 @@ def filled(draft_client, registered):
     return draft_client
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_of_eight_that_hand_in_at_once_all_hear_that_it_is_handed_in(filled, tofu, alice):
     desks = [DraftClient(tofu(alice)) for _ in range(8)]

@@ -5,11 +5,8 @@ import hashlib
 from apps.blobs import store
 from apps.providers.models import Provider, ProviderVersion
 from tests.lib.packages.test_names import BYPRODUCTS
-from tests.providers.conftest import draft_client, held, registered
 from tests.providers.draft_client import LINUX, MANIFEST, SIGNATURE, STEM, SUMS, body, codes, dist, signed, work
 from tests.rows import for_each_row
-
-__all__ = ["draft_client", "held", "registered"]
 
 
 def listing(files, *names):
@@ -18,19 +15,11 @@ def listing(files, *names):
     return {**files, SUMS: files[SUMS] + b"".join(lines)}
 
 
-def test_lines_for_sboms_and_sources_need_no_file(draft_client, registered):
-    names = (f"{LINUX}.sbom.json", f"{STEM}.tar.gz", f"{STEM}.tar.gz.sbom.json")
-    files = signed(listing(dist(), *names))
-    document = draft_client.publish(files)
-
-    assert (document["state"], document["signing"]) == ("published", "publisher"), document["reasons"]
-    assert b"".join(store.read(ProviderVersion.objects.get().sums_digest)) == files[SUMS]
-
-
 def test_a_whole_build_folder_may_be_sent_and_what_is_not_published_is_ignored(draft_client, registered, stored_files):
     """`for file in dist/*; do curl --fail …` must not stop at a file that nobody needs."""
     draft_client.open()
-    files = signed(listing(dist(), f"{LINUX}.sbom.json"))
+    listed = (f"{LINUX}.sbom.json", f"{STEM}.tar.gz", f"{STEM}.tar.gz.sbom.json")
+    files = signed(listing(dist(), *listed))  # lines that need no file
     sent = {name: draft_client.put(name, b"{}" * 3000) for name in BYPRODUCTS}
     assert stored_files() == []
     for name, data in files.items():
@@ -44,18 +33,8 @@ def test_a_whole_build_folder_may_be_sent_and_what_is_not_published_is_ignored(d
     document = draft_client.get()
     assert (document["state"], document["signing"]) == ("published", "publisher"), document["reasons"]
     assert sorted(file["name"] for file in document["files"]) == sorted(files)
+    assert b"".join(store.read(ProviderVersion.objects.get().sums_digest)) == files[SUMS]
     assert draft_client.put("config.yaml", b"again").status_code == 200
-
-
-def test_a_byproduct_is_ignored_for_those_alone_who_may_send_files(draft_client, tofu, bob, untouchable):
-    draft_client.open()
-    assert tofu(bob).put(f"{draft_client.url}/files/config.yaml", **untouchable).status_code == 403
-
-
-def test_no_byproduct_is_read_beyond_the_limit(draft_client, endless, settings):
-    settings.PROVIDER_PACKAGE_MAX_BYTES = 999
-    draft_client.open()
-    assert draft_client.client.put(f"{draft_client.url}/files/config.yaml", **endless(100_000)).status_code == 413
 
 
 def test_lines_for_sboms_are_passed_over_where_the_registry_signs(draft_client, held):
@@ -85,19 +64,15 @@ def test_other_lines_need_their_file_and_nobody_is_told_to_send_what_is_refused(
     assert not Provider.objects.exists()
 
 
-def test_a_line_for_the_manifest_needs_the_manifest(draft_client, registered):
+def test_a_line_for_the_manifest_needs_the_manifest_by_the_name_in_the_sums(draft_client, registered):
     files = signed(dist())
-    del files[MANIFEST]
+    manifest = files.pop(MANIFEST)
     document = draft_client.publish(files, protocols=["5.0"])
-
     assert codes(document) == ["sums_file_missing"]
     assert f"Send {MANIFEST} too: it is terraform-registry-manifest.json" in document["reasons"][0]["hint"]
 
-
-def test_the_manifest_of_the_repository_is_refused_with_the_name_to_send_it_by(draft_client):
     draft_client.open()
-    refused = draft_client.put("terraform-registry-manifest.json", b"{}")
-
+    refused = draft_client.put("terraform-registry-manifest.json", manifest)
     assert refused.status_code == 422
     assert body(refused)["error"]["hint"] == f"Send it as {MANIFEST}."
 

@@ -9,11 +9,9 @@ from apps.releases.models import Release, State
 from apps.releases.publishing import sweeping
 from apps.releases.upload_rows import Upload
 from tests.api.tus_client import TusClient
-from tests.providers.conftest import draft_client, registered
 from tests.providers.draft_client import LINUX, URL, body, dist, signed, work
 from tests.rows import for_each_row
 
-__all__ = ["draft_client", "registered"]
 PACKAGE = dist()[LINUX]
 HALF = len(PACKAGE) // 2
 
@@ -65,19 +63,13 @@ def test_the_bytes_that_the_draft_has_already_are_not_stored_twice(sender, draft
 
 
 def test_a_wrong_digest_leaves_the_draft_as_it_was(sender, draft_client, stored_files):
-    digest = base64.b64encode(hashlib.sha256(b"other").digest()).decode()
-    url = begin(sender, **{"Repr-Digest": f"sha-256=:{digest}:"}).headers["Location"]
-    answer = sender.patch(url, 0, PACKAGE)
+    wrong = {"Repr-Digest": f"sha-256=:{base64.b64encode(hashlib.sha256(b'other').digest()).decode()}:"}
+    answer = sender.patch(begin(sender, **wrong).headers["Location"], 0, PACKAGE)
+    whole = draft_client.put(LINUX, PACKAGE, headers=wrong)
 
-    assert (answer.status_code, body(answer)["error"]["code"]) == (422, "digest_mismatch")
+    for refused in (answer, whole):
+        assert (refused.status_code, body(refused)["error"]["code"]) == (422, "digest_mismatch")
     assert (draft_client.get()["state"], draft_client.get()["files"], stored_files()) == ("receiving", [], [])
-
-
-def test_the_same_file_in_one_request_is_checked_too(sender, draft_client):
-    digest = base64.b64encode(hashlib.sha256(b"other").digest()).decode()
-
-    assert draft_client.put(LINUX, PACKAGE, headers={"Repr-Digest": f"sha-256=:{digest}:"}).status_code == 422
-    assert draft_client.get()["files"] == []
 
 
 @for_each_row(
@@ -99,22 +91,16 @@ def test_a_draft_that_was_handed_in_takes_no_more(sender, draft_client, register
     assert begin(sender).status_code == 409
 
 
-def test_cancelling_one_keeps_the_draft_and_cancelling_the_draft_ends_it(sender, draft_client, stored_files):
-    url = begin(sender).headers["Location"]
-    sender.patch(url, 0, PACKAGE[:HALF])
-    assert sender.client.delete(url).status_code == 204
-    assert (draft_client.get()["state"], stored_files()) == ("receiving", [])
-
-    url = begin(sender).headers["Location"]
-    sender.patch(url, 0, PACKAGE[:HALF])
-    assert sender.client.delete(draft_client.url).status_code == 204
-    assert (sender.client.head(url).status_code, stored_files()) == (404, [])
-
-
-def test_it_expires_with_its_draft(sender, stored_files):
-    url = begin(sender).headers["Location"]
-    sender.patch(url, 0, PACKAGE[:HALF])
-    Release.objects.update(receiving_until="2026-01-01T00:00:00Z")
-    sweeping.sweep()
-
-    assert (Upload.objects.count(), stored_files()) == (0, [])
+def test_cancelling_one_keeps_the_draft_and_it_ends_with_its_draft(sender, draft_client, stored_files):
+    for end in ("upload", "draft", "time"):
+        draft_client.open()
+        url = begin(sender).headers["Location"]
+        sender.patch(url, 0, PACKAGE[:HALF])
+        if end == "time":
+            Release.objects.filter(state="receiving").update(receiving_until="2026-01-01T00:00:00Z")
+            sweeping.sweep()
+        else:
+            assert sender.client.delete(url if end == "upload" else draft_client.url).status_code == 204
+        assert sender.client.head(url).status_code == 404, end
+        assert (Upload.objects.count(), stored_files()) == (0, []), end
+        assert draft_client.get()["state"] == ("receiving" if end == "upload" else "rejected")

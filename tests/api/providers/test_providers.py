@@ -1,13 +1,10 @@
 """Publishing a provider file by file (D24)."""
 
-import hashlib
-import json
-
 from apps.audit.models import AuditEvent
 from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import Release, ReleaseFile
+from tests.api.providers.conftest import sha256
 from tests.builders import providers
-from tests.providers.conftest import draft_client, held, registered
 from tests.providers.draft_client import (
     DARWIN,
     LINUX,
@@ -24,12 +21,6 @@ from tests.providers.draft_client import (
     zips,
 )
 from tests.rows import for_each_row
-
-__all__ = ["draft_client", "held", "registered"]
-
-
-def sha256(data):
-    return hashlib.sha256(data).hexdigest()
 
 
 def test_a_publisher_signed_version_leaves_exactly_this(draft_client, registered, stored_files):
@@ -49,6 +40,13 @@ def test_a_publisher_signed_version_leaves_exactly_this(draft_client, registered
     ]
     assert all(h1.startswith("h1:") for h1 in Package.objects.values_list("h1", flat=True))
     blobs = [sha256(files[name]) for name in (LINUX, DARWIN, SUMS, SIGNATURE)]
+    kinds = list(AuditEvent.objects.filter(subject="acme/dns 1.2.0").order_by("pk").values_list("kind", flat=True))
+    assert kinds == [
+        "namespace:release:reserved",
+        *["namespace:release:file-received"] * 5,
+        "namespace:release:received",
+        "namespace:release:published",
+    ]
     assert stored_files() == sorted(
         ["ledger/provider/acme/dns/1.2.0.json", *(f"sha256/{digest[:2]}/{digest}" for digest in blobs)]
     )
@@ -70,32 +68,17 @@ def test_a_registry_signed_version_has_canonical_sums_and_a_signature_that_verif
     assert f"sha256/{version.signature_digest[:2]}/{version.signature_digest}" in stored_files()
 
 
-def test_a_draft_is_answered_with_its_document(draft_client):
-    response = draft_client.open(protocols=["5.0"])
-    document = body(response)
+def test_the_same_person_gets_the_same_draft_and_others_a_conflict_whatever_they_do(draft_client, tofu, dora):
+    other = DraftClient(tofu(dora))
+    first, again = draft_client.open(), draft_client.open(protocols=["6.0"])
+    draft_client.put(LINUX, zips()[LINUX])
+    others = [other.open(), other.put(DARWIN, zips()[DARWIN]), other.delete(LINUX), other.hand_in()]
 
-    assert response.headers["Location"] == f"/api/v1/releases/{document['id']}"
-    assert (document["kind"], document["name"], document["state"]) == ("provider", "dns", "receiving")
-    assert (document["files"], document["protocols"]) == ([], ["5.0"])
-    assert [reason["code"] for reason in document["missing"]] == ["no_packages", "not_signed"]
-
-
-def test_the_same_person_gets_the_same_draft_and_others_a_conflict(draft_client, tofu, dora):
-    first, again, others = draft_client.open(), draft_client.open(protocols=["6.0"]), DraftClient(tofu(dora)).open()
-
-    assert (first.status_code, again.status_code, others.status_code) == (201, 200, 409)
+    assert (first.status_code, again.status_code) == (201, 200)
     assert body(first)["id"] == body(again)["id"]
     assert body(again)["protocols"] == ["6.0"]
-    assert "someone else" in body(others)["error"]["message"]
-
-
-def test_nobody_else_sends_removes_or_hands_in(draft_client, tofu, dora):
-    draft_client.open()
-    draft_client.put(LINUX, zips()[LINUX])
-    other = DraftClient(tofu(dora))
-
-    answers = [other.put(DARWIN, zips()[DARWIN]), other.delete(LINUX), other.hand_in()]
-    assert [answer.status_code for answer in answers] == [409, 409, 409]
+    assert [answer.status_code for answer in others] == [409] * 4
+    assert "someone else" in body(others[0])["error"]["message"]
     assert ReleaseFile.objects.count() == 1
 
 
@@ -114,26 +97,35 @@ def test_the_json_of_a_draft_is_checked(draft_client, wanted, status):
     assert draft_client.open(**wanted).status_code == status
 
 
-def test_a_draft_needs_an_address_that_clients_take(tofu, alice):
-    for path, status in [("acme/terraform-dns/1.0.0", 422), ("acme/dns/v1.0.0", 422), ("acmx/dns/1.0.0", 404)]:
-        assert DraftClient(tofu(alice), f"/api/v1/providers/{path}").open().status_code == status
+@for_each_row(
+    ("path", "status"), [("acme/terraform-dns/1.0.0", 422), ("acme/dns/v1.0.0", 422), ("acmx/dns/1.0.0", 404)]
+)
+def test_a_draft_needs_an_address_that_clients_take(tofu, alice, path, status):
+    assert DraftClient(tofu(alice), f"/api/v1/providers/{path}").open().status_code == status
     assert not Release.objects.exists()
 
 
 def test_a_draft_says_what_it_understood_and_what_is_missing(draft_client, registered):
-    draft_client.open()
+    response = draft_client.open()
+    document = body(response)
+    assert response.headers["Location"] == f"/api/v1/releases/{document['id']}"
+    assert (document["kind"], document["name"], document["state"]) == ("provider", "dns", "receiving")
+    assert (document["files"], document["protocols"]) == ([], [])
+
     files = signed(dist())
-    seen = []
+    seen = [[reason["code"] for reason in document["missing"]]]
     for name in (LINUX, SUMS, SIGNATURE, MANIFEST):
         draft_client.put(name, files[name])
         document = draft_client.get()
-        seen.append((document["signing"], [reason["code"] for reason in document["missing"]]))
+        seen.append([reason["code"] for reason in document["missing"]])
+        assert document["signing"] == ("publisher" if name in (SIGNATURE, MANIFEST) else "registry")
 
     assert seen == [
-        ("registry", ["not_signed", "protocols_unknown"]),
-        ("registry", ["not_signed", "protocols_unknown"]),
-        ("publisher", ["protocols_unknown"]),
-        ("publisher", []),
+        ["no_packages", "not_signed", "protocols_unknown"],
+        ["not_signed", "protocols_unknown"],
+        ["not_signed", "protocols_unknown"],
+        ["protocols_unknown"],
+        [],
     ]
     assert document["platforms"] == ["linux_amd64"]
     assert {file["name"]: file["role"] for file in document["files"]} == {
@@ -168,7 +160,7 @@ def test_who_does_it_all_again_with_the_same_bytes_hears_200(draft_client, regis
     assert Release.objects.count() == 1
 
 
-def test_other_bytes_for_a_published_version_are_409_naming_both_digests(draft_client, registered):
+def test_a_published_version_is_frozen_and_a_refusal_names_both_digests(draft_client, registered, untouchable):
     files = signed(dist())
     draft_client.publish(files)
     response = draft_client.put(LINUX, b"other")
@@ -176,17 +168,14 @@ def test_other_bytes_for_a_published_version_are_409_naming_both_digests(draft_c
     assert response.status_code == 409
     assert sha256(files[LINUX]) in body(response)["error"]["message"]
     assert sha256(b"other") in body(response)["error"]["message"]
-
-
-def test_the_platforms_of_a_published_version_are_frozen(draft_client, registered, untouchable):
-    draft_client.publish(signed(dist()))
-
     assert draft_client.client.put(f"{URL}/files/{STEM}_linux_386.zip", **untouchable).status_code == 409
     assert draft_client.delete(LINUX).status_code == 409
     assert Package.objects.count() == 2
 
 
-def test_what_is_handed_in_takes_no_more_files(draft_client, registered):
+def test_what_is_handed_in_takes_no_more_files_and_readers_see_it_when_it_is_published(
+    draft_client, tofu, bob, registered
+):
     files = signed(dist())
     draft_client.open()
     for name, data in files.items():
@@ -194,27 +183,7 @@ def test_what_is_handed_in_takes_no_more_files(draft_client, registered):
     assert draft_client.hand_in().status_code == 202
     assert (draft_client.put(LINUX, files[LINUX]).status_code, draft_client.put(LINUX, b"x").status_code) == (200, 409)
     assert draft_client.hand_in().status_code == 202
+    assert tofu(bob).get(URL).status_code == 404
     work()
     assert draft_client.get()["state"] == "published"
-
-
-def test_readers_see_it_from_its_publication_on(draft_client, tofu, bob, registered):
-    draft_client.open()
-    assert tofu(bob).get(URL).status_code == 404
-    for name, data in signed(dist()).items():
-        draft_client.put(name, data)
-    draft_client.hand_in()
-    work()
-    assert json.loads(tofu(bob).get(URL).content)["platforms"] == ["darwin_arm64", "linux_amd64"]
-
-
-def test_each_step_is_recorded(draft_client, registered):
-    draft_client.publish(signed(dist()))
-    kinds = list(AuditEvent.objects.filter(subject="acme/dns 1.2.0").order_by("pk").values_list("kind", flat=True))
-
-    assert kinds == [
-        "namespace:release:reserved",
-        *["namespace:release:file-received"] * 5,
-        "namespace:release:received",
-        "namespace:release:published",
-    ]
+    assert tofu(bob).get(URL).json()["platforms"] == ["darwin_arm64", "linux_amd64"]

@@ -1,4 +1,3 @@
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -30,5 +29,4 @@ def url(sender: Sender) -> str:
 
 
 def error_of(answer: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(answer.content)["error"]
-    return found
+    return dict(answer.json()["error"])

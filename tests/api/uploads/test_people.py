@@ -54,13 +54,9 @@ def test_a_second_beginning_replaces_the_first_and_frees_its_bytes(sender, url, 
     assert sender.patch(second.headers["Location"], 0, ARCHIVE).status_code == 204
 
 
-def test_the_same_bytes_in_one_request_replace_an_unfinished_upload(sender, url, upload):
+def test_a_number_that_is_taken_is_refused_before_the_first_byte_with_the_digest_that_won(sender, url, upload):
     assert upload(sender.client, VERSION, ARCHIVE).status_code == 202
-    assert sender.client.head(url).status_code == 404
-
-
-def test_a_number_that_is_taken_is_refused_before_the_first_byte_with_the_digest_that_won(sender, url):
-    sender.patch(url, 0, ARCHIVE)
+    assert sender.client.head(url).status_code == 404, "one request replaces an unfinished upload"
     answer = sender.begin()
 
     assert answer.status_code == 409
@@ -90,20 +86,18 @@ def test_it_is_cancelled_and_its_number_free(sender, url, stored_files):
     assert sender.begin().status_code == 201
 
 
-def test_the_room_for_it_is_taken_when_it_begins(sender, acme):
+def test_the_room_for_it_is_taken_when_it_begins_and_nobody_has_more_than_a_draft_may_have_files(
+    sender, acme, monkeypatch
+):
+    other = VERSION.replace("1.2.0", "1.3.0") + "/uploads"
     Namespace.objects.filter(pk=acme.pk).update(quota_bytes=len(ARCHIVE) + 10)
-    first = sender.begin()
-    second = sender.begin("/api/v1/modules/acme/vpc/aws/1.3.0/uploads")
-
+    first, second = sender.begin(), sender.begin(other)
     assert (first.status_code, second.status_code) == (201, 413)
     assert error_of(second)["code"] == "too_large"
-    assert sender.patch(first.headers["Location"], 0, ARCHIVE).status_code == 204
 
-
-def test_nobody_has_more_unfinished_uploads_than_a_draft_may_have_files(sender, monkeypatch):
+    Namespace.objects.filter(pk=acme.pk).update(quota_bytes=None)
     monkeypatch.setattr(resuming, "MAX_UPLOADS", 1)
-    sender.begin()
-    answer = sender.begin("/api/v1/modules/acme/vpc/aws/1.3.0/uploads")
-
-    assert (answer.status_code, error_of(answer)["code"]) == (429, "too_many_uploads")
-    assert Release.objects.count() == 1
+    many = sender.begin(other)
+    assert (many.status_code, error_of(many)["code"]) == (429, "too_many_uploads")
+    assert Release.objects.filter(state=State.RECEIVING).count() == 1
+    assert sender.patch(first.headers["Location"], 0, ARCHIVE).status_code == 204

@@ -36,8 +36,9 @@ def test_an_archive_in_pieces_becomes_the_same_release_as_in_one(sender, work, s
     assert not [name for name in stored_files() if name.startswith("staging/")]
 
 
-@for_each_row("cuts", [[1], [HALF], [len(ARCHIVE) - 1], [7, 300, 301]])
+@for_each_row("cuts", [[1], [HALF], [len(ARCHIVE) - 1], [7, 300, 301], [len(ARCHIVE)]])
 def test_a_broken_line_continues_where_the_server_says(sender, url, work, cuts):
+    """After the last byte there is nothing left to do."""
     for cut in cuts:
         offset = sender.offset(url)
         sender.break_off(url, offset, ARCHIVE[offset:cut])
@@ -45,15 +46,9 @@ def test_a_broken_line_continues_where_the_server_says(sender, url, work, cuts):
     answer = sender.patch(url, cuts[-1], ARCHIVE[cuts[-1] :])
 
     assert answer.status_code == 204
+    assert sender.client.get(url).json()["finished"] is True
     work()
     assert Release.objects.get().state == State.PUBLISHED
-
-
-def test_a_line_that_breaks_after_the_last_byte_has_finished_the_upload(sender, url):
-    sender.break_off(url, 0, ARCHIVE)
-
-    assert sender.client.get(url).json()["finished"] is True
-    assert Release.objects.get().state == State.RECEIVED
 
 
 def test_a_large_body_is_recorded_while_it_comes_so_that_a_dead_server_costs_one_part(sender, url, monkeypatch):
@@ -133,20 +128,16 @@ def test_a_digest_given_ahead_is_checked_before_anything_is_published(sender, sa
     assert not stored_files()
 
 
-def test_the_right_digest_given_ahead_changes_nothing(sender, work):
-    digest = base64.b64encode(hashlib.sha256(ARCHIVE).digest()).decode()
-    url = sender.begin(**{"Repr-Digest": f"sha-512=:x:, sha-256=:{digest}:"}).headers["Location"]
-
-    assert sender.patch(url, 0, ARCHIVE).status_code == 204
-    assert Upload.objects.get().expected == hashlib.sha256(ARCHIVE).hexdigest()
-
-
-def test_a_digest_is_checked_in_a_single_request_as_well(sender, upload, stored_files):
-    digest = base64.b64encode(hashlib.sha256(b"other").digest()).decode()
-    answer = upload(sender.client, VERSION, ARCHIVE, headers={"Repr-Digest": f"sha-256=:{digest}:"})
-
+def test_the_right_digest_given_ahead_changes_nothing_and_one_request_is_checked_too(sender, upload, stored_files):
+    other = base64.b64encode(hashlib.sha256(b"other").digest()).decode()
+    answer = upload(sender.client, VERSION, ARCHIVE, headers={"Repr-Digest": f"sha-256=:{other}:"})
     assert (answer.status_code, error_of(answer)["code"]) == (422, "digest_mismatch")
     assert (Release.objects.get().state, stored_files()) == (State.REJECTED, [])
+
+    digest = base64.b64encode(hashlib.sha256(ARCHIVE).digest()).decode()
+    url = sender.begin(**{"Repr-Digest": f"sha-512=:x:, sha-256=:{digest}:"}).headers["Location"]
+    assert sender.patch(url, 0, ARCHIVE).status_code == 204
+    assert Upload.objects.get().expected == hashlib.sha256(ARCHIVE).hexdigest()
 
 
 @for_each_row("algorithm", ["sha1", "sha256"])
