@@ -1,10 +1,46 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
+from apps.accounts.access.gate import Viewer
+from apps.lib.addresses import ModuleAddress
+from apps.modules import publishing
+from apps.releases.models import Release
 from tests import postgres, stack
+from tests.builders.archives import module_zip
 from tests.flows.crashing import larder_of_deaths
 from tests.live import Live, start_live
+
+PATH = "/api/v1/modules/acme/vpc/aws/1.2.0"
+
+
+@pytest.fixture
+def sent(alice, bearer, client, work) -> Callable[..., Any]:
+    """The answer to an upload of Alice's by the API, when a worker has looked at it."""
+
+    def send(data: bytes, query: str = "", version: str = "1.2.0") -> Any:
+        url = PATH.replace("1.2.0", version) + query
+        answer = client.put(url, data, content_type="application/octet-stream", headers=bearer(alice))
+        work()
+        return answer
+
+    return send
+
+
+@pytest.fixture
+def uploaded(alice, work) -> Callable[..., Release]:
+    """A release that Alice began in a browser, when a worker has looked at it."""
+
+    def send(files: dict[str, str], version: str = "1.2.0", **more: Any) -> Release:
+        address = ModuleAddress("acme", "vpc", "aws")
+        release, _ = publishing.reserve_release(viewer=Viewer(alice), address=address, version=version, **more)
+        publishing.receive(release=release, chunks=iter([module_zip(files)]))
+        work()
+        release.refresh_from_db()
+        return release
+
+    return send
 
 
 @pytest.fixture(scope="package")

@@ -20,7 +20,7 @@ from tests.conftest import BLOBS, run_jobs
 from tests.providers.draft_client import DraftClient, hold, work, zips
 from tests.rows import for_each_row
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 BEFORE = {
     "main.tf": 'variable "name" {\n  default = "x"\n}\n\nresource "aws_vpc" "this" {}\n',
     "README.md": "# VPC\n\nOld words.\n",
@@ -48,8 +48,12 @@ def waiting(space, published, before=BEFORE, after=AFTER) -> Approval:
 # --- The comparison ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both
 def test_it_is_the_comparison_of_the_two_once_both_are_published(space, alice, bob, published):
     approval = waiting(space, published)
+    document = client_of(bob).get(f"/api/v1/releases/{approval.release.public_id}/approval").json()
+    assert document["comparison"]["changes"][0]["sentence"] == "default removed: the input is now required"
+    assert (document["digest"], document["refusal"]) == (f"sha256:{approval.digest}", None)
     decide(client_of(bob), approval.release, "approve")
     run_jobs()
 
@@ -85,15 +89,6 @@ def test_of_a_repacked_upload_the_lines_are_those_that_will_be_served(space, pub
     assert told["texts"]["shown"][0]["hunks"]
 
 
-def test_a_first_version_has_nothing_to_be_compared_with(space, published):
-    ask_for_approval(space)
-
-    told = Approval.objects.get(release=published(version="1.3.0", data=module_zip(AFTER))).comparison
-
-    assert told["against"] == ""
-    assert told["files"]["added"] == ["README.md", "main.tf", "new.tf"]
-
-
 def test_an_old_archive_that_cannot_be_read_refuses_nothing(space, published, stored_files, empty_storage):
     published(version="1.2.0", data=module_zip(BEFORE))
     for name in stored_files():
@@ -107,19 +102,6 @@ def test_an_old_archive_that_cannot_be_read_refuses_nothing(space, published, st
     assert {one["problem"] for one in Approval.objects.get(release=release).comparison["texts"]["shown"]} == {
         "Too large, not text, or not indexed by Larder."
     }
-
-
-def test_the_api_shows_it_to_publishers_alone(space, bob, charlie, dora, published):
-    approval = waiting(space, published)
-    url = f"/api/v1/releases/{approval.release.public_id}/approval"
-
-    document = client_of(bob).get(url).json()
-
-    assert document["comparison"]["changes"][0]["sentence"] == "default removed: the input is now required"
-    assert (document["digest"], document["refusal"]) == (f"sha256:{approval.digest}", None)
-    space.grants.filter(user=bob).update(role=1)
-    assert client_of(bob).get(url).status_code == 403
-    assert client_of(charlie).get(url).status_code == 404
 
 
 def test_a_providers_comparison_has_platforms_protocols_packages_and_docs(space, alice, bob, dora, worker_host, tofu):
@@ -183,39 +165,32 @@ def from_ci(published, rule, version: str, **facts: str) -> Release:
     return release
 
 
-def test_the_first_release_of_all_is_told(space, published):
-    assert unusual(published()) == ["This is the first release of acme/vpc/aws."]
-
-
-def test_the_next_one_from_the_same_workflow_is_as_usual(rule, published):
-    from_ci(published, rule, "1.2.0")
-
-    assert unusual(from_ci(published, rule, "1.3.0")) == []
+WORKFLOW = "acme/vpc/.github/workflows/other.yml"
 
 
 @for_each_row(
-    ("fact", "value", "said"),
+    ("facts", "said"),
     [
-        (
-            "workflow",
-            "acme/vpc/.github/workflows/other.yml@refs/tags/v1.3.0",
-            "the workflow acme/vpc/.github/workflows/other.yml",
-        ),
-        ("ref", "refs/heads/main", "the ref refs/heads/main"),
-        ("actor", "mallory", "a run that mallory started"),
-        ("repository", "mallory/vpc", "the repository mallory/vpc"),
+        ({}, []),
+        ({"workflow": f"{WORKFLOW}@refs/tags/v1.3.0"}, [f"This is the first release from the workflow {WORKFLOW}."]),
+        ({"ref": "refs/heads/main"}, ["This is the first release from the ref refs/heads/main."]),
+        ({"actor": "mallory"}, ["This is the first release from a run that mallory started."]),
+        ({"repository": "mallory/vpc"}, ["This is the first release from the repository mallory/vpc."]),
     ],
 )
-def test_a_fact_of_ci_that_never_was_before_is_told(rule, published, fact, value, said):
+def test_a_fact_of_ci_that_never_was_before_is_told(rule, published, facts, said):
     from_ci(published, rule, "1.2.0")
 
-    assert unusual(from_ci(published, rule, "1.3.0", **{fact: value})) == [f"This is the first release from {said}."]
+    assert unusual(from_ci(published, rule, "1.3.0", **facts)) == said
 
 
-def test_the_first_tag_after_branches_is_told(rule, published):
-    from_ci(published, rule, "1.2.0", ref="refs/heads/main")
-
-    assert unusual(from_ci(published, rule, "1.3.0")) == ["This is the first release from a tag."]
+def test_a_way_that_never_was_before_is_told(rule, alice, bob, published):
+    assert unusual(published(version="1.0.0")) == ["This is the first release of acme/vpc/aws."]
+    assert unusual(published(version="1.1.0")) == []
+    assert unusual(published(version="1.2.0", user=bob)) == ["This is the first release of acme/vpc/aws by bob."]
+    from_branch = from_ci(published, rule, "1.3.0", ref="refs/heads/main")
+    assert unusual(from_branch) == ["This is the first release from CI."]
+    assert unusual(from_ci(published, rule, "1.4.0")) == ["This is the first release from a tag."]
 
 
 def test_a_manual_release_after_one_from_ci_is_told(rule, alice, published):
@@ -227,19 +202,7 @@ def test_a_manual_release_after_one_from_ci_is_told(rule, alice, published):
     ]
 
 
-def test_the_first_release_from_ci_is_told(rule, published):
-    published(version="1.2.0")
-
-    assert unusual(from_ci(published, rule, "1.3.0")) == ["This is the first release from CI."]
-
-
-def test_the_first_release_by_a_person_is_told(space, alice, bob, published):
-    published(version="1.2.0")
-
-    assert unusual(published(version="1.3.0")) == []
-    assert unusual(published(version="1.4.0", user=bob)) == ["This is the first release of acme/vpc/aws by bob."]
-
-
+@pytest.mark.both
 def test_more_than_five_releases_in_an_hour_are_told(space, published):
     first = [published(version=f"1.{number}.0") for number in range(5)]
     assert unusual(first[-1]) == []
@@ -251,8 +214,12 @@ def test_more_than_five_releases_in_an_hour_are_told(space, published):
     assert unusual(sixth) == []
 
 
-def test_the_row_keeps_what_was_unusual_when_it_was_asked_for(space, published):
+def test_a_first_version_has_nothing_to_be_compared_with_and_is_told_to_be_the_first(space, published):
     ask_for_approval(space)
 
-    assert Approval.objects.get(release=published()).unusual == ["This is the first release of acme/vpc/aws."]
+    row = Approval.objects.get(release=published(version="1.3.0", data=module_zip(AFTER)))
+
+    assert row.comparison["against"] == ""
+    assert row.comparison["files"]["added"] == ["README.md", "main.tf", "new.tf"]
+    assert row.unusual == ["This is the first release of acme/vpc/aws."]
     assert Origin.objects.get().way == Way.PAGE

@@ -2,17 +2,10 @@
 
 import pytest
 
-from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent
-from apps.lib.addresses import ModuleAddress
-from apps.modules import publishing
-from apps.modules.models import ModuleVersion
-from apps.releases.models import Release
 from tests.builders.archives import PRIVATE_KEY, module_zip
 from tests.rows import for_each_row
-
-pytestmark = pytest.mark.both
 
 URL = "/api/v1/modules/acme/vpc/aws/{}"
 BEFORE = {"main.tf": 'variable "name" {\n  default = "x"\n}\n'}
@@ -53,7 +46,8 @@ def codes(reasons) -> list[str]:
     return [reason["code"] for reason in reasons]
 
 
-def test_warn_publishes_it_and_keeps_what_it_breaks(rule, send):
+@pytest.mark.both
+def test_warn_publishes_it_and_keeps_what_it_breaks_and_silent_keeps_nothing(rule, send):
     rule("warn")
     document = send()
 
@@ -63,12 +57,8 @@ def test_warn_publishes_it_and_keeps_what_it_breaks(rule, send):
     assert [(one["rule"], one["name"], one["before"]) for one in guard["changes"]] == [
         ("input_made_required", "name", '"x"')
     ]
-
-
-def test_silent_keeps_nothing(rule, send):
-    rule("silent")
-
-    assert "guard" not in send()["notes"]
+    Namespace.objects.update(breaking_changes="silent")
+    assert "guard" not in send("1.4.0", {"main.tf": ""})["notes"]
 
 
 @for_each_row("mode", ["ask", "refuse"])
@@ -93,21 +83,14 @@ def test_ask_holds_what_a_script_sent_until_it_is_sent_again_with_a_reason(rule,
     assert tofu(bob).get("/v1/modules/acme/vpc/aws/1.3.0/download").status_code == 404
 
     assert send()["state"] == "held", "the same again without an answer changes nothing"
+    answer = upload(tofu(alice), "1.3.0?confirm=breaking-change")
+    assert (answer.status_code, "no reason" in answer.json()["error"]["message"]) == (422, True)
     published = send(query=WHY)
     assert (published["id"], published["state"]) == (held["id"], "published")
     assert published["breaking_reason"] == "Nobody left it out."
     event = AuditEvent.objects.get(kind="namespace:release:answered")
     assert event.detail["reason"] == "Nobody left it out."
     assert event.actor_id == alice.pk
-
-
-def test_the_same_again_without_a_reason_leaves_the_question_open(rule, send, tofu, alice):
-    rule("ask")
-    send()
-    answer = upload(tofu(alice), "1.3.0?confirm=breaking-change")
-
-    assert answer.status_code == 422
-    assert "no reason" in answer.json()["error"]["message"]
 
 
 def test_ask_takes_a_reason_in_advance_and_a_confirmation_alone_is_none(rule, send):
@@ -132,16 +115,6 @@ def test_refuse_ends_it_with_the_list_and_frees_the_number(rule, send):
     assert "confirm" not in document["reasons"][0]["hint"]
     assert [one["rule"] for one in document["notes"]["guard"]["changes"]] == ["input_made_required"]
     assert send("1.3.0", BEFORE)["state"] == "published"
-
-
-def test_a_held_release_is_discarded_with_its_bytes(rule, send, tofu, alice, stored_files):
-    rule("ask")
-    held = send()
-    assert [name for name in stored_files() if name.startswith("staging/")]
-    ended = tofu(alice).post(f"/api/v1/releases/{held['id']}/cancel").json()
-
-    assert codes(ended["reasons"]) == ["cancelled"]
-    assert not [name for name in stored_files() if name.startswith("staging/")]
 
 
 def test_a_version_is_read_once_more_when_the_answer_comes(rule, send, published, tofu, alice, work):
@@ -170,14 +143,3 @@ def test_a_flood_of_changes_is_kept_short(send, published):
     guard = document["notes"]["guard"]
     assert (guard["breaking"], len(guard["changes"])) == (90, 50)
     assert len(guard["changes"][0]["before"]) == 200
-
-
-def test_a_browser_begins_it_as_a_script_does(rule, alice, work):
-    rule("ask")
-    address = ModuleAddress("acme", "vpc", "aws")
-    release, _ = publishing.reserve_release(viewer=Viewer(alice), address=address, version="1.3.0")
-    publishing.receive(release=release, chunks=iter([module_zip(AFTER)]))
-    work()
-
-    assert codes(Release.objects.get(pk=release.pk).questions) == ["breaking_change"]
-    assert not ModuleVersion.objects.filter(release__version="1.3.0").exists()

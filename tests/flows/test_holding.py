@@ -14,25 +14,10 @@ from apps.modules import answers, publishing
 from apps.modules.tasks import publish_module
 from apps.releases.models import Release
 from apps.releases.publishing import sweeping
-from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
+from tests.builders.archives import MODULE, PRIVATE_KEY
 from tests.flows.test_ways_in import MONOREPO
 
-pytestmark = pytest.mark.both
-
-VPC = ModuleAddress("acme", "vpc", "aws")
 SECRETS = {**MODULE, "terraform.tfstate": "{}", "id_rsa": PRIVATE_KEY}
-
-
-@pytest.fixture
-def upload(alice, work):
-    def send(files, *, version: str = "1.0.0", **more) -> Release:
-        release, _ = publishing.reserve_release(viewer=Viewer(alice), address=VPC, version=version, **more)
-        publishing.receive(release=release, chunks=iter([module_zip(files)]))
-        work()
-        release.refresh_from_db()
-        return release
-
-    return send
 
 
 @pytest.fixture
@@ -51,18 +36,21 @@ def staged(stored_files) -> list[str]:
     return [key for key in stored_files() if key.startswith("staging/")]
 
 
-def test_it_waits_with_its_bytes_and_its_number(upload, stored_files, alice):
-    release = upload(SECRETS)
+def test_it_waits_with_its_bytes_and_its_number_though_its_job_rings_again(uploaded, stored_files, alice):
+    release = uploaded(SECRETS)
+    Job.objects.update(state="queued")
+    publish_module(job_id=Job.objects.get().pk)
+    release.refresh_from_db()
     assert release.state == "held"
     assert [question["code"] for question in release.questions] == ["state_file", "private_key"]
     assert release.held_until > timezone.now()
     assert len(staged(stored_files)) == 1
     with pytest.raises(Conflict, match="held"):
-        publishing.reserve_release(viewer=Viewer(alice), address=VPC, version="1.0.0")
+        publishing.reserve_release(viewer=Viewer(alice), address=ModuleAddress("acme", "vpc", "aws"), version="1.2.0")
 
 
-def test_yes_lets_it_go_on(upload, answer, stored_files):
-    (release,) = answer(upload(SECRETS), "state_file", "private_key")
+def test_yes_lets_it_go_on(uploaded, answer, stored_files):
+    (release,) = answer(uploaded(SECRETS), "state_file", "private_key")
     assert release.state == "published"
     assert release.confirmed == ["private_key", "state_file"]
     assert release.notes["left_out"] == ["terraform.tfstate"]
@@ -71,17 +59,19 @@ def test_yes_lets_it_go_on(upload, answer, stored_files):
     assert sorted(events.values_list("kind", flat=True)) == ["namespace:release:answered", "namespace:release:held"]
 
 
-def test_without_a_module_at_the_root_it_asks_for_the_folder(upload, answer):
-    release = upload(MONOREPO)
+def test_without_a_module_at_the_root_it_asks_for_the_folder(uploaded, answer):
+    release = uploaded(MONOREPO)
     assert [question["code"] for question in release.questions] == ["choose_folder"]
     with pytest.raises(Invalid, match="expected one that contains a module"):
         answer(release, folder="stacks/none")
+    with pytest.raises(Invalid):
+        answer(release, folder="")
     (published,) = answer(release, folder="stacks/vpc")
     assert (published.state, published.folder) == ("published", "stacks/vpc")
 
 
-def test_the_upload_stays_until_its_last_release_has_ended(upload, alice, stored_files):
-    release = upload(MONOREPO, multiple_modules=True)
+def test_the_upload_stays_until_its_last_release_has_ended(uploaded, alice, stored_files):
+    release = uploaded(MONOREPO, multiple_modules=True)
     more = [answers.Part("stacks/dns", ModuleAddress("acme", "dns", "aws"), "2.0.0")]
     answers.answer(release=release, viewer=Viewer(alice), confirm=(), folder="stacks/vpc", more=more)
     first, second = Job.objects.filter(state="queued").order_by("pk")
@@ -91,20 +81,12 @@ def test_the_upload_stays_until_its_last_release_has_ended(upload, alice, stored
     assert staged(stored_files) == []
 
 
-def test_nobody_answers_and_it_ends(upload, stored_files):
-    release = upload(SECRETS)
+@pytest.mark.both
+def test_nobody_answers_and_it_ends(uploaded, stored_files):
+    release = uploaded(SECRETS)
     assert sweeping.sweep() == 0
     Release.objects.update(held_until=timezone.now() - timedelta(seconds=1))
     assert sweeping.sweep() == 1
     release.refresh_from_db()
     assert (release.state, release.reasons[0]["code"]) == ("rejected", "unanswered")
     assert staged(stored_files) == []
-
-
-def test_a_job_that_rings_again_leaves_it_waiting(upload, stored_files):
-    release = upload(SECRETS)
-    Job.objects.update(state="queued")
-    publish_module(job_id=Job.objects.get().pk)
-    release.refresh_from_db()
-    assert release.state == "held"
-    assert len(staged(stored_files)) == 1

@@ -4,15 +4,11 @@ import zipfile
 
 import pytest
 
-from apps.accounts.access.gate import Viewer
 from apps.blobs import store
-from apps.lib.addresses import ModuleAddress
-from apps.lib.errors import Invalid
-from apps.modules import answers, publishing
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.builders.tars import gz, module_tar
-from tests.flows.test_ways_in import PATH
+from tests.flows.conftest import PATH
 from tests.rows import for_each_row
 
 USER = 'variable "name" {\n  type = string\n}\n\noutput "name" {\n  value = var.name\n}\n'
@@ -26,11 +22,9 @@ PAGE = "/modules/acme/vpc/aws/1.2.0"
 
 
 @pytest.fixture
-def put(alice, bearer, client, work):
+def put(sent):
     def send(files, query: str = "") -> Release:
-        data = gz(module_tar(files, top="terraform-aws-iam-1/"))
-        client.put(f"{PATH}{query}", data, content_type="application/octet-stream", headers=bearer(alice))
-        work()
+        sent(gz(module_tar(files, top="terraform-aws-iam-1/")), query)
         return Release.objects.latest("pk")
 
     return send
@@ -51,7 +45,7 @@ def test_it_is_published_with_all_of_its_folders(put):
     ]
 
 
-def test_its_page_says_so_and_shows_the_block_of_each_submodule(put, client, alice):
+def test_its_pages_say_so_and_show_the_block_of_each_submodule(put, client, alice, bearer):
     release = put(IAM)
     client.force_login(alice)
     page = client.get(PAGE).text
@@ -65,25 +59,13 @@ def test_its_page_says_so_and_shows_the_block_of_each_submodule(put, client, ali
     assert "data-no-root" not in client.get(f"{PAGE}/submodules/iam-user").text
     assert "/acme/vpc/aws//modules/iam-role" in client.get(f"/releases/{release.public_id}").text
     assert "/acme/vpc/aws//modules/iam-role" in client.get("/how-to-use").text
-
-
-@for_each_row("tab", ["inputs", "outputs", "resources", "dependencies"])
-def test_a_tab_of_the_root_leads_to_the_submodules(put, client, alice, tab):
-    put(IAM)
-    client.force_login(alice)
-
-    answer = client.get(f"{PAGE}/{tab}")
-
-    assert answer.status_code == 200
-    assert "No root module" in answer.text
-    assert f'{PAGE}/submodules">Show its submodules' in answer.text
-
-
-def test_documents_have_an_empty_root(put, client, alice, bearer):
-    put(IAM)
+    for tab in ("inputs", "outputs", "resources", "dependencies"):
+        answer = client.get(f"{PAGE}/{tab}")
+        assert answer.status_code == 200
+        assert "No root module" in answer.text
+        assert f'{PAGE}/submodules">Show its submodules' in answer.text
 
     document = client.get("/v1/modules/acme/vpc/aws/1.2.0", headers=bearer(alice)).json()
-
     assert document["root"] | {"readme": ""} == {
         "path": "", "name": "vpc", "readme": "", "empty": True, "inputs": [], "outputs": [], "dependencies": [],
         "provider_dependencies": [], "resources": [],
@@ -94,10 +76,8 @@ def test_documents_have_an_empty_root(put, client, alice, bearer):
 
 
 @for_each_row("query", ["", "?folder=."])
-def test_the_submodules_alone_are_enough(alice, bearer, client, work, query):
-    data = module_zip({"modules/one/main.tf": "", "modules/two/deep/main.tf": ""})
-    client.put(f"{PATH}{query}", data, content_type="application/octet-stream", headers=bearer(alice))
-    work()
+def test_the_submodules_alone_are_enough(sent, query):
+    sent(module_zip({"modules/one/main.tf": "", "modules/two/deep/main.tf": ""}), query)
 
     release = Release.objects.published().get()
     assert release.digest == release.uploaded_digest
@@ -112,17 +92,18 @@ def test_a_folder_called_modules_may_still_be_the_module(put):
 
 
 @for_each_row(
-    "files",
+    ("files", "query"),
     [
-        {"README.md": "# x\n", "examples/one/main.tf": ""},
-        {"README.md": "# x\n", "modules/README.md": "", "stacks/one/main.tf": ""},
-        {"README.md": "# x\n", "modules/one/.hidden.tf": "", "modules/main.tf": ""},
-        {"README.md": "# x\n", "Modules/one/main.tf": "", "modules.tf/x": ""},
+        ({"README.md": "# x\n", "examples/one/main.tf": ""}, ""),
+        ({"README.md": "# x\n", "modules/README.md": "", "stacks/one/main.tf": ""}, ""),
+        ({"README.md": "# x\n", "modules/one/.hidden.tf": "", "modules/main.tf": ""}, ""),
+        ({"README.md": "# x\n", "Modules/one/main.tf": "", "modules.tf/x": ""}, ""),
+        ({"README.md": "# x\n"}, "?folder=*"),
     ],
-    ids=["examples", "other folders", "what clients skip", "another letter case"],
+    ids=["examples", "other folders", "what clients skip", "another letter case", "no configuration at all"],
 )
-def test_without_submodules_it_is_refused_as_before(put, files):
-    [reason] = put(files).reasons
+def test_without_submodules_it_is_refused_as_before(put, files, query):
+    [reason] = put(files, query).reasons
     assert reason["code"] == "no_module_file"
 
 
@@ -150,42 +131,3 @@ def test_a_script_publishes_all_folders_of_any_archive_with_a_star(put, client, 
 
     again = client.put(f"{PATH}?folder=*", data, content_type="application/octet-stream", headers=bearer(alice))
     assert again.status_code == 200
-
-
-def test_a_star_does_not_publish_an_archive_without_configuration(put):
-    assert [reason["code"] for reason in put({"README.md": "# x\n"}, "?folder=*").reasons] == ["no_module_file"]
-
-
-@pytest.fixture
-def held(alice, work):
-    address = ModuleAddress("acme", "vpc", "aws")
-    release, _ = publishing.reserve_release(viewer=Viewer(alice), address=address, version="1.2.0")
-    publishing.receive(release=release, chunks=iter([module_zip(IAM)]))
-    work()
-    release.refresh_from_db()
-    return release
-
-
-def test_in_the_browser_its_publisher_says_whether_all_of_it_is_meant(held, client, alice, work):
-    assert [question["code"] for question in held.questions] == ["choose_folder"]
-    client.force_login(alice)
-    page = client.get(f"/releases/{held.public_id}").text
-    assert "The whole archive: a module without a root, used by its folders" in page
-
-    answer = client.post(f"/releases/{held.public_id}/answer", {"folder": "."})
-    work()
-
-    assert answer.status_code == 303
-    held.refresh_from_db()
-    assert (held.state, held.folder, held.reasons) == ("published", "", [])
-    assert len(held.module_version.inspection["units"]) == 3
-
-
-def test_one_of_its_folders_may_be_meant_as_well(held, alice, work):
-    with pytest.raises(Invalid):
-        answers.answer(release=held, viewer=Viewer(alice), confirm=(), folder="")
-    answers.answer(release=held, viewer=Viewer(alice), confirm=(), folder="modules/iam-user")
-    work()
-
-    held.refresh_from_db()
-    assert (held.state, held.folder) == ("published", "modules/iam-user")

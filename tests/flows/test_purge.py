@@ -21,8 +21,6 @@ from apps.releases.tasks import purge_blob
 from tests.builders.archives import module_zip
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 PATH = "/api/v1/modules/acme/vpc/aws/1.2.0"
 DATA = module_zip(comment=b"to be purged")
 DIGEST = hashlib.sha256(DATA).hexdigest()
@@ -47,6 +45,7 @@ def run_purges():
         purge_blob(job_id=job.pk)
 
 
+@pytest.mark.both
 def test_the_rows_go_at_once_and_the_bytes_by_the_worker(published, purge, stored_files):
     release = published(data=DATA)
     row = ModuleVersion.objects.get()
@@ -56,17 +55,19 @@ def test_the_rows_go_at_once_and_the_bytes_by_the_worker(published, purge, store
 
     assert (ModuleVersion.objects.count(), ModuleCall.objects.count()) == (0, 0)
     assert stored_files() == [LEDGER, KEY], "no storage is touched in the request"
-    run_purges()
-    assert stored_files() == [LEDGER]
-    assert Blob.objects.count() == 0
-    assert Job.objects.get(kind=purging.JOB).state == "succeeded"
+    for _ in range(2):  # a worker that comes twice does no harm
+        Job.objects.filter(kind=purging.JOB).update(state="queued", finished_at=None)
+        run_purges()
+        assert stored_files() == [LEDGER]
+        assert Blob.objects.count() == 0
+        assert Job.objects.get(kind=purging.JOB).state == "succeeded"
     assert DownloadCount.objects.get().count == 3, "what was counted is history"
-    kinds = AuditEvent.objects.order_by("-pk").values_list("kind", "detail__removed")[:2]
-    assert list(kinds) == [("namespace:release:bytes-removed", True), ("namespace:release:purged", None)]
+    kinds = AuditEvent.objects.order_by("pk").values_list("kind", "detail__removed")
+    assert list(kinds)[3:5] == [("namespace:release:purged", None), ("namespace:release:bytes-removed", True)]
 
 
 @for_each_row("data", [DATA, module_zip(comment=b"other bytes")], ids=["same", "other"])
-def test_the_number_is_never_used_again(published, purge, tofu, alice, data):
+def test_the_number_is_never_used_again(published, purge, tofu, browser_of, alice, data):
     published(data=DATA)
     purge()
     run_purges()
@@ -77,15 +78,8 @@ def test_the_number_is_never_used_again(published, purge, tofu, alice, data):
     assert error["message"].startswith("acme/vpc/aws 1.2.0 was removed on 20")
     assert "It holds a key." in error["message"]
     assert "cannot be reused" in error["hint"]
-
-
-def test_the_browser_is_told_the_same_before_it_uploads(published, purge, browser_of, alice):
-    published(data=DATA)
-    purge()
-    asked = {"module": "acme/vpc/aws", "version": "1.2.0"}
-    page = browser_of(alice).post("/publish", asked).content.decode()
-
-    assert "was removed on" in page
+    asked = {"module": "new", "namespace": "acme", "name": "vpc", "system": "aws", "version": "1.2.0"}
+    assert "was removed on" in browser_of(alice).post("/publish", asked).text, "before anything is sent"
 
 
 def test_bytes_that_another_release_has_stay(published, purge, stored_files, client):
@@ -100,16 +94,6 @@ def test_bytes_that_another_release_has_stay(published, purge, stored_files, cli
     purge("pantry/copy/aws", "3.0.0")
     run_purges()
     assert KEY not in stored_files()
-
-
-def test_a_worker_that_comes_twice_does_no_harm(published, purge, stored_files):
-    published(data=DATA)
-    purge()
-    run_purges()
-    Job.objects.filter(kind=purging.JOB).update(state="queued", finished_at=None)
-    run_purges()
-
-    assert stored_files() == [LEDGER]
 
 
 def on_its_way(user, version):
@@ -136,6 +120,7 @@ def test_an_upload_of_the_same_bytes_on_its_way_keeps_them_until_it_has_ended(pu
     assert KEY not in stored_files()
 
 
+@pytest.mark.both
 @for_each_row("moment", ["before", "after"])
 def test_of_a_purge_and_an_upload_that_meet_neither_loses_its_bytes(published, purge, alice, work, monkeypatch, moment):
     """The upload begins to store at the worst moment: around the worker's look for others."""

@@ -13,10 +13,9 @@ from apps.modules.tasks import inspect_module
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.builders.tars import Item, gz, module_tar, tar
-from tests.flows.test_ways_in import PATH
+from tests.flows.conftest import PATH
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
 PAGE = "/modules/acme/vpc/aws/1.2.0"
 VPC = 'variable "cidr" {\n  type = string\n}\n\nmodule "dns" {\n  source = "../dns"\n  zone   = var.cidr\n}\n'
 DNS = 'variable "zone" {\n  type = string\n}\n'
@@ -35,12 +34,9 @@ CHOSEN = [name for name in FILES if name.startswith(("stacks/vpc/", "stacks/dns/
 
 
 @pytest.fixture
-def put(alice, bearer, client, work):
-    def send(query: str, data: bytes = b"", *, path: str = PATH):
-        data = data or gz(module_tar(FILES, top="repo-1/"))
-        answer = client.put(f"{path}{query}", data, content_type="application/octet-stream", headers=bearer(alice))
-        work()
-        return answer
+def put(sent):
+    def send(query: str, data: bytes = b"", version: str = "1.2.0"):
+        return sent(data or gz(module_tar(FILES, top="repo-1/")), query, version)
 
     return send
 
@@ -63,6 +59,11 @@ def test_the_archive_has_exactly_these_folders_at_their_paths(put, tofu, alice):
     files = release.module_version.files
     assert [file["name"] for file in files] == sorted(CHOSEN)
     assert release.notes["left_out_count"] == 0, "the state beside the folders is nobody's question"
+
+    put("?folder=repo-1/stacks/vpc&folder=repo-1/stacks/dns", version="1.3.0")
+    from_root = Release.objects.get(version="1.3.0")
+    assert stored(from_root) == sorted(f"repo-1/{name}" for name in CHOSEN), "they may be named from the root"
+    assert from_root.notes["top_folder"] == ""
 
 
 def test_each_is_shown_as_what_the_version_offers(put, client, alice, bearer):
@@ -87,14 +88,7 @@ def test_each_is_shown_as_what_the_version_offers(put, client, alice, bearer):
     assert [unit["path"] for unit in details["submodules"]] == ["stacks/dns", "stacks/vpc"]
 
 
-def test_they_may_be_named_from_the_root_of_the_archive(put):
-    put("?folder=repo-1/stacks/vpc&folder=repo-1/stacks/dns")
-
-    release = Release.objects.get()
-    assert stored(release) == sorted(f"repo-1/{name}" for name in CHOSEN)
-    assert release.notes["top_folder"] == ""
-
-
+@pytest.mark.both
 @pytest.mark.parametrize("data", [None, module_zip({name: FILES[name] for name in CHOSEN})], ids=["tar", "zip of both"])
 def test_the_same_folders_in_another_order_are_the_same_release(put, data):
     assert put(BOTH, data).status_code == 202
@@ -104,6 +98,12 @@ def test_the_same_folders_in_another_order_are_the_same_release(put, data):
     assert again.status_code == 200
     assert again.json()["folder"] == "stacks/dns\nstacks/vpc"
     assert Release.objects.count() == 1
+
+
+def test_a_resumable_upload_takes_several_folders(alice, bearer, client):
+    headers = bearer(alice) | {"Tus-Resumable": "1.0.0", "Upload-Length": "9"}
+    assert client.post(f"{PATH}/uploads{BOTH}", headers=headers).status_code == 201
+    assert Release.objects.get().folder == "stacks/dns\nstacks/vpc"
 
 
 @for_each_row("query", ["?folder=stacks/vpc", "?folder=stacks/vpc&folder=stacks/dns-extra", "?folder=*"])
@@ -144,9 +144,10 @@ def test_what_cannot_be_meant_is_refused_before_the_body(put, query, words):
     [
         ("?folder=stacks/vpc&folder=stacks/none", "no_such_folder", "no folder stacks/none"),
         ("?folder=stacks/vpc/templates&folder=stacks/dns", "no_module_file", "there are: init.sh"),
+        ("?folder=stacks/vpc&folder=modules/log", "unloadable", "(there is no stacks/dns)"),
     ],
 )
-def test_each_has_to_be_there_and_to_contain_a_module(put, query, code, words):
+def test_each_has_to_be_there_and_to_contain_a_module_that_calls_no_other_folder(put, query, code, words):
     put(query)
 
     release = Release.objects.get()
@@ -157,18 +158,9 @@ def test_each_has_to_be_there_and_to_contain_a_module(put, query, code, words):
     assert "stacks/dns" in str(reason)
 
 
-def test_a_call_into_a_folder_that_is_left_out_is_asked_about(put):
-    put("?folder=stacks/vpc&folder=modules/log")
-
-    [reason] = Release.objects.get().reasons
-    assert reason["code"] == "unloadable"
-    assert "(there is no stacks/dns)" in reason["found"]
-
-
 def test_a_version_without_one_of_them_is_a_breaking_change(put, alice, bearer, client):
     put(BOTH)
-    path = PATH.replace("1.2.0", "1.3.0")
-    dry = put("?folder=stacks/dns&folder=modules/log&dry_run=1", path=path).json()
+    dry = put("?folder=stacks/dns&folder=modules/log&dry_run=1", version="1.3.0").json()
 
     assert {(change["name"], change["rule"]) for change in dry["changes"]} == {
         ("stacks/vpc", "submodule_removed"),
@@ -200,9 +192,3 @@ def test_a_folder_that_is_a_link_is_published_at_its_own_path(put):
     assert (release.state, release.reasons) == ("published", [])
     assert stored(release) == ["a/main.tf", "b/inner/main.tf", "b/main.tf"]
     assert sorted(release.notes["links"]) == ["a", "b/inner"]
-
-
-def test_a_resumable_upload_takes_several_folders(alice, bearer, client):
-    headers = bearer(alice) | {"Tus-Resumable": "1.0.0", "Upload-Length": "9"}
-    assert client.post(f"{PATH}/uploads{BOTH}", headers=headers).status_code == 201
-    assert Release.objects.get().folder == "stacks/dns\nstacks/vpc"

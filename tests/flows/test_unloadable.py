@@ -7,13 +7,12 @@ import subprocess
 import pytest
 
 from apps.accounts.access.gate import Viewer
-from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Reason
-from apps.modules import answers, publishing
+from apps.modules import answers
 from apps.releases.models import Release
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
-from tests.flows.test_ways_in import PATH
 from tests.needs import CLIENTS
+from tests.rows import for_each_row
 
 CALL = 'module "x" {{\n  source = "{}"\n}}\n'
 SIZE = 'variable "size" {}\n'
@@ -94,30 +93,15 @@ LOADED_BY_CLIENTS: dict[str, dict[str, str]] = {
 
 
 @pytest.fixture
-def put(alice, bearer, client, work):
-    def send(files, query: str = "") -> Release:
-        data = module_zip(files)
-        client.put(f"{PATH}{query}", data, content_type="application/octet-stream", headers=bearer(alice))
-        work()
+def put(sent):
+    def send(files, query: str = "", version: str = "1.2.0") -> Release:
+        sent(module_zip(files), query, version)
         return Release.objects.latest("pk")
 
     return send
 
 
-@pytest.fixture
-def hold(alice, work):
-    def send(files) -> Release:
-        address = ModuleAddress("acme", "vpc", "aws")
-        release, _ = publishing.reserve_release(viewer=Viewer(alice), address=address, version="1.2.0")
-        publishing.receive(release=release, chunks=iter([module_zip(files)]))
-        work()
-        release.refresh_from_db()
-        return release
-
-    return send
-
-
-@pytest.mark.parametrize(("files", "words"), REFUSED_BY_CLIENTS.values(), ids=REFUSED_BY_CLIENTS)
+@for_each_row(("files", "words"), REFUSED_BY_CLIENTS.values(), ids=REFUSED_BY_CLIENTS)
 def test_a_script_is_refused_what_no_client_loads(put, files, words):
     release = put(files)
 
@@ -167,12 +151,9 @@ def test_the_number_is_free_again_and_yes_publishes_it_with_a_warning(put):
     assert (release.state, release.confirmed) == ("published", ["unloadable"])
     assert [warning["file"] for warning in release.notes["warnings"]] == ["main.tf"]
 
-
-def test_one_folder_of_a_repository_is_judged_alone(put):
     files = {"modules/a/main.tf": CALL.format("../b"), "modules/b/main.tf": SIZE.replace("{}", "{\n  default = 1\n}")}
-
-    assert put(files, "?folder=modules/a").reasons[0]["code"] == "unloadable"
-    assert put(files).state == "published"
+    assert put(files, "?folder=modules/a", "1.3.0").reasons[0]["code"] == "unloadable", "one folder is judged alone"
+    assert put(files, version="1.3.0").state == "published"
 
 
 def test_examples_tests_and_templates_are_warned_of(put, client, alice):
@@ -194,37 +175,25 @@ def test_examples_tests_and_templates_are_warned_of(put, client, alice):
     assert page.count('data-warning="unloadable"') == len(files)
     assert "was left out" not in page
 
-
-def test_many_warnings_are_not_all_said(put):
-    release = put({"main.tf": "", **{f"test/t{number}/main.tf": "{" for number in range(23)}})
-
-    said = [warning["found"] for warning in release.notes["warnings"]]
-    assert len(said) == 21
-    assert said[-1] == "and 3 more like this"
+    many = put({"main.tf": "", **{f"test/t{number}/main.tf": "{" for number in range(23)}}, version="1.3.0")
+    said = [warning["found"] for warning in many.notes["warnings"]]
+    assert (len(said), said[-1]) == (21, "and 3 more like this")
 
 
-def test_what_the_root_calls_counts_wherever_it_lies(put):
+def test_what_the_root_calls_counts_and_many_or_long_faults_are_said_in_short(put):
     release = put({"main.tf": CALL.format("./examples/a"), "examples/a/main.tf": SIZE * 2})
+    assert release.reasons[0]["file"] == "examples/a/main.tf", "wherever it lies"
 
-    assert release.reasons[0]["file"] == "examples/a/main.tf"
+    long = put({"main.tf": CALL.format("../" + "x" * 9_000)})
+    assert len(long.reasons[0]["found"]) < 400
 
-
-def test_a_source_that_fills_pages_is_not_said_in_full(put):
-    release = put({"main.tf": CALL.format("../" + "x" * 9_000)})
-
-    assert len(release.reasons[0]["found"]) < 400
-
-
-def test_many_faults_are_one_question(put):
-    release = put({"main.tf": "", **{f"modules/m{number}/main.tf": "{" for number in range(9)}})
-
-    (reason,) = release.reasons
+    (reason,) = put({"main.tf": "", **{f"modules/m{number}/main.tf": "{" for number in range(9)}}).reasons
     assert reason["found"].count("modules/") == 5
     assert reason["found"].endswith("and 4 more")
 
 
-def test_a_person_is_asked_everything_at_once(hold, alice, work, client, stored_files):
-    release = hold({"main.tf": CALL.format("./none"), "id_rsa": PRIVATE_KEY, "terraform.tfstate": "{}"})
+def test_a_person_is_asked_everything_at_once(uploaded, alice, work, client, stored_files):
+    release = uploaded({"main.tf": CALL.format("./none"), "id_rsa": PRIVATE_KEY, "terraform.tfstate": "{}"})
 
     assert release.state == "held"
     codes = ["state_file", "private_key", "unloadable"]
