@@ -8,14 +8,9 @@ from apps.jobs import heartbeats
 from apps.jobs.models import Heartbeat
 from apps.jobs.tasks import heartbeat
 
-pytestmark = pytest.mark.both
-
-
-def test_nobody_has_beaten_yet(db):
-    assert heartbeats.newest() is None
-
 
 def test_the_newest_beat_counts(db):
+    assert heartbeats.newest() is None
     heartbeats.beat("one:1")
     Heartbeat.objects.update(at=F("at") - timedelta(hours=1))
     heartbeat()
@@ -26,6 +21,7 @@ def test_the_newest_beat_counts(db):
     assert Heartbeat.objects.count() == 2
 
 
+@pytest.mark.both
 def test_a_worker_has_one_row_and_is_erased_after_a_day(db):
     heartbeats.beat("one:1")
     Heartbeat.objects.update(at=F("at") - timedelta(days=2))

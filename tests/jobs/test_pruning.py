@@ -19,8 +19,6 @@ from apps.jobs.tasks import prune as prune_jobs
 from registry_site.celery import app
 from tests.audit import tampering
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
@@ -40,6 +38,7 @@ def jobs(state, days, target):
     return job
 
 
+@pytest.mark.both
 def test_audit_rows_go_after_their_days_and_one_row_says_so(db):
     events(7, days=401)
     events(2, days=399)
@@ -69,6 +68,7 @@ def test_jobs_that_ended_go_after_their_days(db, settings):
     assert sorted(Job.objects.values_list("pk", flat=True)) == [job.pk for job in kept]
 
 
+@pytest.mark.both
 def test_sessions_that_expired_go_and_others_stay_signed_in(bob):
     browsers = [Client() for _ in range(5)]
     for browser in browsers:

@@ -21,7 +21,6 @@ from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
 URL = "/api/v1/namespaces/acme/cleanup"
 RULE = {"enabled": True, "prerelease_days": 30, "keep_newest": 1}
 
@@ -61,13 +60,18 @@ def fetched(version, days_ago):
     DownloadCount.objects.create(release=release(version), day=day, client="other", count=1)
 
 
-def test_the_dry_run_says_of_each_version_whether_it_goes_and_why(owner, acme):
+@pytest.mark.both
+def test_the_dry_run_says_of_each_version_whether_it_goes_and_why(owner, dora, acme):
     add_module(acme, "vpc/aws", "0.9.0-a.1", "0.9.0-b.1", "0.9.0-c.1", "0.9.0", "1.0.0-rc.1", "1.0.0", "1.1.0-rc.1")
     fetched("0.9.0-b.1", 90)
     fetched("0.9.0-a.1", 91)
     Release.objects.filter(version="0.9.0-c.1").update(lifecycle="yanked")
     Release.objects.filter(version="1.0.0-rc.1").update(published_at=timezone.now() - timedelta(days=29, hours=23))
-    assert put(owner, **RULE).status_code == 200
+    for _ in range(2):  # the second changes nothing, which is not recorded
+        assert put(owner, **RULE).status_code == 200
+    event = AuditEvent.objects.get(kind="namespace:cleanup:rule-changed")
+    assert (event.subject, event.actor_id) == ("acme", dora.pk)
+    assert event.detail["changes"]["prerelease_days"] == [None, 30]
 
     found = plan_of(owner)
 
@@ -117,6 +121,7 @@ def test_nothing_goes_that_nobody_has_read(owner, acme):
     assert set(Release.objects.values_list("lifecycle", flat=True)) == {"maintained"}
 
 
+@pytest.mark.both
 def test_by_itself_it_waits_for_a_day_after_each_change(owner, acme):
     add_module(acme, "vpc/aws", "1.0.0-rc.1", "1.0.0")
     put(owner, **RULE)
@@ -133,15 +138,6 @@ def test_by_itself_it_waits_for_a_day_after_each_change(owner, acme):
     assert verbs.standing_of(old).endswith("by a cleanup rule: Cleanup rule: " + old.lifecycle_reason[14:])
     assert AuditEvent.objects.get(kind="namespace:release:deprecated").actor_id is None
     assert applying.run_due() == 0
-
-
-def test_a_rule_that_is_off_acts_by_hand_alone(owner, acme):
-    add_module(acme, "vpc/aws", "1.0.0-rc.1", "1.0.0")
-    put(owner, **RULE | {"enabled": False})
-    settled()
-
-    assert applying.run_due() == 0
-    assert json.loads(apply(owner).content)["done"] == ["acme/vpc/aws 1.0.0-rc.1"]
 
 
 @for_each_row("action", ["deprecate", "yank"])
@@ -169,16 +165,6 @@ def test_what_others_take_away_meanwhile_is_seen(owner, alice, acme, action):
     assert not AuditEvent.objects.filter(subject="acme/vpc/aws 1.0.0").exists()
 
 
-def test_a_rule_that_is_changed_stops_at_once(owner, acme):
-    add_module(acme, "vpc/aws", "1.0.0", "1.1.0", "2.0.0")
-    put(owner, stable_days=1, keep_newest=1)
-    rule = CleanupRule.objects.select_related("namespace").get()
-    plan = planning.plan(rule)
-    put(owner, stable_days=None)
-
-    assert applying._apply(rule, plan, NOBODY, 10).done == []
-
-
 def test_what_a_person_restored_is_left_alone(owner, alice, acme):
     add_module(acme, "vpc/aws", "1.0.0-a", "1.0.0-b", "1.0.0")
     put(owner, **RULE)
@@ -201,6 +187,7 @@ def test_providers_have_the_same_rules(owner, acme):
     assert SearchDoc.objects.get().version == "2.0.0"
 
 
+@pytest.mark.both
 def test_one_run_is_bounded_and_the_rest_waits(owner, acme, pantry, monkeypatch):
     monkeypatch.setattr(applying, "BATCH_SIZE", 2)
     monkeypatch.setattr(applying, "MAX_VERSIONS", 3)
@@ -216,12 +203,20 @@ def test_one_run_is_bounded_and_the_rest_waits(owner, acme, pantry, monkeypatch)
     assert Release.objects.filter(lifecycle="deprecated").count() == 10
 
 
-def test_what_is_in_quarantine_is_the_business_of_staff(owner, acme):
-    add_module(acme, "vpc/aws", "1.0.0-a", "1.0.0")
+def test_what_is_in_quarantine_is_the_business_of_staff_and_a_rule_that_is_off_or_changed_stops(owner, acme):
+    add_module(acme, "vpc/aws", "1.0.0-a", "1.0.0-b", "1.0.0")
     Release.objects.filter(version="1.0.0-a").update(quarantined_at=timezone.now(), quarantine_reason="Stolen.")
-    put(owner, **RULE)
+    put(owner, **RULE | {"enabled": False})
+    settled()
+    assert [row["version"] for row in plan_of(owner)["versions"]] == ["1.0.0", "1.0.0-b"]
+    assert applying.run_due() == 0, "one that is off acts by hand alone"
 
-    assert [row["version"] for row in plan_of(owner)["versions"]] == ["1.0.0"]
+    rule = CleanupRule.objects.select_related("namespace").get()
+    plan = planning.plan(rule)
+    put(owner, prerelease_days=None)
+    assert applying._apply(rule, plan, NOBODY, 10).done == [], "one that is changed stops at once"
+    put(owner, **RULE | {"enabled": False})
+    assert json.loads(apply(owner).content)["done"] == ["acme/vpc/aws 1.0.0-b"]
 
 
 @for_each_row(
@@ -251,15 +246,6 @@ def test_staff_need_the_permission_to_yank(tofu, acme, permission, status):
     assert put(client, keep_newest=1).status_code == status
     plan = planning.plan(CleanupRule.objects.get()).digest
     assert apply(client, plan).status_code == status
-
-
-def test_only_changes_are_recorded(owner, dora, acme):
-    for _ in range(2):
-        assert put(owner, **RULE).status_code == 200
-
-    event = AuditEvent.objects.get(kind="namespace:cleanup:rule-changed")
-    assert (event.subject, event.actor_id) == ("acme", dora.pk)
-    assert event.detail["changes"]["prerelease_days"] == [None, 30]
 
 
 @for_each_row("count", [2, 60])

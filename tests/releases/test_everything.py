@@ -16,8 +16,6 @@ from tests.builders.archives import module_zip
 from tests.releases.docs import add_doc
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def shelf(acme, pantry, hall):
@@ -80,12 +78,14 @@ GOLDEN = {
 }
 
 
+@pytest.mark.both
 @for_each_row("query", list(GOLDEN))
 def test_each_kind_is_found_the_most_exact_first(shelf, charlie, query):
     """On both databases: the lists are the same."""
     assert found(Viewer(charlie), query) == GOLDEN[query]
 
 
+@pytest.mark.both
 def test_of_equally_popular_ones_the_newest_is_first(pantry):
     for name, downloads in {"first": 130, "second": 140, "third": 250, "fourth": 2_000}.items():
         add_doc(pantry, f"{name}/aws", inputs=["zone"], downloads=downloads)
@@ -98,6 +98,7 @@ def test_of_equally_popular_ones_the_newest_is_first(pantry):
 
 
 def test_one_group_shows_more_of_it(pantry):
+    assert len(set(GROUPS)) == len(GROUPS) == 12
     for number in range(12):
         add_doc(pantry, f"part{number}/aws", inputs=["zone"])
     few = everything.everything(NOBODY, "zone").groups[0]
@@ -108,8 +109,17 @@ def test_one_group_shows_more_of_it(pantry):
     assert found(NOBODY, "zone", only="outputs") == {}
 
 
-@for_each_row("query", ["network", "network aws", "part3 network", "network nowhere"])
-def test_a_word_that_everything_has_finds_names_and_what_is_popular(pantry, monkeypatch, query):
+@pytest.mark.both
+@for_each_row(
+    ("query", "first", "is_complete"),
+    [
+        ("network", {"modules": "pantry/network/aws", "inputs": "pantry/part0/aws"}, False),
+        ("network aws", {"modules": "pantry/network/aws", "inputs": "pantry/part0/aws"}, False),
+        ("part3 network", {"modules": "pantry/part3/aws", "inputs": "pantry/part3/aws"}, True),
+        ("network nowhere", {}, True),
+    ],
+)
+def test_a_word_that_everything_has_finds_names_and_what_is_popular(pantry, monkeypatch, query, first, is_complete):
     """The rest of the limits are those of the database; the right module must be there whatever its downloads."""
     for number in range(30):
         add_doc(pantry, f"part{number}/aws", inputs=["network"], downloads=1 << (30 - number))
@@ -117,23 +127,15 @@ def test_a_word_that_everything_has_finds_names_and_what_is_popular(pantry, monk
     monkeypatch.setattr(everything, "MAX_ROWS", 10)
     monkeypatch.setattr(everything, "MAX_DOCS", 5)
     answer = everything.everything(NOBODY, query)
-    first = {group.kind: str(group.hits[0].doc) for group in answer.groups}
 
-    assert (
-        first
-        == {
-            "network": {"modules": "pantry/network/aws", "inputs": "pantry/part0/aws"},
-            "network aws": {"modules": "pantry/network/aws", "inputs": "pantry/part0/aws"},
-            "part3 network": {"modules": "pantry/part3/aws", "inputs": "pantry/part3/aws"},
-            "network nowhere": {},
-        }[query]
-    )
-    assert answer.is_complete == (query in ("network nowhere", "part3 network"))
+    assert {group.kind: str(group.hits[0].doc) for group in answer.groups} == first
+    assert answer.is_complete == is_complete
 
 
 # --- Misspelled words -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both
 @for_each_row(
     ("query", "corrected"),
     [
@@ -165,6 +167,7 @@ PROBES = (
 )
 
 
+@pytest.mark.both
 def test_hidden_things_change_nothing_that_a_stranger_sees(shelf, acme, charlie, alice, monkeypatch):
     """Not hits, order, counts, corrections, whether there is more, or how many queries are sent."""
     monkeypatch.setattr(everything, "MAX_ROWS", 6)
@@ -190,6 +193,9 @@ def test_hidden_things_change_nothing_that_a_stranger_sees(shelf, acme, charlie,
     assert [look(NOBODY), look(Viewer(charlie))] == before
     assert "teams" in found(Viewer(alice), "crew")
     assert "crown_jewels" in " ".join(found(Viewer(alice), "crown_jewels")["inputs"])
+    Namespace.objects.filter(pk=acme.pk).update(visibility=Visibility.INTERNAL)
+    assert found(Viewer(charlie), "crown_jewels")["inputs"], "that counts at once"
+    assert found(NOBODY, "crown_jewels") == {}
 
 
 @pytest.mark.needs("on SQLite")
@@ -216,6 +222,7 @@ def test_a_query_reads_a_range_of_the_index_in_each_namespace(shelf, charlie, mo
     assert [plan for plan in plans if not plan.endswith((*ranges, "(namespace_id=? AND gram=?)"))] == []
 
 
+@pytest.mark.both
 def test_misspelled_words_are_looked_up_in_hundreds_of_namespaces(db):
     """PostgreSQL would read all trigrams of all namespaces instead: 12 ms for each word, for 88,000 of them."""
     spaces = [Namespace(name=f"n{at}", canonical=f"n{at}", visibility=Visibility.PUBLIC) for at in range(250)]
@@ -233,13 +240,6 @@ def test_misspelled_words_are_looked_up_in_hundreds_of_namespaces(db):
         plan = str(cursor.fetchall())
 
     assert ("Scan using releases_grams_once" if is_postgres else "(namespace_id=? AND gram=?)") in plan
-
-
-def test_visibility_counts_at_once(shelf, acme, charlie):
-    assert found(Viewer(charlie), "crown_jewels") == {}
-    Namespace.objects.filter(pk=acme.pk).update(visibility=Visibility.INTERNAL)
-    assert found(Viewer(charlie), "crown_jewels") == {"inputs": ["crown_jewels acme/vpc/aws"]}
-    assert found(NOBODY, "crown_jewels") == {}
 
 
 # --- Filling the index ------------------------------------------------------------------------------------------------
@@ -268,7 +268,3 @@ def test_words_come_and_go_with_versions(pantry):
     assert [name for name in ("cidr", "zone", "region") if found(NOBODY, name)] == ["zone", "region"]
     indexing.drop(kind="module", namespace=pantry, name="vpc/aws")
     assert not SearchWord.objects.exists()
-
-
-def test_the_groups_have_one_order():
-    assert len(set(GROUPS)) == len(GROUPS) == 12

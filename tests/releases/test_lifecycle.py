@@ -17,23 +17,17 @@ from tests.threads import at_once
 
 
 @for_each_row("state", sorted(set(State.values) - {"published"}))
-@for_each_row("verb", ["deprecate", "yank", "quarantine", "restore"])
-def test_only_what_is_published_has_a_lifecycle(published, alice, state, verb):
+def test_only_what_is_published_has_a_lifecycle(published, alice, state):
     release = published()
     Release.objects.filter(pk=release.pk).update(state=state)
     release.refresh_from_db()
 
-    with pytest.raises(Conflict, match=f"is {state}: only published versions"):
-        getattr(verbs, verb)(release=release, actor=Viewer(alice), reason="No.")
-
-
-@for_each_row("state", sorted(set(State.values) - {"published", "purged"}))
-def test_only_what_is_published_can_be_purged(published, alice, state):
-    release = published()
-    Release.objects.filter(pk=release.pk).update(state=state)
-
-    with pytest.raises(Conflict):
-        purging.purge(release=release, actor=Viewer(alice), reason="No.")
+    for verb in (verbs.deprecate, verbs.yank, verbs.quarantine, verbs.restore):
+        with pytest.raises(Conflict, match=f"is {state}: only published versions"):
+            verb(release=release, actor=Viewer(alice), reason="No.")
+    if state != "purged":
+        with pytest.raises(Conflict):
+            purging.purge(release=release, actor=Viewer(alice), reason="No.")
     assert Release.objects.get().state == state
 
 
@@ -47,21 +41,15 @@ def test_a_reason_is_one_line_of_plain_text():
 
 
 @pytest.mark.both
-def test_who_has_left_is_somebody(published, charlie):
-    release = published()
+def test_who_has_left_is_somebody_and_a_tombstone_says_when_and_why(published, charlie):
+    release, gone = published(), published(version="1.3.0")
     verbs.yank(release=release, actor=Viewer(charlie), reason="It loses data")
+    purging.purge(release=gone, actor=Viewer(charlie), reason="A key")
     charlie.delete()
     release.refresh_from_db()
 
     assert verbs.standing_of(release).endswith("by a former user: It loses data.")
-
-
-@pytest.mark.both
-def test_a_tombstone_says_when_and_why(published, charlie):
-    release = published()
-    purging.purge(release=release, actor=Viewer(charlie), reason="A key")
-
-    assert release.removal == f"acme/vpc/aws 1.2.0 was removed on {release.lifecycle_at:%Y-%m-%d}: A key."
+    assert gone.removal == f"acme/vpc/aws 1.3.0 was removed on {gone.lifecycle_at:%Y-%m-%d}: A key."
 
 
 @pytest.mark.both

@@ -13,11 +13,10 @@ from apps.lib.errors import Invalid, RoleRequired
 from apps.modules import publishing
 from apps.releases.models import Release, State
 from apps.releases.publishing import quotas
+from tests.api.conftest import Untouchable
 from tests.builders.archives import module_zip
 from tests.rows import for_each_row
 from tests.threads import at_once
-
-pytestmark = pytest.mark.both
 
 ADDRESS = ModuleAddress.parse("acme/vpc/aws")
 ARCHIVE = module_zip(comment=b"-" * 20)
@@ -34,13 +33,6 @@ def publish(alice, version, data=ARCHIVE):
 def upload(tofu, alice, version, data=ARCHIVE, **more):
     url = f"/api/v1/modules/acme/vpc/aws/{version}"
     return tofu(alice).generic("PUT", url, data, content_type="application/zip", **more)
-
-
-class Untouchable:
-    def read(self, *_):
-        raise AssertionError("a byte of the body was read")
-
-    readline = read
 
 
 UNREAD = {"wsgi.input": Untouchable(), "CONTENT_LENGTH": "1000"}
@@ -68,6 +60,7 @@ def test_the_namespaces_own_number_goes_before_the_registrys(acme, settings, kin
         assert fits
 
 
+@pytest.mark.both
 def test_what_is_stored_and_what_is_on_its_way_counts(acme, published, alice, tofu):
     stored = published("acme/vpc/aws", "1.0.0")
     upload(tofu, alice, "1.1.0")  # received, not checked yet
@@ -92,36 +85,20 @@ def test_a_tombstone_takes_no_room_and_keeps_its_number(acme, published, alice, 
 
 def test_a_full_namespace_is_refused_before_the_body_is_read(acme, published, alice, tofu):
     used = published("acme/vpc/aws", "1.0.0").size
-    set_quota(quota_bytes=used)
-
-    answer = upload(tofu, alice, "1.1.0", **UNREAD)
-
-    assert answer.status_code == 413
-    error = answer.json()["error"]
-    assert f"its quota is {used:,} bytes, {used:,} are used" in error["message"]
-    assert "staff" in error["hint"]
-    assert not Release.objects.filter(version="1.1.0").exists(), "no reservation is left"
-
-
-def test_too_many_versions_are_refused_before_the_body_is_read(acme, published, alice, tofu):
-    published("acme/vpc/aws", "1.0.0")
-    set_quota(quota_versions=1)
-
-    answer = upload(tofu, alice, "1.1.0", **UNREAD)
-
-    assert answer.status_code == 413
-    assert "its quota is 1 version, and it has 1" in answer.text
+    full = {
+        f"its quota is {used:,} bytes, {used:,} are used": {"quota_bytes": used},
+        "its quota is 1 version, and it has 1": {"quota_bytes": None, "quota_versions": 1},
+    }
+    for words, quota in full.items():
+        set_quota(**quota)
+        answer = upload(tofu, alice, "1.1.0", **UNREAD)
+        assert answer.status_code == 413
+        assert words in answer.json()["error"]["message"]
+        assert "staff" in answer.json()["error"]["hint"]
+        assert not Release.objects.filter(version="1.1.0").exists(), "no reservation is left"
 
 
-def test_the_same_bytes_again_are_welcome_in_a_full_namespace(acme, alice, tofu, work):
-    upload(tofu, alice, "1.0.0")
-    work()
-    set_quota(quota_versions=1, quota_bytes=1)
-
-    assert upload(tofu, alice, "1.0.0").status_code == 200
-
-
-def test_what_does_not_fit_is_refused_on_arrival_and_leaves_nothing(acme, alice, tofu, stored_files):
+def test_what_does_not_fit_is_refused_on_arrival_and_leaves_nothing(acme, alice, tofu, work, stored_files):
     set_quota(quota_bytes=len(ARCHIVE) - 1)
 
     answer = upload(tofu, alice, "1.0.0")
@@ -133,6 +110,9 @@ def test_what_does_not_fit_is_refused_on_arrival_and_leaves_nothing(acme, alice,
     assert stored_files() == []
     set_quota(quota_bytes=len(ARCHIVE))
     assert upload(tofu, alice, "1.0.0").status_code == 202, "the number is free, and the last byte may be used"
+    work()
+    set_quota(quota_versions=1, quota_bytes=1)
+    assert upload(tofu, alice, "1.0.0").status_code == 200, "the same bytes again are welcome"
 
 
 def test_the_publish_form_says_that_it_is_full(acme, alice, browser_of):
@@ -147,6 +127,7 @@ def test_the_publish_form_says_that_it_is_full(acme, alice, browser_of):
     assert "its quota is 1 version" in page.text
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 @for_each_row("quota", [{"quota_bytes": 2 * len(ARCHIVE) + 1}, {"quota_versions": 2}])
 def test_of_six_uploads_at_once_only_those_that_fit_get_in(acme, alice, quota):
@@ -162,7 +143,9 @@ def test_of_six_uploads_at_once_only_those_that_fit_get_in(acme, alice, quota):
 # --- Setting them ----------------------------------------------------------------------------------------------------
 
 
-def test_staff_set_them_and_leave_a_row(acme, olga):
+def test_staff_set_them_and_leave_a_row(acme, dora, olga):
+    with pytest.raises(RoleRequired, match="Only staff"):
+        namespaces.set_quotas(namespace=acme, actor=Viewer(dora), quota_bytes=10**12)
     namespaces.set_quotas(namespace=acme, actor=Viewer(olga), quota_bytes=10, quota_versions=None)
     namespaces.set_quotas(namespace=acme, actor=Viewer(olga), quota_versions=3)
     namespaces.set_quotas(namespace=acme, actor=Viewer(olga), quota_versions=3)
@@ -174,11 +157,6 @@ def test_staff_set_them_and_leave_a_row(acme, olga):
         {"changes": {"quota_bytes": [None, 10]}},
         {"changes": {"quota_versions": [None, 3]}},
     ]
-
-
-def test_owners_do_not(acme, dora):
-    with pytest.raises(RoleRequired, match="Only staff"):
-        namespaces.set_quotas(namespace=acme, actor=Viewer(dora), quota_bytes=10**12)
 
 
 @for_each_row("quota", [{"quota_bytes": -1}, {"quota_bytes": 2**63}, {"quota_versions": 2**31}, {"x": 1}])

@@ -90,7 +90,6 @@ def test_it_ranks_what_is_called_so_before_what_holds_it(shelf, query):
     assert found(query) == GOLDEN[query]
 
 
-@pytest.mark.both
 def test_a_module_of_the_name_is_above_any_number_of_hits_in_submodules(acme):
     words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
     add_doc(acme, "first/aws", "", submodules=words, resources=words, inputs=words, downloads=10_000_000)
@@ -144,8 +143,10 @@ def test_names_come_part_by_part_in_the_order_of_their_bytes(acme):
 # --- Filters and counts ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.both
-def test_filters_hold_together(shelf):
+def test_filters_hold_together_and_what_is_yanked_is_found_only_on_demand(shelf, acme):
+    add_doc(acme, "old/aws", is_listed=False)
+    assert found("old") == []
+    assert found("old", include_unlisted=True) == ["acme/old/aws"]
     assert found(filters={"namespace": "hall", "system": "aws"}) == [
         "hall/my-vpc/aws",
         "hall/subnets/aws",
@@ -155,14 +156,6 @@ def test_filters_hold_together(shelf):
     assert found(filters={"provider": "hashicorp/google"}) == ["pantry/vpc/google"]
     assert found(filters={"system": "", "namespace": ""}) == found()
     assert found(filters={"system": "nowhere"}) == []
-
-
-@pytest.mark.both
-def test_what_is_yanked_is_found_only_on_demand(acme):
-    add_doc(acme, "old/aws", is_listed=False)
-
-    assert found("old") == []
-    assert found("old", include_unlisted=True) == ["acme/old/aws"]
 
 
 @pytest.mark.both
@@ -196,8 +189,7 @@ def test_writing_twice_changes_nothing(acme, django_assert_num_queries):
     assert SearchDoc.objects.get(pk=doc.pk).downloads == 12
 
 
-@pytest.mark.both
-def test_the_next_version_takes_words_and_facets_along(acme):
+def test_the_next_version_takes_words_and_facets_along_and_dropping_loses_no_downloads(acme):
     doc = add_doc(acme, "vpc/aws", "A network", inputs=["cidr"], providers=["hashicorp/aws", "random"])
     add_doc(acme, "vpc/aws", "A cidr machine", outputs=["network"], providers=["hashicorp/aws"], release=doc.release)
 
@@ -216,6 +208,12 @@ def test_the_next_version_takes_words_and_facets_along(acme):
         ("system", "aws"),
     ]
 
+    DownloadCount.objects.create(release=doc.release, day="2026-01-01", client="OpenTofu 1.12.6", count=7)
+    indexing.drop(kind="module", namespace=acme, name="vpc/aws")
+    assert found() == []
+    add_doc(acme, "vpc/aws", release=doc.release)
+    assert SearchDoc.objects.get().downloads == 7
+
 
 @pytest.mark.slow
 def test_a_giant_keeps_its_best_words(acme):
@@ -225,18 +223,6 @@ def test_a_giant_keeps_its_best_words(acme):
     assert found("giant") == ["acme/giant/aws"]
 
 
-@pytest.mark.both
-def test_dropping_loses_no_downloads(acme):
-    doc = add_doc(acme, "vpc/aws")
-    DownloadCount.objects.create(release=doc.release, day="2026-01-01", client="OpenTofu 1.12.6", count=7)
-    indexing.drop(kind="module", namespace=acme, name="vpc/aws")
-    assert found() == []
-
-    add_doc(acme, "vpc/aws", release=doc.release)
-    assert SearchDoc.objects.get().downloads == 7
-
-
-@pytest.mark.both
 def test_it_says_why_something_was_found(shelf):
     docs = list(search.search(kind="module", namespaces=EVERYWHERE(), query="vpc aws"))
     why = {doc.name: [(hit.place, hit.term) for hit in hits] for doc, hits in _with_hits(docs, "vpc aws")}
@@ -246,19 +232,15 @@ def test_it_says_why_something_was_found(shelf):
     assert why["vpc/aws"] == [(indexing.NAME, "vpc"), (indexing.PLACE, "aws")]
     assert why["my-vpc/aws"] == [(indexing.NAME, "my-vpc"), (indexing.PLACE, "aws")]
 
+    docs = list(search.search(kind="module", namespaces=EVERYWHERE(), query="nat"))
+    assert [(doc.name, hits) for doc, hits in _with_hits(docs, "nat")] == [
+        ("vpc/aws", [search.Hit("nat", indexing.INPUT, "enable_nat_gateway")])
+    ], "a part is shown with the identifier it stands in"
+
 
 def _with_hits(docs, query):
     hits = search.hits(docs, query)
     return [(doc, hits[doc.pk]) for doc in docs]
-
-
-@pytest.mark.both
-def test_a_part_is_shown_with_the_identifier_it_stands_in(shelf):
-    docs = list(search.search(kind="module", namespaces=EVERYWHERE(), query="nat"))
-
-    assert [(doc.name, hits) for doc, hits in _with_hits(docs, "nat")] == [
-        ("vpc/aws", [search.Hit("nat", indexing.INPUT, "enable_nat_gateway")])
-    ]
 
 
 @pytest.mark.both
@@ -281,7 +263,6 @@ def test_two_who_write_at_once_leave_one_document():
     assert found(f"only{1 - int(last)}") == []
 
 
-@pytest.mark.both
 def test_it_shows_what_the_reader_may_see(shelf, alice, bob, charlie):
     def seen(viewer):
         rows = search.search(kind="module", namespaces=gate.visible_namespaces(viewer))

@@ -12,8 +12,6 @@ from apps.lib.errors import Conflict
 from apps.releases.lifecycle import verification
 from apps.releases.tasks import verify_release
 
-pytestmark = pytest.mark.both
-
 
 def stored(release):
     return Path(settings.DATA_DIR) / "blobs" / "sha256" / release.digest[:2] / release.digest
@@ -32,11 +30,13 @@ def verify(release):
     return event.detail
 
 
-def test_sound_bytes_are_called_sound(published):
+def test_sound_bytes_are_called_sound_and_missing_ones_missing(published):
     release = published()
     detail = verify(release)
-
     assert (detail["outcome"], detail["checked"], detail["findings"]) == ("sound", 1, [])
+
+    stored(release).unlink()
+    assert verify(release)["outcome"] == "missing"
 
 
 def test_one_changed_byte_is_found(published):
@@ -53,22 +53,12 @@ def test_one_changed_byte_is_found(published):
     assert finding["found"] != release.digest == finding["digest"]
 
 
-def test_missing_bytes_are_called_missing(published):
-    release = published()
-    stored(release).unlink()
-
-    assert verify(release)["outcome"] == "missing"
-
-
-def test_two_who_ask_at_once_are_told(published):
+@pytest.mark.both
+def test_two_who_ask_at_once_are_told_and_only_what_is_published_is_verified(published):
     release = published()
     verification.request(release, actor=NOBODY)
     with pytest.raises(Conflict, match="already"):
         verification.request(release, actor=NOBODY)
-
-
-def test_what_is_not_published_has_nothing_to_verify(published):
-    release = published()
     release.state = "purged"
     with pytest.raises(Conflict, match="only published"):
         verification.request(release, actor=NOBODY)

@@ -9,8 +9,6 @@ from tests.admin.rows import digest_of
 from tests.admin.test_dashboard import tiles
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 LIST = reverse("admin:blobs_blob_changelist")
 
 
@@ -24,6 +22,7 @@ def blobs(db):
     )
 
 
+@pytest.mark.both
 @for_each_row(
     ("problem", "names"),
     [
@@ -40,18 +39,13 @@ def test_the_filter_narrows_the_list(operator_client, blobs, problem, names):
     assert [row.digest for row in rows] == [digest_of(name) for name in names]
 
 
-@for_each_row("name", ["missing", "damaged"])
-def test_list_and_page_wear_the_badge(operator_client, blobs, name):
-    badge = f'<span class="larder-badge larder-badge-{name}">{name}</span>'
-    blob = Blob.objects.get(digest=digest_of(name))
-
-    assert operator_client.get(LIST).text.count(badge) == 1
-    assert badge in operator_client.get(reverse("admin:blobs_blob_change", args=[blob.pk])).text
-
-
-def test_what_has_no_problem_wears_none(operator_client, blobs):
+def test_list_and_page_wear_the_badge_of_a_problem_and_else_none(operator_client, blobs):
     page = operator_client.get(LIST).text
-
+    for name in ("missing", "damaged"):
+        badge = f'<span class="larder-badge larder-badge-{name}">{name}</span>'
+        blob = Blob.objects.get(digest=digest_of(name))
+        assert page.count(badge) == 1
+        assert badge in operator_client.get(reverse("admin:blobs_blob_change", args=[blob.pk])).text
     assert page.count('<td class="field-problem_badge">-</td>') == 2
     assert page.count('class="larder-badge larder-badge-ready"') == 4
 

@@ -14,19 +14,13 @@ from tests.admin.lists import first, list_of, page_of, run
 from tests.admin.releases import oci_rows
 from tests.oci.uploading import Uploader
 
-pytestmark = pytest.mark.both
 
-
-def test_lists_read_no_documents(operator_client):
+def test_lists_read_no_documents_and_the_page_of_a_manifest_does(operator_client):
     oci_rows.make(0, 3)
     with CaptureQueriesContext(connection) as queries:
         operator_client.get(list_of(Manifest))
         operator_client.get(list_of(Tag))
     assert [query["sql"] for query in queries if '"raw"' in query["sql"]] == []
-
-
-def test_the_document_of_a_manifest_can_be_read(operator_client):
-    oci_rows.make(0, 1)
     assert "{&quot;schemaVersion&quot;: 2, &quot;n&quot;: 0}" in operator_client.get(page_of(first(Manifest))).text
 
 
@@ -42,6 +36,7 @@ def test_an_upload_is_ended_with_what_came_of_it(operator_client, alice, pantry,
     assert (event.subject, event.detail["size"]) == ("pantry/vpc/aws", 10)
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_garbage_is_collected_at_once(operator_client, alice, pantry, tofu, stored_files):
     uploader = Uploader(tofu(alice), "pantry/vpc/aws")

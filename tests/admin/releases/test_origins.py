@@ -1,14 +1,11 @@
 """A release's admin page has its origin and its approval, to be read."""
 
-import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from apps.releases.models import Release
 from apps.releases.origin.rows import Approval, Decision, Origin
 from tests.builders.ci_claims import COMMIT, GITHUB, GITHUB_ISSUER
-
-pytestmark = pytest.mark.both
 
 
 def page_of(client, release: Release) -> str:

@@ -11,8 +11,6 @@ from tests import pages
 from tests.admin.lists import list_of, page_of, run
 from tests.portal.providers.rows import provider_version, row_of_key
 
-QUEUED = ["verify", "resign"]
-
 
 @pytest.fixture
 def versions(acme, alice):

@@ -15,7 +15,7 @@ def test_each_row_leads_to_its_page_in_the_portal(operator_client, model):
     assert operator_client.get(page.context["absolute_url"], follow=True).status_code == 200
 
 
-def test_the_search_document_of_a_provider_is_rebuilt(operator_client):
+def test_the_search_document_of_a_provider_is_rebuilt_and_goes_with_its_versions(operator_client):
     provider_rows.make(0, 1)
     provider = Provider.objects.get()
     catalogue.refresh(provider)
@@ -23,13 +23,6 @@ def test_the_search_document_of_a_provider_is_rebuilt(operator_client):
 
     assert "Rebuilt: 1." in run(operator_client, "rebuild", SearchDoc.objects.get(kind="provider")).text
     assert SearchDoc.objects.get().description == "The kitchen's cloud."
-
-
-def test_the_search_document_of_what_is_gone_goes_too(operator_client):
-    provider_rows.make(0, 1)
-    catalogue.refresh(Provider.objects.get())
     ProviderVersion.objects.all().delete()
-
     run(operator_client, "rebuild", SearchDoc.objects.get())
-
     assert not SearchDoc.objects.exists()
