@@ -1,14 +1,10 @@
 """Attestations in the admin: read by staff, with whom each names, and never called verified."""
 
-import pytest
-
 from apps.accounts.access.gate import Viewer
 from apps.provenance import attesting
 from apps.provenance.models import Attestation
 from tests.admin.lists import list_of, page_of
 from tests.builders import attestations
-
-pytestmark = pytest.mark.both
 
 
 def test_staff_look_at_what_was_attached(operator_client, published, alice):

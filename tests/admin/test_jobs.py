@@ -14,8 +14,6 @@ from tests.admin.lists import first, list_of, page_of, run
 from tests.admin.releases import provider_rows
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 
 @for_each_row(
     ("model", "kind"),
@@ -39,24 +37,18 @@ def test_a_job_is_named_after_what_it_works_on_and_leads_there(operator_client, 
     assert f'href="{page_of(row)}"' in page
 
 
-def test_a_job_whose_release_is_gone_says_so(operator_client):
-    job = Job.objects.create(kind="publish-module", target=999_999)
-
-    assert "publish-module #999999" in operator_client.get(list_of(Job)).text
-    assert "gone" in operator_client.get(page_of(job)).text
-
-
-@for_each_row("words", ["team7/vpc/aws", "team7/vpc", "team7", "team7 1.0.0"])
-def test_an_address_finds_the_jobs_of_its_releases(operator_client, words):
+@pytest.mark.both
+def test_an_address_finds_the_jobs_of_its_releases_and_they_bear_its_name(operator_client):
     rows.make(0, 9)
-
-    assert operator_client.get(list_of(Job, q=words)).context["cl"].result_count == 1
-
-
-def test_failed_jobs_on_the_dashboard_bear_their_names(operator_client):
-    rows.make(0, 1)
+    for words in ("team7/vpc/aws", "team7/vpc", "team7", "team7 1.0.0"):
+        assert operator_client.get(list_of(Job, q=words)).context["cl"].result_count == 1, words
 
     assert "publish-module team0/vpc/aws 1.0.0" in operator_client.get(reverse("admin:index")).text
+    refused = run(operator_client, "cancel", first(Job))
+    assert "publish-module team0/vpc/aws 1.0.0 has ended" in refused.text
+    gone = Job.objects.create(kind="publish-module", target=999_999)
+    assert "publish-module #999999" in operator_client.get(list_of(Job)).text
+    assert "gone" in operator_client.get(page_of(gone)).text
 
 
 def test_a_job_is_retried_and_cancelled_on_its_page(operator_client):
@@ -86,13 +78,6 @@ def test_its_page_folds_what_only_its_authors_read(operator_client):
     for words in ("Celery task", "Primary key", "Fence", "Rung at"):
         assert words not in plain
         assert words in folded.partition("</details>")[0]
-
-
-def test_what_refuses_an_action_names_the_release(operator_client):
-    rows.make(0, 1)
-    page = run(operator_client, "cancel", Job.objects.get())
-
-    assert "publish-module team0/vpc/aws 1.0.0 has ended" in page.text
 
 
 def test_a_version_is_yanked_from_its_page(operator_client, published):

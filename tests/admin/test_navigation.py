@@ -22,6 +22,8 @@ def test_groups_are_named_for_what_operators_do(operator_client):
 
     assert [group["name"] for group in groups] == [name for name, _ in NAVIGATION]
     assert "API tokens" in [one["name"] for group in groups for one in group["models"]]
+    # A package has no page of its own.
+    assert operator_client.get("/admin/accounts/").headers["Location"] == reverse("admin:index")
 
 
 def test_who_may_see_one_list_has_one_group(bob, browser_of):
@@ -46,10 +48,6 @@ def test_names_and_crumbs_are_those_of_the_navigation(operator_client):
     history = operator_client.get(reverse("admin:accounts_apitoken_history", args=[token.pk])).text
     assert crumbs in history
     assert f'<a href="{page_of(token)}">{token}</a>' in history
-
-
-def test_a_package_has_no_page_of_its_own(operator_client):
-    assert operator_client.get("/admin/accounts/").headers["Location"] == reverse("admin:index")
 
 
 def test_the_names_need_no_migration(db):

@@ -4,7 +4,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
-from django.contrib.auth.models import Group, Permission
+from django.contrib.auth.models import Group
 from django.urls import reverse
 from django.utils import timezone
 
@@ -34,15 +34,6 @@ def test_each_step_leads_to_what_to_do(operator_client):
         assert f'id="{step["name"]}"' in page.text
         assert step["how"] in page.text
         assert bool(step["how"]) is not step["is_done"]
-
-
-def test_who_may_not_see_accounts_sees_no_setup(bob, browser_of):
-    User.objects.filter(pk=bob.pk).update(is_staff=True)
-    bob.user_permissions.add(Permission.objects.get(codename="view_namespace"))
-    browser = browser_of(User.objects.get(pk=bob.pk))
-
-    assert "setup" not in browser.get(reverse("admin:index")).context
-    assert browser.get(reverse("admin:setup")).status_code == 403
 
 
 def test_mail_tls_and_sign_on_are_what_the_settings_say(db, settings, monkeypatch):
@@ -75,7 +66,6 @@ def test_sign_on_is_done_once_a_group_is_mapped(operator_client, monkeypatch):
     assert "Add a sign-on group" not in page
 
 
-@pytest.mark.both
 def test_a_backup_counts_for_a_week(db):
     assert state("backup")[0] is False
     event = record(Kind.BACKUP_WRITTEN, actor_id=None, subject="backup", rows=1, blobs=1)
@@ -99,7 +89,6 @@ def test_a_key_beside_the_database_or_unknown_is_to_do(db, monkeypatch):
     assert state("key-encryption-key") == (True, "It is in Vault.")
 
 
-@pytest.mark.both
 def test_a_second_operator_is_an_active_person_with_that_role(db):
     staff_roles.bring_up_to_date()
     User.objects.create_superuser("root")

@@ -1,8 +1,6 @@
 """GET /api/v1/modules/…/dependents and …/dependencies, /api/v1/providers/…/dependents"""
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import Namespace, Visibility
 from apps.modules.dependents import users
@@ -10,8 +8,6 @@ from apps.releases.models import Release
 from tests.modules.dependents.rows import calls, requires
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
-
-pytestmark = pytest.mark.both
 
 VPC = "/api/v1/modules/pantry/vpc/aws"
 DNS = "/api/v1/providers/pantry/dns"
@@ -31,7 +27,9 @@ def chain(pantry):
     return modules
 
 
-def test_it_lists_direct_dependents_with_their_constraints(chain, client, tofu, olga):
+def test_it_lists_direct_dependents_with_their_constraints_and_says_if_it_is_cut(
+    chain, client, tofu, olga, monkeypatch
+):
     said = client.get(f"{VPC}/dependents").json()
 
     assert said == {
@@ -49,14 +47,11 @@ def test_it_lists_direct_dependents_with_their_constraints(chain, client, tofu, 
     }
     seen = [one["address"] for one in tofu(olga).get(f"{VPC}/dependents").json()["dependents"]]
     assert seen == ["pantry/stack/aws", "vault/hidden/aws"]
-
-
-def test_a_cut_list_says_so(chain, client, monkeypatch):
     monkeypatch.setattr(users, "MAX_USES", 1)
-
     assert client.get(f"{VPC}/dependents").json()["is_complete"] is False
 
 
+@pytest.mark.both
 def test_steps_say_how_far(chain, client):
     def addresses(url, what):
         return [(one["address"], one["steps"]) for one in client.get(url).json()[what]]
@@ -72,23 +67,11 @@ def test_steps_say_how_far(chain, client):
     assert client.get("/api/v1/modules/pantry/none/aws/dependents").status_code == 404
 
 
-def test_dependencies_say_which_version_the_constraint_selects(published, pantry, client):
-    for number in ("1.0.0", "1.4.0", "2.0.0"):
-        published("pantry/vpc/aws", number)
-    for name, constraint in (("app", "~> 1.0"), ("tool", ""), ("lost", "~> 3.0"), ("built", "${var.v}")):
-        calls(add_module(pantry, f"{name}/aws"), "pantry/vpc/aws", constraint=constraint)
-
-    def selected(name):
-        [vpc] = client.get(f"/api/v1/modules/pantry/{name}/aws/dependencies").json()["dependencies"]
-        return vpc["version"], vpc["selected"]
-
-    assert selected("app") == ("2.0.0", ["1.4.0"])
-    assert selected("tool") == ("2.0.0", ["2.0.0"])
-    assert selected("lost") == ("2.0.0", [])
-    assert selected("built") == ("2.0.0", []), "nobody knows"
-
-
-def test_of_a_provider_one_version_is_selected_that_all_constraints_allow(pantry, client):
+@pytest.mark.both
+def test_of_a_provider_one_version_is_selected_that_all_constraints_allow(
+    pantry, client, django_assert_max_num_queries
+):
+    """Of a module one for each call: that is tested with the pictures of portal/versions."""
     key = row_of_key(pantry, 1)
     for number in ("1.0.0", "1.4.0", "1.5.0", "2.0.0", "3.0.0-beta1"):
         provider_version(pantry, "dns", number, key=key)
@@ -116,19 +99,13 @@ def test_of_a_provider_one_version_is_selected_that_all_constraints_allow(pantry
     assert selected("beta") == ["3.0.0-beta1"]
     assert selected("above") == ["1.4.0"]
 
-
-def test_the_versions_of_many_providers_are_read_at_once(pantry, client):
-    key, costs = row_of_key(pantry, 1), []
-    module = add_module(pantry, "app/aws")
+    many = add_module(pantry, "many/aws")
     for number in range(8):
         provider_version(pantry, f"dns{number}", "1.0.0", key=key)
-        requires(module, f"pantry/dns{number}", constraint="~> 1.0")
-        with CaptureQueriesContext(connection) as queries:
-            rows = client.get("/api/v1/modules/pantry/app/aws/dependencies").json()["dependencies"]
-        assert [row["selected"] for row in rows] == [["1.0.0"]] * (number + 1)
-        costs.append(len(queries))
-
-    assert costs[-1] == costs[0] <= 8
+        requires(many, f"pantry/dns{number}", constraint="~> 1.0")
+    with django_assert_max_num_queries(8):  # the versions of all providers are read at once
+        rows = client.get("/api/v1/modules/pantry/many/aws/dependencies").json()["dependencies"]
+    assert [row["selected"] for row in rows] == [["1.0.0"]] * 8
 
 
 @pytest.mark.slow

@@ -29,33 +29,37 @@ def error_of(response):
     return json.loads(response.content)["error"]["message"]
 
 
-def test_publishers_describe_a_module(tofu, alice, vpc):
-    response = patch(tofu(alice), description="  A network\n with\tsubnets ", source=REPOSITORY)
+def test_publishers_describe_a_module_and_lists_and_bots_read_it_at_once(tofu, bearer, client, browser_of, alice, vpc):
+    limited = bearer(alice, Scope.PUBLISH, only_name="dns/aws")
+    refused = client.patch(URL, '{"description": "x"}', content_type="application/json", headers=limited)
+    assert refused.status_code == 403
+    response = patch(tofu(alice), description="  Peering\n for\teverybody ", source=REPOSITORY)
 
     assert response.status_code == 200
     assert json.loads(response.content) == {
         "namespace": "acme",
         "name": "vpc",
         "system": "aws",
-        "description": "A network with subnets",
+        "description": "Peering for everybody",
         "source": REPOSITORY,
     }
     assert json.loads(tofu(alice).get(URL).content) == json.loads(response.content)
-
-
-def test_lists_and_bots_read_it_at_once(tofu, browser_of, alice, vpc):
-    patch(tofu(alice), description="Peering for everybody", source=REPOSITORY)
-
     assert SearchDoc.objects.get().description == "Peering for everybody"
     assert "<mark>Peer</mark>ing" in browser_of(alice).get("/modules?q=peer").content.decode()
     document = json.loads(tofu(alice).get("/v1/modules/acme/vpc/aws/versions").content)
     assert document["modules"][0]["source"] == REPOSITORY
+    assert tofu(alice).patch(URL.replace("vpc", "none"), "{}", content_type="application/json").status_code == 404
 
 
-def test_what_is_left_out_stays_and_what_is_empty_is_taken_away(tofu, alice, vpc):
-    patch(tofu(alice), description="Ours", source=REPOSITORY)
+def test_what_is_left_out_stays_and_what_is_empty_is_taken_away(tofu, browser_of, alice, vpc):
+    browser = browser_of(alice)
+    done = browser.post(PAGE, {"description": "Ours", "source_url": REPOSITORY})
+
+    assert (done.status_code, done["Location"]) == (303, "/modules/acme/vpc/aws")
+    page = browser.get(PAGE).content.decode()
+    assert 'value="Ours"' in page
+    assert f'value="{REPOSITORY}"' in page
     patch(tofu(alice), description="")
-
     module = Module.objects.get()
     assert (module.description, module.source_url) == ("", REPOSITORY)
     assert SearchDoc.objects.get().description == "First words of the README"
@@ -73,13 +77,6 @@ def test_it_is_audited_with_what_was_there_before(tofu, alice, vpc):
         "description": ["Ours", "Everybody's"],
         "source_url": ["", REPOSITORY],
     }
-
-
-def test_a_token_that_is_limited_to_another_name_may_not(bearer, client, alice, vpc):
-    headers = bearer(alice, Scope.PUBLISH, only_name="dns/aws")
-    response = client.patch(URL, '{"description": "x"}', content_type="application/json", headers=headers)
-
-    assert response.status_code == 403
 
 
 @for_each_row(
@@ -124,17 +121,3 @@ def test_what_cannot_be_shown_is_refused_with_the_reason(tofu, alice, vpc, body,
 
     assert response.status_code == 422
     assert sentence in error_of(response)
-
-
-def test_the_page_shows_what_is_there_and_changes_it(browser_of, alice, vpc):
-    browser = browser_of(alice)
-    done = browser.post(PAGE, {"description": "Ours", "source_url": REPOSITORY})
-
-    assert (done.status_code, done["Location"]) == (303, "/modules/acme/vpc/aws")
-    page = browser.get(PAGE).content.decode()
-    assert 'value="Ours"' in page
-    assert f'value="{REPOSITORY}"' in page
-
-
-def test_a_missing_module_is_404(tofu, alice, acme):
-    assert patch(tofu(alice), description="x").status_code == 404

@@ -12,8 +12,6 @@ from tests.builders.archives import MODULE, module_zip
 from tests.builders.keys import signing_key
 from tests.protocol.providers import cast
 
-pytestmark = pytest.mark.both
-
 URL = "/api/v1/modules/{}/vpc/aws/1.2.0/details"
 CHILD = {"modules/subnet/main.tf": 'variable "cidr" {\n  default = "10.0.0.0/8"\n}\n'}
 
@@ -24,6 +22,7 @@ def read(client, url):
     return answer.json()
 
 
+@pytest.mark.both
 def test_a_module_version_says_what_is_in_it(published, tofu, bob):
     release = published("acme/vpc/aws", "1.2.0", data=module_zip({**MODULE, **CHILD}))
     downloads.flush()  # what other tests' requests left behind
@@ -56,6 +55,7 @@ def test_a_module_version_says_what_is_in_it(published, tofu, bob):
     assert (output["name"], output["description"], output["type"]) == ("id", "Its id.", "")
     assert root["resources"] == [{"name": "this", "type": "null_resource", "provider": "null", "repetition": ""}]
     assert root["readme"] == MODULE["README.md"]
+    assert (root["moved"], root["actions"]) == ([], [])
     (child,) = said["submodules"]
     assert (child["path"], child["inputs"][0]["default"]) == ("modules/subnet", '"10.0.0.0/8"')
 
@@ -91,9 +91,12 @@ def test_a_hidden_default_is_null_and_no_empty_text(published, tofu, bob):
     assert (password["deprecated"], password["validation"]) == ("Use a role.", ["Too short."])
 
 
-def test_every_construct_of_a_page_is_in_the_document(published, tofu, bob):
+def test_every_construct_of_a_page_is_in_the_document_and_null_if_it_was_not_read(
+    published, tofu, bob, django_assert_max_num_queries
+):
     published("acme/vpc/aws", "1.2.0", data=module_zip(constructs.HCL))
-    said = read(tofu(bob), URL.format("acme"))
+    client = tofu(bob)
+    said = read(client, URL.format("acme"))
     root, tasks = said["root"], said["submodules"][1]
 
     assert (root["required_version"], root["compatible_with"]) == (
@@ -117,34 +120,30 @@ def test_every_construct_of_a_page_is_in_the_document(published, tofu, bob):
     assert tasks["queries"] == [{"name": "old", "type": "aws_instance", "provider": "aws"}]
     assert tasks["migrations"] == [{"kind": "backend", "type": "s3"}]
 
-
-def test_what_an_older_larder_did_not_read_is_null(published, tofu, bob):
-    published("acme/vpc/aws", "1.2.0", data=module_zip(MODULE))
     version = ModuleVersion.objects.get()
     for part, key in (("variables", "const"), ("resources", "repetition"), ("outputs", "type")):
-        for row in version.inspection["units"][0][part]:
-            del row[key]
+        for unit in version.inspection["units"]:
+            for row in unit[part]:
+                del row[key]
     version.save()
-    root = read(tofu(bob), URL.format("acme"))["root"]
+    with django_assert_max_num_queries(6):
+        said = read(client, URL.format("acme"))
+    inputs, resources = said["root"]["inputs"], said["root"]["resources"]
+    outputs = said["submodules"][1]["outputs"]
+    older = [*(one["const"] for one in inputs), *(one["repetition"] for one in resources)]
+    older += [one["type"] for one in outputs]
+    assert set(older) == {None}, "an older Larder did not read them"
 
-    assert (root["inputs"][0]["const"], root["resources"][0]["repetition"], root["outputs"][0]["type"]) == (None,) * 3
-    assert (root["moved"], root["actions"]) == ([], [])
 
-
-def test_only_those_with_a_token_read_who_published(published, tofu, bob):
+def test_a_token_reads_who_published_and_staff_alone_what_is_in_quarantine(published, tofu, bob, olga):
     published("pantry/vpc/aws", "1.2.0")
+    url, address = URL.format("pantry"), ModuleAddress("pantry", "vpc", "aws")
 
-    assert read(tofu(), URL.format("pantry"))["published_by"] is None
-    assert read(tofu(bob), URL.format("pantry"))["published_by"] == "alice"
-
-
-def test_a_version_in_quarantine_is_there_for_staff_alone(published, tofu, alice, olga):
-    published("acme/vpc/aws", "1.2.0")
-    address = ModuleAddress("acme", "vpc", "aws")
+    assert read(tofu(), url)["published_by"] is None
+    assert read(tofu(bob), url)["published_by"] == "alice"
     ACTIONS.quarantine(viewer=Viewer(olga), address=address, version="1.2.0", reason="It steals.")
-
-    assert tofu(alice).get(URL.format("acme")).status_code == 404
-    assert read(tofu(olga), URL.format("acme"))["quarantined"] is True
+    assert tofu(bob).get(url).status_code == 404
+    assert read(tofu(olga), url)["quarantined"] is True
 
 
 def test_a_provider_version_lists_its_packages(acme, alice, tofu):
@@ -158,12 +157,3 @@ def test_a_provider_version_lists_its_packages(acme, alice, tofu):
     assert package["h1"].startswith("h1:")
     assert said["key"] == {"fingerprint": key.fingerprint, "key_id": key.key_id, "state": "active"}
     assert (said["signing"], said["sums_digest"]) == (version.signing, f"sha256:{version.sums_digest}")
-
-
-def test_the_details_cost_the_same_at_any_size(published, tofu, alice, django_assert_max_num_queries):
-    files = {f"modules/m{number}/main.tf": CHILD["modules/subnet/main.tf"] for number in range(8)}
-    published("acme/vpc/aws", "1.2.0", data=module_zip({**MODULE, **files}))
-    client = tofu(alice)
-
-    with django_assert_max_num_queries(6):
-        read(client, URL.format("acme"))

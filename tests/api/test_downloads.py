@@ -12,8 +12,6 @@ from tests.modules.dependents.rows import calls, requires
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module
 
-pytestmark = pytest.mark.both
-
 VPC = "/api/v1/modules/acme/vpc/aws"
 DNS = "/api/v1/providers/acme/dns"
 
@@ -31,6 +29,7 @@ def used(acme, olga):
         TeamDownload.objects.create(release=release, day=day, team=team, count=2)
 
 
+@pytest.mark.both
 def test_it_counts_by_day_version_and_client_and_for_owners_by_team(used, client, bearer, dora, bob):
     said = client.get(f"{VPC}/downloads", headers=bearer(dora)).json()
 

@@ -4,8 +4,6 @@ import pytest
 
 from tests.builders.archives import module_zip
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def shelf(published):
@@ -22,6 +20,7 @@ def asked(client, query, **more):
     return answer.json()
 
 
+@pytest.mark.both
 def test_it_answers_the_groups_of_what_the_caller_may_see(shelf, tofu, bob):
     said = asked(tofu(bob), "nat")
     groups = {group["kind"]: [(row["name"], row["address"]) for row in group["results"]] for group in said["groups"]}

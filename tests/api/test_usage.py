@@ -18,8 +18,6 @@ from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 URL = "/api/v1/usage"
 DIGEST = "sha256:" + "5" * 64
 LOCK = """# This file is maintained automatically by "tofu init".
@@ -134,8 +132,10 @@ def test_what_is_hidden_is_ignored_as_what_is_missing(offered, report):
     assert not Configuration.objects.exists()
 
 
+@pytest.mark.both
 def test_a_later_report_replaces_the_former_of_the_same_account_alone(offered, report, alice, bob):
-    report(modules=VPC, folder="live")
+    Release.objects.filter(version="1.0.0", kind="module").update(lifecycle=Lifecycle.DEPRECATED)
+    assert report(modules=VPC, folder="live").json()["versions"][0]["lifecycle"] == "deprecated"
     report(modules=VPC, folder="test")
     report(modules=VPC, folder="live", user=alice)
     report(modules=installed(("here.example/acme/vpc/aws", "2.0.0")), folder="/live")
@@ -150,6 +150,7 @@ def test_a_later_report_replaces_the_former_of_the_same_account_alone(offered, r
     assert reported(bob) == [("test", ["1.0.0"])]
 
 
+@pytest.mark.both
 @for_each_row(
     ("fields", "status", "says"),
     [
@@ -205,6 +206,7 @@ def test_many_versions_cost_as_much_as_few(acme, report):
     assert costs[1] <= costs[0] <= 20
 
 
+@pytest.mark.both
 def test_old_reports_are_deleted(offered, report):
     report(modules=VPC)
     report(modules=VPC, folder="old")
@@ -213,9 +215,3 @@ def test_old_reports_are_deleted(offered, report):
     tasks.prune_configurations()
 
     assert [row.folder for row in Configuration.objects.all()] == [""]
-
-
-def test_a_report_says_what_is_deprecated(offered, report):
-    Release.objects.filter(version="1.0.0", kind="module").update(lifecycle=Lifecycle.DEPRECATED)
-
-    assert report(modules=VPC).json()["versions"][0]["lifecycle"] == "deprecated"

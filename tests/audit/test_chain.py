@@ -19,8 +19,6 @@ from tests.audit import tampering
 from tests.audit.tampering import age
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def rows(db):
@@ -36,6 +34,7 @@ def verified(*arguments):
     return tampering.verified(*arguments)[0]
 
 
+@pytest.mark.both
 def test_rows_that_nobody_touched_are_as_they_were_written(rows):
     head = Link.objects.get(event_id=rows[-1].pk).digest
 
@@ -62,6 +61,7 @@ def test_the_chain_covers_every_column():
     assert columns == set(chain.FIELDS) == {"id", *CHANGES}
 
 
+@pytest.mark.both
 @for_each_row("column", CHANGES)
 def test_a_changed_row_is_named(rows, column):
     tampering.change(rows[2], **{column: CHANGES[column]})
@@ -69,6 +69,7 @@ def test_a_changed_row_is_named(rows, column):
     assert verified() == f"Row {rows[2].pk} of {rows[2].at:%Y-%m-%d %H:%M:%S} was changed.\n"
 
 
+@pytest.mark.both
 def test_a_row_that_is_gone_is_named_with_its_link_or_without(rows):
     tampering.delete(AuditEvent.objects.filter(pk=rows[1].pk))
     assert verified() == f"Row {rows[1].pk} of {rows[1].at:%Y-%m-%d %H:%M:%S} is missing.\n"
@@ -109,6 +110,7 @@ def test_a_row_of_a_slow_transaction_is_linked_after_later_ones(rows):
     assert Link.objects.order_by("-pk")[0].event_id == late.pk
 
 
+@pytest.mark.both
 @for_each_row("goes", [3, 5], ids=["the older ones", "all"])
 def test_what_was_pruned_is_no_gap(db, goes):
     events = [record(Kind.USER_SIGNED_IN, actor_id=1, subject=f"user/{number}") for number in range(5)]
@@ -155,6 +157,7 @@ def test_an_export_carries_the_digests_that_prove_its_rows(rows, tmp_path):
     assert verified("--file", str(file)) == f"Line 4: row {rows[3].pk} was changed.\nLine 5 is not an exported row.\n"
 
 
+@pytest.mark.both
 def test_an_export_takes_a_kind_a_person_and_a_time(rows, bob):
     record(Kind.TOKEN_ISSUED, actor_id=bob.pk, subject="token/1")
     age(rows[:2], days=3)

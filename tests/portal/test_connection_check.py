@@ -69,9 +69,9 @@ def check(client: Client, secret: str = ""):
     return client.post(URL, {"token": secret})
 
 
-def test_a_token_that_counts_is_described_and_never_echoed(client, alice, acme, pantry, hall, answering):
+def test_a_token_that_counts_is_described_not_used_and_never_echoed(client, alice, acme, pantry, hall, answering):
     answering(200, "application/json", GOOD)
-    _, secret = tokens.issue(user=alice, label="CI", scope=Scope.PUBLISH, namespaces=[acme], actor=Viewer(alice))
+    token, secret = tokens.issue(user=alice, label="CI", scope=Scope.PUBLISH, namespaces=[acme], actor=Viewer(alice))
 
     response = check(client, f" {secret}\n")
     page = pages.text_of(response)
@@ -85,6 +85,8 @@ def test_a_token_that_counts_is_described_and_never_echoed(client, alice, acme, 
     assert "<dt>Publishes in</dt><dd>acme</dd>" in page
     assert secret not in page
     assert hashlib.sha256(secret.encode()).hexdigest() not in page
+    token.refresh_from_db()
+    assert token.last_used_at is None, "looking at a token is no use of it"
 
 
 @for_each_row(("how", "why"), [("unknown", "is unknown"), ("revoked", "was revoked"), ("cut", "is unknown")])
@@ -102,28 +104,14 @@ def test_a_token_that_does_not_count_says_why(client, alice, answering, how, why
     assert pasted not in page
 
 
-def test_looking_at_a_token_is_no_use_of_it(client, alice, answering, django_assert_num_queries):
+def test_the_token_is_taken_from_no_address_and_refused_beside_its_field_if_it_is_too_long(client, alice, answering):
     answering(200, "application/json", GOOD)
-    token, secret = tokens.issue(user=alice, label="CI", scope=Scope.READ, actor=Viewer(alice))
-    check(client, secret)
-
-    token.refresh_from_db()
-    assert token.last_used_at is None
-
-
-def test_the_token_is_never_taken_from_an_address(client, alice, answering):
     _, secret = tokens.issue(user=alice, label="CI", scope=Scope.READ, actor=Viewer(alice))
 
     assert "This token is valid" not in pages.text_of(client.get(URL, {"token": secret}))
-
-
-def test_something_much_too_long_is_refused_beside_the_field(client, db, answering):
-    answering(200, "application/json", GOOD)
-
-    response = check(client, "x" * 201)
-
-    assert response.status_code == 422
-    assert "xxx" not in pages.text_of(response)
+    refused = check(client, "x" * 201)
+    assert refused.status_code == 422
+    assert "xxx" not in pages.text_of(refused)
 
 
 @pytest.mark.parametrize(
@@ -148,18 +136,16 @@ def test_the_discovery_document_is_judged_as_clients_judge_it(client, db, answer
     assert asked == ["/.well-known/terraform.json"]
 
 
-def test_asking_again_and_again_costs_one_request(client, db, answering):
+def test_asking_again_and_again_costs_one_request_and_where_nobody_answers_it_says_so(
+    client, db, settings, answering, monkeypatch
+):
     asked = answering(200, "application/json", GOOD)
     for _ in range(5):
         check(client)
 
     assert len(asked) == 1
-
-
-def test_an_address_that_nobody_answers_at_says_so(client, db, settings, answering):
-    answering(200, "application/json", GOOD)
+    monkeypatch.setattr(help_pages, "discovery", DiscoveryCheck().outcome)
     settings.PUBLIC_URL = "http://127.0.0.1:1"
-
     assert "Larder cannot reach its own address" in pages.text_of(check(client))
 
 

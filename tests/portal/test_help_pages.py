@@ -21,11 +21,6 @@ def snippets_of(response) -> str:
     )
 
 
-def test_anybody_may_read_it_and_finds_it_in_the_footer(client, db):
-    assert client.get(URL).status_code == 200
-    assert f'href="{URL}"' in client.get("/").content.decode()
-
-
 @for_each_row(("host", "has_variable"), [("my-registry.example.com", True), ("registry.example.com:8443", False)])
 def test_everything_is_made_for_this_host(client, db, settings, host, has_variable):
     settings.PUBLIC_HOST, settings.PUBLIC_URL = host, f"https://{host}"
@@ -60,16 +55,6 @@ def test_configurations_name_a_host_by_its_letters_and_everything_else_in_ascii(
     assert f"machine {wire} login" in said
     assert f"export LARDER_URL=https://{wire}\n" in said
     assert "Clients use another address than you do" not in pages.text_of(response)
-
-
-def test_plain_http_needs_a_block_that_answers_discovery(client, db, settings):
-    settings.PUBLIC_URL, settings.PUBLIC_HOST = "http://127.0.0.1:8080", "127.0.0.1:8080"
-
-    said = snippets_of(client.get(URL))
-
-    assert 'host "127.0.0.1:8080"' in said
-    assert '"modules.v1"   = "http://127.0.0.1:8080/v1/modules/"' in said
-    assert '"providers.v1" = "http://127.0.0.1:8080/v1/providers/"' in said
 
 
 @for_each_row(("host", "warns"), [("localhost:8443", True), ("larder", True), ("127.0.0.1:8443", False)])
@@ -150,7 +135,7 @@ def test_the_host_rule_of_renovate_is_that_of_the_recipe(client, db, settings):
     assert 'href="/help/recipes/update-bots"' in response.content.decode()
 
 
-def test_it_says_how_oci_clients_sign_in_pull_push_and_mirror(client, db, settings, acme):
+def test_it_says_how_oci_clients_sign_in_pull_push_and_mirror_where_a_host_name_is_known(client, db, settings, acme):
     settings.PUBLIC_HOST, settings.HOSTNAMES = "registry.example.com:8443", frozenset({"registry.example.com"})
 
     said = snippets_of(client.get(URL))
@@ -163,9 +148,16 @@ def test_it_says_how_oci_clients_sign_in_pull_push_and_mirror(client, db, settin
     assert '--annotation "org.opencontainers.image.created=' in said
     mirror = '"registry.example.com:8443/providers/${hostname}/${namespace}/${type}"'
     assert f'repository_template = {mirror}\n    include             = ["registry.example.com/*/*"]' in said
-
-
-def test_it_speaks_of_no_mirror_where_no_host_name_is_known(client, db, settings):
     settings.HOSTNAMES = frozenset()
-
     assert "oci_mirror" not in snippets_of(client.get(URL))
+
+
+def test_plain_http_needs_a_block_that_answers_discovery_and_the_footer_leads_there(client, db, settings):
+    settings.PUBLIC_URL, settings.PUBLIC_HOST = "http://127.0.0.1:8080", "127.0.0.1:8080"
+
+    said = snippets_of(client.get(URL))
+
+    assert 'host "127.0.0.1:8080"' in said
+    assert '"modules.v1"   = "http://127.0.0.1:8080/v1/modules/"' in said
+    assert '"providers.v1" = "http://127.0.0.1:8080/v1/providers/"' in said
+    assert f'href="{URL}"' in client.get("/").content.decode()

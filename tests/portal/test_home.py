@@ -14,8 +14,9 @@ from tests.rows import for_each_row
 
 
 def test_it_shows_visitors_public_modules_and_the_way_in(client, pantry, acme):
-    add_module(pantry, "label/null", "1.0.0")
     add_module(acme, "vpc/aws", "1.0.0")
+    assert "No public modules" in pages.markup_of(client.get("/"))
+    add_module(pantry, "label/null", "1.0.0")
 
     page = pages.markup_of(client.get("/"))
 
@@ -24,26 +25,27 @@ def test_it_shows_visitors_public_modules_and_the_way_in(client, pantry, acme):
     assert "/account/login/" in page
 
 
-def test_it_says_that_nothing_is_public(client, acme):
-    assert "No public modules" in pages.markup_of(client.get("/"))
-
-
 @pytest.mark.both
 def test_it_shows_members_what_is_new_and_where_they_work(browser_of, alice, acme):
-    add_module(acme, "vpc/aws", "1.0.0", "1.1.0")
+    module = add_module(acme, "vpc/aws", "1.0.0", "1.1.0")
     add_module(acme, "dns/aws", "1.0.0")
     provider_catalogue.refresh(provider_version(acme, "dns", "1.0.0", key=row_of_key(acme, 1)).provider)
 
-    page = pages.markup_of(browser_of(alice).get("/")).partition('id="recent-title"')[2]
+    def recent():
+        return pages.markup_of(browser_of(alice).get("/")).partition('id="recent-title"')[2]
 
+    page = recent()
     assert page.index('"/modules/acme/vpc/aws"') < page.index('"/modules/acme/dns/aws"')
     assert "1.1.0" in page
     assert "/namespaces/acme" in page
     assert "2 modules, 1 provider, you are publisher" in page
     assert "All 1 provider<" in page
 
+    Release.objects.filter(name="vpc/aws").update(lifecycle="yanked")
+    entries.refresh(module)
+    assert "/modules/acme/vpc/aws" not in recent(), "what is yanked altogether is no news"
 
-@pytest.mark.both
+
 def test_it_shows_readers_what_is_downloaded_most(browser_of, bob, acme):
     add_modules(acme, ["vpc/aws", "dns/aws", "never/aws"])
     for name, count in (("vpc/aws", 7), ("dns/aws", 12_345)):
@@ -67,32 +69,10 @@ def test_it_helps_readers_to_begin(browser_of, bob, acme, dora, published, setti
     assert "owned by dora" in page
     assert 'href="/how-to-use"' in page.partition("</nav>")[0]
     assert "Create a token" not in page
-
-
-def test_it_asks_nobody_to_log_in_without_tls(browser_of, bob, acme, settings):
     settings.PUBLIC_URL = "http://larder.example"
-    add_module(acme, "vpc/aws", "1.0.0")
-
     page = pages.markup_of(browser_of(bob).get("/"))
-
-    assert "tofu login" not in page
+    assert "tofu login" not in page, "nobody is asked to log in without TLS"
     assert 'href="/how-to-use#token"' in page
-
-
-def test_a_role_by_a_team_counts(browser_of, charlie, acme):
-    team = Team.objects.create(name="platform")
-    Membership.objects.create(team=team, user=charlie)
-    Grant.objects.create(namespace=acme, team=team, role=Role.OWNER)
-
-    assert "0 modules, 0 providers, you are owner" in pages.markup_of(browser_of(charlie).get("/"))
-
-
-def test_what_is_yanked_altogether_is_not_news(browser_of, alice, acme):
-    module = add_module(acme, "vpc/aws")
-    Release.objects.update(lifecycle="yanked")
-    entries.refresh(module)
-
-    assert "/modules/acme/vpc/aws" not in pages.markup_of(browser_of(alice).get("/"))
 
 
 def test_a_registry_of_providers_alone_is_not_empty(browser_of, alice, acme):
@@ -103,20 +83,21 @@ def test_a_registry_of_providers_alone_is_not_empty(browser_of, alice, acme):
     assert "All 1 provider<" in page
 
 
-def test_it_leads_through_the_first_steps(browser_of, charlie):
-    page = pages.markup_of(browser_of(charlie).get("/"))
-
+def test_it_leads_through_the_first_steps_that_somebody_may_take(browser_of, charlie, acme, settings):
+    browser = browser_of(charlie)
+    page = pages.markup_of(browser.get("/"))
     for link in ("/namespaces/new", "/tokens", "/publish"):
         assert f'href="{link}"' in page
 
-
-def test_it_offers_no_namespace_to_people_who_may_not_create_one(browser_of, charlie, settings):
     settings.NAMESPACE_CREATION = "staff"
-
-    page = pages.markup_of(browser_of(charlie).get("/"))
-
+    page = pages.markup_of(browser.get("/"))
     assert 'href="/namespaces/new"' not in page
     assert "An operator of this registry creates namespaces." in page
+
+    team = Team.objects.create(name="platform")
+    Membership.objects.create(team=team, user=charlie)
+    Grant.objects.create(namespace=acme, team=team, role=Role.OWNER)
+    assert "0 modules, 0 providers, you are owner" in pages.markup_of(browser.get("/"))
 
 
 @for_each_row("count", [2, 40])

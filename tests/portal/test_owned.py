@@ -19,7 +19,6 @@ from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
 HOSTILE = "<script>alert(1)</script>"
 
 
@@ -36,8 +35,10 @@ def waiting(browser):
     return pages.shown(browser.get("/")).partition('id="waiting-title"')[2].partition("</section>")[0]
 
 
+@pytest.mark.both
 def test_releases_wait_until_they_are_answered_mended_or_old(browser_of, alice, acme):
     add_module(acme, "other/aws")
+    assert "You're all caught up." in waiting(browser_of(alice))
     for state in ("held", "checking", "rejected", "failed"):
         release(alice, acme, state, name=f"{state}/aws")
     release(alice, acme, "rejected", name="mended/aws")
@@ -82,6 +83,7 @@ def test_keys_and_tokens_wait_before_they_end(browser_of, dora, alice, acme, pan
     assert "Signing key" not in waiting(browser_of(alice)), "publishers cannot add one"
 
 
+@pytest.mark.both
 def test_users_of_deprecated_versions_are_counted(browser_of, alice, bob, acme, hall):
     add_module(acme, "vpc/aws", "1.0.0", "1.1.0", "2.0.0")
     provider_catalogue.refresh(provider_version(acme, "dns", "1.0.0", key=row_of_key(acme, 1)).provider)
@@ -105,12 +107,6 @@ def test_users_of_deprecated_versions_are_counted(browser_of, alice, bob, acme, 
     assert "40 downloads in the last 30 days, 1 person signed in." in page
     assert page.count("still used") == 1
     assert 'href="/modules/acme/vpc/aws/usage"' in page, "it leads to who uses it"
-
-
-def test_nothing_waits_and_the_page_says_so(browser_of, alice, acme):
-    add_module(acme, "vpc/aws")
-
-    assert "You're all caught up." in waiting(browser_of(alice))
 
 
 def test_mine_has_downloads_and_health_of_what_i_publish_and_nothing_else(browser_of, alice, bob, acme, pantry):
@@ -137,23 +133,19 @@ def test_mine_has_downloads_and_health_of_what_i_publish_and_nothing_else(browse
     assert "9 of 10" in home.partition('id="owned-title"')[2]
 
 
-@pytest.mark.parametrize("who", ["bob", "charlie"])
-def test_who_publishes_nothing_sees_what_to_do_first(request, browser_of, acme, pantry, who):
+def test_who_publishes_nothing_sees_what_to_do_first(browser_of, bob, charlie, acme, pantry, settings, tmp_path):
     add_module(pantry, "label/null")
-    page = pages.shown(browser_of(request.getfixturevalue(who)).get("/"))
+    trust = '<a href="/how-to-use#certificates">trust the certificate</a>'
+    for user in (bob, charlie):
+        page = pages.shown(browser_of(user).get("/"))
 
-    assert "Sign in on the command line" in page
-    assert 'id="waiting-title"' not in page
-    assert "/modules/pantry/label/null" in page
-
-
-def test_a_reader_first_trusts_the_certificate_of_larders_own_authority(browser_of, bob, pantry, settings, tmp_path):
-    add_module(pantry, "label/null")
+        assert "Sign in on the command line" in page
+        assert 'id="waiting-title"' not in page
+        assert "/modules/pantry/label/null" in page
+        assert trust not in page
     settings.DATA_DIR, settings.TLS, settings.PUBLIC_URL = tmp_path, "auto", "https://127.0.0.1:8443"
-    line = '<a href="/how-to-use#certificates">trust the certificate</a>'
-    assert line not in pages.shown(browser_of(bob).get("/"))
     certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url=settings.PUBLIC_URL)
-    assert line in pages.shown(browser_of(bob).get("/"))
+    assert trust in pages.shown(browser_of(bob).get("/")), "that of Larder's own authority"
 
 
 @for_each_row("count", [2, 40])

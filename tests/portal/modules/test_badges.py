@@ -19,7 +19,7 @@ def words_in(picture):
 
 
 def test_a_public_module_has_badges_that_caches_may_keep(published, client, django_assert_max_num_queries):
-    published("pantry/vpc/aws", "1.2.0")
+    release = published("pantry/vpc/aws", "1.2.0")
     published("pantry/vpc/aws", "1.3.0-rc.1")
     SearchDoc.objects.update(downloads=12_345)
     with django_assert_max_num_queries(3):
@@ -32,6 +32,8 @@ def test_a_public_module_has_badges_that_caches_may_keep(published, client, djan
     assert not {"Cookie", "Authorization"} & set(answer.get("Vary", "").split(", "))
     assert client.get(BADGE.format("stars")).status_code == 404
     assert not DownloadCount.objects.exists()
+    type(release).objects.update(lifecycle="yanked", lifecycle_reason="No.", lifecycle_at=release.published_at)
+    assert words(client.get(BADGE.format("version"))) == ["version", "none listed"]
 
 
 def test_nobody_gets_badges_of_what_is_hidden(published, client, browser_of, alice):
@@ -44,13 +46,6 @@ def test_nobody_gets_badges_of_what_is_hidden(published, client, browser_of, ali
     ]
 
     assert {(answer.status_code, answer.content) for answer in hidden} == {(404, hidden[0].content)}
-
-
-def test_a_module_without_listed_versions_says_so(published, client):
-    release = published("pantry/vpc/aws", "1.2.0")
-    type(release).objects.update(lifecycle="yanked", lifecycle_reason="No.", lifecycle_at=release.published_at)
-
-    assert words(client.get(BADGE.format("version"))) == ["version", "none listed"]
 
 
 def test_texts_in_a_badge_are_texts_and_its_fonts_are_the_readers():

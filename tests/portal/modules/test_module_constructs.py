@@ -11,8 +11,6 @@ from apps.modules.tasks import inspect_module
 from tests.builders import constructs
 from tests.builders.archives import module_zip
 
-pytestmark = pytest.mark.both
-
 AT = "/modules/acme/all/null/1.0.0"
 
 
@@ -29,54 +27,38 @@ def page(published, browser_of, bob):
     return words
 
 
-def test_the_constraint_of_each_client_is_a_requirement(page):
-    said = page(AT)
+def test_each_construct_has_its_place_on_the_pages(page):
+    first, inputs, resources = page(AT), page(f"{AT}/inputs"), page(f"{AT}/resources")
+    tasks, calls = page(f"{AT}/submodules/tasks"), page(f"{AT}/dependencies")
 
-    assert "Needs OpenTofu &gt;= 1.12" in said
-    assert "Needs Terraform &gt;= 1.7" in said
+    assert "Needs OpenTofu &gt;= 1.12" in first
+    assert "Needs Terraform &gt;= 1.7" in first
     assert "OpenTofu &gt;= 1.12 , Terraform &gt;= 1.7" in page("/modules/acme/all/null/versions")
-
-
-def test_a_constant_input_and_the_type_of_an_output_are_called_that(page):
-    assert "flavour Constant" in page(f"{AT}/inputs")
-    assert "names Constant" not in page(f"{AT}/inputs")
-    tasks = page(f"{AT}/submodules/tasks")
-    assert "Output Type Description Where" in tasks
-    assert "object({ name = string, ports = list(number) })" in tasks
+    assert "flavour Constant" in inputs
+    assert "names Constant" not in inputs
+    assert "terraform_data box for_each terraform main.tf" in resources
+    assert "State changes 3" in resources
+    assert "terraform_data.crate Moved to terraform_data.box[&quot;a&quot;]" in resources
+    assert "terraform_data.attic Forgotten: no longer managed, not destroyed" in resources
+    assert "terraform_data.cellar Destroyed" in resources
+    for expected in (
+        "Output Type Description Where",
+        "object({ name = string, ports = list(number) })",
+        "terraform_data.shed Destroyed by Terraform, forgotten by OpenTofu",
+        "terraform_data.kept[&quot;a&quot;] Imported: an existing object becomes managed",
+        "backend &quot;s3&quot; State migrated from here",
+        "Actions 2",
+        "aws_lambda_invoke warm aws",
+        "Queries 1",
+        "aws_instance old aws",
+        "Providers 2",
+        "shell not set any",
+    ):
+        assert expected in tasks
     assert "Output Description Where" in page(f"{AT}/outputs")  # no column of nothing
-
-
-def test_what_changes_state_is_listed_below_the_resources(page):
-    said = page(f"{AT}/resources")
-
-    assert "terraform_data box for_each terraform main.tf" in said
-    assert "State changes 3" in said
-    assert "terraform_data.crate Moved to terraform_data.box[&quot;a&quot;]" in said
-    assert "terraform_data.attic Forgotten: no longer managed, not destroyed" in said
-    assert "terraform_data.cellar Destroyed" in said
-    tasks = page(f"{AT}/submodules/tasks")
-    assert "terraform_data.shed Destroyed by Terraform, forgotten by OpenTofu" in tasks
-    assert "terraform_data.kept[&quot;a&quot;] Imported: an existing object becomes managed" in tasks
-    assert "backend &quot;s3&quot; State migrated from here" in tasks
-
-
-def test_actions_queries_and_the_providers_of_actions_are_listed(page):
-    said = page(f"{AT}/submodules/tasks")
-
-    assert "Actions 2" in said
-    assert "aws_lambda_invoke warm aws" in said
-    assert "Queries 1" in said
-    assert "aws_instance old aws" in said
-    assert "Providers 2" in said
-    assert "shell not set any" in said
-
-
-def test_a_computed_source_is_called_that_and_has_no_quotes(page):
-    said = page(f"{AT}/dependencies")
-
-    assert "flavoured ./modules/${var.flavour} Computed" in said
-    assert "parts for_each ./modules/plain part of this module" in said
-    assert page(AT).count("Computed") == 0
+    assert "flavoured ./modules/${var.flavour} Computed" in calls
+    assert "parts for_each ./modules/plain part of this module" in calls
+    assert first.count("Computed") == 0
 
 
 def test_a_version_that_an_older_larder_has_read_gets_them_by_reinspection(page):

@@ -12,9 +12,10 @@ from apps.modules.catalogue import entries
 from apps.modules.models import Module, ModuleCall, ModuleVersion
 from apps.releases.models import Release
 from tests import pages
-from tests.builders.archives import MODULE, module_zip
+from tests.builders.archives import module_zip
+from tests.modules.dependents.rows import calls
 from tests.portal.providers.rows import provider_version, row_of_key
-from tests.portal.rows import add_module, add_modules
+from tests.portal.rows import add_module
 
 AT = "/modules/acme/vpc/aws/1.0.0/dependencies"
 USERS = "/modules/acme/label/null/usage"
@@ -63,7 +64,6 @@ def vpc(settings, vault, published):
     return published("acme/vpc/aws", "1.0.0", data=module_zip(files))
 
 
-@pytest.mark.both
 def test_providers_of_this_registry_lead_to_their_pages(settings, published, browser_of, bob, acme, vault):
     settings.PUBLIC_HOST, settings.HOSTNAMES = "xn--bcher-kva.example:8443", ["registry.example.com"]
     team = Namespace.objects.create(name="My_Team", canonical="my-team", visibility=Visibility.PUBLIC)
@@ -88,33 +88,12 @@ def test_providers_of_this_registry_lead_to_their_pages(settings, published, bro
         assert f"<code>{other}</code>" in page, "hidden from Bob, or someone else's"
 
 
-def calls(module, *targets, unit=""):
-    """As if the default version of the module called each target."""
-    version = ModuleVersion.objects.get(module=module)
-    ModuleCall.objects.bulk_create(
-        ModuleCall(
-            version=version,
-            unit=unit,
-            name="x",
-            source=f"here/{target}",
-            **dict(zip(("target_namespace", "target_name", "target_system"), target.split("/"), strict=True)),
-        )
-        for target in targets
-    )
-
-
-@pytest.mark.both
-def test_providers_show_source_constraint_and_what_is_passed_in(browser_of, bob, vpc):
-    text = pages.shown(browser_of(bob).get(AT))
-
-    for expected in ("hashicorp/aws", ">= 5.0, < 7.0", "aws.peer"):
-        assert f"<code>{expected}</code>" in text
-
-
-@pytest.mark.both
-def test_a_call_leads_to_what_its_reader_may_see(browser_of, bob, olga, vpc):
+def test_providers_and_calls_are_listed_and_lead_to_what_the_reader_may_see(browser_of, bob, olga, vpc):
     bobs, olgas = pages.shown(browser_of(bob).get(AT)), pages.shown(browser_of(olga).get(AT))
 
+    for expected in ("hashicorp/aws", ">= 5.0, < 7.0", "aws.peer", "../outside"):
+        assert f"<code>{expected}</code>" in bobs
+    assert 'href="/modules/acme/vpc/aws/1.0.0/submodules/inner">./modules/inner</a>' in bobs
     assert 'href="/modules/pantry/label/null"' in bobs
     assert 'href="/modules/vault/keys/aws"' not in bobs
     assert "registry.bücher.example/vault/keys/aws//modules/inner" in bobs  # the author's words, which Bob may read
@@ -155,38 +134,24 @@ def test_it_shows_the_version_that_each_constraint_selects(settings, published, 
     assert all(browser.get(url).status_code == 200 for url in selects)
 
 
-@pytest.mark.both
-def test_a_call_of_a_submodule_leads_to_its_page(browser_of, bob, vpc):
-    text = pages.shown(browser_of(bob).get(AT))
+def test_the_usage_counts_callers_by_their_default_version_and_none_in_quarantine(browser_of, bob, acme):
+    def is_used_by(count):
+        return f'Modules <span class="count">{count}<' in pages.shown(browser_of(bob).get(USERS))
 
-    assert 'href="/modules/acme/vpc/aws/1.0.0/submodules/inner">./modules/inner</a>' in text
-    assert "<code>../outside</code>" in text
+    calls(add_module(acme, "label/null", "1.0.0"), "acme/label/null", unit="modules/inner")  # itself: no news
+    user = add_module(acme, "user/aws", "1.0.0")
+    calls(user, "acme/label/null", "acme/label/null")
+    assert is_used_by(1)
+    Release.objects.filter(name="user/aws").update(quarantined_at=timezone.now())
+    with transaction.atomic():
+        entries.refresh(Module.objects.select_related("namespace").get(pk=user.pk))
+    assert is_used_by(0)
 
-
-@pytest.mark.both
-def test_the_usage_names_modules_that_the_reader_may_see(client, browser_of, olga, charlie, pantry, acme, vault):
-    target = add_module(pantry, "label/null", "1.0.0")
-    calls(add_module(pantry, "open/aws", "1.0.0"), "pantry/label/null")
-    calls(add_module(acme, "closed/aws", "1.0.0"), "pantry/label/null", "pantry/label/null")
-    calls(target, "pantry/label/null", unit="modules/inner")  # itself: no news
-    url = "/modules/pantry/label/null/usage"
-
-    for reader, count in ((client, 1), (browser_of(charlie), 1), (browser_of(olga), 2)):
-        text = pages.shown(reader.get(url))
-        assert f'Modules <span class="count">{count}<' in text
-        assert 'href="/modules/pantry/open/aws/1.0.0"' in text
-        assert ("closed" in text) is (count == 2)
-
-
-@pytest.mark.both
-def test_only_the_default_version_of_a_module_uses_others(browser_of, bob, acme):
-    add_module(acme, "label/null", "1.0.0")
-    user = add_module(acme, "user/aws", "1.0.0", "2.0.0")
-    old = ModuleVersion.objects.get(module=user, release__version="1.0.0")
+    newer = add_module(acme, "newer/aws", "1.0.0", "2.0.0")
+    old = ModuleVersion.objects.get(module=newer, release__version="1.0.0")
     place = {"target_namespace": "acme", "target_name": "label", "target_system": "null"}
     ModuleCall.objects.create(version=old, name="x", source="x", **place)
-
-    assert 'Modules <span class="count">0<' in pages.shown(browser_of(bob).get(USERS))
+    assert is_used_by(0)
 
 
 def test_a_module_with_neither_says_so(browser_of, bob, published):
@@ -196,34 +161,3 @@ def test_a_module_with_neither_says_so(browser_of, bob, published):
 
     assert "needs no provider and calls no other module" in text
     assert 'on its <a href="/modules/acme/vpc/aws/usage">Usage</a> tab.' in " ".join(text.split())
-
-
-@pytest.mark.slow
-def test_many_users_have_pages_and_cost_no_more(browser_of, bob, acme, published):
-    published("acme/vpc/aws", "1.0.0", data=module_zip(MODULE))
-    browser, costs = browser_of(bob), []
-    for first, last in ((0, 10), (10, 120)):
-        for module in add_modules(acme, [f"user{number:03}/aws" for number in range(first, last)]):
-            calls(module, "acme/vpc/aws")
-        with CaptureQueriesContext(connection) as queries:
-            text = pages.shown(browser.get("/modules/acme/vpc/aws/usage"))
-        costs.append(len(queries))
-
-    assert costs[0] == costs[1] <= 12
-    assert 'Modules <span class="count">120<' in text
-    assert "user049" in text
-    assert "user050" not in text
-    assert "user119" in pages.shown(browser.get("/modules/acme/vpc/aws/usage?page=3"))
-
-
-@pytest.mark.both
-def test_quarantined_callers_are_not_counted(browser_of, bob, acme, published, olga):
-    """Their module has no default version any more."""
-    add_module(acme, "label/null", "1.0.0")
-    user = add_module(acme, "user/aws", "1.0.0")
-    calls(user, "acme/label/null")
-    Release.objects.filter(name="user/aws").update(quarantined_at=timezone.now())
-    with transaction.atomic():
-        entries.refresh(Module.objects.select_related("namespace").get(pk=user.pk))
-
-    assert 'Modules <span class="count">0<' in pages.shown(browser_of(bob).get(USERS))

@@ -52,7 +52,7 @@ def rows(text: str) -> list[str]:
     return [link or f"# {heading}" for heading, link in found]
 
 
-def test_submodules_are_a_tree_and_all_other_folders_follow(page, caf):
+def test_submodules_are_a_tree_all_other_folders_follow_and_each_has_a_page(page, browser_of, bob, caf):
     assert rows(page(f"{AT}/submodules")) == [
         "submodules/log",
         "# modules/compute",
@@ -69,14 +69,13 @@ def test_submodules_are_a_tree_and_all_other_folders_follow(page, caf):
     ]
     assert rows(page(f"{AT}/examples")) == ["examples/one", "# examples/compute", "examples/compute/vm"]
     assert 'Submodules <span class="tabs__count">4<' in page(AT)
-
-
-def test_each_row_leads_to_a_page_of_its_own(page, caf):
     for link in rows(page(f"{AT}/submodules")) + rows(page(f"{AT}/examples")):
         if not link.startswith("#"):
             kind, _, name = link.partition("/")
             folder = name if kind == "folders" else f"{kind.replace('submodules', 'modules')}/{name}"
             assert f'<span class="mono">{folder}</span></h2>' in page(f"{AT}/{link}")
+    for missing in ("submodules/compute", "submodules/none/vm", "folders/modules/log", "examples/landing"):
+        assert browser_of(bob).get(f"{AT}/{missing}").status_code == 404, missing
 
 
 def test_the_page_of_a_deep_folder_has_its_block_its_readme_and_what_lies_below(page, caf):
@@ -88,18 +87,9 @@ def test_the_page_of_a_deep_folder_has_its_block_its_readme_and_what_lies_below(
     assert f'href="{AT}/submodules/compute/vm/disk"' in text
     assert "Folders below it" in text
     assert "Folders below it" not in page(f"{AT}/submodules/compute/vm/disk")
-
-
-def test_calls_lead_to_folders_wherever_they_lie(page, caf):
-    text = page(f"{AT}/dependencies")
-
-    assert f'href="{AT}/submodules/compute/vm"' in text
-    assert f'href="{AT}/folders/wrappers/vm"' in text
-
-
-@for_each_row("path", ["submodules/compute", "submodules/none/vm", "folders/modules/log", "examples/landing"])
-def test_a_folder_without_configuration_has_no_page(browser_of, bob, caf, path):
-    assert browser_of(bob).get(f"{AT}/{path}").status_code == 404
+    calls = page(f"{AT}/dependencies")
+    assert f'href="{AT}/submodules/compute/vm"' in calls
+    assert f'href="{AT}/folders/wrappers/vm"' in calls
 
 
 def test_what_search_and_dependents_read_are_submodules_at_any_depth(caf):

@@ -37,20 +37,16 @@ def test_what_pages_link_to_is_there(ask):
     assert ask(f"{AT}/files/a/f2099.txt").status_code == 404
 
 
-def test_a_readme_links_to_nothing_that_is_not_kept(ask):
+def test_the_true_number_is_said_and_a_readme_links_to_nothing_that_is_not_kept(ask):
+    count, files = len(FILES), pages.shown(ask(f"{AT}/files"))
     page = pages.shown(ask(f"{AT}/submodules/zone"))
 
+    assert f"These are the first 2,000 of {count:,} files" in files
+    assert f"{count} files</dd>" in pages.shown(ask(AT))
+    assert re.search(rf"{count}</span></a>", files)
     assert f'href="{AT}/files/a/f0000.txt"' in page
     assert "files/a/f2099.txt" not in page
     assert "files/modules/zone/zz.txt" not in page
-
-
-def test_the_true_number_is_said(ask):
-    count, page = len(FILES), pages.shown(ask(f"{AT}/files"))
-
-    assert f"These are the first 2,000 of {count:,} files" in page
-    assert f"{count} files</dd>" in pages.shown(ask(AT))
-    assert re.search(rf"{count}</span></a>", page)
 
 
 def test_with_few_files_nothing_is_said(published, browser_of, bob):

@@ -42,8 +42,8 @@ def words(text):
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())
 
 
-def test_each_tab_is_a_link_with_its_count(page, network):
-    text = page(AT)
+def test_each_tab_is_a_link_with_its_count_and_lists_its_rows_with_their_lines(page, network):
+    text, inputs, outputs, resources = (page(f"{AT}{tab}") for tab in ("", "/inputs", "/outputs", "/resources"))
 
     found = dict(re.findall(r'class="tabs__link" href="([^"]*)".*?(?:tabs__count">(\d+))?<', text))
     unit = ModuleVersion.objects.get(release__version="2.0.0").inspection["units"][0]
@@ -54,33 +54,12 @@ def test_each_tab_is_a_link_with_its_count(page, network):
     assert f'{AT}/inputs">Inputs <span class="tabs__count">{len(unit["variables"])}<' in text
     assert f'{AT}/outputs">Outputs <span class="tabs__count">{len(unit["outputs"])}<' in text
 
-
-def test_inputs_show_what_has_to_be_given_first(page, network):
-    text = page(f"{AT}/inputs")
-
-    assert text.index('id="input_availability_zones"') < text.index('id="input_cidr"')
-    assert "Not a CIDR block." in text
-    assert f'href="{AT}/files/variables.tf#L11"' in text
-    assert '"10.0.0.0/16"' in text
+    assert inputs.index('id="input_availability_zones"') < inputs.index('id="input_cidr"'), "what has to be given first"
+    assert "Not a CIDR block." in inputs
+    assert f'href="{AT}/files/variables.tf#L11"' in inputs
+    assert '"10.0.0.0/16"' in inputs
     # The author's own lines, not what a parser makes of them.
-    assert re.search(r"flow_log.*?<code>object\(\{\n  enabled +=", text, re.DOTALL)
-
-
-def test_a_sensitive_default_is_nowhere(page, published):
-    secret = 'variable "token" {\n  type = string\n  sensitive = true\n  default = "hunter2"\n}\n'
-    published("acme/vpc/aws", "1.0.0", data=module_zip({"main.tf": secret}))
-
-    text = page("/modules/acme/vpc/aws/1.0.0/inputs")
-
-    assert "hidden, because it is sensitive" in text
-    assert "hunter2" not in text
-    assert "(sensitive)" not in text
-
-
-def test_outputs_and_resources_lead_to_their_lines(page, network):
-    unit = ModuleVersion.objects.get(release__version="2.0.0").inspection["units"][0]
-    outputs, resources = page(f"{AT}/outputs"), page(f"{AT}/resources")
-
+    assert re.search(r"flow_log.*?<code>object\(\{\n  enabled +=", inputs, re.DOTALL)
     for output in unit["outputs"]:
         assert f'id="output_{output["name"]}"' in outputs
         assert f'{AT}/files/{output["file"]}#L{output["line"]}"' in outputs
@@ -89,35 +68,20 @@ def test_outputs_and_resources_lead_to_their_lines(page, network):
     assert resources.index("aws_vpc") < resources.index("Data sources")
 
 
-def test_a_submodule_has_a_page_of_its_own(page, network, settings):
+def test_submodules_and_examples_have_pages_of_their_own(page, browser_of, bob, network, settings):
     settings.PUBLIC_HOST = "registry.example.com"
 
-    text = page(f"{AT}/submodules/subnets")
+    text, example = page(f"{AT}/submodules/subnets"), page(f"{AT}/examples/complete")
 
     assert 'source  = "registry.example.com/acme/network/aws//modules/subnets"' in text
     assert 'id="input_vpc_id"' in text
     assert 'id="output_ids"' in text
     assert "aws_route_table_association" in text
     assert f'href="{AT}/files/modules/subnets"' in text
-
-
-def test_an_example_shows_what_it_is_made_of(page, network):
-    text = page(f"{AT}/examples/complete")
-
-    assert "examples/complete" in text
-    assert "Exactly this version" not in text  # nobody calls an example
-
-
-@for_each_row("path", ["/submodules/nothing", "/examples/subnets", "/submodules/modules%2Fsubnets"])
-def test_a_unit_that_is_not_there_is_not_found(browser_of, bob, network, path):
-    assert browser_of(bob).get(f"{AT}{path}").status_code == 404
-
-
-def test_the_readme_leads_to_the_files_of_its_own_version(page, network):
-    text = page("/modules/acme/network/aws/1.1.0")
-
-    assert 'href="/modules/acme/network/aws/1.1.0/files/modules/subnets"' in text
-    assert 'src="/modules/acme/network/aws/1.1.0/raw/docs/diagram.png"' in text
+    assert "examples/complete" in example
+    assert "Exactly this version" not in example  # nobody calls an example
+    for missing in ("/submodules/nothing", "/examples/subnets", "/submodules/modules%2Fsubnets"):
+        assert browser_of(bob).get(f"{AT}{missing}").status_code == 404, missing
 
 
 @for_each_row("version", ["1.0.0", "1.0.0-rc.1", "1.0.0+build.7"])
@@ -132,14 +96,17 @@ def test_the_worker_and_the_routes_agree_on_addresses(version):
     assert f"{path}/raw/a.png" == reverse("portal:module-raw", args=[*at, "a.png"])
 
 
-def test_the_switcher_keeps_the_tab_and_knows_its_neighbours(page, network):
-    text = page("/modules/acme/network/aws/1.1.0/inputs")
+def test_a_version_leads_to_its_own_files_and_to_the_same_tab_of_its_neighbours(page, network):
+    readme, inputs = page("/modules/acme/network/aws/1.1.0"), page("/modules/acme/network/aws/1.1.0/inputs")
 
-    assert 'rel="prev" href="/modules/acme/network/aws/1.0.0/inputs"' in text
-    assert 'rel="next" href="/modules/acme/network/aws/2.0.0/inputs"' in text
+    assert 'href="/modules/acme/network/aws/1.1.0/files/modules/subnets"' in readme
+    assert 'src="/modules/acme/network/aws/1.1.0/raw/docs/diagram.png"' in readme
+    assert 'rel="prev" href="/modules/acme/network/aws/1.0.0/inputs"' in inputs
+    assert 'rel="next" href="/modules/acme/network/aws/2.0.0/inputs"' in inputs
 
 
-def test_a_repository_is_linked_only_on_the_web(page, network):
+def test_a_repository_is_linked_only_on_the_web(page, acme):
+    add_module(acme, "network/aws", "2.0.0")
     Module.objects.update(source_url="https://git.example.com/team/network.git")
     assert 'href="https://git.example.com/team/network.git"' in page(AT)
 
@@ -148,53 +115,36 @@ def test_a_repository_is_linked_only_on_the_web(page, network):
         assert not hostile or hostile not in page(AT)
 
 
-def test_what_was_left_out_and_what_was_uploaded_is_said(page, network):
+def test_it_says_what_was_uploaded_left_out_and_not_read_and_hands_out_no_yanked_block(page, published):
+    published("acme/vpc/aws", "1.0.0", data=module_zip({**MODULE, "broken.tf": 'variable "a" {\n'}))
+    at = "/modules/acme/vpc/aws/1.0.0"
     Release.objects.update(
         uploaded_digest="f" * 64, notes={"form": "tar.gz", "left_out": [".git/config"], "left_out_count": 7}
     )
 
-    text = words(page(AT))
+    text = page(at)
 
-    assert "SHA-256 of the upload (tar.gz)" in text
+    assert re.search(rf'in the files could not be parsed.*?href="{at}/files/broken.tf#L\d+"', text, re.DOTALL)
+    assert "SHA-256 of the upload (tar.gz)" in words(text)
     assert "f" * 64 in text
-    assert "7 that no module needs .git/config" in text
+    assert "7 that no module needs .git/config" in words(text)
+    assert "Show the block anyway" not in text
+    Release.objects.update(lifecycle="yanked", lifecycle_reason="It leaks.")
+    assert "Show the block anyway" in page(at)
 
 
-def test_what_could_not_be_read_is_said_with_its_line(page, published):
-    published("acme/vpc/aws", "1.0.0", data=module_zip({**MODULE, "broken.tf": 'variable "a" {\n'}))
-
-    assert re.search(
-        r'in the files could not be parsed.*?href="/modules/acme/vpc/aws/1.0.0/files/broken.tf#L\d+"',
-        page("/modules/acme/vpc/aws/1.0.0"),
-        re.DOTALL,
-    )
-
-
-@pytest.mark.parametrize("inspection", [{}, {"units": []}, {"units": [{"path": "", "kind": "root", "name": ""}]}])
-@pytest.mark.parametrize("tab", TABS)
-def test_a_version_with_nothing_optional_has_every_page(page, acme, tab, inspection):
+@for_each_row("inspection", [{}, {"units": []}, {"units": [{"path": "", "kind": "root", "name": ""}]}])
+def test_a_version_with_nothing_optional_has_every_page_and_counts_nothing(page, acme, inspection):
     add_module(acme, "bare/aws", "1.0.0", files=[])
     ModuleVersion.objects.update(inspection=inspection)
+    shown = {tab: page(f"/modules/acme/bare/aws/1.0.0{tab}") for tab in TABS}
 
-    assert "Inputs" in page(f"/modules/acme/bare/aws/1.0.0{tab}")
-
-
-def test_a_version_that_was_never_inspected_says_so_and_counts_nothing(page, acme):
-    add_module(acme, "bare/aws", "1.0.0")
-
-    text = page("/modules/acme/bare/aws/1.0.0/inputs")
-
-    assert "Not inspected yet" in text
-    assert re.search(r">Inputs</a>", text)
-
-
-@pytest.mark.parametrize("lifecycle", ["yanked", "maintained"])
-def test_nobody_is_handed_the_block_of_a_yanked_version(page, network, lifecycle):
-    Release.objects.filter(version="1.0.0").update(lifecycle=lifecycle, lifecycle_reason="It leaks.")
-
-    text = page("/modules/acme/network/aws/1.0.0")
-
-    assert ("Show the block anyway" in text) is (lifecycle == "yanked")
+    assert all("Inputs" in text for text in shown.values())
+    assert "This version has no README" in shown[""]
+    assert "0 files" in shown[""]
+    if not inspection:
+        assert "Not inspected yet" in shown["/inputs"]
+        assert re.search(r">Inputs</a>", shown["/inputs"])
 
 
 @for_each_row(
@@ -248,17 +198,13 @@ def test_ephemeral_resources_are_apart_from_data_sources(page, published):
     assert "aws_secret" not in data
 
 
-@pytest.mark.parametrize(
-    ("path", "label"),
-    [("", "module_3tier"), ("/submodules/2nd", "module_2nd"), ("/submodules/a.b", "module_3tier")],
-)
-def test_a_name_that_begins_with_a_digit_gets_a_label_that_clients_take(page, published, path, label):
+def test_a_name_that_begins_with_a_digit_gets_a_label_that_clients_take(page, published):
     files = {**MODULE, "modules/2nd/main.tf": "", "modules/a.b/main.tf": ""}
     published("acme/3tier/aws", "1.0.0", data=module_zip(files))
 
-    text = page(f"/modules/acme/3tier/aws/1.0.0{path}")
-
-    assert set(re.findall(r'module "([^"]*)" {', words(text))) == {label}
+    for path, label in (("", "module_3tier"), ("/submodules/2nd", "module_2nd"), ("/submodules/a.b", "module_3tier")):
+        text = page(f"/modules/acme/3tier/aws/1.0.0{path}")
+        assert set(re.findall(r'module "([^"]*)" {', words(text))) == {label}, path
 
 
 @pytest.mark.slow

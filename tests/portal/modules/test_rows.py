@@ -62,18 +62,22 @@ def test_each_input_and_output_has_a_permanent_address(large, browser_of, bob):
 
 
 @pytest.mark.slow
-def test_those_of_a_submodule_have_one_too(large, browser_of, bob, monkeypatch):
+def test_the_rows_of_a_folder_are_paged_and_have_one_too(large, browser_of, bob, monkeypatch):
     monkeypatch.setattr(rows, "PAGE", 2)
     inner = large.inspection["units"][1]
     inner["variables"] = [{**inner["variables"][0], "name": f"in_{number}"} for number in range(5)]
     inner["outputs"] = [{**inner["outputs"][0], "name": "out"}]
     large.save()
     browser = browser_of(bob)
+    first, last = (pages.markup_of(browser.get(f"{V}/submodules/inner?page={page}")) for page in (1, 3))
     found = {
         name: browser.get(f"{V}/{name}?folder=modules/inner").url
         for name in ("inputs/in_0", "inputs/in_4", "outputs/out")
     }
 
+    assert [re.findall(r'id="input_(in_\d)"', page) for page in (first, last)] == [["in_0", "in_1"], ["in_4"]]
+    assert 'aria-label="Pages"' in first
+    assert 'Required <span class="count">5</span>' in first
     assert found == {
         "inputs/in_0": f"{V}/submodules/inner#input_in_0",
         "inputs/in_4": f"{V}/submodules/inner?page=3#input_in_4",
@@ -86,30 +90,15 @@ def test_those_of_a_submodule_have_one_too(large, browser_of, bob, monkeypatch):
         assert browser.get(f"{V}/{missing}").status_code == 404
 
 
-def test_optional_inputs_come_after_all_required_ones(large, browser_of, bob):
+def test_optional_inputs_come_last_and_the_block_to_copy_stays_short(large, browser_of, bob):
     large.inspection["units"][0]["variables"].reverse()
     large.save()
-    last = pages.markup_of(browser_of(bob).get(f"{V}/inputs?page=75"))
+    browser = browser_of(bob)
+    last = pages.markup_of(browser.get(f"{V}/inputs?page=75"))
 
     assert re.findall(r'id="input_(row_\d+)"', last)[-3:] == ["row_14999", "row_14998", "row_14997"]
     assert 'Optional <span class="count">3</span>' in last
-
-
-def test_the_page_of_a_folder_is_paged_too_and_small_ones_are_not(large, browser_of, bob, monkeypatch):
-    monkeypatch.setattr(rows, "PAGE", 2)
-    inner = large.inspection["units"][1]
-    inner["variables"] = [{**inner["variables"][0], "name": f"in_{number}"} for number in range(5)]
-    large.save()
-    browser = browser_of(bob)
-    first, last = (pages.markup_of(browser.get(f"{V}/submodules/inner?page={page}")) for page in (1, 3))
-
-    assert [re.findall(r'id="input_(in_\d)"', page) for page in (first, last)] == [["in_0", "in_1"], ["in_4"]]
-    assert 'aria-label="Pages"' in first
-    assert 'Required <span class="count">5</span>' in first
-
-
-def test_a_block_to_copy_stays_short(large, browser_of, bob):
-    assert len(browser_of(bob).get(V).content) < 120_000
+    assert len(browser.get(V).content) < 120_000
 
 
 def test_the_page_says_what_the_version_needs(published, browser_of, bob):

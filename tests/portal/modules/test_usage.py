@@ -59,10 +59,12 @@ def lines_of(answer):
     return answer.context["written"].split("\n")[4:-1]
 
 
-def test_only_what_was_changed_is_in_the_block(browser):
-    answer = asked(browser, cidr="10.0.0.0/8", zones='["a"]', size="1.0", is_open="false", password="on")
+def test_only_what_was_changed_is_in_the_block_and_a_secret_is_never_entered(browser):
+    answer = asked(browser, cidr="10.0.0.0/8", zones='["a"]', size="1.0", is_open="false", password="hunter2")
 
     assert lines_of(answer) == ['  cidr     = "10.0.0.0/8"', "  password = var.password", "  is_open  = false"]
+    assert "hunter2" not in answer.context["written"]
+    assert 'value="hunter2"' not in answer.content.decode()
     assert "3 inputs set. All required inputs are set." in pages.markup_of(answer)
     assert pages.markup_of(answer).count("Same as the default") == 2
     assert 'aria-label="Copy: Module block"' in pages.markup_of(answer)
@@ -94,14 +96,6 @@ def test_a_wrong_value_stays_in_its_field_with_the_reason(browser):
     assert "the input is not nullable" in shown
     assert '  cidr = "<script>"' in answer.context["written"]
     assert "<script>&quot;" not in shown
-
-
-def test_a_secret_is_never_entered(browser):
-    answer = asked(browser, password="hunter2")
-
-    assert 'value="hunter2"' not in answer.content.decode()
-    assert "hunter2" not in answer.context["written"]
-    assert "password = var.password" in answer.context["written"]
 
 
 def test_a_submodule_has_its_own_block(browser):

@@ -14,8 +14,6 @@ from tests.portal.rows import add_module
 from tests.protocol.catalogue import INSPECTION
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def stock(acme, pantry):
@@ -27,6 +25,7 @@ def stock(acme, pantry):
     provider_catalogue.refresh(version.provider)
 
 
+@pytest.mark.both
 @for_each_row(
     ("query", "heading", "url"),
     [
@@ -58,6 +57,7 @@ def test_a_hit_leads_to_its_place(browser_of, alice, stock, query, heading, url)
         assert f'id="{anchor}"' in pages.markup_of(browser.get(url.partition("#")[0]))
 
 
+@pytest.mark.both
 def test_a_misspelled_word_is_corrected_and_the_page_says_so(client, stock):
     page = pages.markup_of(client.get("/search?q=lable"))
 
@@ -125,6 +125,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.both
 @for_each_row("name", list(HOSTILE))
 def test_a_hostile_query_has_an_answer(client, tofu, stock, name):
     query = quote(HOSTILE[name])
@@ -133,9 +134,6 @@ def test_a_hostile_query_has_an_answer(client, tofu, stock, name):
         assert answer.status_code == 200, url
         assert "<script>alert" not in answer.text
         assert ">49<" not in answer.text
+    assert client.get("/search?q=%ff%fe%00%c0%80").status_code == 200, "no text at all"
     assert client.get(f"/search?q={query}&palette=1", headers={"HX-Request": "true"}).status_code == 200
     assert tofu().get(f"/api/v1/search?q={query}").status_code == 200
-
-
-def test_bytes_that_are_no_text_have_an_answer(client):
-    assert client.get("/search?q=%ff%fe%00%c0%80").status_code == 200
