@@ -56,27 +56,18 @@ def test_no_link_leads_to_a_refusal(walker, role):
     assert seen >= {"admin:releases_release_change", "portal:module-version", "portal:provider-version", "status"}
 
 
-def test_what_an_operator_may_not_is_not_offered(walker):
-    browser = walker("Operator")
+def test_what_an_operator_may_not_is_not_offered_and_a_refusal_says_what_is_missing(walker):
+    browser, auditor = walker("Operator"), walker("Auditor")
     page = browser.get(page_of(ModuleVersion.objects.get()))
     portal = browser.get(reverse("portal:module-version", args=["team0", "vpc", "aws", "1.0.0"])).text
 
-    assert {name for name, _ in page.context["page_actions"]} == {
-        "deprecate",
-        "yank",
-        "quarantine",
-        "verify",
-        "reinspect",
-    }
+    acts = {name for name, _ in page.context["page_actions"]}
+    assert acts == {"deprecate", "yank", "quarantine", "verify", "reinspect"}
     assert "Quarantine this version" in portal
     assert "Purge this version" not in portal
 
-
-def test_a_refusal_in_the_admin_says_what_is_missing(walker):
-    browser = walker("Auditor")
-
-    assert "needs a permission that your account does not have" in browser.get("/admin/accounts/team/add/").text
-    refused = browser.post("/admin/upload/", {"namespace": "team0", "name": "a", "system": "b", "version": "1.0.0"})
+    assert "needs a permission that your account does not have" in auditor.get("/admin/accounts/team/add/").text
+    refused = auditor.post("/admin/upload/", {"namespace": "team0", "name": "a", "system": "b", "version": "1.0.0"})
     assert refused.status_code in (403, 422)
     assert not Release.objects.filter(name="a/b").exists()
 

@@ -93,8 +93,8 @@ def test_a_constraint_is_read_as_clients_read_it_and_what_is_in_quarantine_is_no
     ACTIONS.quarantine(viewer=Viewer(olga), address=ModuleAddress.parse(VPC), version="1.1.0", reason="Malware.")
     assert chosen()[0] == "1.2.0"
     assert "no version 1.1.0" in ask(bob, "describe_version", address=VPC, version="1.1.0")
-    published("acme/new/aws", "1.0.0-rc.1")
-    said = ask(bob, "choose_version", address="acme/new/aws")
+    published("acme/fresh/aws", "1.0.0-rc.1")
+    said = ask(bob, "choose_version", address="acme/fresh/aws")
     assert said["version"] is None
     assert said["advice"].endswith("such as 1.0.0-rc.1."), "there is no stable version"
 

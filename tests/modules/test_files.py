@@ -28,13 +28,10 @@ def version(published):
     return published("acme/vpc/aws", "1.0.0", data=module_zip(CONTENTS)).module_version
 
 
-def test_it_reads_each_file_as_it_was_packed(version):
+def test_it_reads_each_file_as_it_was_packed_and_no_more_than_it_is_asked_for(version):
     for name, text in CONTENTS.items():
         data = text.encode() if isinstance(text, str) else text
         assert files.read_file(version, name, most=10_000_000) == data, name
-
-
-def test_it_reads_no_more_than_it_is_asked_for(version):
     assert files.read_file(version, "large.tf", most=100) == LARGE.encode()[:100]
     assert len(files.read_file(version, "large.tf")) == files.MAX_FILE_BYTES
 
@@ -57,31 +54,23 @@ def test_it_asks_storage_for_one_range(version, monkeypatch):
     assert ranges == [(entry.at, entry.at + entry.packed)]
 
 
-@for_each_row("path", ["missing.tf", "", "modules", "modules/", "../main.tf", "/main.tf", "main.tf\0"])
-def test_what_is_no_file_is_not_found(version, path):
-    with pytest.raises(NotFound):
-        files.read_file(version, path)
-
-
-def test_a_row_of_an_older_larder_says_what_to_do(version):
+def test_what_is_no_file_is_not_found_and_a_row_of_an_older_larder_says_what_to_do(version):
+    for path in ("missing.tf", "", "modules", "modules/", "../main.tf", "/main.tf", "main.tf\0"):
+        with pytest.raises(NotFound):
+            files.read_file(version, path)
     version.files = [{"name": "main.tf", "size": 5}]
-
     with pytest.raises(NotFound) as caught:
         files.read_file(version, "main.tf")
-
     assert "inspect the version again" in caught.value.hint
 
 
-def test_bytes_that_storage_has_lost_are_an_outage(version, empty_storage, settings):
-    version.release.digest = "0" * 64
-
+def test_bytes_that_are_lost_or_at_another_place_are_an_outage_and_no_crash(version):
+    version.files = [{"name": "main.tf", "size": 50, "at": 0, "packed": 20, "method": 8}]
     with pytest.raises(Unavailable):
         files.read_file(version, "main.tf")
 
-
-def test_a_wrong_place_in_the_archive_is_an_outage_and_no_crash(version):
-    version.files = [{"name": "main.tf", "size": 50, "at": 0, "packed": 20, "method": 8}]
-
+    version.refresh_from_db()
+    version.release.digest = "0" * 64
     with pytest.raises(Unavailable):
         files.read_file(version, "main.tf")
 
@@ -163,6 +152,7 @@ def test_hostile_text_stays_text(language, text):
         assert set(re.findall(r"<[^>]*>", line)) <= {"</span>", *re.findall(r'<span class="hl-[a-z]+">', line)}
 
 
+@pytest.mark.slow
 @for_each_row("language", ["hcl", "json", "markdown", "yaml", "bash", "go"])
 def test_pathological_text_is_shown_all_the_same(language):
     """Pygments' own lexer for HCL takes six minutes for 64 kB of one letter: pytest-timeout would stop this."""

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from apps.modules.health import RULES, Health, health_of, measure
 from apps.modules.inspection.inspecting import inspect
 from apps.modules.models import ModuleVersion
@@ -83,14 +81,12 @@ CASES = [
 
 def test_a_module_may_gain_every_point():
     assert missing({}) == {}
+    computed = main('"example.com/acme/tags/null"\n  version = "1.0.0"', "var.source")
+    assert missing(computed) == {}, "nobody knows where a computed source leads"
     many = b"".join(b'output "o%d" {\n  value = 1\n}\n' % number for number in range(7))
     assert missing({NET: many})["outputs_described"].endswith(
         "o0, modules/net: o1, modules/net: o2, modules/net: o3, modules/net: o4 and 2 more"
     )
-
-
-def test_nobody_says_where_a_computed_source_leads():
-    assert missing(main('"example.com/acme/tags/null"\n  version = "1.0.0"', "var.source")) == {}
 
 
 @for_each_row(("code", "changes", "found"), CASES, ids=[f"{case[0]}-{i}" for i, case in enumerate(CASES)])
@@ -105,7 +101,6 @@ def test_every_rule_is_tested_and_is_on_the_page_of_the_docs():
     assert all(f"| `{code}` | {rule.sentence} | {rule.hint} |" in page for code, rule in RULES.items())
 
 
-@pytest.mark.both
 def test_a_publish_stores_it_and_the_page_and_the_api_say_it(published, browser_of, tofu, alice, bob):
     published(data=module_zip({**PERFECT, "README.md": b""}))
     stored = ModuleVersion.objects.get()
@@ -130,17 +125,11 @@ def test_what_was_stored_by_other_rules_is_measured_again(published):
         assert health_of(version) == everything
 
 
-def test_what_nobody_has_read_has_no_score(tofu, browser_of, bob, acme):
+def test_it_is_hidden_with_its_module_and_what_nobody_has_read_has_no_score(tofu, browser_of, bob, charlie, acme):
     add_module(acme, "vpc/aws", "1.0.0")
 
     assert json.loads(tofu(bob).get(URL).content)["score"] is None
     assert 'id="health-title"' not in pages.shown(browser_of(bob).get("/modules/acme/vpc/aws"))
-
-
-@pytest.mark.parametrize("who", [None, "charlie"])
-def test_it_is_hidden_with_its_module(request, tofu, published, who):
-    published()
-    client = tofu(request.getfixturevalue(who) if who else None)
-
-    hidden, none = client.get(URL), client.get(URL.replace("acme", "nowhere"))
-    assert hidden.status_code == none.status_code == (404 if who else 401)
+    for client, status in ((tofu(), 401), (tofu(charlie), 404)):
+        hidden, none = client.get(URL), client.get(URL.replace("acme", "nowhere"))
+        assert hidden.status_code == none.status_code == status

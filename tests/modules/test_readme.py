@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from apps.lib.addresses import ModuleAddress
 from apps.lib.markdown import rendering
 from apps.modules.contents import readme
 from tests.rows import for_each_row
@@ -102,19 +101,15 @@ def test_what_terraform_docs_writes_is_rendered():
     assert "blank" not in html
 
 
-def test_ids_cannot_clash_with_those_of_the_page():
-    html = readme.render(b"text[^1]\n\n[^1]: note\n")
-
-    assert 'id="user-content-fn1"' in html
-    assert 'href="#user-content-fn1"' in html
-    assert '<p id="main"' not in readme.render(b'<p id="main">x</p>')
-
-
-def test_headings_have_the_anchors_that_github_gives_them():
+def test_headings_have_the_anchors_of_github_and_none_can_clash_with_an_id_of_the_page():
     html = readme.render("# The `vpc` Module, explained!\n## Use_it\n## Use_it\n## Über uns\n".encode())
+    noted = readme.render(b"text[^1]\n\n[^1]: note\n")
 
     ids = re.findall(r'id="user-content-([^"]*)"', html)
     assert ids == ["the-vpc-module-explained", "use_it", "use_it-1", "über-uns"]
+    assert 'id="user-content-fn1"' in noted
+    assert 'href="#user-content-fn1"' in noted
+    assert '<p id="main"' not in readme.render(b'<p id="main">x</p>')
 
 
 @for_each_row(
@@ -159,6 +154,7 @@ def test_a_link_leads_to_a_file_of_this_version_or_to_the_web_or_is_text(target,
         ("![logo](docs/other.png)", None),
         ("![logo](https://example.com/logo.png)", None),
         ("![logo](main.tf)", None),
+        ("[![](https://ci.example/badge.png)](https://ci.example) logo", None),
     ],
 )
 def test_an_image_of_the_archive_is_shown_and_any_other_is_its_words(source, expected):
@@ -166,10 +162,7 @@ def test_an_image_of_the_archive_is_shown_and_any_other_is_its_words(source, exp
 
     assert re.findall(r'src="([^"]*)"', html) == ([expected] if expected else [])
     assert expected or "logo" in html
-
-
-def test_a_badge_without_words_leaves_no_empty_link():
-    assert "<a" not in rendered("[![](https://ci.example/badge.png)](https://ci.example)")
+    assert "<a" not in html, "a badge without words leaves no empty link"
 
 
 def test_a_reference_that_is_used_often_cannot_blow_up_the_page():
@@ -177,10 +170,6 @@ def test_a_reference_that_is_used_often_cannot_blow_up_the_page():
     html = rendered(f"{image}\n\n" + "![x][i] " * 1000)
 
     assert len(html) < 2_000_000
-
-
-def test_the_path_of_a_version_is_quoted():
-    assert readme.page_path(ModuleAddress("acme", "vpc", "aws"), "1.0.0+build") == "/modules/acme/vpc/aws/1.0.0+build"
 
 
 @for_each_row(

@@ -71,6 +71,9 @@ def test_what_was_generated_is_folded_with_the_way_to_the_tabs(begin, end):
         assert part in inside
     assert "Authors" in after
     assert "<details" not in after
+    below = rendered(generated(SECTIONS, begin, end), base="modules/subnets")
+    assert "<details>" in below
+    assert "/inputs" not in below, "a submodule has no such tabs"
 
 
 def test_of_a_readme_that_was_generated_whole_only_the_known_sections_are_folded():
@@ -97,12 +100,6 @@ def test_without_both_marks_around_known_sections_nothing_is_folded(text):
     shown = rendered(text)
     assert "<details" not in shown
     assert "TF_DOCS" not in shown
-
-
-def test_a_submodule_has_no_such_tabs():
-    shown = rendered(generated(SECTIONS), base="modules/subnets")
-    assert "<details>" in shown
-    assert "/inputs" not in shown
 
 
 def test_a_long_readme_has_a_list_of_contents():

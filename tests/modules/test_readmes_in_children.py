@@ -106,10 +106,6 @@ def test_only_the_readmes_of_modules_are_rendered_and_only_while_there_is_room(m
     }
 
     assert set(rendered(texts).pages) == {"", "modules/a"}
-
-
-def test_questions_about_an_archive_alone_render_nothing(monkeypatch):
     texts = {"main.tf": b'variable "a" {}\n', "README.md": b"# A module\n"}
-
-    assert extraction.inspect(listing(texts)).readmes.pages == {}
+    assert extraction.inspect(listing(texts)).readmes.pages == {}, "questions about an archive alone render nothing"
     assert set(extraction.inspect(listing(texts), PREFIX).readmes.pages) == {""}

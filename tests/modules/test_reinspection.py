@@ -14,7 +14,7 @@ from apps.modules.models import ModuleVersion
 from apps.modules.tasks import inspect_module
 from tests.builders.archives import module_zip
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -43,6 +43,7 @@ def test_other_bytes_than_those_that_were_published_are_not_read(old):
     assert Job.objects.get(kind=reinspection.JOB).state != "succeeded"
 
 
+@pytest.mark.both
 def test_an_old_version_is_read_by_todays_rules(old):
     assert reinspection.request(reinspection.outdated(), actor_id=None) == 1
     run_jobs()
@@ -55,22 +56,12 @@ def test_an_old_version_is_read_by_todays_rules(old):
     assert not reinspection.outdated().exists()
 
 
-def test_what_is_queued_already_is_not_queued_twice(old):
-    assert reinspection.request(ModuleVersion.objects.all(), actor_id=None) == 1
-    assert reinspection.request(ModuleVersion.objects.all(), actor_id=None) == 0
+def test_the_command_says_how_many_it_queues_none_twice_and_a_version_that_is_gone_ends_its_job(old):
+    for arguments, said in (([], "1 queued"), (["--all"], "0 queued")):
+        out = StringIO()
+        call_command("reinspect", *arguments, stdout=out)
+        assert out.getvalue().startswith(said)
 
-
-def test_a_version_that_is_gone_ends_its_job(old):
-    reinspection.request(ModuleVersion.objects.all(), actor_id=None)
     ModuleVersion.objects.all().delete()
     run_jobs()
     assert Job.objects.get(kind=reinspection.JOB).state == "succeeded"
-
-
-def test_the_command_says_how_many(old):
-    out = StringIO()
-    call_command("reinspect", stdout=out)
-    assert out.getvalue().startswith("1 queued")
-    out = StringIO()
-    call_command("reinspect", "--all", stdout=out)
-    assert out.getvalue().startswith("0 queued")

@@ -113,10 +113,9 @@ def test_own_authority_is_shown_with_its_fingerprint(browser_of, bob, client, se
     assert "BEGIN CERTIFICATE" not in pages.text_of(client.get(URL))
 
 
-@for_each_row("many", [1, 30])
-def test_it_costs_the_same_for_much_and_for_little(browser_of, alice, acme, many, django_assert_max_num_queries):
-    add_module(acme, "vpc/aws", *[f"1.{number}.0" for number in range(many)])
-    for number in range(many):
+def test_it_costs_the_same_for_much_and_for_little(browser_of, alice, acme, django_assert_max_num_queries):
+    add_module(acme, "vpc/aws", *[f"1.{number}.0" for number in range(30)])
+    for number in range(30):
         tokens.issue(user=alice, label=f"t{number}", scope=Scope.READ, actor=Viewer(alice))
     browser = browser_of(alice)
 

@@ -45,8 +45,5 @@ def line_of(verdict):
 
 @for_each_row("module", MODULES)
 def test_the_verdicts_are_those_that_a_person_has_read(module):
-    assert list(lines_of(module)) == (FOLDER / f"{module}.txt").read_text().splitlines()
-
-
-def test_there_are_five_histories_and_more():
     assert len(MODULES) >= 5
+    assert list(lines_of(module)) == (FOLDER / f"{module}.txt").read_text().splitlines()

@@ -77,7 +77,6 @@ def test_the_highest_lower_version_that_is_stable_is_the_measure(published, comp
     assert compared("2.0.1") == "1.2.3"
 
 
-@pytest.mark.both
 def test_where_nothing_is_stable_or_all_is_yanked_the_best_of_the_rest_is(published, compared, olga):
     for version in ("1.0.0-rc.1", "1.0.0-rc.2"):
         published(version=version)

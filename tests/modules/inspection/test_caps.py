@@ -18,10 +18,6 @@ def module_of(texts, sizes=None):
     return units.read_module(texts, lengths | (sizes or {}))["units"]
 
 
-def test_a_byte_order_mark_is_taken_off():
-    assert unit_of(b'\xef\xbb\xbfvariable "x" {}\n').parts["variables"][0]["line"] == 1
-
-
 @for_each_row(
     ("text", "message", "place"),
     [
@@ -57,23 +53,17 @@ def test_a_text_that_was_cut_or_not_handed_over_is_left_out():
 
 
 @for_each_row("bracket", ["[]", "()", "{}"])
-def test_a_hundred_thousand_brackets_are_left_out(bracket):
+def test_a_hundred_thousand_brackets_are_left_out_and_as_many_as_anybody_writes_are_read(bracket):
     text = f'variable "x" {{\n  default = {bracket[0] * 100_000}{bracket[1] * 100_000}\n}}\n'
     unit = unit_of("variable y {}", deep_tf=text)
     assert [entry["name"] for entry in unit.parts["variables"]] == ["y"]
     assert [(note.line, note.message) for note in unit.diagnostics] == [(2, "not read: more than 200 nested brackets")]
+    in_templates = messages(unit_of('x = "' + '${"' * 100_000))
+    assert in_templates == ["not read: more than 200 nested brackets"]
+    assert json.dumps(of_default("[" * 199 + "]" * 199)["value"]) == "[" * 199 + "]" * 199
 
 
-def test_templates_and_strings_in_each_other_count_as_brackets():
-    assert messages(unit_of('x = "' + '${"' * 100_000)) == ["not read: more than 200 nested brackets"]
-
-
-def test_so_many_brackets_as_anybody_writes_are_read():
-    found = of_default("[" * 199 + "]" * 199)
-    assert json.dumps(found["value"]) == "[" * 199 + "]" * 199
-
-
-def test_at_most_four_thousand_files_are_read():
+def test_at_most_four_thousand_files_are_read_and_an_override_beyond_them_makes_defaults_unknown():
     texts = {f"f{number:04}.tf": f"variable v{number} {{}}\n".encode() for number in range(4001)}
     texts["modules/a/main.tf"] = b"variable x {}\n"
     root, submodule = module_of(texts)
@@ -83,8 +73,6 @@ def test_at_most_four_thousand_files_are_read():
     ]
     assert (submodule["variables"], len(submodule["warnings"])) == ([], 1)
 
-
-def test_an_override_that_is_one_file_too_many_makes_defaults_unknown():
     texts = {f"f{number:04}.tf": f"variable v{number} {{\n  default = 1\n}}\n".encode() for number in range(4000)}
     texts["z_override.tf"] = b"variable v1 {\n  sensitive = true\n}\n"
     (root,) = module_of(texts)
@@ -131,16 +119,22 @@ def test_a_hostile_file_costs_a_few_findings_and_no_other_file(text):
     assert all(len(one.message) < 1_000 for one in unit.faults)
 
 
-@for_each_row("text", [b'variable "x" {\n  default = "\xff"\n}\n', b"caf\xe9 {}\n", b'variable "x" {}\n\0\n'])
-def test_bytes_that_stop_every_client_are_a_fault(text):
-    assert [one.message for one in unit_of(text).faults] == ["found a byte that is not text, expected UTF-8"]
-
-
 @for_each_row(
-    "text", [b"# caf\xe9\n", b'variable "x" {} // \xff\n', b"/* \0 */\n", b'variable "x" {\n  default = "\0"\n}\n']
+    ("text", "is_fault"),
+    [
+        (b'variable "x" {\n  default = "\xff"\n}\n', True),
+        (b"caf\xe9 {}\n", True),
+        (b'variable "x" {}\n\0\n', True),
+        (b"# caf\xe9\n", False),
+        (b'variable "x" {} // \xff\n', False),
+        (b"/* \0 */\n", False),
+        (b'variable "x" {\n  default = "\0"\n}\n', False),
+        (b"\xef\xbb\xbfvariable x {}\n", False),  # the byte order mark
+    ],
 )
-def test_bytes_that_clients_read_over_are_none(text):
-    assert unit_of(text).faults == []
+def test_bytes_that_stop_every_client_are_a_fault_and_those_that_clients_read_over_are_none(text, is_fault):
+    found = [one.message for one in unit_of(text).faults]
+    assert found == ["found a byte that is not text, expected UTF-8"] * is_fault
 
 
 def test_names_of_every_kind_of_character_are_judged():

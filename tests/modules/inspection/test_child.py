@@ -12,13 +12,8 @@ def sizes_of(files):
     return {path: len(data) for path, data in files.items()}
 
 
-def test_the_child_reads_what_this_process_would():
-    files = modules.network("2.0.0")
-    assert inspecting.inspect(files, sizes_of(files)) == units.read_module(files, sizes_of(files))
-
-
-@for_each_row("cores", [2, 3, 9])
-def test_several_children_read_what_one_would(monkeypatch, cores):
+@for_each_row("cores", [1, 2, 3, 9])
+def test_any_number_of_children_reads_what_this_process_would(monkeypatch, cores):
     monkeypatch.setattr("os.cpu_count", lambda: cores)
     monkeypatch.setattr(inspecting, "BYTES_FOR_A_CHILD", 1)
     broken = {"modules/broken/main.tf": b"variable {}", "modules/cut/main.tf": b'x = "'}
@@ -32,9 +27,13 @@ def test_several_children_read_what_one_would(monkeypatch, cores):
     assert list(document["faults"]) == ["modules/broken", "modules/cut"]
 
 
-def test_only_module_files_are_sent():
-    files = modules.label() | {"state.bin": b"\0" * 1000}
-    assert inspecting.inspect(files, sizes_of(files)) == inspecting.inspect(modules.label(), sizes_of(modules.label()))
+def test_only_module_files_are_sent_and_a_name_with_any_characters_comes_back():
+    files = modules.label() | {"state.bin": b"\0" * 1000, 'modules/ä "x"/main.tf': b"variable x {}"}
+    sent = {path: data for path, data in files.items() if path != "state.bin"}
+    found = inspecting.inspect(files, sizes_of(files))
+    assert found == inspecting.inspect(sent, sizes_of(sent))
+    (odd,) = [unit for unit in found["units"] if "ä" in unit["path"]]
+    assert odd["variables"][0]["file"] == 'modules/ä "x"/main.tf'
 
 
 def test_texts_that_are_hostile_cost_warnings():
@@ -49,12 +48,6 @@ def test_texts_that_are_hostile_cost_warnings():
     (root,) = inspecting.inspect(files, sizes_of(files))["units"]
     assert [entry["name"] for entry in root["variables"]] == ["x"]
     assert {note["file"] for note in root["warnings"]} == set(files) - {"main.tf"}
-
-
-def test_a_name_with_any_characters_comes_back():
-    path = 'modules/ä "x"/main.tf'
-    found = inspecting.inspect({path: b"variable x {}"}, {path: 13})["units"]
-    assert found[0]["variables"][0]["file"] == path
 
 
 SLOW = {f"f{number}.tf": b"-" * 1_000_000 for number in range(8)}

@@ -85,31 +85,23 @@ def test_both_syntaxes_mean_the_same():
     }
 
 
-def test_nothing_of_it_is_a_fault_and_a_computed_source_names_no_folder(read):
+def test_nothing_of_it_is_a_fault_a_computed_source_names_no_folder_and_a_hidden_default_is_nowhere(read):
     _, document = read
     assert document["faults"] == {}
     assert faults_in(document, constructs.HCL) == []
-
-
-def test_a_hidden_default_is_nowhere(read):
     assert "hunter2" not in str(read)
 
 
-def test_a_folder_with_nothing_but_queries_is_no_module():
-    units, _ = units_of({"main.tf": "", "queries/old.tfquery.hcl": constructs.HCL["modules/tasks/old.tfquery.hcl"]})
-    assert list(units) == [""]
+def test_queries_make_no_module_and_no_inputs_and_a_damaged_one_is_a_warning_and_no_fault():
+    text = 'variable "x" {}\nprovider "aws" {}\nresource "a_b" "c" {}\n'
+    queries = {"old.tfquery.hcl": text, "queries/old.tfquery.hcl": constructs.HCL["modules/tasks/old.tfquery.hcl"]}
+    found, _ = units_of({"main.tf": "", **queries})
+    assert list(found) == [""]
+    assert not any(found[""][part] for part in ("variables", "providers", "resources", "warnings"))
 
-
-def test_a_damaged_query_is_a_warning_and_no_fault():
     _, document = units_of({"main.tf": "", "old.tfquery.hcl": 'list "a" "b" {', "new.tfquery.json": "{"})
     assert document["faults"] == {}
     assert {one["file"] for one in document["units"][0]["warnings"]} == {"old.tfquery.hcl", "new.tfquery.json"}
-
-
-def test_variables_of_a_query_are_not_inputs():
-    text = 'variable "x" {}\nprovider "aws" {}\nresource "a_b" "c" {}\n'
-    (unit,) = units_of({"main.tf": "", "old.tfquery.hcl": text})[0].values()
-    assert not any(unit[part] for part in ("variables", "providers", "resources", "warnings"))
 
 
 @for_each_row(

@@ -1,6 +1,5 @@
 """The blocks of a unit, each with file and line."""
 
-from apps.modules.inspection.inspecting import inspect
 from tests.modules.inspection.inspections import messages, unit_of, variable
 from tests.rows import for_each_row
 
@@ -79,22 +78,19 @@ def test_resources_data_sources_and_ephemeral_ones_are_told_apart():
 
 
 @for_each_row(
-    ("argument", "provider"),
+    ("head", "argument", "provider"),
     [
-        ("", "aws"),
-        ("provider = aws.replica", "aws"),
-        ("provider = google-beta", "google-beta"),
-        ('provider = "other.alias"', "other"),
-        ("provider = aws.by_region[each.key]", "aws"),
+        ('resource "aws_x" "y"', "", "aws"),
+        ('data "http" "x"', "", "http"),
+        ("resource aws_x y", "", "aws"),  # names need no quotes
+        ('resource "aws_x" "y"', "provider = aws.replica", "aws"),
+        ('resource "aws_x" "y"', "provider = google-beta", "google-beta"),
+        ('resource "aws_x" "y"', 'provider = "other.alias"', "other"),
+        ('resource "aws_x" "y"', "provider = aws.by_region[each.key]", "aws"),
     ],
 )
-def test_a_resource_names_its_provider(argument, provider):
-    text = f'resource "aws_x" "y" {{\n  {argument}\n}}\n'
-    assert unit_of(text).parts["resources"][0]["provider"] == provider
-
-
-def test_a_type_without_an_underscore_is_its_provider():
-    assert unit_of('data "http" "x" {}').parts["resources"][0]["provider"] == "http"
+def test_a_resource_names_its_provider(head, argument, provider):
+    assert unit_of(f"{head} {{\n  {argument}\n}}\n").parts["resources"][0]["provider"] == provider
 
 
 PROVIDERS = """\
@@ -121,6 +117,7 @@ resource "terraform_data" "x" {}
 
 
 def test_providers_are_those_required_configured_or_only_used():
+    assert unit_of(PROVIDERS).diagnostics, "a name that has to be evaluated costs a warning"
     text = PROVIDERS.replace('    (var.odd) = { source = "a/b" }\n', "")
     assert unit_of(text).parts["providers"] == [
         {
@@ -135,10 +132,6 @@ def test_providers_are_those_required_configured_or_only_used():
         {"name": "older", "source": "", "version": "~> 1.0", "aliases": [], "file": "main.tf", "line": 14},
         {"name": "used", "source": "", "version": "", "aliases": [], "file": "main.tf", "line": 17},
     ]
-
-
-def test_a_requirement_whose_name_has_to_be_evaluated_costs_a_warning_at_most():
-    assert unit_of(PROVIDERS).diagnostics
 
 
 def test_required_versions_are_listed_with_their_places():
@@ -175,6 +168,14 @@ def test_a_computed_source_or_version_is_called_that_and_has_no_quotes(written, 
     assert (found["source"], found["version"], found["computed"]) == (shown, shown, ["source", "version"])
 
 
+def test_moved_blocks_have_their_lines():
+    moved = unit_of("moved {\n  from = a.b\n  to = a.c\n}\nmoved {\n  from = a.d[0]\n  to = module.e.a.d\n}\n")
+    assert [(row["from"], row["to"], row["line"]) for row in moved.parts["moved"]] == [
+        ("a.b", "a.c", 1),
+        ("a.d[0]", "module.e.a.d", 5),
+    ]
+
+
 def test_blocks_that_are_not_shown_cost_no_warning():
     text = """\
 check "x" {
@@ -197,10 +198,6 @@ something_new "of" "tomorrow" {}
     assert not any(unit.parts.values())
 
 
-def test_names_need_no_quotes():
-    assert unit_of("variable x {}\nresource a_b c {}").parts["resources"][0]["name"] == "c"
-
-
 @for_each_row("text", ['variable "a${b}" {}', "variable {}", 'variable "a" "b" {}', 'variable "" {}'])
 def test_a_block_with_labels_that_cannot_be_is_passed_over_with_a_warning(text):
     unit = unit_of(f"{text}\nvariable y {{}}\n")
@@ -218,17 +215,3 @@ def test_an_argument_that_is_set_twice_is_unknown():
     unit = unit_of('variable "x" {\n  default = 1\n  default = 2\n}\n')
     assert (unit.parts["variables"][0]["default"], "value" in unit.parts["variables"][0]) == ("(unknown)", False)
     assert messages(unit) == ["default is set twice, so it is unclear which one applies"]
-
-
-def test_moved_blocks_are_kept_and_absent_without_any():
-    one = "moved {\n  from = aws_vpc.this[0]\n  to   = module.net.aws_vpc.this\n}\n"
-    other = "moved {\n  from = a.b\n  to = a.c\n}\n"
-    (unit,) = inspect({"main.tf": (one + other).encode()}, {})["units"]
-
-    assert [(row["from"], row["to"], row["line"]) for row in unit["moved"]] == [
-        ("aws_vpc.this[0]", "module.net.aws_vpc.this", 1),
-        ("a.b", "a.c", 5),
-    ]
-    assert not unit["warnings"]
-    (bare,) = inspect({"main.tf": b""}, {})["units"]
-    assert "moved" not in bare

@@ -111,35 +111,24 @@ def test_what_looks_like_a_block_in_a_heredoc_or_a_comment_is_none_in_a_damaged_
     assert [entry["line"] for entry in unit.parts["variables"]] == [4, 12, 15]
 
 
-def test_of_two_blocks_on_a_line_the_second_is_left_out():
+def test_of_two_blocks_on_a_line_the_second_is_left_out_and_each_damaged_block_has_its_own_warning():
     unit = unit_of('variable "a" {} variable "b" { default = 1 }\nvariable "c" {}\n')
     assert names(unit) == ["a", "c"]
     assert places(unit) == [("main.tf", 1, 17)]
     assert messages(unit) == ["a newline is missing before this; the block is left out"]
 
-
-def test_each_damaged_block_has_its_own_warning():
-    damaged = 'variable "%s" {\n  default = 1 type = number\n}\n'
-    unit = unit_of(f'{damaged % "a"}{damaged % "b"}variable "c" {{}}\n')
+    damaged = 'variable "%s" {\n  description = "äöü" type = number\n}\n'
+    hidden = "locals {\n  a = 1 +\n}\n"
+    unit = unit_of(f'{damaged % "a"}{damaged % "b"}variable "c" {{}}\n{hidden}')
     assert names(unit) == ["c"]
-    assert [one.line for one in unit.diagnostics] == [2, 5]
-
-
-def test_damage_in_a_block_that_is_not_shown_costs_a_warning_only():
-    unit = unit_of('locals {\n  a = 1 +\n}\nvariable "x" {\n  default = 1\n}\n')
-    assert [entry["value"] for entry in unit.parts["variables"]] == [1]
-    assert len(unit.diagnostics) == 1
+    assert places(unit)[:2] == [("main.tf", 2, 23), ("main.tf", 5, 23)], "columns count characters"
+    assert len(unit.diagnostics) == 3, "damage in a block that is not shown costs a warning too"
 
 
 def test_a_closing_brace_too_many_costs_what_follows():
     unit = unit_of('variable "x" {}\n}\nvariable "y" {}\n')
     assert names(unit) in (["x"], ["x", "y"])
     assert unit.diagnostics[0].line == 2
-
-
-def test_columns_count_characters():
-    unit = unit_of('variable "x" {\n  description = "äöü" type = any\n}\n')
-    assert places(unit) == [("main.tf", 2, 23)]
 
 
 def test_lines_may_break_inside_brackets_and_templates_and_behind_comments():
@@ -160,11 +149,6 @@ variable "x" { # a
 output "y" { value = 1 } /* g */ # h
 """
     assert unit_of(text).diagnostics == []
-
-
-def test_a_heredoc_that_shows_hcl_is_text():
-    unit = unit_of('variable "a" {\n  default = <<EOT\nvariable "no" {\n}\nEOT\n}\n')
-    assert [(entry["name"], entry["value"]) for entry in unit.parts["variables"]] == [("a", 'variable "no" {\n}\n')]
 
 
 def test_behind_an_override_that_cannot_be_read_no_default_is_for_sure():

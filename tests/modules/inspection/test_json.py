@@ -87,20 +87,21 @@ def test_both_syntaxes_give_the_same_document():
     native, document = unit_of(NATIVE), unit_of("", main_tf_json=json.dumps(DOCUMENT))
     assert without_places(document.parts) == without_places(native.parts)
     assert native.diagnostics == document.diagnostics == []
-
-
-def test_lists_of_objects_are_blocks_too():
-    text = as_json(variable=[{"a": {}}, {"b": {}}], resource=[{"t_x": [{"r": [{}]}]}])
-    unit = unit_of("", main_tf_json=text)
+    # Lists of objects are blocks too.
+    unit = unit_of("", main_tf_json=as_json(variable=[{"a": {}}, {"b": {}}], resource=[{"t_x": [{"r": [{}]}]}]))
     assert [entry["name"] for entry in unit.parts["variables"]] == ["a", "b"]
     assert [entry["name"] for entry in unit.parts["resources"]] == ["r"]
 
 
-def test_a_default_is_shown_as_written_with_its_line():
+def test_a_default_is_shown_as_written_with_its_line_and_unknown_if_it_is_set_twice():
     unit = unit_of("", main_tf_json=as_json(variable={"x": {"default": {"a": [1]}}}))
     (found,) = unit.parts["variables"]
     assert found["default"] == '{\n  "a": [\n    1\n  ]\n}'
     assert (found["value"], found["line"]) == ({"a": [1]}, 3)
+
+    unit = unit_of("", main_tf_json='{"variable": {"x": {"default": 1, "default": 2}}}')
+    assert unit.parts["variables"][0]["default"] == "(unknown)"
+    assert messages(unit) == ["default is set twice, so it is unclear which one applies"]
 
 
 @for_each_row(
@@ -146,9 +147,3 @@ def test_a_file_that_is_no_json_costs_a_warning_with_its_place(text, column):
     unit = unit_of("variable y {}", more_tf_json=text.encode())
     assert [entry["name"] for entry in unit.parts["variables"]] == ["y"]
     assert [(note.file, note.line, note.column) for note in unit.diagnostics] == [("more.tf.json", 1, column)]
-
-
-def test_a_name_that_is_set_twice_is_unknown():
-    unit = unit_of("", main_tf_json='{"variable": {"x": {"default": 1, "default": 2}}}')
-    assert unit.parts["variables"][0]["default"] == "(unknown)"
-    assert messages(unit) == ["default is set twice, so it is unclear which one applies"]

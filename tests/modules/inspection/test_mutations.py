@@ -3,6 +3,7 @@
 import json
 import random
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +59,7 @@ def checked(files):
     return document, text
 
 
+@pytest.mark.slow
 @for_each_row("seed", range(10))
 def test_a_damaged_file_is_read_as_far_as_it_goes(seed):
     rng = random.Random(seed)

@@ -64,12 +64,9 @@ def test_what_is_or_may_be_secret_says_so(name):
     assert (found["default"], found["sensitive"], found["required"]) == ("(sensitive)", True, False)
 
 
-def test_a_sensitive_variable_without_a_default_is_required():
-    (found,) = unit_of(f'variable "x" {{\n{SENSITIVE}}}\n').parts["variables"]
-    assert (found["default"], found["sensitive"], found["required"]) == (None, True, True)
-
-
-def test_what_an_override_declares_open_is_shown():
+def test_a_sensitive_variable_without_a_default_is_required_and_what_an_override_declares_open_is_shown():
+    (bare,) = unit_of(f'variable "x" {{\n{SENSITIVE}}}\n').parts["variables"]
+    assert (bare["default"], bare["sensitive"], bare["required"]) == (None, True, True)
     files = {"main_tf": DECLARED % SENSITIVE, "override_tf": 'variable "x" {\n  sensitive = false\n}\n'}
     (found,) = unit_of(**files).parts["variables"]
     assert (found["default"], found["sensitive"]) == (f'"{SECRET}"', False)

@@ -33,16 +33,10 @@ def test_root_first_then_submodules_and_examples_then_what_lies_deeper_or_elsewh
     ]
 
 
-def test_only_folders_that_hold_module_files_are_units():
+def test_only_folders_that_hold_module_files_are_units_and_only_its_own_files_belong_to_each():
     paths = ("main.tf", "modules/readme.md", "modules/x/README.md", "modules/a/b/main.tf", "examples/x/main.txt")
-    assert [unit["path"] for unit in read(*paths)] == ["", "modules/a/b"]
-
-
-def test_only_its_own_files_belong_to_a_unit():
-    root, submodule, deeper = read("main.tf", "modules/a/main.tf", "modules/a/deeper/main.tf")
-    assert [entry["file"] for entry in root["variables"]] == ["main.tf"]
-    assert [entry["file"] for entry in submodule["variables"]] == ["modules/a/main.tf"]
-    assert [entry["file"] for entry in deeper["variables"]] == ["modules/a/deeper/main.tf"]
+    found = {unit["path"]: [entry["file"] for entry in unit["variables"]] for unit in read(*paths, "modules/a/main.tf")}
+    assert found == {"": ["main.tf"], "modules/a": ["modules/a/main.tf"], "modules/a/b": ["modules/a/b/main.tf"]}
 
 
 def test_hidden_files_and_leftovers_of_editors_are_passed_over():
@@ -57,21 +51,15 @@ def test_a_tofu_file_hides_the_tf_file_of_the_same_name():
         "a.tofu": b"variable from_tofu {}\n",
         "b.tf.json": b'{"variable": {"from_tf_json": {}}}',
         "b.tofu.json": b'{"variable": {"from_tofu_json": {}}}',
-        "c.tf": b"variable alone {}\n",
+        "c.tf": b"variable alone {\n  default = 1\n}\n",
         "c.tofu.json": b'{"variable": {"beside": {}}}',
+        "override.tf": b"variable alone {\n  default = 2\n}\n",
+        "override.tofu": b"variable alone {\n  default = 3\n}\n",
     }
     (root,) = units.read_module(texts, {})["units"]
-    assert [entry["name"] for entry in root["variables"]] == ["from_tofu", "from_tofu_json", "alone", "beside"]
-
-
-def test_an_override_is_hidden_by_its_tofu_form_too():
-    texts = {
-        "main.tf": b"variable x {\n  default = 1\n}\n",
-        "override.tf": b"variable x {\n  default = 2\n}\n",
-        "override.tofu": b"variable x {\n  default = 3\n}\n",
-    }
-    (root,) = units.read_module(texts, {})["units"]
-    assert root["variables"][0]["value"] == 3
+    names = [entry["name"] for entry in root["variables"]]
+    assert names == ["from_tofu", "from_tofu_json", "alone", "beside"]
+    assert root["variables"][2]["value"] == 3
 
 
 def test_an_archive_without_module_files_has_an_empty_root():
@@ -109,13 +97,3 @@ def test_what_is_wanted_of_an_archive_are_the_files_of_its_units():
     assert {path for path in wanted if path.endswith(".md")} == {
         path for path in files if path.endswith("README.md") and path != "README.md"
     }
-
-
-def test_every_version_of_the_network_module_has_other_inputs():
-    inputs = [
-        {entry["name"] for entry in units.read_module(modules.network(version), {})["units"][0]["variables"]}
-        for version in modules.HISTORY
-    ]
-    assert "enable_classiclink" in inputs[1] - inputs[2]
-    assert "peers" in inputs[2] - inputs[1]
-    assert "vpn_gateway" in inputs[1] - inputs[0]

@@ -21,15 +21,8 @@ def test_a_type_is_the_authors_text_out_of_its_indentation():
         "object({\n  image = string # what runs\n  ports = optional(list(object({\n    number = number // from 1\n"
         "  })), [])\n  /* and more */\n})"
     )
-
-
-def test_tabs_and_windows_line_ends_are_taken_out_as_well():
-    text = TYPE.replace("  ", "\t").replace("\n", "\r\n")
-    assert variable(text)["type"].splitlines()[:3] == [
-        "object({",
-        "\timage = string # what runs",
-        "\tports = optional(list(object({",
-    ]
+    windows = variable(TYPE.replace("  ", "\t").replace("\n", "\r\n"))["type"].splitlines()
+    assert windows[:3] == ["object({", "\timage = string # what runs", "\tports = optional(list(object({"]
 
 
 @for_each_row(
@@ -85,14 +78,10 @@ def test_what_is_no_literal_is_shown_and_has_no_value(source):
     assert "value" not in found
 
 
-def test_without_a_default_it_is_required():
-    found = variable('variable "x" {}')
+def test_without_a_default_it_is_required_and_null_is_one():
+    found, null = variable('variable "x" {}'), of_default("null")
     assert (found["default"], found["required"], "value" in found) == (None, True, False)
-
-
-def test_a_default_of_null_is_a_default():
-    found = of_default("null")
-    assert (found["default"], found["required"], found["value"]) == ("null", False, None)
+    assert (null["default"], null["required"], null["value"]) == ("null", False, None)
 
 
 @for_each_row(
@@ -109,24 +98,16 @@ def test_a_default_of_null_is_a_default():
     ],
 )
 def test_heredocs_are_decoded_as_hcl_does(heredoc, value):
-    assert of_default(heredoc)["value"] == value
+    found = of_default(heredoc)
+    assert found["value"] == value
+    assert heredoc[2] == "-" or found["default"] == heredoc, "the lines of a plain one keep their indentation"
 
 
-def test_the_lines_of_a_plain_heredoc_keep_their_indentation():
-    assert of_default("<<EOT\n    a\n  b\nEOT")["default"] == "<<EOT\n    a\n  b\nEOT"
-
-
-def test_a_description_is_decoded_where_nothing_has_to_be_evaluated():
+def test_a_description_is_decoded_where_nothing_has_to_be_evaluated_and_old_types_stay_quoted():
     text = 'variable "x" {\n  description = <<-EOT\n    One\n      two "three".\n  EOT\n}\n'
     assert variable(text)["description"] == 'One\n  two "three".'
-
-
-def test_a_description_with_a_template_is_shown_as_written():
-    assert variable('variable "x" {\n  description = "a ${b}"\n}\n')["description"] == '"a ${b}"'
-
-
-def test_the_old_quoted_types_stay_quoted():
-    assert variable('variable "x" {\n  type = "string"\n}\n')["type"] == '"string"'
+    found = variable('variable "x" {\n  description = "a ${b}"\n  type = "string"\n}\n')
+    assert (found["description"], found["type"]) == ('"a ${b}"', '"string"')
 
 
 def test_flags_may_be_quoted():

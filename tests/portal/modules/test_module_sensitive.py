@@ -28,7 +28,7 @@ def ask(browser_of, bob, published):
 
 
 @pytest.mark.slow
-def test_no_page_about_the_module_shows_it(ask):
+def test_no_page_about_the_module_shows_it_and_nothing_that_programs_read(ask):
     waiting, seen = {AT, "/modules?q=hunter", "/modules?q=vault", "/", "/namespaces/acme"}, set()
     while waiting:
         path = waiting.pop()
@@ -43,9 +43,6 @@ def test_no_page_about_the_module_shows_it(ask):
 
     assert {f"{AT}/inputs", f"{AT}/submodules/c00"} <= seen
     assert "hidden, because it is sensitive" in ask(f"{AT}/inputs").content.decode()
-
-
-def test_nor_does_what_programs_read(ask):
     for path in ("/v1/modules/acme/vault/aws/1.0.0", "/v1/modules/acme/vault/aws", "/v1/modules/search?q=hunter"):
         assert SECRET not in ask(path).content.decode(), path
 

@@ -2,109 +2,42 @@
 
 from tests.modules.inspection.language.samples import Sample
 
+TRIGGER = {
+    "events": "[after_create, before_update]",
+    "actions": "[action.acme_restart.web]",
+    "condition": "var.x",
+}
+
+
+def of(kind: str, labels: tuple[str, ...] = ("x",), *blocks: Sample, **arguments: str) -> Sample:
+    return Sample(kind, kind, labels, arguments, blocks)
+
+
+def living(*blocks: Sample, **arguments: str) -> Sample:
+    """A resource with this lifecycle."""
+    return of("resource", ("a_b", "c"), of("lifecycle", (), *blocks, **arguments))
+
+
+def inner(key: str, kind: str, **arguments: str) -> Sample:
+    return Sample(key, kind, arguments=arguments)
+
+
 # The clients that the page names, and the sample.
 NEWER: tuple[tuple[str, Sample], ...] = (
-    (
-        "OpenTofu",
-        Sample(
-            "language",
-            "language",
-            (),
-            {"edition": "tofu2024"},
-            (Sample("compatible_with", "compatible_with", arguments={"opentofu": '">= 1.12"'}),),
-        ),
-    ),
-    (
-        "Terraform 1.14",
-        Sample(
-            "action",
-            "action",
-            ("acme_restart", "web"),
-            {"provider": "acme"},
-            (Sample("free", "config", arguments={"a": "1"}),),
-        ),
-    ),
-    ("OpenTofu or Terraform 1.15", Sample("variable", "variable", ("x",), {"const": "true"})),
-    ("OpenTofu or Terraform 1.15", Sample("variable", "variable", ("x",), {"deprecated": '"Use y."'})),
-    ("OpenTofu or Terraform 1.15", Sample("output", "output", ("x",), {"value": "1", "deprecated": '"Use y."'})),
-    ("Terraform 1.15", Sample("output", "output", ("x",), {"value": "1", "type": "number"})),
-    ("OpenTofu or Terraform 1.15", Sample("module", "module", ("x",), {"source": '"./${var.x}"'})),
-    (
-        "OpenTofu",
-        Sample(
-            "resource",
-            "resource",
-            ("a_b", "c"),
-            {},
-            (Sample("lifecycle", "lifecycle", arguments={"enabled": "var.x"}),),
-        ),
-    ),
-    (
-        "OpenTofu",
-        Sample(
-            "resource",
-            "resource",
-            ("a_b", "c"),
-            {},
-            (Sample("lifecycle", "lifecycle", arguments={"prevent_destroy": "var.x"}),),
-        ),
-    ),
-    (
-        "OpenTofu or Terraform 1.16",
-        Sample(
-            "resource",
-            "resource",
-            ("a_b", "c"),
-            {},
-            (Sample("lifecycle", "lifecycle", arguments={"destroy": "false"}),),
-        ),
-    ),
-    (
-        "Terraform 1.14",
-        Sample(
-            "resource",
-            "resource",
-            ("a_b", "c"),
-            {},
-            (
-                Sample(
-                    "lifecycle",
-                    "lifecycle",
-                    (),
-                    {},
-                    (
-                        Sample(
-                            "action_trigger",
-                            "action_trigger",
-                            (),
-                            {
-                                "events": "[after_create, before_update]",
-                                "actions": "[action.acme_restart.web]",
-                                "condition": "var.x",
-                            },
-                        ),
-                    ),
-                ),
-            ),
-        ),
-    ),
-    (
-        "OpenTofu",
-        Sample(
-            "module",
-            "module",
-            ("x",),
-            {"source": '"./x"'},
-            (Sample("module_lifecycle", "lifecycle", arguments={"enabled": "var.x"}),),
-        ),
-    ),
-    (
-        "OpenTofu",
-        Sample(
-            "data", "data", ("a_b", "c"), {}, (Sample("read_lifecycle", "lifecycle", arguments={"enabled": "var.x"}),)
-        ),
-    ),
-    ("OpenTofu", Sample("provider", "provider", ("acme",), {"alias": '"all"', "for_each": "var.x"})),
-    ("OpenTofu", Sample("terraform", "terraform", (), {}, (Sample("encryption", "encryption"),))),
-    ("OpenTofu or Terraform 1.12", Sample("import", "import", (), {"to": "acme_thing.x", "identity": "var.x"})),
+    ("OpenTofu", of("language", (), of("compatible_with", (), opentofu='">= 1.12"'), edition="tofu2024")),
+    ("Terraform 1.14", of("action", ("acme_restart", "web"), inner("free", "config", a="1"), provider="acme")),
+    ("OpenTofu or Terraform 1.15", of("variable", const="true")),
+    ("OpenTofu or Terraform 1.15", of("variable", deprecated='"Use y."')),
+    ("OpenTofu or Terraform 1.15", of("output", value="1", deprecated='"Use y."')),
+    ("Terraform 1.15", of("output", value="1", type="number")),
+    ("OpenTofu or Terraform 1.15", of("module", source='"./${var.x}"')),
+    ("OpenTofu", living(enabled="var.x")),
+    ("OpenTofu", living(prevent_destroy="var.x")),
+    ("OpenTofu or Terraform 1.16", living(destroy="false")),
+    ("Terraform 1.14", living(of("action_trigger", (), **TRIGGER))),
+    ("OpenTofu", of("module", ("x",), inner("module_lifecycle", "lifecycle", enabled="var.x"), source='"./x"')),
+    ("OpenTofu", of("data", ("a_b", "c"), inner("read_lifecycle", "lifecycle", enabled="var.x"))),
+    ("OpenTofu", of("provider", ("acme",), alias='"all"', for_each="var.x")),
+    ("OpenTofu", of("terraform", (), of("encryption", ()))),
+    ("OpenTofu or Terraform 1.12", of("import", (), to="acme_thing.x", identity="var.x")),
 )
