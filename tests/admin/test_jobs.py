@@ -43,7 +43,7 @@ def test_an_address_finds_the_jobs_of_its_releases_and_they_bear_its_name(operat
     for words in ("team7/vpc/aws", "team7/vpc", "team7", "team7 1.0.0"):
         assert operator_client.get(list_of(Job, q=words)).context["cl"].result_count == 1, words
 
-    assert "publish-module team0/vpc/aws 1.0.0" in operator_client.get(reverse("admin:index")).text
+    assert "publish-module team8/vpc/aws 1.0.0" in operator_client.get(reverse("admin:index")).text
     refused = run(operator_client, "cancel", first(Job))
     assert "publish-module team0/vpc/aws 1.0.0 has ended" in refused.text
     gone = Job.objects.create(kind="publish-module", target=999_999)

@@ -31,7 +31,7 @@ def ranked(title):
 
 
 @pytest.mark.both
-def test_the_largest_come_first(stored):
+def test_the_largest_come_first_and_what_was_pushed_counts_once_as_in_quotas(stored):
     assert ranked("Kind") == [("Pushed over OCI, beside releases", 820), ("Modules", 710), ("Providers", 30)]
     assert ranked("Namespace")[:3] == [("depot1", 800), ("team1", 700), ("depot0", 10)]
     assert "team2" not in dict(ranked("Namespace")), "a purged version has no bytes"
@@ -43,13 +43,9 @@ def test_the_largest_come_first(stored):
     ]
     assert ("kitchen0/cloud", 10) in ranked(title)
 
-
-def test_a_release_that_was_pushed_counts_once_as_in_quotas(stored):
-    release = Release.objects.get(namespace__name="team1")
-    blob = Blob.objects.create(digest=release.digest, size=700, state="ready")
     space = Namespace.objects.get(name="team1")
+    blob = Blob.objects.create(digest=Release.objects.get(namespace=space).digest, size=700, state="ready")
     RepositoryBlob.objects.create(repository=space.repositories.create(path="vpc/aws"), blob=blob)
-
     assert dict(ranked("Namespace"))["team1"] == 700 == quotas.usage(space).bytes
 
 

@@ -1,7 +1,5 @@
 """GET /api/v1/modules/…/compare/1.2.0...2.0.0: what differs between two versions."""
 
-import pytest
-
 from tests.builders.archives import module_zip
 
 URL = "/api/v1/modules/acme/vpc/aws/compare/{}"
@@ -9,13 +7,9 @@ BEFORE = {"main.tf": 'variable "name" {\n  type = string\n  default = "x"\n}\n',
 AFTER = {"main.tf": 'variable "name" {\n  type = string\n}\n', "outputs.tf": 'output "id" {\n  value = 1\n}\n'}
 
 
-@pytest.fixture
-def two(published):
+def test_it_names_each_change_and_whether_the_number_says_so(published, tofu, bob, django_assert_max_num_queries):
     published(version="1.2.0", data=module_zip(BEFORE))
     published(version="1.3.0", data=module_zip(AFTER))
-
-
-def test_it_names_each_change_and_whether_the_number_says_so(two, tofu, bob, django_assert_max_num_queries):
     with django_assert_max_num_queries(10):
         said = tofu(bob).get(URL.format("1.2.0...1.3.0")).json()
 
@@ -28,8 +22,5 @@ def test_it_names_each_change_and_whether_the_number_says_so(two, tofu, bob, dja
     assert said["changes"][0]["before"] == '"x"'
     assert tofu(bob).get(URL.format("1.3.0...1.2.0")).json()["step"] is None, "backwards"
     assert said["files"] == {"added": ["outputs.tf"], "removed": ["old.tf"], "changed": ["main.tf"]}
-
-
-def test_what_names_no_two_versions_is_not_found_or_no_version(two, tofu, bob):
     for asked in ("1.2.0", "1.2.0...9.9.9", "...", "1.2.0...", "1.2.0..1.3.0"):
         assert tofu(bob).get(URL.format(asked)).status_code in (404, 422), asked

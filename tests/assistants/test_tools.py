@@ -116,7 +116,7 @@ def test_a_version_is_described_with_inputs_parts_and_a_block(three, ask, bob):
     assert ask(bob, "describe_version", address=VPC, folder="simple")["block"] is None
 
 
-def test_an_example_calls_this_registry(three, ask, bob):
+def test_an_example_calls_this_registry_and_two_versions_are_compared_with_their_lifecycles(published, three, ask, bob):
     said = ask(bob, "read_example", address=VPC, version="1.3.0", example="simple")
 
     assert said["warnings"] == ["1.3.0 is yanked: Deletes the gateway. New installs do not get it."]
@@ -125,12 +125,8 @@ def test_an_example_calls_this_registry(three, ask, bob):
     assert "no folder 'complete'" in refusal
     assert "examples/simple" in refusal
 
-
-def test_two_versions_are_compared_with_both_lifecycles(published, three, ask, bob):
     published(VPC, "2.0.0", module_zip(MODULE))
-
     said = ask(bob, "compare_versions", address=VPC, before="1.2.0", after="2.0.0")
-
     assert (said["severity"], said["is_said"]) == ("breaking", True)
     assert [one["rule"] for one in said["changes"]] == ["submodule_removed"]
     assert said["warnings"] == ["1.2.0 is deprecated: Leaks its subnets. Use 2.0.0 instead."]

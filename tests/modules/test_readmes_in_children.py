@@ -99,13 +99,13 @@ def test_only_the_readmes_of_modules_are_rendered_and_only_while_there_is_room(m
         "main.tf": b"",
         "README.md": b"x" * 100,
         "docs/README.md": b"of no module",
-        "modules/a/main.tf": b"",
-        "modules/a/README.md": b"a" * 20,
+        "modules/a/deep/main.tf": b"",
+        "modules/a/deep/README.md": b"a" * 20,
         "modules/b/main.tf": b"",
         "modules/b/README.md": b"b" * 20,
     }
 
-    assert set(rendered(texts).pages) == {"", "modules/a"}
+    assert set(rendered(texts).pages) == {"", "modules/b"}, "a folder near the root counts more"
     texts = {"main.tf": b'variable "a" {}\n', "README.md": b"# A module\n"}
     assert extraction.inspect(listing(texts)).readmes.pages == {}, "questions about an archive alone render nothing"
     assert set(extraction.inspect(listing(texts), PREFIX).readmes.pages) == {""}

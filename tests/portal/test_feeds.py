@@ -36,7 +36,7 @@ def dns(acme):
 
 
 @pytest.mark.both
-def test_each_feed_has_what_was_published_the_newest_first(
+def test_each_feed_has_what_was_published_the_newest_first_and_pages_name_it(
     published, dns, browser_of, bob, django_assert_max_num_queries
 ):
     published("acme/vpc/aws", "1.10.0")
@@ -49,6 +49,11 @@ def test_each_feed_has_what_was_published_the_newest_first(
     assert titles(answer) == ["acme/vpc/aws 1.9.1", "acme/vpc/aws 1.10.0"]
     assert titles(browser.get("/providers/acme/dns/feed.atom")) == ["acme/dns 1.0.0"]
     assert len(titles(browser.get("/namespaces/acme/feed.atom"))) == 4
+    for page in ("/modules/acme/vpc/aws", "/modules/acme/vpc/aws/versions", "/namespaces/acme"):
+        feed = FEED if page.startswith("/modules") else "/namespaces/acme/feed.atom"
+        text = browser.get(page).content.decode()
+        assert 'rel="alternate" type="application/atom+xml"' in text
+        assert f'href="{feed}">' in text
 
 
 def test_it_is_atom_as_rfc_4287_wants_it(published, browser_of, bob):
@@ -120,13 +125,3 @@ def browser_with_cookies(who):
     one = Client(headers={"Authorization": who.defaults["HTTP_AUTHORIZATION"]} if who.defaults else {})
     one.cookies["sessionid"] = "x"
     return one
-
-
-def test_pages_name_their_feed(published, browser_of, bob):
-    published("acme/vpc/aws", "1.2.0")
-    for page in ("/modules/acme/vpc/aws", "/modules/acme/vpc/aws/versions", "/namespaces/acme"):
-        feed = FEED if page.startswith("/modules") else "/namespaces/acme/feed.atom"
-        text = browser_of(bob).get(page).content.decode()
-
-        assert 'rel="alternate" type="application/atom+xml"' in text
-        assert f'href="{feed}">' in text

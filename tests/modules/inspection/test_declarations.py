@@ -205,13 +205,11 @@ def test_a_block_with_labels_that_cannot_be_is_passed_over_with_a_warning(text):
     assert messages(unit) == ["not read: this block has 1 label, each a plain name"]
 
 
-def test_of_two_with_the_same_name_the_first_counts():
+def test_of_two_with_the_same_name_the_first_counts_and_an_argument_that_is_set_twice_is_unknown():
     unit = unit_of('variable "x" {\n  default = 1\n}\n', more_tf='variable "x" {\n  default = 2\n}\n')
     assert [entry["value"] for entry in unit.parts["variables"]] == [1]
     assert messages(unit) == ["variable x is already declared in main.tf, line 1"]
 
-
-def test_an_argument_that_is_set_twice_is_unknown():
     unit = unit_of('variable "x" {\n  default = 1\n  default = 2\n}\n')
     assert (unit.parts["variables"][0]["default"], "value" in unit.parts["variables"][0]) == ("(unknown)", False)
     assert messages(unit) == ["default is set twice, so it is unclear which one applies"]

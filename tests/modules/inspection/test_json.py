@@ -1,4 +1,4 @@
-"""The JSON syntax says the same as the native one."""
+"""The JSON syntax says the same as the native one: more of it is in test_constructs.py."""
 
 import json
 
@@ -7,7 +7,6 @@ from tests.rows import for_each_row
 
 NATIVE = """\
 terraform {
-  required_version = ">= 1.6"
   required_providers {
     aws = {
       source                = "hashicorp/aws"
@@ -26,18 +25,10 @@ variable "x" {
     error_message = "No."
   }
 }
-variable "y" {}
-output "o" {
-  value     = 1
-  sensitive = true
-}
 resource "aws_a" "r" {
   provider = aws.replica
 }
 data "http" "d" {}
-module "m" {
-  source = "./m"
-}
 provider "older" {
   version = "1"
 }
@@ -49,7 +40,6 @@ check "c" {
 DOCUMENT = {
     "//": "a comment",
     "terraform": {
-        "required_version": ">= 1.6",
         "required_providers": {
             "aws": {"source": "hashicorp/aws", "version": ">= 5", "configuration_aliases": ["aws.replica"]},
             "old": "~> 2",
@@ -62,12 +52,9 @@ DOCUMENT = {
             "description": "X.",
             "validation": {"condition": "${true}", "error_message": "No."},
         },
-        "y": {},
     },
-    "output": {"o": {"value": 1, "sensitive": True, "//": "a comment"}},
-    "resource": {"aws_a": {"r": {"provider": "aws.replica"}}},
+    "resource": {"aws_a": {"r": {"provider": "aws.replica", "//": "a comment"}}},
     "data": {"http": {"d": {}}},
-    "module": {"m": {"source": "./m"}},
     "provider": {"older": [{"version": "1"}]},
     "check": {"c": {"data": {"http": {"in": {}}}}},
 }

@@ -9,7 +9,7 @@ from apps.lib.errors import Invalid
 from apps.modules import usage_values
 from apps.modules.comparing.types import parse
 from apps.modules.inspection.inspecting import inspect
-from apps.modules.usage_values import Expression, as_json, literal, read
+from apps.modules.usage_values import Expression, as_json, read
 from tests.rows import for_each_row
 
 OBJECT = "object({ name = string, size = optional(number), tags = optional(map(string)) })"
@@ -42,6 +42,7 @@ GOOD = [
     ),
     ("any", '{ a = [1, "x", { b = false }] }', None),
     ("", '"text"', '"text"'),
+    ("list(string)", json.dumps(["subnet-0123456789"] * 5), "[\n" + '  "subnet-0123456789",\n' * 5 + "]"),
     ("map(string)", "= merge(var.a, { b = 1 })", "merge(var.a, { b = 1 })"),
     ("list(string)", '= [for one in var.a : "${one["name"]}-x"]', None),
 ]
@@ -110,11 +111,3 @@ def test_terraform_formats_it_in_no_other_way():
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n") == lines
-
-
-def test_long_lists_take_a_line_for_each():
-    assert usage_values.attributes([("x", literal(json.dumps(["subnet-0123456789"] * 5)))]) == [
-        "x = [",
-        *['  "subnet-0123456789",'] * 5,
-        "]",
-    ]

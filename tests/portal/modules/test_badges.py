@@ -36,16 +36,19 @@ def test_a_public_module_has_badges_that_caches_may_keep(published, client, djan
     assert words(client.get(BADGE.format("version"))) == ["version", "none listed"]
 
 
-def test_nobody_gets_badges_of_what_is_hidden(published, client, browser_of, alice):
-    published("acme/vpc/aws", "1.2.0")
-    published("hall/vpc/aws", "1.2.0")
+def test_nobody_gets_or_is_offered_badges_of_what_is_hidden(published, client, browser_of, alice):
+    for namespace in ("acme", "hall", "pantry"):
+        published(f"{namespace}/vpc/aws", "1.2.0")
+    member = browser_of(alice)
     hidden = [
         browser.get(f"/modules/{namespace}/vpc/aws/badge/version.svg")
         for namespace in ("acme", "hall", "nowhere")
-        for browser in (client, browser_of(alice))
+        for browser in (client, member)
     ]
 
     assert {(answer.status_code, answer.content) for answer in hidden} == {(404, hidden[0].content)}
+    assert "/badge/" not in member.get("/modules/acme/vpc/aws").text
+    assert "/modules/pantry/vpc/aws/badge/version.svg)](" in member.get("/modules/pantry/vpc/aws").text
 
 
 def test_texts_in_a_badge_are_texts_and_its_fonts_are_the_readers():
@@ -61,12 +64,3 @@ def test_texts_in_a_badge_are_texts_and_its_fonts_are_the_readers():
 )
 def test_large_numbers_are_short(number, text):
     assert short(number) == text
-
-
-def test_the_page_of_a_public_version_offers_them(published, browser_of, alice):
-    published("pantry/vpc/aws", "1.2.0")
-    published("acme/vpc/aws", "1.2.0")
-    page = browser_of(alice).get("/modules/pantry/vpc/aws").content.decode()
-
-    assert "/modules/pantry/vpc/aws/badge/version.svg)](" in page
-    assert "/badge/" not in browser_of(alice).get("/modules/acme/vpc/aws").content.decode()

@@ -103,13 +103,11 @@ def test_the_archive_of_a_private_module_alone_is_behind_a_capability(browser_of
     assert plain == f"/archives/{public}/label-null-1.0.0.zip"
 
 
-@for_each_row("path", ["", "/1.0.0", "/versions"])
-@for_each_row("count", [10, 300])
-def test_it_costs_the_same_at_any_size(browser_of, alice, acme, django_assert_max_num_queries, path, count):
-    numbers = [f"1.{minor}.0" for minor in range(count)]
-    files = [{"name": f"{position}.tf", "size": 1} for position in range(count)]
-    add_module(acme, "old/aws", *numbers, files=files)
+def test_its_pages_cost_little_at_any_size(browser_of, alice, acme, django_assert_max_num_queries):
+    files = [{"name": f"{position}.tf", "size": 1} for position in range(300)]
+    add_module(acme, "old/aws", *[f"1.{minor}.0" for minor in range(300)], files=files)
     browser = browser_of(alice)
 
-    with django_assert_max_num_queries(12):
-        assert browser.get(f"/modules/acme/old/aws{path}").status_code == 200
+    for path in ("", "/1.0.0", "/versions"):
+        with django_assert_max_num_queries(12):
+            assert browser.get(f"/modules/acme/old/aws{path}").status_code == 200

@@ -21,6 +21,7 @@ AT = "/modules/acme/vpc/aws/1.0.0/dependencies"
 USERS = "/modules/acme/label/null/usage"
 CALLS = """
 terraform {{
+  required_version = ">= 1.6"
   required_providers {{
     aws = {{
       source                = "hashicorp/aws"
@@ -99,6 +100,8 @@ def test_providers_and_calls_are_listed_and_lead_to_what_the_reader_may_see(brow
     assert "registry.bücher.example/vault/keys/aws//modules/inner" in bobs  # the author's words, which Bob may read
     assert 'href="/modules/vault/keys/aws"' in olgas
     assert bobs.count("In this registry") == 1
+    page = re.sub(r"<[^>]+>", " ", pages.shown(browser_of(bob).get("/modules/acme/vpc/aws/1.0.0")))
+    assert "What this version needs OpenTofu or Terraform >= 1.6 hashicorp/aws >= 5.0, < 7.0" in " ".join(page.split())
 
 
 @pytest.mark.both

@@ -47,6 +47,7 @@ def test_folders_list_what_lies_in_them_folders_first_with_sizes(ask):
     assert root.index(f'{AT}/files/docs">docs/</a>') < root.index(f'{AT}/files/main.tf">main.tf</a>')
     assert re.search(r"docs/</a></th><td[^>]*>6 files", root)
     assert re.search(r"empty.tf</a></th><td[^>]*>0 bytes", root)
+    assert "These are the first" not in root, "there are few"
     for path in ("/files/modules/subnets", "/files/modules/subnets/"):
         inner = pages.shown(ask(path))
         assert f'href="{AT}/files/modules/subnets/main.tf"' in inner

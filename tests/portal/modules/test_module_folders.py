@@ -4,12 +4,10 @@ import re
 
 import pytest
 
-from apps.modules.models import ModuleVersion
 from tests import pages
 from tests.builders.archives import module_zip
 from tests.portal.rows import add_module
 from tests.protocol.catalogue import unit
-from tests.rows import for_each_row
 
 AT = "/modules/acme/caf/azurerm/1.0.0"
 LOG = 'variable "retention" {}\n'
@@ -87,44 +85,26 @@ def test_the_page_of_a_deep_folder_has_its_block_its_readme_and_what_lies_below(
     assert f'href="{AT}/submodules/compute/vm/disk"' in text
     assert "Folders below it" in text
     assert "Folders below it" not in page(f"{AT}/submodules/compute/vm/disk")
+    # What search and dependents read are submodules at any depth.
+    called = sorted(caf.module_version.calls.values_list("unit", "name"))
+    assert called == [("", "vm"), ("", "wrapper"), ("modules/compute/vm", "disk")]
     calls = page(f"{AT}/dependencies")
     assert f'href="{AT}/submodules/compute/vm"' in calls
     assert f'href="{AT}/folders/wrappers/vm"' in calls
 
 
-def test_what_search_and_dependents_read_are_submodules_at_any_depth(caf):
-    assert sorted(caf.module_version.calls.values_list("unit", "name")) == [
-        ("", "vm"),
-        ("", "wrapper"),
-        ("modules/compute/vm", "disk"),
-    ]
-
-
-@for_each_row("count", [20, 400])
-def test_four_hundred_folders_cost_no_more_queries_and_are_paged(
-    browser_of, bob, acme, django_assert_max_num_queries, count
-):
-    found = [unit(f"modules/group{number % 7}/m{number:03}", "submodule", f"m{number:03}") for number in range(count)]
+def test_four_hundred_folders_cost_no_more_queries_and_are_paged(browser_of, bob, acme, django_assert_max_num_queries):
+    found = [unit(f"modules/group{number % 7}/m{number:03}", "submodule", f"m{number:03}") for number in range(400)]
     add_module(acme, "caf/azurerm", "1.0.0", inspection={"units": [unit(), *found]})
     browser = browser_of(bob)
 
     with django_assert_max_num_queries(12):
         first = pages.text_of(browser.get(f"{AT}/submodules"))
     links = [row for row in rows(first) if row.startswith("submodules/")]
-    assert len(links) == min(count, 100)
+    assert len(links) == 100
     assert len(first) < 150_000
-    if count == 400:
-        last = rows(pages.text_of(browser.get(f"{AT}/submodules?page=4")))
-        assert last[-1] == "submodules/group6/m398"
-        home = pages.text_of(browser.get(AT))
-        assert f'href="{AT}/submodules">All 400</a>' in home
-        assert home.count(f'href="{AT}/submodules/') == 12
-
-
-def test_the_folders_that_count_most_keep_their_readmes(published, monkeypatch):
-    monkeypatch.setattr("apps.modules.contents.readmes.MAX_README_BYTES", 30)
-    readmes = {f"{folder}/README.md": "# Eleven chars\n\nmore\n" for folder in ("modules/log", "modules/compute/aks")}
-    published("acme/caf/azurerm", "1.0.0", data=module_zip(FILES | readmes))
-
-    units = ModuleVersion.objects.get().inspection["units"]
-    assert [one["path"] for one in units if one["readme"]] == ["modules/log"]
+    last = rows(pages.text_of(browser.get(f"{AT}/submodules?page=4")))
+    assert last[-1] == "submodules/group6/m398"
+    home = pages.text_of(browser.get(AT))
+    assert f'href="{AT}/submodules">All 400</a>' in home
+    assert home.count(f'href="{AT}/submodules/') == 12

@@ -47,9 +47,3 @@ def test_the_true_number_is_said_and_a_readme_links_to_nothing_that_is_not_kept(
     assert f'href="{AT}/files/a/f0000.txt"' in page
     assert "files/a/f2099.txt" not in page
     assert "files/modules/zone/zz.txt" not in page
-
-
-def test_with_few_files_nothing_is_said(published, browser_of, bob):
-    published("acme/vpc/aws", "1.0.0", data=module_zip(MODULE))
-
-    assert "These are the first" not in pages.shown(browser_of(bob).get(f"{AT}/files"))

@@ -99,14 +99,3 @@ def test_optional_inputs_come_last_and_the_block_to_copy_stays_short(large, brow
     assert re.findall(r'id="input_(row_\d+)"', last)[-3:] == ["row_14999", "row_14998", "row_14997"]
     assert 'Optional <span class="count">3</span>' in last
     assert len(browser.get(V).content) < 120_000
-
-
-def test_the_page_says_what_the_version_needs(published, browser_of, bob):
-    needs = (
-        'terraform {\n  required_version = ">= 1.6"\n  required_providers {\n    aws = {\n'
-        '      source  = "hashicorp/aws"\n      version = ">= 5.0"\n    }\n  }\n}\n'
-    )
-    published(version="1.2.0", data=module_zip({**MODULE, "versions.tf": needs}))
-    shown = " ".join(re.sub(r"<[^>]+>", " ", browser_of(bob).get(V).content.decode()).split())
-
-    assert "What this version needs OpenTofu or Terraform &gt;= 1.6 hashicorp/aws &gt;= 5.0" in shown

@@ -70,7 +70,7 @@ def test_only_what_was_changed_is_in_the_block_and_a_secret_is_never_entered(bro
     assert 'aria-label="Copy: Module block"' in pages.markup_of(answer)
 
 
-def test_without_an_answer_it_names_what_is_required(browser):
+def test_without_an_answer_it_names_what_is_required_and_a_submodule_has_its_own_block(browser):
     answer = browser.get(PAGE)
 
     assert lines_of(answer) == ["  # Required: cidr (string)", "  # Required: password (string)"]
@@ -84,6 +84,11 @@ def test_without_an_answer_it_names_what_is_required(browser):
     ):
         assert words in shown
     assert f'href="{PAGE}"' in browser.get("/modules/acme/vpc/aws/1.2.0").content.decode()
+    inner = browser.get(PAGE, {"folder": "modules/inner", "i.deep": "x"}).context["written"]
+    assert inner.startswith('module "inner" {\n')
+    assert '//modules/inner"' in inner
+    assert '  deep = "x"' in inner
+    assert browser.get(PAGE, {"folder": "modules/none"}).status_code == 404
 
 
 def test_a_wrong_value_stays_in_its_field_with_the_reason(browser):
@@ -96,15 +101,6 @@ def test_a_wrong_value_stays_in_its_field_with_the_reason(browser):
     assert "the input is not nullable" in shown
     assert '  cidr = "<script>"' in answer.context["written"]
     assert "<script>&quot;" not in shown
-
-
-def test_a_submodule_has_its_own_block(browser):
-    answer = browser.get(PAGE, {"folder": "modules/inner", "i.deep": "x"})
-
-    assert answer.context["written"].startswith('module "inner" {\n')
-    assert '//modules/inner"' in answer.context["written"]
-    assert '  deep = "x"' in answer.context["written"]
-    assert browser.get(PAGE, {"folder": "modules/none"}).status_code == 404
 
 
 def test_many_inputs_are_paged_and_what_was_entered_goes_along(browser, monkeypatch):

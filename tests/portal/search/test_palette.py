@@ -24,9 +24,15 @@ def options(client, query):
     return found
 
 
-def test_an_empty_box_offers_what_a_person_does_often(client, browser_of, alice):
+def test_an_empty_box_offers_what_a_person_does_often_and_words_lead_to_modules_and_all_results(
+    client, browser_of, alice, pantry
+):
+    add_module(pantry, "label/null", "0.1.0")
+
     assert options(client, "")[0] == "/account/login/"
     assert options(browser_of(alice), "")[:3] == ["/publish", "/publish/provider", "/tokens"]
+    assert options(client, "label") == ["/modules/pantry/label/null", "/search?q=label"]
+    assert options(client, "zz & <b>") == ["/search?q=zz%20%26%20%3Cb%3E"]
 
 
 @for_each_row(
@@ -67,10 +73,3 @@ def test_each_offered_page_opens(browser_of, dora, olga, acme):
         for word in ("a", "p", "n", "t", "m", "s", "acme"):
             for url in options(browser, word):
                 assert browser.get(url, follow=True).status_code == 200, url
-
-
-def test_it_finds_modules_and_leads_to_all_results(client, pantry):
-    add_module(pantry, "label/null", "0.1.0")
-
-    assert options(client, "label") == ["/modules/pantry/label/null", "/search?q=label"]
-    assert options(client, "zz & <b>") == ["/search?q=zz%20%26%20%3Cb%3E"]

@@ -1,6 +1,6 @@
 """Samples of what only some releases know."""
 
-from tests.modules.inspection.language.samples import Sample
+from tests.modules.inspection.language.samples import Sample, of
 
 TRIGGER = {
     "events": "[after_create, before_update]",
@@ -9,34 +9,26 @@ TRIGGER = {
 }
 
 
-def of(kind: str, labels: tuple[str, ...] = ("x",), *blocks: Sample, **arguments: str) -> Sample:
-    return Sample(kind, kind, labels, arguments, blocks)
-
-
 def living(*blocks: Sample, **arguments: str) -> Sample:
     """A resource with this lifecycle."""
     return of("resource", ("a_b", "c"), of("lifecycle", (), *blocks, **arguments))
 
 
-def inner(key: str, kind: str, **arguments: str) -> Sample:
-    return Sample(key, kind, arguments=arguments)
-
-
 # The clients that the page names, and the sample.
 NEWER: tuple[tuple[str, Sample], ...] = (
     ("OpenTofu", of("language", (), of("compatible_with", (), opentofu='">= 1.12"'), edition="tofu2024")),
-    ("Terraform 1.14", of("action", ("acme_restart", "web"), inner("free", "config", a="1"), provider="acme")),
-    ("OpenTofu or Terraform 1.15", of("variable", const="true")),
-    ("OpenTofu or Terraform 1.15", of("variable", deprecated='"Use y."')),
-    ("OpenTofu or Terraform 1.15", of("output", value="1", deprecated='"Use y."')),
-    ("Terraform 1.15", of("output", value="1", type="number")),
-    ("OpenTofu or Terraform 1.15", of("module", source='"./${var.x}"')),
+    ("Terraform 1.14", of("action", ("acme_restart", "web"), of("config", key="free", a="1"), provider="acme")),
+    ("OpenTofu or Terraform 1.15", of("variable", ("x",), const="true")),
+    ("OpenTofu or Terraform 1.15", of("variable", ("x",), deprecated='"Use y."')),
+    ("OpenTofu or Terraform 1.15", of("output", ("x",), value="1", deprecated='"Use y."')),
+    ("Terraform 1.15", of("output", ("x",), value="1", type="number")),
+    ("OpenTofu or Terraform 1.15", of("module", ("x",), source='"./${var.x}"')),
     ("OpenTofu", living(enabled="var.x")),
     ("OpenTofu", living(prevent_destroy="var.x")),
     ("OpenTofu or Terraform 1.16", living(destroy="false")),
     ("Terraform 1.14", living(of("action_trigger", (), **TRIGGER))),
-    ("OpenTofu", of("module", ("x",), inner("module_lifecycle", "lifecycle", enabled="var.x"), source='"./x"')),
-    ("OpenTofu", of("data", ("a_b", "c"), inner("read_lifecycle", "lifecycle", enabled="var.x"))),
+    ("OpenTofu", of("module", ("x",), of("lifecycle", key="module_lifecycle", enabled="var.x"), source='"./x"')),
+    ("OpenTofu", of("data", ("a_b", "c"), of("lifecycle", key="read_lifecycle", enabled="var.x"))),
     ("OpenTofu", of("provider", ("acme",), alias='"all"', for_each="var.x")),
     ("OpenTofu", of("terraform", (), of("encryption", ()))),
     ("OpenTofu or Terraform 1.12", of("import", (), to="acme_thing.x", identity="var.x")),

@@ -8,23 +8,11 @@ from apps.modules.inspection.language.schema import BLOCKS
 
 LITERAL = re.compile(r"-?\d+(\.\d+)?|true|false|null")
 # Rules whose values are names and references: in JSON they are strings without "${…}".
-BARE = frozenset(
-    {
-        *(
-            "type",
-            "output_type",
-            "references",
-            "ignored",
-            "when",
-            "destroy",
-            "on_failure",
-            "trigger_failure",
-            "keyword",
-            "edition",
-        ),
-        *("events", "provider", "providers", "moved", "removed", "imported", "list", "some", "required_provider"),
-    }
-)
+BARE = {
+    *("type", "output_type", "references", "ignored", "when", "destroy", "on_failure", "trigger_failure", "keyword"),
+    *("edition", "events", "provider", "providers", "moved", "removed", "imported", "list", "some"),
+    "required_provider",
+}
 
 
 @dataclass(frozen=True)
@@ -83,129 +71,98 @@ def as_json(value: str, *, is_bare: bool):
     return value if is_bare else f"${{{value}}}"
 
 
+def of(kind: str, labels: tuple[str, ...] = (), *blocks: Sample, key: str = "", **arguments: str) -> Sample:
+    return Sample(key or kind, kind, labels, arguments, blocks)
+
+
 CONDITION = {"condition": "var.size > 1", "error_message": '"Too small."'}
-RULE = Sample("condition", "precondition", arguments=CONDITION)
-_CONNECTION = Sample("free", "connection", arguments={"host": '"h"'})
-_ESCAPED = Sample("free", "_", arguments={"count": "1"})
-_PROVISIONER = Sample(
-    "provisioner",
-    "provisioner",
-    ("local-exec",),
-    {"when": "destroy", "on_failure": "continue", "command": '"true"'},
-    (_CONNECTION,),
-)
-_LIFECYCLE = Sample(
+RULE = of("precondition", key="condition", **CONDITION)
+_CONNECTION = of("connection", key="free", host='"h"')
+_ESCAPED = of("_", key="free", count="1")
+_PROVISIONER = of("provisioner", ("local-exec",), _CONNECTION, when="destroy", on_failure="continue", command='"true"')
+_LIFECYCLE = of(
     "lifecycle",
-    "lifecycle",
-    arguments={
-        "create_before_destroy": "true",
-        "prevent_destroy": "false",
-        "ignore_changes": "[tags, name]",
-        "replace_triggered_by": "[acme_thing.other]",
-    },
-    blocks=(RULE, replace(RULE, kind="postcondition")),
+    (),
+    RULE,
+    replace(RULE, kind="postcondition"),
+    create_before_destroy="true",
+    prevent_destroy="false",
+    ignore_changes="[tags, name]",
+    replace_triggered_by="[acme_thing.other]",
 )
-_READ = Sample("read_lifecycle", "lifecycle", blocks=(RULE,))
+_READ = of("lifecycle", (), RULE, key="read_lifecycle")
 _META = {"count": "2", "provider": "acme.replica", "depends_on": "[acme_thing.other]", "anything": "var.size"}
+_REQUIRED = {
+    "acme": '{ source = "acme/acme", version = ">= 1.0", configuration_aliases = [acme.replica] }',
+    "plain": '">= 1.0"',
+}
 
 SAMPLES: tuple[Sample, ...] = (
-    Sample(
-        "variable",
+    of(
         "variable",
         ("size",),
-        {
-            "description": '"How large."',
-            "type": "number",
-            "default": "3",
-            "sensitive": "false",
-            "nullable": "false",
-            "ephemeral": "false",
-        },
-        (Sample("validation", "validation", arguments=CONDITION),),
+        of("validation", **CONDITION),
+        description='"How large."',
+        type="number",
+        default="3",
+        sensitive="false",
+        nullable="false",
+        ephemeral="false",
     ),
-    Sample(
-        "output",
+    of(
         "output",
         ("size",),
-        {
-            "description": '"How large."',
-            "value": "var.size",
-            "depends_on": "[acme_thing.web]",
-            "sensitive": "true",
-            "ephemeral": "false",
-        },
-        (RULE,),
+        RULE,
+        description='"How large."',
+        value="var.size",
+        depends_on="[acme_thing.web]",
+        sensitive="true",
+        ephemeral="false",
     ),
-    Sample("locals", "locals", arguments={"a": "1", "b": "var.size"}),
-    Sample(
-        "module",
+    of("locals", a="1", b="var.size"),
+    of(
         "module",
         ("network",),
-        {
-            "source": '"acme/vpc/aws"',
-            "version": '">= 1.0, < 2.0"',
-            "providers": "{ acme = acme.replica }",
-            "depends_on": "[acme_thing.web]",
-            "count": "2",
-            "anything": "var.size",
-        },
-        (_ESCAPED,),
+        _ESCAPED,
+        source='"acme/vpc/aws"',
+        version='">= 1.0, < 2.0"',
+        providers="{ acme = acme.replica }",
+        depends_on="[acme_thing.web]",
+        count="2",
+        anything="var.size",
     ),
-    Sample("resource", "resource", ("acme_thing", "web"), _META, (_LIFECYCLE, _CONNECTION, _PROVISIONER, _ESCAPED)),
-    Sample("data", "data", ("acme_thing", "found"), _META, (_READ, _ESCAPED)),
-    Sample("ephemeral", "ephemeral", ("acme_secret", "key"), _META, (_READ, _ESCAPED)),
-    Sample(
-        "provider",
-        "provider",
-        ("acme",),
-        {"alias": '"replica"', "version": '"~> 1.0"', "region": "var.size"},
-        (_ESCAPED,),
-    ),
-    Sample(
-        "terraform",
+    of("resource", ("acme_thing", "web"), _LIFECYCLE, _CONNECTION, _PROVISIONER, _ESCAPED, **_META),
+    of("data", ("acme_thing", "found"), _READ, _ESCAPED, **_META),
+    of("ephemeral", ("acme_secret", "key"), _READ, _ESCAPED, **_META),
+    of("provider", ("acme",), _ESCAPED, alias='"replica"', version='"~> 1.0"', region="var.size"),
+    of(
         "terraform",
         (),
-        {"required_version": '">= 1.5"'},
-        (
-            Sample("backend", "backend", ("local",), {"path": '"x"'}),
-            Sample(
-                "required_providers",
-                "required_providers",
-                (),
-                {
-                    "acme": '{ source = "acme/acme", version = ">= 1.0", configuration_aliases = [acme.replica] }',
-                    "plain": '">= 1.0"',
-                },
-            ),
-            Sample("provider_meta", "provider_meta", ("acme",), {"module": '"x"'}),
-        ),
+        of("backend", ("local",), path='"x"'),
+        of("required_providers", **_REQUIRED),
+        of("provider_meta", ("acme",), module='"x"'),
+        required_version='">= 1.5"',
     ),
-    Sample("moved", "moved", (), {"from": "acme_thing.old", "to": "acme_thing.web"}),
-    Sample(
-        "removed",
+    of("moved", **{"from": "acme_thing.old", "to": "acme_thing.web"}),
+    of(
         "removed",
         (),
-        {"from": "acme_thing.gone"},
-        (
-            Sample("removed_lifecycle", "lifecycle", arguments={"destroy": "false"}),
-            replace(_PROVISIONER, key="removed_provisioner"),
-        ),
+        of("lifecycle", key="removed_lifecycle", destroy="false"),
+        replace(_PROVISIONER, key="removed_provisioner"),
+        **{"from": "acme_thing.gone"},
     ),
-    Sample("import", "import", (), {"to": "acme_thing.imported", "id": '"i-1"', "provider": "acme.replica"}),
-    Sample(
-        "check",
+    of("import", to="acme_thing.imported", id='"i-1"', provider="acme.replica"),
+    of(
         "check",
         ("healthy",),
-        {},
-        (
-            Sample(
-                "checked_data",
-                "data",
-                ("acme_thing", "checked"),
-                {"provider": "acme", "depends_on": "[acme_thing.web]"},
-                (_ESCAPED,),
-            ),
-            replace(RULE, kind="assert"),
+        of(
+            "data",
+            ("acme_thing", "checked"),
+            _ESCAPED,
+            key="checked_data",
+            provider="acme",
+            depends_on="[acme_thing.web]",
         ),
+        replace(RULE, kind="assert"),
     ),
 )
