@@ -91,7 +91,7 @@ def test_workers_the_longest_wait_and_the_oldest_running_job_are_told_and_alarm(
     assert waiting.get_ordering_field_columns() == {age: "asc"}, "the oldest first"
 
     assert shown["Oldest running job"]["count"] == "none"
-    running = Job.objects.create(kind="publish-module", target=1, state="running")
+    running = Job.objects.create(kind="publish-module", target=3, state="running")
     assert tiles(operator_client)["Oldest running job"]["is_alarm"] is False
     Job.objects.filter(pk=running.pk).update(created_at=timezone.now() - timedelta(hours=3))
     tile = tiles(operator_client)["Oldest running job"]
