@@ -8,6 +8,7 @@ import pytest
 
 from apps.upstream import breaker, requesting
 from apps.upstream.models import Upstream
+from registry_site.server import health as parts
 from tests.upstream import misbehaving
 from tests.upstream.misbehaving import Registry
 
@@ -53,3 +54,9 @@ def tls_upstream(db, allow_loopback, tls_registry: Registry) -> Upstream:
     return Upstream.objects.create(
         host=tls_registry.host, url=tls_registry.url, is_enabled=True, cooldown_days=0, ca=tls_registry.ca
     )
+
+
+@pytest.fixture
+def all_up(monkeypatch) -> None:
+    """What /metrics and the status page see: all parts of Larder are well."""
+    monkeypatch.setattr(parts.checks, "states", lambda: dict.fromkeys(parts.PARTS, "ok"))

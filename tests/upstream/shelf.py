@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from django.utils import timezone
@@ -18,6 +19,7 @@ from apps.upstream.models import (
     UpstreamVersion,
     Verdict,
 )
+from tests.conftest import BLOBS
 
 HOST = "registry.example.com"
 FINGERPRINT = "ABCD" * 10
@@ -89,3 +91,14 @@ def add_package(
 def refetch(package: UpstreamPackage, data: bytes) -> None:
     """What a worker does that fetches it again."""
     UpstreamPackage.objects.filter(pk=package.pk).update(blob=put(data), fetched_at=timezone.now())
+
+
+def file_of(digest: str) -> Path:
+    return BLOBS / "sha256" / digest[:2] / digest
+
+
+def damage(digest: str) -> None:
+    """Other bytes of the same length."""
+    file = file_of(digest)
+    file.chmod(0o644)
+    file.write_bytes(b"?" * file.stat().st_size)

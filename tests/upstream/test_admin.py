@@ -27,7 +27,7 @@ from tests.conftest import person
 from tests.rows import for_each_row
 from tests.upstream.shelf import FINGERPRINT, HOST, add_package, add_upstream, add_version
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 OTHER = "EF01" * 10
 REASON = {"apply": "1", "reason": "The publisher announced it."}
 
@@ -61,46 +61,26 @@ def told(page) -> str:
     return " ".join(str(message) for message in page.context["messages"])
 
 
-def test_an_alarm_shows_both_fingerprints_side_by_side(staff, upstream):
+def test_an_alarm_shows_both_fingerprints_and_is_accepted_once_with_a_reason(staff, upstream, olga):
     add_version(upstream)
     alarm = alarm_about(upstream)
     page = staff.get(page_of(alarm)).text
-
     row = page[page.index("<td>fingerprint</td>") :].partition("</tr>")[0]
     assert row.index(FINGERPRINT) < row.index(OTHER)
     asked = ask(staff, "accept", alarm).text
     assert asked.index(f"<td>fingerprint: {FINGERPRINT}</td>") < asked.index(f"<td>fingerprint: {OTHER}</td>")
     assert "Larder trusts what was found from now on" in asked
 
+    assert "This field is required" in ask(staff, "accept", alarm, apply="1", reason="  ").text
+    alarm.refresh_from_db()
+    assert alarm.state == AlarmState.OPEN
 
-def test_an_alarm_is_accepted_with_a_reason(staff, upstream, olga):
-    add_version(upstream)
-    alarm = alarm_about(upstream)
-    page = run(staff, "accept", alarm, **REASON)
-
-    assert "Accepted: 1." in told(page)
+    assert "Accepted: 1." in told(run(staff, "accept", alarm, **REASON))
     alarm.refresh_from_db()
     assert (alarm.state, alarm.reason, alarm.resolved_by) == (AlarmState.ACCEPTED, REASON["reason"], olga)
     assert KeyPin.objects.get(fingerprint=OTHER).state == KeyState.TRUSTED
     assert AuditEvent.objects.filter(kind=Kind.UPSTREAM_ALARM_RESOLVED, actor_id=olga.pk).count() == 1
-
-
-def test_an_alarm_is_dismissed_once(staff, upstream):
-    alarm = alarm_about(upstream)
-    run(staff, "dismiss", alarm, **REASON)
-    page = run(staff, "accept", alarm, **REASON)
-
-    assert "already dismissed" in told(page)
-    assert KeyPin.objects.get(fingerprint=OTHER).state != KeyState.TRUSTED
-
-
-def test_without_a_reason_nothing_is_decided(staff, upstream):
-    alarm = alarm_about(upstream)
-    page = ask(staff, "accept", alarm, apply="1", reason="  ")
-
-    assert "This field is required" in page.text
-    alarm.refresh_from_db()
-    assert alarm.state == AlarmState.OPEN
+    assert "already accepted" in told(run(staff, "dismiss", alarm, **REASON))
 
 
 def test_a_key_is_trusted_and_refused_beside_those_trusted_so_far(staff, upstream):
@@ -126,15 +106,7 @@ def test_an_allowance_is_withdrawn(staff, upstream):
     assert AuditEvent.objects.get(kind=Kind.UPSTREAM_UNSIGNED_ALLOWED).detail["is_allowed"] is False
 
 
-def test_an_exception_is_withdrawn(staff, upstream):
-    later = timezone.now() + timedelta(days=1)
-    row = PolicyException.objects.create(version=add_version(upstream), reason="a fix", expires_at=later)
-    run(staff, "withdraw", row)
-
-    row.refresh_from_db()
-    assert row.withdrawn_at is not None
-
-
+@pytest.mark.both
 def test_an_exception_of_a_module_is_listed_by_its_registry_exported_and_withdrawn(staff, upstream):
     row = PolicyException.objects.create(
         upstream=upstream,
@@ -155,7 +127,7 @@ def test_an_exception_of_a_module_is_listed_by_its_registry_exported_and_withdra
     assert row.withdrawn_at is not None
 
 
-def test_registries_are_switched_sealed_and_asked_again(staff, upstream):
+def test_registries_are_switched_sealed_and_asked_again_and_their_terms_accepted(staff, upstream):
     for action, field, value in (
         ("disable", "is_enabled", False),
         ("enable", "is_enabled", True),
@@ -171,14 +143,11 @@ def test_registries_are_switched_sealed_and_asked_again(staff, upstream):
     assert (upstream.failures, upstream.open_until) == (0, None)
     assert AuditEvent.objects.filter(kind=Kind.UPSTREAM_CHANGED).count() == 5
 
-
-def test_who_enables_a_registry_accepts_its_terms(staff):
-    row = add_upstream("registry.terraform.io", is_enabled=False)
-    run(staff, "enable", row)
-
-    row.refresh_from_db()
-    assert row.is_enabled
-    assert row.terms_accepted_at is not None
+    with_terms = add_upstream("registry.terraform.io", is_enabled=False)
+    run(staff, "enable", with_terms)
+    with_terms.refresh_from_db()
+    assert with_terms.is_enabled
+    assert with_terms.terms_accepted_at is not None
 
 
 def test_a_list_is_refreshed_before_its_time_but_not_within_seconds(staff, upstream, olga):
@@ -243,6 +212,7 @@ def test_operators_decide_and_auditors_look(browser_of, upstream, role, may):
     assert (alarm.state == AlarmState.DISMISSED) is may
 
 
+@pytest.mark.both
 @for_each_row(
     "word", ["hashicorp/random", f"{HOST}/hashicorp/rand", "random", "hashicorp", HOST, "nowhere/random", "a/b/c/d"]
 )
@@ -256,6 +226,7 @@ def test_addresses_find_their_providers_versions_and_packages(staff, upstream, w
         assert all("random" in str(row) for row in found)
 
 
+@pytest.mark.both
 def test_each_row_counts_what_is_its_own(staff, upstream):
     for number in range(3):
         version = add_version(upstream, version=f"3.{number}.0")

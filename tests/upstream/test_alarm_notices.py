@@ -18,7 +18,6 @@ from tests.builders.keys import signing_key
 from tests.notify.conftest import hooked, loopback, receiver, tell  # noqa: F401  # fixtures
 from tests.upstream import fetched
 
-pytestmark = pytest.mark.both
 EVENTS = ["upstream.alarm"]
 
 
@@ -67,13 +66,17 @@ def test_another_key_is_told_to_the_webhook_of_the_site_and_the_mail_of_staff(
     assert alarm.found["fingerprint"] in text
 
 
-def test_an_alarm_that_is_found_again_is_told_once(upstream, olga, hook):
+def test_an_alarm_that_is_found_again_is_told_once_and_staff_can_switch_these_mails_off(upstream, olga, hook):
+    with_mail(olga)
+    Preference.objects.create(user=olga, topics_off=["upstreams"])
     for _ in range(3):
         raised(upstream)
     tell()
     assert Delivery.objects.count() == 1
+    assert not Letter.objects.exists()
 
 
+@pytest.mark.both
 def test_an_alarm_that_was_rolled_back_is_told_to_nobody(upstream, olga, hook):
     with transaction.atomic():
         raised(upstream)
@@ -81,14 +84,6 @@ def test_an_alarm_that_was_rolled_back_is_told_to_nobody(upstream, olga, hook):
     tell()
     assert not Delivery.objects.exists()
     assert not Alarm.objects.exists()
-
-
-def test_staff_can_switch_these_mails_off(upstream, olga, hook):
-    with_mail(olga)
-    Preference.objects.create(user=olga, topics_off=["upstreams"])
-    raised(upstream)
-    tell()
-    assert not Letter.objects.exists()
 
 
 def raised(upstream: Upstream) -> Alarm:

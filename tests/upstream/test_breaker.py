@@ -15,8 +15,6 @@ from tests.rows import for_each_row
 from tests.threads import at_once
 from tests.upstream import faults, misbehaving
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def listed(registry):
@@ -42,6 +40,7 @@ def pause_is_over():
     assert Upstream.objects.filter(open_until__gt=timezone.now()).update(open_until=timezone.now())
 
 
+@pytest.mark.both
 def test_after_some_failures_in_succession_nothing_is_asked(registry, upstream, listed):
     broken(upstream, registry, listed)
     assert breaker.is_open(upstream)
@@ -72,20 +71,16 @@ def test_what_says_nothing_of_its_health_does_not_count(fault, registry, upstrea
     assert not breaker.is_open(upstream)
 
 
-def test_after_the_pause_one_good_answer_closes_it(registry, upstream, listed):
+@for_each_row(("fault", "code"), [(None, ""), (faults.says(404), "not_found")])
+def test_after_the_pause_one_good_answer_or_a_404_closes_it(fault, code, registry, upstream, listed):
     broken(upstream, registry, listed)
     pause_is_over()
     registry.behave()
-    assert [ask(upstream, listed), ask(upstream, listed)] == ["", ""]
+    if fault:
+        registry.misbehave("*/versions", fault)
+    assert [ask(upstream, listed), ask(upstream, listed)] == [code, code]
     upstream.refresh_from_db()
     assert (upstream.failures, upstream.open_until) == (0, None)
-
-
-def test_after_the_pause_a_404_closes_it_too(registry, upstream, listed):
-    broken(upstream, registry, listed)
-    pause_is_over()
-    registry.misbehave("*/versions", faults.says(404))
-    assert [ask(upstream, listed), ask(upstream, listed)] == ["not_found", "not_found"]
 
 
 def test_after_the_pause_another_failure_doubles_it_up_to_ten_minutes(registry, upstream, listed):
@@ -117,6 +112,7 @@ def test_a_good_discovery_does_not_hide_that_lists_fail(registry, upstream, list
     assert breaker.is_open(upstream)
 
 
+@pytest.mark.both
 def test_of_many_threads_one_is_let_through(transactional_db, registry, upstream, listed, monkeypatch, settings):
     """Each with its own connection, as processes have, and all see the same row before one of them changes it."""
     broken(upstream, registry, listed)

@@ -13,7 +13,7 @@ from apps.audit.models import AuditEvent
 from apps.jobs import heartbeats
 from apps.jobs.models import Heartbeat, Job
 from apps.upstream import advisories, health
-from apps.upstream.models import UpstreamProvider
+from apps.upstream.models import Upstream, UpstreamProvider
 from registry_site.operations import doctor, examining
 from registry_site.server import health as parts
 from tests.live import CHECKOUT
@@ -21,13 +21,8 @@ from tests.upstream.policy import osv
 from tests.upstream.shelf import HOST, add_package, add_upstream, add_version
 from tests.upstream.unwell import HOUR, alarm_of, down
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 RUNBOOKS = CHECKOUT / "docs" / "runbooks.md"
-
-
-@pytest.fixture
-def all_up(monkeypatch):
-    monkeypatch.setattr(parts.checks, "states", lambda: dict.fromkeys(parts.PARTS, "ok"))
 
 
 def told() -> list[tuple[str, str]]:
@@ -37,16 +32,12 @@ def told() -> list[tuple[str, str]]:
 # --- The check-up -------------------------------------------------------------------------------------------------
 
 
-def test_without_mirrored_registries_there_is_nothing_to_check():
-    add_upstream(is_enabled=False)
-
+def test_a_registry_that_is_well_is_named_and_one_that_is_off_is_not():
+    upstream = add_upstream(is_enabled=False)
     assert told() == [("ok", "no registry is mirrored")]
 
-
-def test_a_registry_that_is_well_is_named():
     heartbeats.beat("here:1")
-    add_upstream()
-
+    Upstream.objects.filter(pk=upstream.pk).update(is_enabled=True)
     assert told() == [("ok", f"{HOST}: no failures, no alarms")]
 
 
@@ -61,6 +52,7 @@ def test_a_registry_that_is_down_is_a_warning_with_url_rule_and_runbook():
     assert "What is stored is served" in hint
 
 
+@pytest.mark.both
 def test_alarms_a_full_quota_a_silent_worker_and_a_waiting_fetch_are_told():
     upstream = add_upstream(quota_bytes=1000)
     add_package(add_version(upstream), b"x" * 950)
@@ -123,25 +115,19 @@ def sound_parts(settings, monkeypatch):
 
 
 def test_the_status_page_says_that_a_registry_does_not_answer_and_not_which(all_up):
-    add_upstream("well.example.com")
     client = Client(headers={"Accept": "application/json"})
+    assert "upstreams" not in client.get("/status").json()["parts"], "nothing is mirrored"
+    add_upstream("well.example.com")
     assert client.get("/status").json()["parts"]["upstreams"] == "up"
     down()
 
     answer = client.get("/status")
-    assert (answer.status_code, answer.json()["status"], answer.json()["parts"]["upstreams"]) == (
-        200,
-        "degraded",
-        "down",
-    )
+    found = answer.json()
+    assert (answer.status_code, found["status"], found["parts"]["upstreams"]) == (200, "degraded", "down")
     assert HOST not in answer.text
     shown = Client().get("/status").text
     assert "One does not answer. What is stored is served; what is new waits." in shown
     assert "found, installed and published" in " ".join(shown.split())
-
-
-def test_the_status_page_says_nothing_of_registries_where_none_is_mirrored(all_up):
-    assert "upstreams" not in Client(headers={"Accept": "application/json"}).get("/status").json()["parts"]
 
 
 def test_the_lack_of_a_worker_is_a_warning_only_while_a_registry_is_mirrored(settings):

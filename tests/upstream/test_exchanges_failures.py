@@ -9,9 +9,8 @@ from structlog.testing import capture_logs
 
 from apps.upstream import breaker, exchanges, requesting
 from apps.upstream.errors import FetchFailed
-from apps.upstream.models import Upstream
 from tests.rows import for_each_row
-from tests.upstream import faults, misbehaving
+from tests.upstream import faults
 
 
 @pytest.fixture
@@ -84,7 +83,11 @@ def test_every_status_has_a_code_and_only_what_may_pass_is_tried_again(
     assert "pears" not in str(logs)
 
 
-def test_a_failure_is_on_the_row_until_the_next_success(registry, upstream, listed):
+def test_a_failure_is_on_the_row_until_the_next_success_and_an_unknown_provider_is_none(registry, upstream, listed):
+    failure_of(upstream, f"{registry.url}/v1/providers/acme/none/versions")
+    upstream.refresh_from_db()
+    assert (upstream.failed_at, upstream.failure) == (None, {})
+    assert upstream.succeeded_at is not None
     registry.misbehave("*/versions", faults.says(500))
     failure_of(upstream, listed)
     upstream.refresh_from_db()
@@ -97,32 +100,25 @@ def test_a_failure_is_on_the_row_until_the_next_success(registry, upstream, list
     assert upstream.succeeded_at is not None
 
 
-def test_a_provider_that_the_registry_does_not_have_is_no_failure_of_the_registry(registry, upstream):
-    failure_of(upstream, f"{registry.url}/v1/providers/acme/none/versions")
-    upstream.refresh_from_db()
-    assert (upstream.failed_at, upstream.failure) == (None, {})
-    assert upstream.succeeded_at is not None
-
-
-def test_what_passes_is_not_noticed(registry, upstream, listed, slept):
+def test_what_passes_is_not_noticed_and_the_pauses_differ_so_that_not_all_come_back_at_once(
+    registry, upstream, listed, slept, monkeypatch
+):
     registry.misbehave("*/versions", faults.says(502), times=2)
     assert exchanges.get_json(upstream, listed, max_bytes=10_000).body is not None
     assert registry.count("*/versions") == 3
-    assert len(slept) == 2
     upstream.refresh_from_db()
     assert upstream.failed_at is None
 
-
-def test_the_pauses_differ_so_that_not_all_come_back_at_once(registry, upstream, listed, slept, monkeypatch):
+    slept.clear()
     monkeypatch.setattr(requesting, "PAUSES", (1.0, 1.0))
     registry.misbehave("*/versions", faults.says(500))
-    failure_of(upstream, listed)
-    failure_of(upstream, listed)
+    for _ in range(2):
+        failure_of(upstream, listed)
     assert all(1 <= pause <= 1.5 for pause in slept)
     assert len(set(slept)) == 4
 
 
-def test_retry_after_in_seconds_is_waited_for(registry, upstream, listed, slept):
+def test_a_short_retry_after_is_waited_for(registry, upstream, listed, slept):
     registry.misbehave("*/versions", faults.says(429, Retry_After="2"), times=1)
     assert exchanges.get_json(upstream, listed, max_bytes=10_000).body is not None
     assert len(slept) == 1
@@ -137,7 +133,6 @@ def test_retry_after_in_seconds_is_waited_for(registry, upstream, listed, slept)
         ({"Retry_After": "99999999999999999999"}, 3600),
         ({"Retry_After": "Fri, 27 Nov 2099 10:02:00 GMT"}, 3600),
     ],
-    ids=["seconds", "a date by their clock", "ages", "a date in ages"],
 )
 def test_a_long_retry_after_is_left_to_the_caller_and_the_breaker(headers, expected, registry, upstream, listed, slept):
     def dated(exchange, _):  # the server adds a Date of its own before others
@@ -166,9 +161,7 @@ def test_a_retry_after_that_is_none_is_ignored(text, registry, upstream, listed)
     ("fault", "code", "rule", "text"),
     [
         (faults.huge_json(), "too_large", "max_bytes", "the body has 209,715,200 bytes, expected at most 1,000,000"),
-        (faults.endless(b" " * 9999), "too_large", "max_bytes", "the body has more, expected at most 1,000,000"),
         (faults.wrong_shape(), "bad_shape", "shape", "found JSON that is a list, expected an object"),
-        (faults.wrong_shape("versions"), "bad_shape", "shape", "found JSON that is text, expected an object"),
         (faults.wrong_shape(7), "bad_shape", "shape", "found JSON that is a number or a boolean"),
         (faults.says(200, b"null"), "bad_shape", "shape", "found JSON that is null"),
         (faults.deep_json(), "bad_json", "json", "nested too deeply"),
@@ -180,8 +173,6 @@ def test_a_retry_after_that_is_none_is_ignored(text, registry, upstream, listed)
         (faults.truncated(), "truncated", "", "the body ended after"),
         (faults.slow(20), "too_slow", "min_bytes_per_second", "bytes a second"),
         (faults.hangs(), "too_slow", "first_byte_seconds", "no answer within 0.3 s"),
-        (faults.hangs_in_headers(), "too_slow", "first_byte_seconds", "no answer within 0.3 s"),
-        (faults.hangs_after_headers(), "too_slow", "min_bytes_per_second", "bytes a second"),
         (faults.redirects("https://10.0.0.1/"), "private_address", "private_address", "Larder may not call"),
         (faults.loops(), "redirect_loop", "max_redirects", "the redirects lead in a circle"),
     ],
@@ -199,27 +190,18 @@ def test_a_document_that_is_not_what_it_must_be_is_refused_with_its_rule(
     assert upstream.failure == failure.as_json()
 
 
-@for_each_row("fault", [faults.truncated(), faults.slow(100), faults.hangs_after_headers()])
-def test_a_package_that_does_not_come_whole_fails_within_its_chunks(fault, registry, upstream, quick):
+def test_a_package_that_does_not_come_whole_fails_within_its_chunks(registry, upstream):
     tool = registry.add_provider(size=50_000)
-    registry.misbehave("*.zip", fault)
+    registry.misbehave("*.zip", faults.truncated())
 
     def read():
         with exchanges.stream(upstream, registry.url + tool.zip_path("1.0.0"), max_bytes=10**6) as download:
             return [len(piece) for piece in download.chunks]
 
-    with pytest.raises(FetchFailed, match=r"ended after|bytes a second"):
+    with pytest.raises(FetchFailed, match="ended after"):
         read()
     upstream.refresh_from_db()
     assert upstream.failures == 1
-
-
-def test_a_certificate_for_another_name_is_refused_with_the_reason(db, allow_loopback, tmp_path):
-    with misbehaving.running(tls=tmp_path, name="other.acme.example") as registry:
-        row = Upstream.objects.create(host=registry.host, url=registry.url, ca=registry.ca)
-        with pytest.raises(FetchFailed, match="Hostname mismatch, certificate is not valid for 'localhost'") as refused:
-            exchanges.discover(row)
-    assert (refused.value.code, refused.value.rule, refused.value.is_final) == ("not_trusted", "certificate", True)
 
 
 def test_without_allowed_networks_a_registry_on_this_machine_is_not_called(registry, upstream, settings):
@@ -257,9 +239,11 @@ def test_a_registry_that_is_down_is_named(registry, upstream, listed):
     assert "no connection to the host" in failure.message
 
 
-def test_what_waits_too_long_for_a_connection_fails_by_that_rule(registry, upstream, listed, settings, monkeypatch):
-    settings.UPSTREAM = replace(settings.UPSTREAM, connections=1)
+def test_what_waits_too_long_for_a_connection_fails_and_downloads_leave_one_for_documents(
+    registry, upstream, listed, settings, monkeypatch
+):
     monkeypatch.setattr(requesting, "MAX_QUEUE_SECONDS", 0.1)
+    settings.UPSTREAM = replace(settings.UPSTREAM, connections=1)
     with exchanges.stream(upstream, listed, max_bytes=10_000):
         failure = failure_of(upstream, listed)
     assert (failure.code, failure.rule) == ("busy", "connections")
@@ -268,10 +252,7 @@ def test_what_waits_too_long_for_a_connection_fails_by_that_rule(registry, upstr
     upstream.refresh_from_db()
     assert upstream.failure == {}
 
-
-def test_downloads_leave_a_connection_for_documents(registry, upstream, listed, settings, monkeypatch):
     settings.UPSTREAM = replace(settings.UPSTREAM, connections=3)
-    monkeypatch.setattr(requesting, "MAX_QUEUE_SECONDS", 0.1)
 
     def third():
         with exchanges.stream(upstream, listed, max_bytes=10_000):

@@ -9,21 +9,15 @@ from django.utils import timezone
 from apps.jobs import heartbeats
 from apps.jobs.models import Job
 from apps.upstream import health
-from apps.upstream.models import UpstreamProvider
+from apps.upstream.models import Upstream, UpstreamProvider
 from apps.upstream.rows import AlarmState
-from registry_site.server import health as parts
 from registry_site.server.forwarded import DIRECT_PEER
 from tests.builders import alerting
 from tests.site.monitoring.test_metrics import samples_of
 from tests.upstream.shelf import HOST, add_package, add_upstream, add_version
 from tests.upstream.unwell import FAILURE, HOUR, alarm_of, down
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
-
-
-@pytest.fixture
-def all_up(monkeypatch):
-    monkeypatch.setattr(parts.checks, "states", lambda: dict.fromkeys(parts.PARTS, "ok"))
+pytestmark = pytest.mark.django_db
 
 
 def page() -> str:
@@ -39,6 +33,7 @@ def metrics() -> dict:
 # --- Metrics ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both
 def test_a_registry_that_is_well_is_told_by_its_host(all_up):
     upstream = add_upstream(succeeded_at=timezone.now() - HOUR, quota_bytes=5000)
     add_package(add_version(upstream), b"x" * 1000)
@@ -58,6 +53,7 @@ def test_a_registry_that_is_well_is_told_by_its_host(all_up):
     assert found["larder_upstream_oldest_fetch_seconds",] == 0
 
 
+@pytest.mark.both
 def test_a_registry_that_is_down_is_told_with_its_stale_lists_and_alarms(all_up):
     upstream = down()
     add_version(upstream)
@@ -75,15 +71,11 @@ def test_a_registry_that_is_down_is_told_with_its_stale_lists_and_alarms(all_up)
     assert found["larder_upstream_open_alarms", HOST] == 1
 
 
-def test_a_breaker_whose_time_is_over_counts_as_up(all_up):
-    add_upstream(failures=5, open_until=timezone.now() - HOUR)
-
+def test_a_breaker_whose_time_is_over_counts_as_up_and_a_registry_that_is_off_is_not_told(all_up):
+    upstream = add_upstream(failures=5, open_until=timezone.now() - HOUR)
     assert metrics()["larder_upstream_up", HOST] == 1
 
-
-def test_a_registry_that_is_off_is_not_told(all_up):
-    add_upstream(is_enabled=False)
-
+    Upstream.objects.filter(pk=upstream.pk).update(is_enabled=False)
     found = metrics()
     assert not [name for name in found if HOST in name]
     assert ("larder_queue_workers", "upstream") not in found
@@ -118,19 +110,14 @@ def firing(tmp_path, document: str) -> set[str]:
 
 
 @pytest.mark.needs("promtool")
-def test_no_alert_fires_while_a_registry_is_well(all_up, tmp_path):
+def test_no_alert_fires_while_a_registry_is_well_or_nothing_is_mirrored(all_up, tmp_path, settings):
+    heartbeats.beat("here:1")
     upstream = add_upstream(succeeded_at=timezone.now(), quota_bytes=5000)
     add_package(add_version(upstream), b"x" * 1000)
-    heartbeats.beat("here:1")
-
     assert firing(tmp_path, page()) == set()
 
-
-@pytest.mark.needs("promtool")
-def test_no_alert_fires_where_nothing_is_mirrored(all_up, tmp_path, settings):
+    Upstream.objects.filter(pk=upstream.pk).update(is_enabled=False)
     settings.WORKER_QUEUES = ["check", "notify"]
-    heartbeats.beat("here:1")
-
     assert firing(tmp_path, page()) == set()
 
 

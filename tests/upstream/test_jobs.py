@@ -17,7 +17,6 @@ from apps.lib.errors import Unavailable
 from apps.upstream import fetching, pruning, tasks, working
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider
 from registry_site.celery import app
-from tests.rows import for_each_row
 from tests.threads import at_once
 from tests.upstream import faults, fetched, misbehaving
 
@@ -57,8 +56,7 @@ def test_100_clients_at_once_cause_one_job_and_one_download(upstream, registry, 
     assert not any(one.waiting.states_of([package.pk])[package.pk] in one.waiting.states for one in answers)
 
 
-@pytest.mark.both
-def test_a_job_that_comes_after_the_bytes_downloads_nothing(upstream, registry):
+def test_a_job_that_comes_after_the_bytes_downloads_nothing_and_one_of_a_row_that_is_gone_ends(upstream, registry):
     tool = registry.add_provider()
     package = fetched.stored(upstream)
     queue.enqueue(working.PACKAGE, target=package.pk, created_by_id=None)
@@ -67,15 +65,11 @@ def test_a_job_that_comes_after_the_bytes_downloads_nothing(upstream, registry):
     assert registry.count(tool.zip_path("1.0.0")) == 1
     assert fetched.reread(package).tries > before
 
-
-@pytest.mark.both
-def test_a_job_of_a_row_that_is_gone_ends(upstream, registry):
-    queue.enqueue(working.LIST, target=987_654, created_by_id=None)
+    gone = queue.enqueue(working.LIST, target=987_654, created_by_id=None)
     fetched.work()
-    assert Job.objects.get().state == State.SUCCEEDED
+    assert Job.objects.get(pk=gone.pk).state == State.SUCCEEDED
 
 
-@pytest.mark.both
 def test_an_error_of_our_own_is_retried_then_given_up_with_a_clear_answer(upstream, registry, monkeypatch):
     registry.add_provider()
     monkeypatch.setattr("apps.upstream.working.lists.refresh", lambda *_: 1 / 0)
@@ -89,7 +83,6 @@ def test_an_error_of_our_own_is_retried_then_given_up_with_a_clear_answer(upstre
         fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + SOON)
 
 
-@pytest.mark.both
 def test_a_request_without_time_left_is_told_to_try_again(upstream, registry):
     registry.add_provider()
     with pytest.raises(Unavailable, match="still being fetched"):
@@ -116,7 +109,6 @@ def test_a_worker_that_lost_its_lease_writes_nothing(upstream, registry, monkeyp
     assert fetched.reread(package).blob is None
 
 
-@pytest.mark.both
 def test_nothing_is_asked_of_a_registry_that_was_switched_off_meanwhile(upstream, registry):
     registry.add_provider()
     with pytest.raises(NotYet):
@@ -158,7 +150,6 @@ def test_a_registry_that_hangs_takes_its_share_of_the_threads_and_others_go_on(u
     until(lambda: not Job.objects.filter(state__in=[State.QUEUED, State.RUNNING]).exists())
 
 
-@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_what_found_no_thread_is_started_when_one_is_free(upstream, registry, settings):
     settings.UPSTREAM = replace(settings.UPSTREAM, connections=1)
@@ -181,7 +172,6 @@ def test_what_found_no_thread_is_started_when_one_is_free(upstream, registry, se
     assert done == sorted(done)
 
 
-@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_a_process_that_ends_finishes_what_runs_and_starts_nothing_more(upstream, registry):
     started, gate, done = Event(), Event(), []
@@ -202,15 +192,12 @@ def test_a_process_that_ends_finishes_what_runs_and_starts_nothing_more(upstream
     assert (done, threads.busy()) == ([first.pk], 0)
 
 
-@for_each_row("kind", working.KINDS)
-def test_each_kind_has_its_task_on_the_queue_for_other_registries(kind):
-    assert kind in app.tasks
-    assert app.amqp.router.route({}, kind)["queue"].name == "upstream"
+def test_each_kind_has_its_task_on_the_queue_for_other_registries_and_a_ring_wakes_the_threads(monkeypatch):
+    for kind in working.KINDS:
+        assert kind in app.tasks
+        assert app.amqp.router.route({}, kind)["queue"].name == "upstream"
     assert app.conf.beat_schedule["heartbeat-upstream"]["options"] == {"queue": "upstream"}
 
-
-@pytest.mark.both
-def test_a_ring_wakes_the_threads(monkeypatch):
     woken = []
     monkeypatch.setattr(working.threads, "wake", lambda: woken.append(1))
     for ring in (tasks.fetch_list, tasks.fetch_version, tasks.fetch_package, tasks.fetch_sizes):
@@ -229,7 +216,6 @@ def test_operators_find_a_job_by_host_and_address(upstream, registry):
     assert str(shown) == f"fetch-upstream-version {host}/acme/tool 1.0.0"
 
 
-@pytest.mark.both
 def test_made_up_names_do_not_stay(upstream, registry):
     registry.add_provider()
     fetched.listed(upstream)
@@ -243,7 +229,6 @@ def test_made_up_names_do_not_stay(upstream, registry):
     assert sorted(UpstreamProvider.objects.values_list("type", flat=True)) == ["neither", "tool"]
 
 
-@pytest.mark.both
 def test_the_sizes_of_all_packages_give_the_digests_of_the_oci_mirror(upstream, registry):
     tool = registry.add_provider(platforms=["linux_amd64", "darwin_arm64"])
     version = fetched.recorded(upstream)

@@ -8,6 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.audit import generation
+from apps.jobs.models import Job
 from apps.jobs.waiting import NotYet
 from apps.lib.errors import NotFound, Unavailable
 from apps.upstream import fetching, lists
@@ -16,8 +17,6 @@ from apps.upstream.models import Upstream, UpstreamProvider, UpstreamVersion
 from apps.upstream.rows import Alarm, AlarmKind
 from tests.rows import for_each_row
 from tests.upstream import faults, fetched
-
-pytestmark = pytest.mark.both
 
 
 def names(provider: UpstreamProvider) -> list[str]:
@@ -35,31 +34,18 @@ def scopes() -> dict[str, int]:
     return generation.changes_since(connection, 0)
 
 
+@pytest.mark.both
 def test_pre_releases_and_build_metadata_are_kept_and_other_names_are_skipped_and_counted(upstream, registry):
     registry.add_provider(versions=["1.0.0-beta", "1.0.0-rc.1", "1.0.0+build.7", "2.0.0", "v3.0.0", "1.2", "newest"])
     provider = fetched.listed(upstream)
     assert names(provider) == ["1.0.0-beta", "1.0.0-rc.1", "1.0.0+build.7", "2.0.0"]
     assert provider.skipped == 3
+    assert fetched.stored(upstream, "1.0.0+build.7").blob is not None
 
 
-def test_a_version_with_build_metadata_is_installed(upstream, registry):
-    registry.add_provider(versions=["1.0.0-beta.1+build.7"])
-    assert fetched.stored(upstream, "1.0.0-beta.1+build.7").blob is not None
-
-
-def test_the_first_list_counts_as_old_and_what_comes_later_is_new(upstream, registry):
-    tool = registry.add_provider(versions=["1.0.0"])
-    fetched.listed(upstream)
-    tool.versions.append("1.1.0")
-    refreshed(upstream)
-    old, new = UpstreamVersion.objects.order_by("sort_key")
-    assert old.was_in_first_list
-    assert old.known_since is None
-    assert not new.was_in_first_list
-    assert new.known_since == new.first_seen_at
-
-
-def test_a_version_from_2018_has_its_date_and_an_undated_one_the_day_it_was_seen(upstream, registry):
+def test_the_first_list_is_old_and_what_comes_later_has_the_first_date_it_was_given_or_the_day_it_was_seen(
+    upstream, registry
+):
     tool = registry.add_provider(versions=["1.0.0"])
     fetched.listed(upstream)
     tool.versions += ["1.1.0", "1.2.0", "1.3.0", "1.4.0"]
@@ -68,21 +54,19 @@ def test_a_version_from_2018_has_its_date_and_an_undated_one_the_day_it_was_seen
     tool.more["1.4.0"] = {"published_at": f"{timezone.now() + timedelta(days=400):%Y-%m-%d}"}
     refreshed(upstream)
     found = {row.version: row for row in UpstreamVersion.objects.all()}
+    assert [number for number, row in found.items() if row.was_in_first_list] == ["1.0.0"]
+    assert found["1.0.0"].known_since is None
     assert found["1.1.0"].known_since == datetime(2018, 5, 1, 10, tzinfo=UTC)
     for undated in ("1.2.0", "1.3.0", "1.4.0"):
         assert found[undated].published_at is None
         assert found[undated].known_since == found[undated].first_seen_at
 
-
-def test_a_date_that_was_said_once_does_not_change(upstream, registry):
-    tool = registry.add_provider(versions=["1.0.0"])
-    tool.more["1.0.0"] = {"published_at": "2024-05-01T10:00:00Z"}
-    fetched.listed(upstream)
-    tool.more["1.0.0"] = {"published_at": "2018-05-01T10:00:00Z"}
+    tool.more["1.1.0"] = {"published_at": "2024-05-01T10:00:00Z"}
     refreshed(upstream)
-    assert str(UpstreamVersion.objects.get().published_at).startswith("2024-")
+    assert str(UpstreamVersion.objects.get(version="1.1.0").published_at).startswith("2018-")
 
 
+@pytest.mark.both
 def test_a_shrinking_list_raises_an_alarm_and_what_is_stored_stays(upstream, registry):
     tool = registry.add_provider(versions=["1.0.0", "1.1.0", "1.2.0"])
     stored = fetched.stored(upstream, "1.0.0")
@@ -102,6 +86,7 @@ def test_a_shrinking_list_raises_an_alarm_and_what_is_stored_stays(upstream, reg
     assert names(refreshed(upstream)) == ["1.0.0", "1.2.0"]
 
 
+@pytest.mark.both
 def test_a_list_is_repeated_without_asking_then_asked_conditionally(upstream, registry):
     tool = registry.add_provider()
     fetched.listed(upstream)
@@ -129,6 +114,7 @@ def test_100_000_versions_are_refused_with_the_limit(upstream, registry):
     assert not UpstreamVersion.objects.exists()
 
 
+@pytest.mark.both
 def test_10_000_versions_are_read(upstream, registry):
     tool = registry.add_provider()
     body = {"versions": [{"version": f"1.0.{number}"} for number in range(10_000)]}
@@ -162,21 +148,18 @@ def test_a_list_of_another_shape_is_refused_whole(body):
     assert "expected" in str(refused.value)
 
 
-def test_a_list_of_another_shape_keeps_the_one_before(upstream, registry):
+def test_the_last_list_is_served_while_there_is_no_good_one_and_no_longer_than_the_setting_says(upstream, registry):
     tool = registry.add_provider()
     fetched.listed(upstream)
     registry.misbehave(tool.list_path, faults.wrong_shape())
     assert names(refreshed(upstream)) == ["1.0.0"]
     assert UpstreamProvider.objects.get().failure["code"] == "bad_shape"
 
-
-def test_the_last_list_is_served_while_the_registry_is_down_and_no_longer_than_the_setting_says(upstream, registry):
-    registry.add_provider()
-    fetched.listed(upstream)
     registry.stop()
+    fetched.without_pauses()
     assert names(refreshed(upstream)) == ["1.0.0"]
     failure = UpstreamProvider.objects.get().failure
-    assert registry.url in failure["url"]
+    assert (failure["code"], registry.url in failure["url"]) == ("unreachable", True)
     fetched.stale(UpstreamProvider.objects.get(), hours=upstream.stale_hours + 1)
     with pytest.raises(Unavailable, match=registry.url):
         fetched.listed(upstream)
@@ -200,6 +183,16 @@ def test_a_failure_is_remembered_so_that_clients_do_not_hammer(upstream, registr
 def test_a_provider_that_the_registry_does_not_have_is_not_found(upstream, registry):
     with pytest.raises(NotFound, match=r"acme/nothing was not found: .* answered 404"):
         fetched.listed(upstream, "acme/nothing")
+
+
+@for_each_row("name", ["1.5", "-tool", "tool-", "to ol", "", "t" * 65])
+def test_a_name_that_no_client_sends_is_asked_of_no_registry(upstream, registry, name):
+    for namespace, kind in ((name, "tool"), ("acme", name)):
+        with pytest.raises(NotFound, match="cannot be the address of a provider"):
+            fetching.provider_with_list(upstream, namespace, kind, by=None, until=time.monotonic())
+    assert registry.requests == []
+    assert not UpstreamProvider.objects.exists()
+    assert not Job.objects.exists()
 
 
 def test_a_sealed_upstream_fetches_nothing_on_demand(upstream, registry):

@@ -10,7 +10,7 @@ from tests.rows import for_each_row
 from tests.upstream.fetched import work
 from tests.upstream.locks import HOST, PLATFORMS, complete, entry
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 BLOCK = entry("tool", f"{HOST}/acme/tool")
 FORM = {"required_providers": BLOCK, "platforms": list(PLATFORMS)}
 
@@ -20,6 +20,7 @@ def tool(registry, upstream):
     return registry.add_provider(versions=["1.0.0"], platforms=[*PLATFORMS, "freebsd_amd64"])
 
 
+@pytest.mark.both
 def test_a_visitor_completes_a_lock_file(tool, client, monkeypatch):
     opened = client.get("/lock")
     assert opened.status_code == 200
@@ -54,39 +55,34 @@ def test_further_platforms_are_typed(tool, client):
 
 
 @for_each_row(
-    ("form", "part"),
+    ("form", "part", "kept"),
     [
-        ({}, "neither a lock file nor"),
-        (FORM | {"platforms": []}, "No platform is named"),
-        (FORM | {"more": "linux"}, "operating system"),
-        (FORM | {"required_providers": "resource x {}"}, "Line 1: found the block resource"),
-        ({"lock": "a = 1", "platforms": ["linux_amd64"]}, "Line 1: found the attribute a"),
-        (FORM | {"required_providers": 'a = { source = "other.example/a/b" }'}, "unknown or private"),
-        (FORM | {"client": "pulumi"}, "pulumi"),
+        ({}, "neither a lock file nor", ""),
+        (FORM | {"platforms": []}, "No platform is named", HOST),
+        (FORM | {"more": "linux"}, "operating system", HOST),
+        (FORM | {"required_providers": 'a = { source = "other.example/a/b" }'}, "unknown or private", "other.example"),
+        (FORM | {"client": "pulumi"}, "pulumi", HOST),
     ],
 )
-def test_the_form_says_what_is_wrong_and_keeps_what_was_entered(tool, client, form, part):
+def test_the_form_says_what_is_wrong_and_keeps_what_was_entered(tool, client, form, part, kept):
     answer = client.post("/lock", form)
     assert answer.status_code == 422
-    assert part in answer.content.decode().replace("&#x27;", "'")
-    if "required_providers" in form and len(form["required_providers"]) > 20:
-        assert "other.example" in answer.content.decode() or HOST in answer.content.decode() or "resource" in str(form)
+    assert part in answer.content.decode()
+    assert kept in answer.content.decode()
 
 
-def test_a_refusal_of_policy_is_on_the_page(tool, client):
-    complete(block=BLOCK)
-    Upstream.objects.update(is_sealed=True)
-    answer = client.post("/lock", FORM | {"more": "freebsd_amd64"})
-    assert answer.status_code == 403
-    assert b"not stored" in answer.content
-
-
-def test_a_failed_run_says_why(tool, client, monkeypatch):
+def test_a_refusal_of_policy_is_on_the_page_and_so_is_why_a_run_failed(tool, client):
     began = client.post("/lock", FORM)
     LockRun.objects.update(state="failed", problem="First <b>problem</b>.\nSecond problem.")
     page = client.get(began.url).content.decode()
     assert "First &lt;b&gt;problem&lt;/b&gt;." in page
     assert "<li>Second problem.</li>" in page
+
+    complete(block=BLOCK)
+    Upstream.objects.update(is_sealed=True)
+    answer = client.post("/lock", FORM | {"more": "freebsd_amd64"})
+    assert answer.status_code == 403
+    assert b"not stored" in answer.content
 
 
 def test_a_run_of_an_account_is_hidden_from_others(tool, client, browser_of, alice, bob):

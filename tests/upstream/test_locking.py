@@ -19,7 +19,7 @@ from tests.upstream import faults
 from tests.upstream.fetched import work
 from tests.upstream.locks import HOST, PLATFORMS, complete, entry
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 BLOCK = entry("tool", f"{HOST}/acme/tool")
 
 
@@ -33,6 +33,7 @@ def hashes(lock: str, scheme: str) -> set[str]:
     return {one for one in locked.hashes if one.startswith(scheme)}
 
 
+@pytest.mark.both
 def test_hashes_of_all_platforms_come_from_verified_bytes(tool, registry):
     lock = complete(block=BLOCK)
     rows = UpstreamPackage.objects.filter(h1__gt="")
@@ -45,19 +46,15 @@ def test_hashes_of_all_platforms_come_from_verified_bytes(tool, registry):
 
 
 def test_sums_without_a_signature_prove_no_hash(tool, upstream, olga):
-    """A registry that names no key: only of bytes that were fetched."""
+    """A registry that names no key: it is refused, and once staff allow that, only of bytes that were fetched."""
     tool.name_no_key()
+    with pytest.raises(Refused, match="no key"):
+        complete(block=BLOCK)
     trust.allow_unsigned(upstream, "acme", actor=Viewer(olga), reason="It is ours.")
     lock = complete(block=BLOCK, platforms=["linux_amd64"])
     (package,) = UpstreamPackage.objects.filter(h1__gt="")
     assert hashes(lock, "zh:") == {package.zh}
     assert hashes(lock, "h1:") == {package.h1}
-
-
-def test_a_registry_that_names_no_key_is_refused(tool):
-    tool.name_no_key()
-    with pytest.raises(Refused, match="no key"):
-        complete(block=BLOCK)
 
 
 @for_each_row("fault", [faults.wrong_bytes(), faults.truncated()], ids=["other bytes", "a cut body"])
@@ -69,8 +66,13 @@ def test_wrong_bytes_give_no_hash(tool, registry, fault):
     assert not LockRun.objects.exclude(lock="").exists()
 
 
-def test_a_package_without_its_hash_is_never_written(tool, upstream):
-    complete(block=BLOCK)
+def test_a_package_without_its_hash_is_never_written(tool, registry):
+    lock = complete(block=BLOCK)
+    UpstreamPackage.objects.update(blob=None)
+    before = len(registry.requests)
+    assert complete(block=BLOCK) == lock, "evicted packages keep their hashes"
+    assert len(registry.requests) == before
+
     version = UpstreamVersion.objects.get(version="2.0.0")
     package = version.packages.get(arch="arm64")
     package.h1 = ""
@@ -78,14 +80,7 @@ def test_a_package_without_its_hash_is_never_written(tool, upstream):
         list(locking._verified(version, [package]))  # the last guard
 
 
-def test_evicted_packages_keep_their_hashes(tool, registry):
-    lock = complete(block=BLOCK)
-    UpstreamPackage.objects.update(blob=None)
-    before = len(registry.requests)
-    assert complete(block=BLOCK) == lock
-    assert len(registry.requests) == before
-
-
+@pytest.mark.both
 def test_what_policy_hides_is_never_chosen(tool, upstream):
     UpstreamVersion.objects.all().delete()
     PolicyRule.objects.create(upstream=upstream, position=1, pattern="acme/*", effect=Effect.DENY, versions=">= 2.0")
@@ -144,18 +139,15 @@ def test_visibility_and_terms_hold(tool, upstream, bob):
         complete(block=BLOCK)
 
 
-def test_all_problems_are_told_at_once(tool):
+def test_all_problems_are_told_at_once_and_a_missing_platform_with_those_there_are(tool):
     block = "\n".join([BLOCK, entry("a", f"{HOST}/acme/none"), entry("b", f"{HOST}/acme/gone")])
     with pytest.raises(Invalid) as refused:
         complete(block=block)
     assert "acme/none" in str(refused.value)
     assert "acme/gone" in str(refused.value)
-
-
-def test_a_missing_platform_is_told_with_those_there_are(tool):
-    with pytest.raises(NotFound, match="no package for plan9_386") as refused:
+    with pytest.raises(NotFound, match="no package for plan9_386") as missing:
         complete(block=BLOCK, platforms=["plan9_386", "linux_amd64"])
-    assert "windows_amd64" in refused.value.hint
+    assert "windows_amd64" in missing.value.hint
 
 
 def test_the_number_of_providers_and_platforms_is_limited():
@@ -220,9 +212,17 @@ def finish(run: LockRun, monkeypatch) -> LockRun:
     return run
 
 
-def test_a_run_completes_the_file(tool, monkeypatch):
+def test_a_run_completes_the_file_and_goes_on_in_another_worker(tool, monkeypatch):
     run = begun()
     assert (run.state, run.planned, run.done) == (RunState.RUNNING, 2, 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(runs.threads, "is_ending", lambda: True)  # its process must end
+        runs.run_here(job_of(run).pk)
+    run.refresh_from_db()
+    assert run.state == RunState.RUNNING
+    assert job_of(run).state == JobState.QUEUED
+
+    Job.objects.filter(pk=job_of(run).pk).update(not_before=None)
     finish(run, monkeypatch)
     assert (run.state, run.done, run.problem) == (RunState.DONE, 2, "")
     assert run.lock == complete(block=BLOCK)
@@ -237,18 +237,7 @@ def test_a_run_ends_with_what_is_wrong(tool, registry, monkeypatch):
     assert run.lock == ""
 
 
-def test_a_run_goes_on_in_another_worker(tool, monkeypatch):
-    run = begun()
-    monkeypatch.setattr(runs.threads, "is_ending", lambda: True)  # its process must end
-    runs.run_here(job_of(run).pk)
-    run.refresh_from_db()
-    assert run.state == RunState.RUNNING
-    assert job_of(run).state == JobState.QUEUED
-    monkeypatch.undo()
-    Job.objects.filter(pk=job_of(run).pk).update(not_before=None)
-    assert finish(run, monkeypatch).state == RunState.DONE
-
-
+@pytest.mark.both
 def test_a_run_is_only_for_who_asked_and_for_a_day(tool, alice, bob, monkeypatch):
     run = begun(viewer=Viewer(alice))
     assert locking.run_for(Viewer(alice), run.public_id) == run
@@ -258,14 +247,9 @@ def test_a_run_is_only_for_who_asked_and_for_a_day(tool, alice, bob, monkeypatch
         locking.run_for(NOBODY, run.public_id)
     assert locking.run_for(Viewer(bob), begun().public_id) != run
     LockRun.objects.update(created_at=timezone.now() - timedelta(hours=25))
+    job = job_of(run)
     locking.prune()
     assert not LockRun.objects.exists()
-
-
-def test_a_pruned_run_ends_its_job(tool):
-    run = begun()
-    job = job_of(run)
-    run.delete()
     runs.run_here(job.pk)
     job.refresh_from_db()
-    assert job.state == JobState.SUCCEEDED
+    assert job.state == JobState.SUCCEEDED, "there is nothing left to do"

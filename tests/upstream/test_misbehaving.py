@@ -5,14 +5,12 @@ import io
 import ssl
 import subprocess
 import sys
-import time
 import zipfile
 
 import httpx
 import pytest
 
 from tests.builders.keys import gpg, gpg_home, signing_key
-from tests.rows import for_each_row
 from tests.upstream import faults
 
 
@@ -87,49 +85,6 @@ def test_a_fault_holds_for_its_paths_and_times(registry):
     assert wrong != tool.zip("1.0.0")
     registry.behave()
     assert get(registry, tool.zip_path("1.0.0")).content == tool.zip("1.0.0")
-
-
-@for_each_row("fault", [faults.truncated(), faults.hangs(), faults.hangs_after_headers()])
-def test_an_answer_that_never_comes_whole(fault, registry):
-    tool = registry.add_provider()
-    registry.misbehave("*.zip", fault)
-    began = time.monotonic()
-    with pytest.raises(httpx.HTTPError), httpx.Client(timeout=0.3, trust_env=False) as client:
-        client.get(registry.url + tool.zip_path("1.0.0"))
-    assert time.monotonic() - began < 20
-
-
-def test_a_slow_answer_is_right(registry):
-    tool = registry.add_provider(size=2000)
-    registry.misbehave("*.zip", faults.slow(10_000))
-    began = time.monotonic()
-    assert get(registry, tool.zip_path("1.0.0")).content == tool.zip("1.0.0")
-    assert time.monotonic() - began > 0.15
-
-
-def test_a_token_is_needed_for_documents_and_not_for_packages(registry):
-    tool = registry.add_provider()
-    registry.token = "pears"
-    assert get(registry, tool.list_path).status_code == 401
-    assert get(registry, tool.list_path, Authorization="Bearer pears").status_code == 200
-    assert get(registry, tool.zip_path("1.0.0")).status_code == 200
-
-
-def test_a_list_of_a_hundred_thousand_versions_and_one_that_shrinks(registry):
-    tool = registry.add_provider(versions=[f"1.0.{number}" for number in range(100_000)])
-    assert len(get(registry, tool.list_path).json()["versions"]) == 100_000
-    del tool.versions[1:]
-    assert len(get(registry, tool.list_path).json()["versions"]) == 1
-
-
-def test_it_stops_and_starts_at_the_same_address(registry):
-    url = registry.url
-    registry.stop()
-    with pytest.raises(httpx.ConnectError):
-        get(registry, "/.well-known/terraform.json")
-    registry.start()
-    assert registry.url == url
-    assert get(registry, "/.well-known/terraform.json").status_code == 200
 
 
 def test_it_runs_as_a_process_too():

@@ -1,4 +1,4 @@
-"""A registry in operation: lost bytes, a full quota and an eviction are fetched again, and each fetch is counted."""
+"""A registry in operation: what was lost or evicted is fetched again, and each fetch is counted."""
 
 from datetime import timedelta
 
@@ -6,29 +6,19 @@ import pytest
 from django.utils import timezone
 
 from apps.blobs import store
-from apps.blobs.care import integrity, scrub
 from apps.jobs import queue
 from apps.jobs.models import Job
 from apps.lib.errors import Unavailable
 from apps.lib.process import metrics
 from apps.upstream import fetching, servable, storage, upstreams, working
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamVersion
-from apps.upstream.tasks import forget_lost
 from registry_site.operations import doctor, examining
 from tests.conftest import BLOBS
 from tests.upstream import fetched
 from tests.upstream.faults import says, wrong_bytes
+from tests.upstream.shelf import damage, file_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
-
-
-def file_of(package: UpstreamPackage):
-    return BLOBS / "sha256" / package.digest[:2] / package.digest
-
-
-def damage(package: UpstreamPackage) -> None:
-    file_of(package).chmod(0o644)
-    file_of(package).write_bytes(b"?" * (package.size or 0))
+pytestmark = pytest.mark.django_db
 
 
 def counted(what: str, outcome: str, host: str) -> float:
@@ -41,27 +31,10 @@ def fetch_again(upstream: Upstream) -> UpstreamPackage:
     return fetched.stored(upstream)
 
 
-@pytest.mark.parametrize("harm", ["damaged", "missing"])
-def test_lost_bytes_are_fetched_again_and_are_the_same(upstream, registry, harm):
-    tool = registry.add_provider()
-    package = fetched.stored(upstream)
-    before = b"".join(store.read(package.digest))
-    damage(package) if harm == "damaged" else file_of(package).unlink()
-    scrub.scrub(now=timezone.now())
-    forget_lost()
-    assert fetched.reread(package).blob is None
-    again = fetched.stored(upstream)
-    integrity.known.renew()
-
-    assert b"".join(store.read(again.digest)) == before
-    assert (again.h1, again.size) == (package.h1, package.size)
-    assert registry.count(tool.zip_path("1.0.0")) == 2
-
-
 def test_lost_bytes_of_a_registry_that_is_down_are_its_outage_and_not_of_storage(upstream, registry):
     registry.add_provider()
     package = fetched.stored(upstream)
-    damage(package)
+    damage(package.digest)
     with pytest.raises(store.DamagedInStorage):
         b"".join(store.read(package.digest))
     registry.misbehave("*", says(503))
@@ -80,6 +53,7 @@ def _looked(*parts: str):
     return examining.examine(kept)
 
 
+@pytest.mark.both
 def test_evicted_bytes_are_fetched_again_by_the_next_client(upstream, registry):
     tool = registry.add_provider()
     package = fetched.stored(upstream)
@@ -87,10 +61,10 @@ def test_evicted_bytes_are_fetched_again_by_the_next_client(upstream, registry):
     UpstreamPackage.objects.update(fetched_at=long_ago, used_at=long_ago)
     Upstream.objects.update(evict_days=30)
     assert storage.evict(now=timezone.now()) == 1
-    assert not file_of(package).exists()
+    assert not file_of(package.digest).exists()
 
     again = fetched.stored(upstream)
-    assert file_of(again).exists()
+    assert file_of(again.digest).exists()
     assert registry.count(tool.zip_path("1.0.0")) == 2
     assert UpstreamVersion.objects.get().verdict
 

@@ -31,11 +31,13 @@ def random():
     return found
 
 
-def test_without_a_folder_no_version_is_named(random, settings):
-    settings.UPSTREAM = replace(settings.UPSTREAM, advisories="")
+def test_without_a_folder_or_by_a_withdrawn_advisory_no_version_is_named(random, folder, settings):
+    place(folder, osv() | {"withdrawn": "2026-11-01T00:00:00Z"})
+    for place_of_files in (str(folder), ""):
+        settings.UPSTREAM = replace(settings.UPSTREAM, advisories=place_of_files)
 
-    assert visible(random) == list(EVERY)
-    assert advisories.problems() == []
+        assert visible(random) == list(EVERY)
+        assert advisories.problems() == []
 
 
 def test_a_named_version_is_hidden_and_the_sentence_names_the_advisory(random, folder):
@@ -90,13 +92,6 @@ def test_versions_are_named_one_by_one_as_well(random, folder):
     assert visible(random) == ["1.5.0", "1.4.9", "1.0.0"]
 
 
-def test_a_withdrawn_advisory_names_nothing(random, folder):
-    place(folder, osv() | {"withdrawn": "2026-11-01T00:00:00Z"})
-
-    assert visible(random) == list(EVERY)
-    assert advisories.problems() == []
-
-
 BROKEN = {
     "no JSON": ("{", "is not JSON"),
     "a list": ([], "found list, expected one OSV object"),
@@ -142,23 +137,16 @@ def test_what_is_no_file_is_a_problem_and_holds_up_nobody(folder):
 
 
 def test_a_file_that_breaks_keeps_its_last_word(random, folder):
-    place(folder, osv())
+    path = place(folder, osv())
     assert "1.0.0" not in visible(random)
 
     place(folder, '{"id": "half')
-
     assert "1.0.0" not in visible(random)
     assert [one.file for one in advisories.problems()] == ["acme.json"]
-
-
-def test_a_folder_that_vanishes_is_a_problem_and_keeps_its_last_word(random, folder):
-    path = place(folder, osv())
-    assert "1.0.0" not in visible(random)
 
     path.unlink()
     folder.rmdir()
     advisories.folder._looked = 0.0
-
     assert "1.0.0" not in visible(random)
     assert "The folder cannot be read" in advisories.problems()[0].message
 

@@ -7,7 +7,6 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from apps.accounts.models import Scope
 from tests.conftest import person
 from tests.rows import for_each_row
 from tests.upstream.policy import LONG_AGO, provider, rule, soon, upstream, version, visible
@@ -66,18 +65,15 @@ def test_staff_replace_the_rules_and_read_them_in_order(random, api, olga):
 
 
 def test_a_rule_with_a_misspelled_field_is_refused(random, api):
-    answer = put(api, rule("allow", version=">= 2.0"))
+    for bad, said in (
+        (rule("allow", version=">= 2.0"), "rules.1.version: A rule has no such field"),
+        (rule("deny", versions="^5"), "Rule 2: found version constraint '^5'"),
+    ):
+        answer = put(api, rule("allow"), bad)
 
-    assert answer.status_code == 422
-    assert "rules.0.version: A rule has no such field" in answer.json()["error"]["message"]
-    assert api.get(f"{URL}/policies").json()["rules"] == []
-
-
-def test_a_rule_that_cannot_be_meant_is_422_and_names_it(random, api):
-    answer = put(api, rule("allow"), rule("deny", versions="^5"))
-
-    assert answer.status_code == 422
-    assert answer.json()["error"]["message"].startswith("Rule 2: found version constraint '^5'")
+        assert answer.status_code == 422
+        assert said in answer.json()["error"]["message"]
+        assert api.get(f"{URL}/policies").json()["rules"] == []
 
 
 def test_the_dry_run_names_versions_by_provider_with_rule_and_date(random, api):
@@ -100,14 +96,6 @@ def test_the_dry_run_names_versions_by_provider_with_rule_and_date(random, api):
     assert api.get(f"{URL}/policies").json()["rules"] == []
 
 
-def test_the_dry_run_of_a_cool_down_alone_names_the_date(random, api):
-    (found,) = dry_run(api, cooldown_days=36500 // 10).json()["providers"]
-
-    (change,) = found["changes"]
-    assert change["version"] == "1.0.0"
-    assert change["available_at"] == "2028-02-27T00:00:00Z"
-
-
 def test_an_exception_is_created_listed_and_withdrawn(random, api, olga):
     made = let_through(api)
 
@@ -127,17 +115,11 @@ def test_an_exception_is_created_listed_and_withdrawn(random, api, olga):
 
 @for_each_row(
     ("more", "status"),
-    [
-        ({"text": "9.9.9"}, 404),
-        ({"text": "latest"}, 422),
-        ({"provider": "random"}, 404),
-        ({"reason": " "}, 422),
-        ({"expires_at": "2020-01-01T00:00:00Z"}, 422),
-        ({"expires_at": "soon"}, 422),
-    ],
+    [({"text": "9.9.9"}, 404), ({"text": "latest"}, 422), ({"provider": "random"}, 404), ({"reason": " "}, 422)],
 )
 def test_an_exception_that_cannot_be_meant_is_refused(random, api, more, status):
     assert let_through(api, **more).status_code == status
+    assert let_through(api, expires_at="soon").status_code == 422
     assert api.get(f"{URL}/exceptions").json()["exceptions"] == []
 
 
@@ -153,13 +135,6 @@ def test_auditors_read_and_try_but_change_nothing(random, tofu):
     assert let_through(auditor).status_code == 403
     assert auditor.delete(f"{URL}/exceptions/1").status_code == 403
     assert visible(random, now=timezone.now()) == ["1.0.0"]
-
-
-def test_others_see_nothing_and_tokens_of_scope_read_change_nothing(random, tofu, olga, dora):
-    assert tofu().get(f"{URL}/policies").status_code == 401
-    assert tofu(dora).get(f"{URL}/policies").status_code == 403
-    assert dry_run(tofu(dora), cooldown_days=0).status_code == 403
-    assert put(tofu(olga, Scope.READ), rule("allow")).status_code == 403
 
 
 def test_an_unknown_host_is_404(random, api):

@@ -12,7 +12,7 @@ from apps.upstream.rows import PolicyException
 from tests.rows import for_each_row
 from tests.upstream.policy import NOW, provider, rule, save, soon, upstream, version, visible
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -77,6 +77,7 @@ def test_an_exception_is_for_a_version_that_larder_knows(opentofu, random):
         exceptions.version_of(opentofu, namespace="hashicorp", type="random", version="9.9.9")
 
 
+@pytest.mark.both
 @for_each_row(
     "fields",
     [
@@ -150,6 +151,7 @@ def test_the_same_rules_again_change_nothing_and_a_kept_rule_keeps_its_author(op
     ]
 
 
+@pytest.mark.both
 def test_of_two_people_who_edit_the_same_policy_the_second_is_told(opentofu):
     seen = policies.mark_of(opentofu)
     save(opentofu, rule("deny", "acme/*"), seen=seen)

@@ -20,9 +20,9 @@ from apps.upstream.models import UpstreamPackage
 from apps.upstream.tasks import forget_lost
 from tests.conftest import BLOBS
 from tests.rows import for_each_row
-from tests.upstream.shelf import add_package, add_upstream, add_version, refetch
+from tests.upstream.shelf import add_package, add_upstream, add_version, damage, file_of, refetch
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 DATA = b"a zip" * 1000
 
 
@@ -31,20 +31,12 @@ def package() -> UpstreamPackage:
     return add_package(add_version(add_upstream()), DATA, is_pinned=True)
 
 
-def file_of(digest: str):
-    return BLOBS / "sha256" / digest[:2] / digest
-
-
-def damage(digest: str) -> None:
-    file_of(digest).chmod(0o644)
-    file_of(digest).write_bytes(b"?" * len(DATA))
-
-
 def has_bytes(package: UpstreamPackage) -> bool:
     package.refresh_from_db()
     return package.blob is not None
 
 
+@pytest.mark.both
 @for_each_row("harm", ["damaged", "missing"])
 def test_what_a_scrub_finds_is_let_go_and_fetched_again(package, harm):
     damage(package.digest) if harm == "damaged" else file_of(package.digest).unlink()
@@ -62,50 +54,33 @@ def test_what_a_scrub_finds_is_let_go_and_fetched_again(package, harm):
     assert b"".join(store.read(package.digest)) == DATA
 
 
-def test_what_a_client_finds_damaged_is_let_go_before_it_is_served_again(package):
+def test_what_a_client_finds_damaged_is_let_go_and_what_is_fetched_again_is_not_marked_by_the_old_finding(package):
     damage(package.digest)
     with pytest.raises(store.DamagedInStorage):
-        b"".join(store.read(package.digest))
+        b"".join(store.read(package.digest))  # noted, not written yet
 
     assert servable.without_lost_bytes(package).blob is None
     refetch(package, DATA)
     integrity.known.renew()
     assert b"".join(store.read(package.digest)) == DATA
-
-
-def test_an_old_finding_does_not_mark_bytes_that_were_fetched_since(package):
-    damage(package.digest)
-    with pytest.raises(store.DamagedInStorage):
-        b"".join(store.read(package.digest))  # noted, not written yet
-    servable.without_lost_bytes(package)
-    refetch(package, DATA)
-    integrity.known.renew()
-
     assert Blob.objects.get().problem == Problem.NONE
 
 
 def test_what_a_client_finds_missing_is_let_go(package):
+    assert servable.without_lost_bytes(package).blob is not None
     file_of(package.digest).unlink()
 
     assert servable.without_lost_bytes(package).blob is None
     assert not has_bytes(package)
 
 
-def test_what_is_there_is_not_missing(package):
-    assert servable.without_lost_bytes(package).blob is not None
-    assert has_bytes(package)
-
-
-def test_sound_bytes_cost_no_query(package, django_assert_num_queries):
+def test_sound_bytes_cost_no_query_and_what_is_right_by_now_is_kept_and_served(package, django_assert_num_queries):
     package = UpstreamPackage.objects.select_related("blob").get()
     with django_assert_num_queries(0):
         assert servable.without_lost_bytes(package).blob is not None
 
-
-def test_what_is_right_by_now_is_kept_and_served(package):
     Blob.objects.update(problem=Problem.DAMAGED, checked_at=timezone.now())
     integrity.known.renew()
-
     assert servable.without_lost_bytes(package).blob is not None
     integrity.known.renew()
     assert b"".join(store.read(package.digest)) == DATA
@@ -122,6 +97,7 @@ def test_storage_that_is_away_has_lost_nothing(package, settings, tmp_path):
     assert has_bytes(package)
 
 
+@pytest.mark.both
 def test_a_disk_that_is_not_mounted_loses_no_references():
     upstream = add_upstream()
     for number in range(servable.MOST_MISSING + 1):
@@ -133,27 +109,21 @@ def test_a_disk_that_is_not_mounted_loses_no_references():
     assert UpstreamPackage.objects.filter(blob__isnull=False).count() == servable.MOST_MISSING + 1
 
 
-def test_damaged_bytes_that_a_version_of_ours_needs_stay_for_the_operator(published):
+def test_bytes_that_a_version_of_ours_needs_stay_for_the_operator_or_come_back_with_the_fetch(published):
     release = published()
     data = b"".join(store.read(release.digest))
     package = add_package(add_version(add_upstream()), data)
     damage(release.digest)
     scrub.scrub(now=timezone.now())
     forget_lost()
-
     assert has_bytes(package)
     assert file_of(release.digest).exists()
 
-
-def test_missing_bytes_that_a_version_of_ours_needs_come_back_with_the_fetch(published):
-    release = published()
-    data = b"".join(store.read(release.digest))
-    package = add_package(add_version(add_upstream()), data)
     file_of(release.digest).unlink()
     scrub.scrub(now=timezone.now())
     forget_lost()
     refetch(package, data)
-
+    integrity.known.renew()
     assert b"".join(store.read(release.digest)) == data
 
 

@@ -12,8 +12,6 @@ from tests.upstream.serving import edge, edge_of, index_url, package_url, said, 
 
 __all__ = ["edge", "edge_of", "tool"]
 
-pytestmark = pytest.mark.both
-
 
 def test_a_sealed_mirror_lists_what_it_has_and_fetches_nothing(upstream, registry, tool, edge):
     edge.zip(upstream)
@@ -42,6 +40,7 @@ def test_what_a_client_has_fetched_is_limited_and_counts_once_for_a_request(upst
     assert Job.objects.filter(kind__in=[LIST, VERSION, PACKAGE]).count() == 3
 
 
+@pytest.mark.both
 def test_fetches_are_counted_behind_the_answer(upstream, edge):
     uses.flush()  # those of other tests
     url = edge.archives(upstream)["linux_amd64"]["url"]

@@ -40,13 +40,18 @@ def test_a_file_of_certificates_and_a_folder_are_taken(monkeypatch, tmp_path):
     assert [str(network) for network in found.allow] == ["10.20.0.0/16", "fd00::/8"]
 
 
-def test_a_missing_file_of_certificates_stops_the_start(monkeypatch, tmp_path):
-    said = stops(monkeypatch, "LARDER_UPSTREAM_CA_FILE", str(tmp_path / "ca.crt"))
-    assert said.startswith(f"LARDER_UPSTREAM_CA_FILE: {tmp_path / 'ca.crt'} cannot be read: No such file")
-
-
-def test_a_folder_in_place_of_certificates_stops_the_start(monkeypatch, tmp_path):
-    assert stops(monkeypatch, "LARDER_UPSTREAM_CA_FILE", str(tmp_path)).startswith("LARDER_UPSTREAM_CA_FILE: ")
+def test_files_that_are_missing_or_of_another_kind_stop_the_start(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("{}")
+    for name, path, said in (
+        ("CA_FILE", tmp_path / "ca.crt", " cannot be read: No such file"),
+        ("CA_FILE", tmp_path, ""),
+        ("ADVISORIES", tmp_path / "osv", " cannot be read: No such file"),
+        ("ADVISORIES", tmp_path / "osv", "folder of OSV files"),
+        ("ADVISORIES", tmp_path / "file", "Not a directory"),
+    ):
+        found = stops(monkeypatch, f"LARDER_UPSTREAM_{name}", str(path))
+        assert found.startswith(f"LARDER_UPSTREAM_{name}: {path}")
+        assert said in found
 
 
 @for_each_row("text", ["", "not a certificate\n", "-----BEGIN CERTIFICATE-----\nAAAA\n"])
@@ -54,17 +59,6 @@ def test_a_file_without_a_certificate_stops_the_start(monkeypatch, tmp_path, tex
     (tmp_path / "ca.crt").write_text(text)
     said = stops(monkeypatch, "LARDER_UPSTREAM_CA_FILE", str(tmp_path / "ca.crt"))
     assert "has no certificate that can be read. Expected PEM certificates" in said
-
-
-def test_a_missing_folder_of_advisories_stops_the_start(monkeypatch, tmp_path):
-    said = stops(monkeypatch, "LARDER_UPSTREAM_ADVISORIES", str(tmp_path / "osv"))
-    assert said.startswith(f"LARDER_UPSTREAM_ADVISORIES: {tmp_path / 'osv'} cannot be read: No such file")
-    assert "folder of OSV files" in said
-
-
-def test_a_file_in_place_of_advisories_stops_the_start(monkeypatch, tmp_path):
-    (tmp_path / "osv").write_text("{}")
-    assert "Not a directory" in stops(monkeypatch, "LARDER_UPSTREAM_ADVISORIES", str(tmp_path / "osv"))
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,8 @@
 """The room of mirrored packages: what counts, what goes, what stays, and when a download is refused."""
 
-import threading
 from datetime import timedelta
 
 import pytest
-from django.db import connections
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -20,9 +18,10 @@ from apps.upstream.models import Upstream, UpstreamPackage
 from apps.upstream.tasks import evict as nightly
 from apps.upstream.tasks import forget_lost
 from registry_site.celery import app
-from tests.upstream.shelf import add_package, add_upstream, add_version, refetch
+from tests.threads import at_once
+from tests.upstream.shelf import add_package, add_upstream, add_version
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 LONG_AGO = timedelta(days=40)
 
 
@@ -40,44 +39,41 @@ def evicted() -> list[dict]:
     return [row.detail for row in AuditEvent.objects.filter(kind=Kind.UPSTREAM_PACKAGES_EVICTED).order_by("pk")]
 
 
+@pytest.mark.both
 def test_the_same_bytes_count_once_for_each_upstream():
     one, two = add_upstream(), add_upstream("other.example.com")
+    assert storage.used_bytes(one) == 0
     add_package(add_version(one), b"x" * 1000)
     add_package(add_version(one, version="3.6.1"), b"x" * 1000)
     add_package(add_version(one, version="3.6.2"), b"y" * 10)
     add_package(add_version(two), b"x" * 1000)
 
     assert (storage.used_bytes(one), storage.used_bytes(two)) == (1010, 1000)
+    add_upstream("empty.example.com")
     rows = storage.with_used_bytes(Upstream.objects.order_by("pk")).values_list("used_bytes", "stored_packages")
-    assert list(rows) == [(1010, 3), (1000, 1)]
+    assert list(rows) == [(1010, 3), (1000, 1), (0, 0)]
 
 
-def test_an_upstream_without_packages_uses_nothing():
-    add_upstream()
-
-    assert storage.used_bytes(Upstream.objects.get()) == 0
-    assert storage.with_used_bytes(Upstream.objects.all()).get().used_bytes == 0
-
-
-def test_without_a_quota_there_is_always_room():
-    storage.require_room(add_upstream(), 10**15)
-
-
-def test_what_fits_exactly_fits_and_nothing_goes():
-    upstream = add_upstream(quota_bytes=1500)
+def test_what_fits_exactly_or_has_no_quota_fits_and_nothing_goes():
+    upstream, without = add_upstream(quota_bytes=1500), add_upstream("other.example.com", evict_days=0)
     add_package(add_version(upstream), b"x" * 1000, **long_ago())
+    add_package(add_version(without), b"x" * 1000, **long_ago(4000))
     storage.require_room(upstream, 500)
+    storage.require_room(without, 10**15)
+    assert storage.evict(now=timezone.now()) == 0, "zero days evict nothing"
 
-    assert stored() == ["3.6.0"]
+    assert stored() == ["3.6.0", "3.6.0"]
 
 
-def test_a_full_quota_takes_what_was_fetched_longest_ago():
+@pytest.mark.both
+def test_a_full_quota_takes_what_was_fetched_longest_ago_and_nothing_of_another_upstream():
     upstream = add_upstream(quota_bytes=3000)
     for number, days in enumerate((10, 30, 20)):
         add_package(add_version(upstream, version=f"3.{number}.0"), b"%d" % number * 1000, **long_ago(days))
+    add_package(add_version(add_upstream("other.example.com"), version="9.0.0"), b"x" * 1000, **long_ago())
     storage.require_room(upstream, 1001)
 
-    assert stored() == ["3.0.0"]
+    assert stored() == ["3.0.0", "9.0.0"]
     assert storage.used_bytes(upstream) == 1000
     (detail,) = evicted()
     assert (detail["reason"], detail["count"], detail["bytes"]) == ("the quota is full", 2, 2000)
@@ -117,14 +113,7 @@ def test_what_is_larger_than_the_whole_quota_takes_nothing():
     assert stored() == ["3.6.0"]
 
 
-def test_the_quota_of_one_upstream_takes_nothing_of_another():
-    full, other = add_upstream(quota_bytes=10), add_upstream("other.example.com")
-    add_package(add_version(other), b"x" * 1000, **long_ago())
-    storage.require_room(full, 10)
-
-    assert stored() == ["3.6.0"]
-
-
+@pytest.mark.both
 def test_each_night_goes_what_nobody_fetched_for_so_long_and_the_record_stays(stored_files):
     upstream = add_upstream(evict_days=30)
     old = add_package(add_version(upstream, version="1.0.0"), b"old", **long_ago(31))
@@ -146,22 +135,6 @@ def test_each_night_goes_what_nobody_fetched_for_so_long_and_the_record_stays(st
     assert detail["reason"] == "not fetched for 30 days"
 
 
-def test_zero_days_evict_nothing():
-    add_package(add_version(add_upstream(evict_days=0)), **long_ago(4000))
-
-    assert storage.evict(now=timezone.now()) == 0
-    assert stored() == ["3.6.0"]
-
-
-def test_what_went_can_be_fetched_again():
-    package = add_package(add_version(add_upstream(evict_days=30)), b"a zip", **long_ago())
-    storage.evict(now=timezone.now())
-    refetch(package, b"a zip")
-
-    assert b"".join(store.read(package.digest)) == b"a zip"
-    assert storage.evict(now=timezone.now()) == 0
-
-
 def test_bytes_that_a_version_of_ours_has_stay_in_storage(published):
     release = published()
     data = b"".join(store.read(release.digest))
@@ -173,21 +146,18 @@ def test_bytes_that_a_version_of_ours_has_stay_in_storage(published):
     assert b"".join(store.read(release.digest)) == data
 
 
-def test_what_is_used_between_the_choice_and_the_act_stays():
+@pytest.mark.both
+def test_what_is_used_or_pinned_between_the_choice_and_the_act_stays(olga):
     package = add_package(add_version(add_upstream(evict_days=30)), **long_ago())
     UpstreamPackage.objects.update(used_at=timezone.now())
+    since = timezone.now() - timedelta(days=30)
+    assert storage.evict_packages([package], reason="test", unused_since=since) == 0
 
-    assert storage.evict_packages([package], reason="test", unused_since=timezone.now() - timedelta(days=30)) == 0
-    assert stored() == ["3.6.0"]
-    assert evicted() == []
-
-
-def test_what_is_pinned_between_the_choice_and_the_act_stays(olga):
-    package = add_package(add_version(add_upstream(evict_days=30)), **long_ago())
+    UpstreamPackage.objects.update(**long_ago())
     storage.pin(package.version, is_pinned=True, actor=Viewer(olga), reason="in production")
-
     assert storage.evict_packages([package], reason="test") == 0
     assert stored() == ["3.6.0"]
+    assert evicted() == []
 
 
 def test_pinning_and_unpinning_are_recorded_with_their_reason(olga):
@@ -229,24 +199,13 @@ def test_garbage_collection_keeps_mirrored_bytes(settings, stored_files):
     assert len(stored_files()) == 1
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_two_evictions_at_once_count_each_package_once():
     upstream = add_upstream(evict_days=30)
     for number in range(5):
         add_package(add_version(upstream, version=f"3.{number}.0"), b"%d" % number, **long_ago())
-    counts = []
-
-    def work() -> None:
-        try:
-            counts.append(storage.evict(now=timezone.now()))
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    counts = at_once(*[lambda: storage.evict(now=timezone.now())] * 2)
 
     assert sum(counts) == 5
     assert sum(detail["count"] for detail in evicted()) == 5

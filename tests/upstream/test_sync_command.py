@@ -12,7 +12,7 @@ from tests.upstream.locks import PLATFORMS, entry
 from tests.upstream.test_syncing import ADDRESS, stored, tool
 
 __all__ = ["tool"]
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 
 
 def command(*words) -> tuple[str, str]:
@@ -31,6 +31,7 @@ def test_the_command_states_the_plan_and_stops(tool, upstream):
     assert "Nothing was fetched." in out
 
 
+@pytest.mark.both
 def test_the_command_fetches_and_pins(tool, upstream, tmp_path):
     block = tmp_path / "versions.tf"
     block.write_text(f"terraform {{\n required_providers {{\n{entry('tool', ADDRESS, '~> 1.0')}\n}}\n}}\n")

@@ -14,8 +14,6 @@ from tests.builders.keys import signing_key
 from tests.rows import for_each_row
 from tests.upstream import faults, fetched
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def staff(olga) -> Viewer:
@@ -39,7 +37,8 @@ def changed(upstream, registry):
     return first
 
 
-def test_another_key_is_refused_and_waits_with_both_fingerprints(changed, upstream):
+@pytest.mark.both
+def test_another_key_is_refused_and_waits_with_both_fingerprints_as_one_alarm(changed, upstream):
     alarm = Alarm.objects.get()
     assert alarm.kind == AlarmKind.KEY_CHANGED
     assert alarm.namespace == "acme"
@@ -54,17 +53,18 @@ def test_another_key_is_refused_and_waits_with_both_fingerprints(changed, upstre
     # What was verified before stays, whatever waits.
     assert fetched.stored(upstream, "1.0.0").blob is not None
 
-
-def test_asking_again_counts_the_same_alarm(changed, upstream):
     fetched.without_pauses()
     with pytest.raises(Refused):
         fetched.recorded(upstream, "1.1.0")
-    alarm = Alarm.objects.get()
-    assert alarm.times == 2
+    assert Alarm.objects.get().times == 2
     assert AuditEvent.objects.filter(kind=Kind.UPSTREAM_ALARM_RAISED).count() == 1
 
 
-def test_staff_accept_the_key_and_the_version_is_fetched_again(changed, upstream, staff):
+def test_staff_accept_the_key_with_a_reason_and_the_version_is_fetched_again(changed, upstream, staff):
+    with pytest.raises(Invalid, match="reason is empty"):
+        alarms.accept(Alarm.objects.get(), actor=staff, reason="  ")
+    assert Alarm.objects.get().state == AlarmState.OPEN
+
     alarms.accept(Alarm.objects.get(), actor=staff, reason="Announced on their page.")
     assert fetched.recorded(upstream, "1.1.0").verdict == Verdict.PINNED
     alarm = Alarm.objects.get()
@@ -88,6 +88,7 @@ def test_a_dismissed_key_stays_refused_without_another_alarm(changed, upstream, 
     assert fetched.recorded(upstream, "1.1.0").verdict == Verdict.PINNED
 
 
+@pytest.mark.both
 def test_refusing_a_trusted_key_takes_back_what_it_proved(upstream, registry, staff):
     registry.add_provider()
     fetched.stored(upstream)
@@ -98,17 +99,6 @@ def test_refusing_a_trusted_key_takes_back_what_it_proved(upstream, registry, st
         fetched.recorded(upstream)
     trust.decide_key(pin, actor=staff, is_trusted=True, reason="It was not.")
     assert fetched.stored(upstream).version.verdict == Verdict.PINNED
-
-
-def test_a_decision_needs_a_reason(changed, staff):
-    with pytest.raises(Invalid, match="reason is empty"):
-        alarms.accept(Alarm.objects.get(), actor=staff, reason="  ")
-    assert Alarm.objects.get().state == AlarmState.OPEN
-
-
-def test_another_namespace_has_a_first_key_of_its_own(changed, upstream, registry):
-    registry.add_provider("other", "tool", key="rsa2048")
-    assert fetched.recorded(upstream, "1.0.0", "other/tool").verdict == Verdict.FIRST_SEEN
 
 
 def test_without_a_key_it_is_refused_until_staff_allow_the_namespace(upstream, registry, staff):
@@ -173,9 +163,11 @@ def test_sums_that_were_changed_after_they_were_signed_are_refused(upstream, reg
 
 
 @for_each_row("kind", ["expired", "subkey", "rsa2048", "nistp256"])
-def test_keys_that_clients_accept_are_accepted(upstream, registry, kind):
+def test_keys_that_clients_accept_are_accepted_in_each_namespace_the_first(upstream, registry, kind):
     registry.add_provider(key=kind)
-    assert fetched.recorded(upstream).verdict == Verdict.FIRST_SEEN
+    registry.add_provider("other", key="ed25519")
+    for address in ("acme/tool", "other/tool"):
+        assert fetched.recorded(upstream, "1.0.0", address).verdict == Verdict.FIRST_SEEN
 
 
 def test_a_revoked_key_is_refused(upstream, registry):

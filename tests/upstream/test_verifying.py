@@ -14,22 +14,17 @@ from apps.upstream.models import Upstream, UpstreamPackage
 from apps.upstream.rows import Alarm, AlarmKind
 from registry_site.operations import dump
 from registry_site.startup import schema
-from tests.conftest import BLOBS
 from tests.rows import for_each_row
 from tests.upstream import fetched
-from tests.upstream.shelf import put
+from tests.upstream.shelf import damage, file_of, put
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def package(upstream, registry) -> UpstreamPackage:
     registry.add_provider()
     return fetched.stored(upstream)
-
-
-def file_of(package: UpstreamPackage):
-    return BLOBS / "sha256" / package.digest[:2] / package.digest
 
 
 def alarm(upstream: Upstream) -> Alarm:
@@ -64,10 +59,9 @@ def test_nothing_is_said_where_nothing_is_mirrored(published):
 @for_each_row("harm", ["damaged", "missing"])
 def test_lost_bytes_are_named_let_go_and_fetched_again(package, upstream, harm):
     if harm == "missing":
-        file_of(package).unlink()
+        file_of(package.digest).unlink()
     else:
-        file_of(package).chmod(0o644)
-        file_of(package).write_bytes(b"?" * (package.size or 0))
+        damage(package.digest)
     said, failed = verify("--sample", "5")
 
     assert failed
@@ -91,6 +85,7 @@ def rows_of(tables: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     return {table: list(model.objects.order_by("pk").values()) for table, model in tables.items()}
 
 
+@pytest.mark.both
 def test_a_dump_and_its_restore_keep_every_row(package, upstream, tmp_path, monkeypatch):
     alarm(upstream)
     tables = {table: model for table, model in dump.tables_of(apps).items() if table.startswith("upstream_")}

@@ -10,8 +10,6 @@ from apps.releases.models import Release
 from apps.sources.models import GitRepository, Tag
 from tests.sources.conftest import RULES, work_off
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def one(connected, upstream):
@@ -23,13 +21,11 @@ def one(connected, upstream):
     return f"/{connected['id']}/preview"
 
 
-def test_nobody_has_asked_for_a_preview_yet(one, call, alice):
+@pytest.mark.both
+def test_it_is_started_and_found_afterwards_and_publishes_nothing(one, call, dora, alice):
     told = call(alice).get(one).json()
-
     assert (told["state"], told["at"], told["tags"], told["rules"]) == ("none", None, [], RULES)
 
-
-def test_it_is_started_and_found_afterwards_and_publishes_nothing(one, call, dora, alice):
     asked = call(dora).post(one)
     assert (asked.status_code, asked.json()["state"], asked.headers["Retry-After"]) == (202, "waiting", "2")
     work_off()
@@ -50,20 +46,14 @@ def test_it_is_started_and_found_afterwards_and_publishes_nothing(one, call, dor
     assert GitRepository.objects.get().started_at is None
 
 
-def test_other_rules_are_previewed_without_being_saved(one, call, dora, waited):
+def test_the_request_waits_for_the_worker_and_other_rules_are_previewed_without_being_saved(one, call, dora, waited):
     rules = [{"tag": "{version}", "folder": "modules/dns", "module": "dns/aws"}]
     answer = waited(one, rules=rules)
 
-    assert (answer.status_code, answer.json()["rules"]) == (200, rules)
+    assert (answer.status_code, answer.json()["state"], answer.json()["rules"]) == (200, "done", rules)
+    assert len(answer.json()["tags"]) == 3
     assert {tag["verdict"] for tag in answer.json()["tags"]} == {"ignored"}
     assert call(dora).get(one).json()["rules"] == RULES
-
-
-def test_the_request_waits_for_the_worker_without_a_thread(one, waited):
-    answer = waited(one)
-
-    assert (answer.status_code, answer.json()["state"]) == (200, "done")
-    assert len(answer.json()["tags"]) == 3
 
 
 def test_it_waits_for_25_seconds_at_most(one, call, dora):

@@ -11,8 +11,6 @@ from tests.api.sources.conftest import URL
 from tests.rows import for_each_row
 from tests.sources.conftest import RULES, work_off
 
-pytestmark = pytest.mark.both
-
 TOKEN = "not-a-real-token-of-the-forge-4711"
 
 
@@ -28,7 +26,7 @@ def test_an_owner_connects_a_repository_and_nothing_is_published_before_the_firs
     assert not Tag.objects.exists()
 
 
-def test_the_secret_of_the_webhook_is_in_the_first_answer_alone(connected, call, dora):
+def test_the_secret_of_the_webhook_is_in_the_first_answer_and_in_that_to_its_renewal_alone(connected, call, dora):
     secret = connected["webhook"].pop("secret")
     assert secret.startswith("whsec_")
 
@@ -37,13 +35,10 @@ def test_the_secret_of_the_webhook_is_in_the_first_answer_alone(connected, call,
     assert secret not in shown.content.decode()
     assert call(dora).get().json() == {"repositories": [connected], "next": None}
 
-
-def test_renewing_the_secret_shows_another_one_once(connected, call, dora):
     answer = call(dora).post(f"/{connected['id']}/webhook-secret")
-
     assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
     assert answer.json()["url"] == connected["webhook"]["url"]
-    assert answer.json()["secret"] not in ("", connected["webhook"]["secret"])
+    assert answer.json()["secret"] not in ("", secret)
 
 
 @pytest.mark.parametrize("kind", ["token", "deploy_key", "app"])
@@ -63,23 +58,18 @@ def test_no_secret_of_a_credential_is_answered_logged_or_audited(
     assert told["kind"] == kind
     facts = {"token": ("username", "larder"), "app": ("installation_id", "34")}.get(kind)
     assert told[facts[0]] == facts[1] if facts else told["public_key"].startswith("ssh-ed25519 ")
+    if kind == "deploy_key":
+        assert answer.json()["url"] == "ssh://git@github.com/acme/vpc.git"
+        assert told["page"] == "https://github.com/acme/vpc/settings/keys/new"
+        assert "Deploy keys" in told["how"]
+        assert answer.json()["host_keys"] == quiet_ssh
     row = GitRepository.objects.get()
     everything = answer.content.decode() + caplog.text + str(list(AuditEvent.objects.values_list("detail", flat=True)))
     for secret in (TOKEN, "PRIVATE KEY", row.sealed_credential, row.sealed_hook_secret):
         assert secret not in everything
 
 
-def test_a_deploy_key_says_where_the_forge_takes_it(call, dora, quiet_ssh):
-    answer = call(dora).post(url="git@github.com:acme/vpc.git", credential={"kind": "deploy_key"})
-
-    told = answer.json()
-    assert told["url"] == "ssh://git@github.com/acme/vpc.git"
-    assert told["credential"]["page"] == "https://github.com/acme/vpc/settings/keys/new"
-    assert "Deploy keys" in told["credential"]["how"]
-    assert told["host_keys"] == quiet_ssh
-
-
-def test_the_rules_are_replaced_and_other_fields_stay(connected, call, dora):
+def test_rules_and_credential_are_replaced_and_other_fields_stay(connected, call, dora):
     rules = [{"tag": "{version}", "folder": "modules/vpc", "module": "network/aws"}]
     answer = call(dora).send("PATCH", f"/{connected['id']}", rules=rules, poll_minutes=60)
 
@@ -89,16 +79,11 @@ def test_the_rules_are_replaced_and_other_fields_stay(connected, call, dora):
     [event] = AuditEvent.objects.filter(kind="namespace:git-repository:changed")
     assert event.detail["changes"] == {"rules": rules, "poll_minutes": 60}
 
-
-def test_a_credential_is_replaced_and_taken_away(connected, call, dora):
-    row = GitRepository.objects.get()
-    changed = call(dora).send("PATCH", f"/{row.pk}", credential={"kind": "token", "token": TOKEN})
+    changed = call(dora).send("PATCH", f"/{connected['id']}", credential={"kind": "token", "token": TOKEN})
     assert changed.json()["credential"]["kind"] == "token"
     assert TOKEN not in changed.content.decode()
-
-    changed = call(dora).send("PATCH", f"/{row.pk}", credential={"kind": "none"})
-    row.refresh_from_db()
-    assert (changed.json()["credential"]["kind"], row.sealed_credential) == ("none", "")
+    changed = call(dora).send("PATCH", f"/{connected['id']}", credential={"kind": "none"})
+    assert (changed.json()["credential"]["kind"], GitRepository.objects.get().sealed_credential) == ("none", "")
 
 
 def test_disconnected_it_is_not_found_and_its_machine_acts_no_more(connected, call, dora):
@@ -115,22 +100,8 @@ def test_disconnected_it_is_not_found_and_its_machine_acts_no_more(connected, ca
     ("fields", "said"),
     [
         ({}, "url: This field is required."),
-        ({"url": "ext::sh%20-c%20id"}, "expected https:// or ssh:// and a host"),
         ({"url": "file:///etc"}, "expected https:// or ssh:// and a host"),
-        ({"url": "https://larder:secret@github.com/acme/vpc"}, "has a user name or password in it"),
-        ({"url": "https://github.com/acme/vpc", "rules": [{"tag": "v", "module": "vpc/aws"}]}, "{version} once"),
         ({"url": "https://github.com/acme/vpc", "rules": [{"tag": "v{version}"}]}, "rules.0.module"),
-        (
-            {"url": "https://github.com/acme/vpc", "rules": [{"tag": "v{version}", "module": "vpc"}]},
-            "Rule 1: the module is 'vpc', expected name/system",
-        ),
-        (
-            {
-                "url": "https://github.com/acme/vpc",
-                "rules": [{"tag": "v{version}", "folder": "../..", "module": "a/b"}],
-            },
-            "Rule 1: ",
-        ),
         ({"url": "https://github.com/acme/vpc", "forge": "svn"}, "forge: "),
         ({"url": "https://github.com/acme/vpc", "poll_minutes": 0}, "poll_minutes: "),
         ({"url": "https://github.com/acme/vpc", "credential": {"kind": "deploy_key"}}, "A deploy key works over ssh"),
@@ -148,13 +119,6 @@ def test_what_is_wrong_is_named_with_what_was_expected(call, dora, fields, said)
     assert not GitRepository.objects.exists()
 
 
-def test_a_repository_is_connected_once(connected, call, dora, site):
-    answer = call(dora).post(url=site.url_of("acme/terraform-aws-vpc").removesuffix(".git"), rules=RULES)
-
-    assert (answer.status_code, GitRepository.objects.count()) == (409, 1)
-    assert "is connected to acme already" in answer.json()["error"]["message"]
-
-
 def test_publishers_read_and_change_nothing(connected, call, alice, bob, charlie):
     one = f"/{connected['id']}"
     assert call(alice, Scope.PUBLISH).get(one).json()["state"] == "draft"
@@ -167,6 +131,7 @@ def test_the_repository_of_another_namespace_is_not_found(connected, tofu, olga,
     assert tofu(olga).get(f"/api/v1/namespaces/pantry/repositories/{connected['id']}").status_code == 404
 
 
+@pytest.mark.both
 def test_the_list_costs_the_same_at_any_length(connected, call, dora, acme, in_pages, tofu):
     for number in range(4):
         assert call(dora).post(url=f"https://github.com/acme/vpc-{number}", rules=RULES).status_code == 201
@@ -177,20 +142,22 @@ def test_the_list_costs_the_same_at_any_length(connected, call, dora, acme, in_p
     assert all(row["rules"] == RULES for row in rows)
 
 
-def test_a_failing_server_is_shown_with_how_to_fix_it(synced, call, dora, site):
+def test_a_failing_server_is_shown_with_how_to_fix_it(connected, call, dora, site):
     site.is_down = True
-    call(dora).post(f"/{synced['id']}/sync")
+    call(dora).post(f"/{connected['id']}/sync")
     work_off()
 
-    told = call(dora).get(f"/{synced['id']}").json()
+    told = call(dora).get(f"/{connected['id']}").json()
     assert (told["state"], told["failure"]["code"]) == ("failing", "server_error")
     assert "503" in told["failure"]["message"]
-    assert told["tags"]["published"] == 1
     assert told["next_at"] is not None
     assert told["log"]
 
 
-def test_host_keys_are_trusted_only_as_they_were_shown(call, dora, quiet_ssh):
+def test_host_keys_are_trusted_only_as_they_were_shown_and_only_ssh_has_any(connected, call, dora, quiet_ssh):
+    answer = call(dora).post(f"/{connected['id']}/host-keys", fingerprints=["SHA256:x"])
+    assert (answer.status_code, "Only ssh servers" in answer.json()["error"]["message"]) == (409, True)
+
     one = call(dora).post(url="git@github.com:acme/vpc.git", rules=RULES).json()
     refused = call(dora).post(f"/{one['id']}/host-keys", fingerprints=["SHA256:another"])
     assert refused.status_code == 409
@@ -198,8 +165,3 @@ def test_host_keys_are_trusted_only_as_they_were_shown(call, dora, quiet_ssh):
 
     again = call(dora).post(f"/{one['id']}/host-keys", fingerprints=quiet_ssh)
     assert (again.status_code, again.json()["host_keys"]) == (200, quiet_ssh)
-
-
-def test_what_is_not_ssh_has_no_host_keys(connected, call, dora):
-    answer = call(dora).post(f"/{connected['id']}/host-keys", fingerprints=["SHA256:x"])
-    assert (answer.status_code, "Only ssh servers" in answer.json()["error"]["message"]) == (409, True)

@@ -7,7 +7,7 @@ from apps.sources import connecting, hooks
 from apps.sources.models import GitRepository
 from apps.upstream.models import Upstream
 from tests.rows import for_each_row
-from tests.sources.conftest import Git, module
+from tests.sources.conftest import Git
 from tests.sources.registry.conftest import ADDRESS, FULL
 from tests.upstream.misbehaving import HOST, Registry
 
@@ -16,10 +16,6 @@ def test_the_address_is_told_from_a_url_and_has_one_rule(mirrored: Git, registry
     assert (mirrored.repository.forge, mirrored.repository.url) == ("registry", f"https://{HOST}/{ADDRESS}")
     assert list(mirrored.repository.rules.values_list("tag", "folder", "module")) == [("{version}", "", "vpc/aws")]
     assert registry.requests == []  # before the first sync
-
-
-def test_the_url_is_taken_with_the_forge_registry(connect_module):
-    assert connect_module(f"https://{FULL}", forge="registry").repository.forge == "registry"
 
 
 @for_each_row(
@@ -51,9 +47,10 @@ def test_a_registry_that_dora_does_not_see_is_like_none(connect_module, other: U
         connect_module()
 
 
-def test_it_is_connected_once(mirrored: Git, connect_module):
-    with pytest.raises(Conflict, match="is connected to acme already"):
-        connect_module(FULL.lower())
+def test_it_is_connected_once_by_its_address_or_its_url(mirrored: Git, connect_module):
+    for more in ({"url": FULL.lower()}, {"url": f"https://{FULL}", "forge": "registry"}):
+        with pytest.raises(Conflict, match="is connected to acme already"):
+            connect_module(**more)
 
 
 def test_its_rule_may_change_and_its_credential_not(mirrored: Git):
@@ -74,12 +71,3 @@ def test_no_webhook_is_believed(mirrored: Git):
         hooks.receive(hook_id=mirrored.repository.hook_id, headers={}, body=b"{}", address="192.0.2.1")
     with pytest.raises(Conflict, match="Registries send no webhooks"):
         connecting.renew_hook_secret(repository=mirrored.repository, actor=mirrored.actor)
-
-
-@pytest.mark.slow
-def test_a_namespace_may_publish_from_git_beside_it(mirrored: Git, connect, upstream):
-    upstream.commit(module("own"))
-    upstream.tag("v3.0.0")
-    git = connect(rules=[{"tag": "v{version}", "module": "own/aws"}])
-    assert git.sync()["v3.0.0"] == "published"
-    assert mirrored.sync() == {"1.0.0": "published", "1.1.0": "published"}

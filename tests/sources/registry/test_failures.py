@@ -19,40 +19,36 @@ def alarms() -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_tag_that_moves_is_an_alarm_and_the_release_stays(mirrored: Git, code: Repository):
-    mirrored.sync()
-    before = published()
-    code.commit(module("another"))
-    code.tag("v1.0.0")
-
-    assert listed_again(mirrored) == {"1.0.0": "moved", "1.1.0": "published"}
-    assert code.head in mirrored.reason("1.0.0")
-    assert len([kind for kind in alarms() if "moved" in kind]) == 1
-    listed_again(mirrored)
-    assert len([kind for kind in alarms() if "moved" in kind]) == 1
-    assert published() == before
-
-
-@pytest.mark.slow
-def test_a_location_that_changes_is_an_alarm_as_well(mirrored: Git, code: Repository, listed: Module):
-    mirrored.sync()
-    listed.locations["1.0.0"] = listed.location.format(version="1.1.0")
-
-    assert listed_again(mirrored)["1.0.0"] == "moved"
-    assert len(published()) == 2
-
-
-@pytest.mark.slow
-def test_tags_that_move_are_found_however_many_versions_there_are(
+def test_a_tag_that_moves_is_an_alarm_and_the_release_stays(
     mirrored: Git, code: Repository, monkeypatch: pytest.MonkeyPatch
 ):
     mirrored.sync()
-    monkeypatch.setattr(registry_modules, "RECHECKED", 1)
+    before = published()
+    monkeypatch.setattr(registry_modules, "RECHECKED", 1)  # however many versions there are
     code.commit(module("another"))
     code.tag("v1.0.0")
     code.tag("v1.1.0")
 
     assert listed_again(mirrored) == {"1.0.0": "moved", "1.1.0": "moved"}
+    assert code.head in mirrored.reason("1.0.0")
+    assert len([kind for kind in alarms() if "moved" in kind]) == 2
+    listed_again(mirrored)
+    assert len([kind for kind in alarms() if "moved" in kind]) == 2
+    assert published() == before
+
+
+@pytest.mark.slow
+def test_a_location_that_changes_and_a_version_that_vanishes_are_alarms_and_the_releases_stay(
+    mirrored: Git, listed: Module
+):
+    mirrored.sync()
+    listed.locations["1.0.0"] = listed.location.format(version="1.1.0")
+    assert listed_again(mirrored)["1.0.0"] == "moved"
+
+    listed.versions.remove("1.1.0")
+    assert listed_again(mirrored)["1.1.0"] == "gone"
+    assert len([kind for kind in alarms() if "deleted" in kind]) == 1
+    assert len(published()) == 2
 
 
 def test_a_version_that_moves_before_it_is_published_never_is(mirrored: Git, code: Repository, site: Site):
@@ -70,16 +66,6 @@ def test_a_version_that_moves_before_it_is_published_never_is(mirrored: Git, cod
     assert listed_again(mirrored)["1.0.0"] == "moved"
     assert len([kind for kind in alarms() if "moved" in kind]) == 1
     assert not Release.objects.exists()
-
-
-@pytest.mark.slow
-def test_a_version_that_vanishes_is_an_alarm_and_its_release_stays(mirrored: Git, listed: Module):
-    mirrored.sync()
-    listed.versions.remove("1.0.0")
-
-    assert listed_again(mirrored)["1.0.0"] == "gone"
-    assert len([kind for kind in alarms() if "deleted" in kind]) == 1
-    assert len(published()) == 2
 
 
 HOSTILE = [
@@ -120,10 +106,10 @@ def test_a_location_that_is_not_fetched_is_refused_with_its_reason(
     assert not Release.objects.exists()
 
 
-def test_a_branch_is_no_version(mirrored: Git, listed: Module):
-    listed.location = listed.location.replace("v{version}", "main")
+def test_a_branch_is_no_version_and_the_other_one_is_published(mirrored: Git, listed: Module):
+    listed.locations["1.0.0"] = listed.location.replace("v{version}", "main")
 
-    assert mirrored.sync() == {"1.0.0": "refused", "1.1.0": "refused"}
+    assert mirrored.sync() == {"1.0.0": "refused", "1.1.0": "published"}
     assert "'main', expected a tag of" in mirrored.reason("1.0.0")
 
 
@@ -138,13 +124,20 @@ ANSWERS = [
 
 
 @for_each_row(("fault", "code_"), ANSWERS)
-def test_an_answer_without_a_location_is_refused_and_the_other_version_published(
+def test_an_answer_without_a_location_is_refused(
     fault: faults.Fault, code_: str, mirrored: Git, registry: Registry, listed: Module
 ):
     registry.misbehave(listed.download_path("1.0.0"), fault)
 
-    assert mirrored.sync() == {"1.0.0": "refused", "1.1.0": "published"}
+    assert mirrored.sync(["1.0.0"]) == {"1.0.0": "refused", "1.1.0": "ignored"}
     assert mirrored.tag("1.0.0").code == code_
+
+
+@pytest.fixture
+def synced(mirrored: Git) -> Git:
+    """1.0.0 is published."""
+    mirrored.sync(["1.0.0"])
+    return mirrored
 
 
 LISTS = [
@@ -159,17 +152,15 @@ LISTS = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("fault", "code_"), LISTS)
+@for_each_row(("fault", "code_"), LISTS)
 def test_a_list_that_cannot_be_used_changes_nothing_and_is_shown(
-    fault: faults.Fault, code_: str, mirrored: Git, registry: Registry, listed: Module
+    fault: faults.Fault, code_: str, synced: Git, registry: Registry, listed: Module
 ):
-    mirrored.sync()
     registry.misbehave(listed.list_path, fault)
 
-    assert listed_again(mirrored) == {"1.0.0": "published", "1.1.0": "published"}
-    assert code_ in mirrored.repository.failure_code
-    assert listed.list_path in mirrored.repository.failure
-    failed_at, next_at = mirrored.repository.failed_at, mirrored.repository.next_at
+    assert listed_again(synced) == {"1.0.0": "published", "1.1.0": "ignored"}
+    assert code_ in synced.repository.failure_code
+    assert listed.list_path in synced.repository.failure
+    failed_at, next_at = synced.repository.failed_at, synced.repository.next_at
     assert failed_at is not None and next_at is not None  # noqa: PT018  # for mypy
     assert next_at > failed_at

@@ -34,19 +34,15 @@ def test_a_denied_version_is_ignored_with_the_rule_as_reason(mirrored: Git, othe
 
 
 @pytest.mark.slow
-def test_a_rule_that_ends_has_the_version_published_at_the_next_poll(mirrored: Git, other: Upstream):
+def test_a_rule_that_ends_has_the_version_published_at_the_next_poll_and_a_later_one_takes_no_release_back(
+    mirrored: Git, other: Upstream
+):
     found = rule(other, "deny", "*/vpc")
     assert mirrored.sync() == {"1.0.0": "ignored", "1.1.0": "ignored"}
     found.delete()
-
     assert listed_again(mirrored) == {"1.0.0": "published", "1.1.0": "published"}
 
-
-@pytest.mark.slow
-def test_a_rule_that_comes_later_takes_no_release_back(mirrored: Git, other: Upstream):
-    mirrored.sync()
     rule(other, "deny")
-
     assert listed_again(mirrored) == {"1.0.0": "published", "1.1.0": "published"}
 
 
@@ -116,15 +112,6 @@ def test_rules_for_signed_providers_refuse_modules_and_those_for_platforms_and_a
     rule(other, "signed_only")
     assert mirrored.retry("1.1.0")["1.1.0"] == "ignored"
     assert "names no key" in mirrored.reason("1.1.0")
-
-
-def test_an_allow_rule_passes_the_cool_down(mirrored: Git, other: Upstream, listed: Module):
-    other.cooldown_days = 30
-    other.save()
-    listed.more = {version: {"published_at": days_ago(1)} for version in listed.versions}
-    rule(other, "allow", versions="1.1.0")
-
-    assert mirrored.sync() == {"1.0.0": "waiting", "1.1.0": "published"}
 
 
 def test_the_preview_says_what_policy_holds_back(mirrored: Git, other: Upstream):

@@ -3,7 +3,6 @@
 import pytest
 
 from apps.releases.models import Release, State
-from apps.sources.models import Forge
 from tests.builders.git_servers import Repository, Site
 from tests.sources.conftest import Git, module, work_off
 from tests.sources.registry.conftest import FULL, listed_again, published
@@ -13,7 +12,9 @@ from tests.upstream.module_catalogue import Module
 
 
 @pytest.mark.slow
-def test_its_versions_become_releases_with_their_origin(mirrored: Git, code: Repository, site: Site):
+def test_its_versions_become_releases_with_their_origin(
+    mirrored: Git, code: Repository, site: Site, registry: Registry, listed: Module
+):
     assert mirrored.sync() == {"1.0.0": "published", "1.1.0": "published"}
 
     release = Release.objects.get(name="vpc/aws", version="1.1.0")
@@ -25,6 +26,9 @@ def test_its_versions_become_releases_with_their_origin(mirrored: Git, code: Rep
     assert (facts["commit"], facts["ref"]) == (code.head, "refs/tags/v1.1.0")
     assert published() == {"1.0.0": code.run("rev-parse", "v1.0.0^{commit}"), "1.1.0": code.head}
     assert mirrored.tag("1.1.0").commit == code.head
+    assert registry.count(listed.list_path) == 1
+    assert [registry.count(listed.download_path(version)) for version in listed.versions] == [1, 1]
+    assert not registry.count("/v1/providers/*")
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -63,26 +67,17 @@ def test_a_new_version_is_published_at_the_next_poll(mirrored: Git, listed: Modu
     assert Release.objects.count() == 3
 
 
-@pytest.mark.slow
-def test_only_the_selected_versions_are_published(mirrored: Git):
-    assert mirrored.sync(["1.1.0"]) == {"1.1.0": "published", "1.0.0": "ignored"}
-    assert mirrored.tag("1.0.0").code == "not_selected"
-    assert mirrored.retry("1.0.0")["1.0.0"] == "published"
+def test_what_the_registry_lists_in_other_numbers_is_left_out_and_nothing_at_all_is_told(
+    mirrored: Git, registry: Registry, listed: Module
+):
+    listed.versions = ["v1.1.0", "latest", "1.0.0", "1.0.0"]
+    assert mirrored.sync(["9.9.9"]) == {"1.0.0": "ignored"}
 
-
-@pytest.mark.slow
-def test_it_may_have_another_name_here(connect_module, listed: Module):
-    git = connect_module(rules=[{"tag": "{version}", "module": "network/aws"}])
-
-    assert git.repository.forge == Forge.REGISTRY
-    assert git.sync() == {"1.0.0": "published", "1.1.0": "published"}
-    assert Release.objects.filter(name="network/aws").count() == 2
-
-
-def test_what_the_registry_lists_in_other_numbers_is_left_out(mirrored: Git, listed: Module):
-    listed.versions = ["1.0.0", "v1.1.0", "latest", "1.0.0"]
-
-    assert mirrored.sync() == {"1.0.0": "published"}
+    registry.misbehave(listed.list_path, faults.wrong_shape({"modules": [{"versions": []}]}))
+    mirrored.sync()
+    assert mirrored.repository.failure_code == "no_versions"
+    assert FULL in mirrored.repository.failure
+    assert work_off() == 0
 
 
 @pytest.mark.slow
@@ -95,33 +90,3 @@ def test_a_registry_that_is_away_costs_one_poll_and_changes_nothing(mirrored: Gi
     registry.start()
     listed_again(mirrored)
     assert mirrored.repository.failure_code in ("", "breaker_open")
-
-
-@pytest.mark.slow
-def test_a_worker_that_died_after_publishing_makes_no_second_release(mirrored: Git):
-    mirrored.sync()
-    tag = mirrored.tag("1.0.0")
-    release = tag.release_id
-    type(tag).objects.filter(pk=tag.pk).update(verdict="waiting", release=None, published_commit="")
-
-    listed_again(mirrored)
-
-    tag = mirrored.tag("1.0.0")
-    assert (tag.verdict, tag.release_id) == ("published", release)
-    assert Release.objects.count() == 2
-
-
-@pytest.mark.slow
-def test_the_registry_is_asked_for_discovery_list_and_location(mirrored: Git, registry: Registry, listed: Module):
-    mirrored.sync()
-    assert registry.count(listed.list_path) == 1
-    assert [registry.count(listed.download_path(version)) for version in listed.versions] == [1, 1]
-    assert not registry.count("/v1/providers/*")
-
-
-def test_a_registry_that_lists_nothing_is_told(mirrored: Git, registry: Registry, listed: Module):
-    registry.misbehave(listed.list_path, faults.wrong_shape({"modules": [{"versions": []}]}))
-    mirrored.sync()
-    assert mirrored.repository.failure_code == "no_versions"
-    assert FULL in mirrored.repository.failure
-    assert work_off() == 0
