@@ -1,5 +1,6 @@
 """Repositories on a real Git server, connected to acme by Dora, and a worker in this process."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from apps.jobs.models import Job
 from apps.modules.tasks import publish_module
 from apps.sources import connecting, syncing, tasks, verdicts
 from apps.sources.models import GitRepository, Tag
+from tests import children
 from tests.builders.git_servers import Repository, Site, git_site
 from tests.sessions import in_browser
 
@@ -40,12 +42,19 @@ def site(server: Site, settings: Any, tmp_path: Path) -> Iterator[Site]:
     server.requests.clear()
 
 
+@pytest.fixture(scope="session")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with one module and one commit, of which each test gets a copy."""
+    path = tmp_path_factory.mktemp("first") / "vpc.git"
+    Repository(path).commit(module("first"))
+    return path
+
+
 @pytest.fixture
-def upstream(site: Site) -> Repository:
+def upstream(site: Site, first: Path) -> Repository:
     """A repository with one module."""
-    found = site.repository(URL)
-    found.commit(module("first"))
-    return found
+    shutil.copytree(first, site.folder / f"{URL}.git")
+    return site.repository(URL)
 
 
 def work_off(*, most: int = 200) -> int:
@@ -54,10 +63,11 @@ def work_off(*, most: int = 200) -> int:
         job = Job.objects.claimable().filter(kind__in=[*tasks.WORKS, "publish-module"]).order_by("pk").first()
         if job is None:
             return done
-        if job.kind == "publish-module":
-            publish_module(job_id=job.pk)
-        else:
-            tasks.run_here(job.pk)
+        with children.remembered():
+            if job.kind == "publish-module":
+                publish_module(job_id=job.pk)
+            else:
+                tasks.run_here(job.pk)
     raise AssertionError(f"more than {most} jobs")
 
 

@@ -6,14 +6,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.lib.git.refs import Ref
-from apps.releases.models import Release
-from apps.sources import connecting, listing_changes, rulebook, verdicts
+from apps.sources import listing_changes, rulebook, verdicts
 from apps.sources.models import Tag
-from tests.builders.git_servers import Repository
 from tests.rows import for_each_row
 from tests.sources.conftest import Git
 
-pytestmark = pytest.mark.both
 COUNT = 10_000
 
 
@@ -63,6 +60,7 @@ def test_lists_of_tags_cost_the_same_at_any_length(git: Git, rules: None, django
         }  # fmt: skip
 
 
+@pytest.mark.both
 def test_the_newest_version_comes_first_and_words_are_found(git: Git, rules: None):
     apply(git, [Ref(name, "1" * 40) for name in ("v1.10.0", "v1.9.0", "v2.0.0-rc.1", "v2.0.0", "nightly")])
 
@@ -73,6 +71,7 @@ def test_the_newest_version_comes_first_and_words_are_found(git: Git, rules: Non
     assert verdicts.tags_of(git.repository, q="11111111").count() == 5
 
 
+@pytest.mark.both
 @for_each_row(
     ("ref", "code"),
     [
@@ -93,10 +92,3 @@ def test_a_strange_name_has_a_verdict(git: Git, rules: None, ref: Ref, code: str
     assert tag.code == code
     assert (tag.verdict == "waiting") is (code == "")
     assert len(tag.name) <= 300
-
-
-def test_a_repository_that_is_connected_alone_publishes_nothing(git: Git, upstream: Repository):
-    upstream.tag("v1.0.0")
-
-    assert not Release.objects.exists()
-    assert connecting.of(git.repository.namespace).get() == git.repository

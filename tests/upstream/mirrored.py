@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+import pytest
+from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from apps.blobs.models import Blob
@@ -18,6 +20,7 @@ from apps.upstream.models import (
     Verdict,
 )
 from apps.upstream.rows import Alarm, AlarmKind
+from tests.conftest import person
 
 FINGERPRINT = "C874011F0AB405110D02105534365D9472D7468F"
 PLATFORMS = [["linux", "amd64"], ["darwin", "arm64"]]
@@ -184,3 +187,18 @@ def _alarms(versions, docker, by):
             reason="They sign from version 4.",
         ),
     }
+
+
+# --- For test modules that import them -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shelf(olga):
+    return fill(olga)
+
+
+@pytest.fixture
+def auditor(db):
+    user = person("audrey", is_staff=True)
+    user.groups.add(Group.objects.get(name="Auditor"))
+    return user

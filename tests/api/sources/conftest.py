@@ -11,9 +11,9 @@ from django.test import Client
 
 from apps.lib.git import host_keys
 from tests.builders.git_servers import lfs_pointer
-from tests.sources.conftest import RULES, module, server, site, upstream, work_off
+from tests.sources.conftest import RULES, first, module, server, site, upstream, work_off
 
-__all__ = ["server", "site", "upstream"]
+__all__ = ["first", "server", "site", "upstream"]
 
 URL = "/api/v1/namespaces/acme/repositories"
 

@@ -3,27 +3,12 @@
 import json
 
 import pytest
-from django.contrib.auth.models import Group
 
-from apps.accounts.models import Scope
-from tests.conftest import person
 from tests.rows import for_each_row
 from tests.upstream import mirrored
 
 URL = "/api/v1/upstreams/registry.opentofu.org"
 RANDOM = f"{URL}/providers/hashicorp/random"
-
-
-@pytest.fixture
-def shelf(olga):
-    return mirrored.fill(olga)
-
-
-@pytest.fixture
-def auditor(db):
-    user = person("audrey", is_staff=True)
-    user.groups.add(Group.objects.get(name="Auditor"))
-    return user
 
 
 def send(client, url, method="POST", **body):
@@ -43,7 +28,6 @@ def test_providers_are_listed_with_what_clients_get(tofu, shelf, in_pages):
     assert [row["type"] for row in found] == ["docker"]
 
 
-@pytest.mark.both
 def test_versions_say_what_holds_them_back_and_how_far_they_are_proven(tofu, shelf, in_pages):
     rows = in_pages(tofu(), f"{RANDOM}/versions", queries=10)
     by = {row["version"]: row for row in rows}
@@ -88,8 +72,7 @@ def test_what_nobody_has_asked_for_is_not_there(tofu, shelf, path):
     assert answer.json()["error"]["hint"]
 
 
-@pytest.mark.both
-def test_alarms_are_listed_for_staff_and_decided_by_operators(tofu, shelf, olga, auditor, charlie, in_pages):
+def test_alarms_are_listed_and_decided(tofu, shelf, olga, auditor, in_pages):
     rows = in_pages(tofu(auditor), f"{URL}/alarms", queries=9)
 
     assert {row["state"] for row in rows[:3]} == {"open"}
@@ -103,11 +86,10 @@ def test_alarms_are_listed_for_staff_and_decided_by_operators(tofu, shelf, olga,
         shelf.alarms["done"].pk
     ]
     assert tofu(olga).get(f"{URL}/alarms?state=sideways").status_code == 422
-    assert tofu(charlie).get(f"{URL}/alarms").status_code == 403
+    elsewhere = URL.replace("registry.opentofu.org", "registry.corp.example")
+    assert tofu(olga).get(f"{elsewhere}/alarms/{one['id']}").status_code == 404
 
     accept = f"{URL}/alarms/{one['id']}/accept"
-    assert send(tofu(auditor), accept, reason="x").status_code == 403
-    assert send(tofu(olga, Scope.PUBLISH), accept, reason="x").status_code == 403
     assert send(tofu(olga), accept, reason=" ").status_code == 422
     decided = send(tofu(olga), accept, reason="They announced it.").json()
     assert (decided["state"], decided["resolved_by"], decided["reason"]) == ("accepted", "olga", "They announced it.")
@@ -115,12 +97,6 @@ def test_alarms_are_listed_for_staff_and_decided_by_operators(tofu, shelf, olga,
     assert (
         send(tofu(olga), f"{URL}/alarms/{shelf.alarms['bytes'].pk}/dismiss", reason="no").json()["state"] == "dismissed"
     )
-
-
-def test_an_alarm_belongs_to_its_upstream(tofu, shelf, olga):
-    number = shelf.alarms["key"].pk
-
-    assert tofu(olga).get(f"/api/v1/upstreams/registry.corp.example/alarms/{number}").status_code == 404
 
 
 def test_keys_are_listed_and_decided(tofu, shelf, olga, auditor):
@@ -132,7 +108,6 @@ def test_keys_are_listed_and_decided(tofu, shelf, olga, auditor):
     assert keys[1]["versions"] == 3
 
     url = f"{URL}/keys/{keys[0]['id']}"
-    assert send(tofu(auditor), url, trusted=True, reason="x").status_code == 403
     decided = send(tofu(olga), url, trusted=False, reason="Not theirs.").json()
     assert (decided["state"], decided["decided_by"], decided["reason"]) == ("refused", "olga", "Not theirs.")
     assert tofu(olga).get(url).json() == decided

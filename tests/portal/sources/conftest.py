@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
 
 from apps.accounts.models import Namespace, User
+from apps.sources import connecting
 from apps.sources.models import GitRepository
 from tests.builders.git_servers import Repository, Site
-from tests.sources.conftest import connect, git, module, server, site, upstream, work_off
+from tests.sessions import in_browser
+from tests.sources.conftest import connect, first, git, module, server, site, upstream, work_off
 
-__all__ = ["connect", "git", "server", "site", "upstream"]
+__all__ = ["connect", "first", "git", "server", "site", "upstream"]
 
 LIST = "/namespaces/acme/git"
 MODULES = ("vpc", "dns", "bucket")
@@ -45,6 +48,27 @@ def draft(owner: Client, mono: Repository, site: Site, acme: Namespace) -> GitRe
     assert answer.status_code == 303, answer.text
     work_off()
     return GitRepository.objects.get()
+
+
+@pytest.fixture
+def previewed(acme: Namespace, dora: User) -> GitRepository:
+    """The same, as the worker leaves it, without a Git server."""
+    row = connecting.connect(namespace=acme, actor=in_browser(dora), url="https://git.acme.example/modules").repository
+    tags = [*(f"{name}/v1.{patch}.0" for patch in range(3) for name in MODULES), "nightly"]
+    row.preview = {
+        "state": "done",
+        "folders": [
+            {"folder": name, "files": 1, "module": f"{name}/generic", "is_submodule": False} for name in MODULES
+        ],
+        "suggested": [{"tag": "{name}/v{version}", "folder": "{name}", "module": "{name}/generic"}],
+        "refs": [{"tag": tag, "commit": "a" * 40} for tag in tags],
+        "left_off": 0,
+        "unreadable": 0,
+        "failure": None,
+    }
+    row.previewed_at = timezone.now()
+    row.save()
+    return row
 
 
 def fields_of(response: HttpResponse) -> dict[str, Any]:

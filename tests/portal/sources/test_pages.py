@@ -3,12 +3,15 @@
 import re
 
 import pytest
+from django.utils import timezone
 
+from apps.sources import connecting
 from apps.sources.models import GitRepository, Tag
 from tests import pages
 from tests.portal.sources.conftest import LIST
 from tests.rows import for_each_row
-from tests.sources.conftest import module, work_off
+from tests.sessions import in_browser
+from tests.sources.conftest import RULES, work_off
 
 BROKEN = {"README.md": "# no module"}
 
@@ -24,12 +27,29 @@ def started(git, upstream):
     return git.repository
 
 
+@pytest.fixture
+def written(acme, dora, published):
+    """The same, as the worker leaves it, without a Git server."""
+    url = "https://git.acme.example/acme/terraform-aws-vpc"
+    row = connecting.connect(namespace=acme, actor=in_browser(dora), url=url, rules=RULES).repository
+    now = timezone.now()
+    GitRepository.objects.filter(pk=row.pk).update(started_at=now, fetched_at=now)
+    usual = {"repository": row, "commit": "a" * 40, "seen_at": now, "changed_at": now}
+    versions = {"module": "vpc/aws", **usual}
+    release = published("acme/vpc/aws", "1.0.0")
+    Tag.objects.create(name="v1.0.0", version="1.0.0", verdict="published", release=release, **versions)
+    Tag.objects.create(name="v1.1.0", version="1.1.0", verdict="refused", code="no_module", reason="Empty.", **versions)
+    Tag.objects.create(name="nightly", verdict="ignored", code="no_match", **usual)
+    row.refresh_from_db()
+    return row
+
+
 def page_of(client, repository, query=""):
     return pages.shown(client.get(f"{LIST}/{repository.pk}{query}"))
 
 
 @pytest.mark.both
-def test_each_tag_has_its_verdict_and_the_reason_in_words(owner, started):
+def test_each_tag_has_its_verdict_and_the_reason_in_words_and_a_server_that_fails_is_told(owner, started, site):
     page = page_of(owner, started)
 
     assert 'href="/modules/acme/vpc/aws/1.0.0"' in page
@@ -43,8 +63,6 @@ def test_each_tag_has_its_verdict_and_the_reason_in_words(owner, started):
     assert "No tags match" in page_of(owner, started, "?q=%3Cscript%3E&verdict=held")
     assert "<script>alert" not in owner.get(f"{LIST}/{started.pk}?q=%3Cscript%3Ealert(1)").text
 
-
-def test_the_list_has_the_counts_and_the_failure(owner, started, site):
     page = pages.shown(owner.get(LIST))
     assert "1 published" in page
     assert "1 refused" in page
@@ -60,134 +78,104 @@ def test_the_list_has_the_counts_and_the_failure(owner, started, site):
     assert "Larder tries again" in page
 
 
-def test_a_publisher_sees_and_retries_but_does_not_manage(alice, browser_of, started, upstream):
+def test_a_publisher_sees_and_retries_but_does_not_manage(alice, browser_of, written):
     publisher = browser_of(alice)
     assert "Connect a repository" not in pages.shown(publisher.get(LIST))
-    page = page_of(publisher, started)
-    assert f"{LIST}/{started.pk}/change" not in page
-    upstream.commit(module("fixed"))
-    upstream.tag("v1.1.0")
-    publisher.post(f"{LIST}/{started.pk}/sync")
-    work_off()
+    page = page_of(publisher, written)
+    assert f"{LIST}/{written.pk}/change" not in page
     tag = Tag.objects.get(name="v1.1.0")
-    if tag.release_id is None:
-        publisher.post(f"{LIST}/{started.pk}/tags/{tag.pk}/retry")
-        work_off()
-    assert 'href="/modules/acme/vpc/aws/1.1.0"' in page_of(publisher, started)
+    publisher.post(f"{LIST}/{written.pk}/tags/{tag.pk}/retry")
+    tag.refresh_from_db()
+    assert (tag.verdict, tag.code) == ("waiting", "")
     for page in ("change", "plan", "credential", "disconnect", "host-keys", "key", "webhook/secret"):
-        assert publisher.get(f"{LIST}/{started.pk}/{page}").status_code == 403, page
+        assert publisher.get(f"{LIST}/{written.pk}/{page}").status_code == 403, page
 
 
-def test_only_a_tag_whose_fetch_failed_is_offered_for_another_try(owner, started):
-    waiting = Tag.objects.filter(repository=started, name="v1.1.0")
+def test_only_a_tag_whose_fetch_failed_is_offered_for_another_try_and_changed_host_keys_are_an_alarm(owner, written):
+    waiting = Tag.objects.filter(repository=written, name="v1.1.0")
     waiting.update(verdict="waiting", code="", reason="")
-    assert "Retry v1.1.0" not in page_of(owner, started)
+    assert "Retry v1.1.0" not in page_of(owner, written)
     waiting.update(code="unreachable", reason="The server does not answer.")
-    assert "Retry v1.1.0" in page_of(owner, started)
+    assert "Retry v1.1.0" in page_of(owner, written)
+
+    GitRepository.objects.filter(pk=written.pk).update(failure_code="host_key_changed", failure="other key")
+    page = page_of(owner, written)
+    assert "The server has other host keys" in page
+    assert f"{LIST}/{written.pk}/host-keys" in page
 
 
-def test_a_retry_leads_back_to_the_same_filter_and_refuses_what_is_published(owner, started):
+def test_a_retry_leads_back_to_the_same_filter_and_refuses_what_is_published(owner, written):
     tag = Tag.objects.get(name="v1.1.0")
-    answer = owner.post(f"{LIST}/{started.pk}/tags/{tag.pk}/retry", {"verdict": "refused", "q": "v1"})
-    assert answer["Location"] == f"{LIST}/{started.pk}?verdict=refused&q=v1"
+    answer = owner.post(f"{LIST}/{written.pk}/tags/{tag.pk}/retry", {"verdict": "refused", "q": "v1"})
+    assert answer["Location"] == f"{LIST}/{written.pk}?verdict=refused&q=v1"
     published = Tag.objects.get(name="v1.0.0")
-    again = owner.post(f"{LIST}/{started.pk}/tags/{published.pk}/retry", follow=True)
+    again = owner.post(f"{LIST}/{written.pk}/tags/{published.pk}/retry", follow=True)
     assert "cannot be tried again" in pages.shown(again)
-    assert owner.post(f"{LIST}/{started.pk}/tags/0/retry").status_code == 404
+    assert owner.post(f"{LIST}/{written.pk}/tags/0/retry").status_code == 404
 
 
-@for_each_row(("move", "title"), [(True, "Tags were moved"), (False, "Tags were deleted")])
-def test_a_tag_that_moved_or_was_deleted_is_an_alarm_at_the_top(owner, started, upstream, move, title):
-    if move:
-        upstream.tag("v1.0.0")
-    else:
-        upstream.delete_tag("v1.0.0")
-    owner.post(f"{LIST}/{started.pk}/sync")
-    work_off()
+@for_each_row(("verdict", "title"), [("moved", "Tags were moved"), ("gone", "Tags were deleted")])
+def test_a_tag_that_moved_or_was_deleted_is_an_alarm_at_the_top(owner, written, verdict, title):
+    Tag.objects.filter(name="v1.0.0").update(verdict=verdict)
 
-    page = page_of(owner, started)
+    page = page_of(owner, written)
 
     assert f"{title} after they were published" in page
     assert page.index(title) < page.index('<h2 id="tags">')
     assert 'href="/modules/acme/vpc/aws/1.0.0"' in page, "the release stays"
 
 
-def test_host_keys_that_changed_are_an_alarm_with_the_way_to_compare_them(owner, started):
-    GitRepository.objects.filter(pk=started.pk).update(failure_code="host_key_changed", failure="other key")
-
-    page = page_of(owner, started)
-
-    assert "The server has other host keys" in page
-    assert f"{LIST}/{started.pk}/host-keys" in page
-
-
-def test_an_owner_changes_the_interval_and_submodules(owner, started):
-    url = f"{LIST}/{started.pk}/change"
+def test_an_owner_changes_the_interval_and_submodules(owner, written):
+    url = f"{LIST}/{written.pk}/change"
     assert owner.post(url, {"poll_minutes": "5", "allow_submodules": "on"}).status_code == 303
-    started.refresh_from_db()
-    assert (started.poll_minutes, started.allow_submodules) == (5, True)
+    written.refresh_from_db()
+    assert (written.poll_minutes, written.allow_submodules) == (5, True)
     assert owner.post(url, {"poll_minutes": "0"}).status_code == 422
     assert owner.post(url, {"poll_minutes": "soon"}).status_code == 422
 
 
-def test_the_secret_of_the_webhook_is_shown_once(owner, started):
-    sealed = started.sealed_hook_secret
-    answer = owner.post(f"{LIST}/{started.pk}/webhook/renew")
+def test_the_secret_of_the_webhook_is_shown_once(owner, written):
+    sealed = written.sealed_hook_secret
+    answer = owner.post(f"{LIST}/{written.pk}/webhook/renew")
     first = owner.get(answer["Location"])
     secret = re.findall(r'aria-label="Secret"><code data-copy-text>([^<]+)', pages.shown(first))[0]
-    started.refresh_from_db()
-    assert started.sealed_hook_secret != sealed
+    written.refresh_from_db()
+    assert written.sealed_hook_secret != sealed
     assert first["Cache-Control"] == "no-store"
     assert "cannot be shown again" in pages.shown(owner.get(answer["Location"]))
-    assert secret not in started.sealed_hook_secret
-    assert secret not in page_of(owner, started)
+    assert secret not in written.sealed_hook_secret
+    assert secret not in page_of(owner, written)
 
 
-def test_an_owner_disconnects_and_the_releases_stay(owner, started):
-    assert "Disconnect acme/terraform-aws-vpc?" in pages.shown(owner.get(f"{LIST}/{started.pk}/disconnect"))
-    owner.post(f"{LIST}/{started.pk}/disconnect")
+def test_an_owner_disconnects_and_the_releases_stay(owner, written):
+    assert "Disconnect acme/terraform-aws-vpc?" in pages.shown(owner.get(f"{LIST}/{written.pk}/disconnect"))
+    owner.post(f"{LIST}/{written.pk}/disconnect")
     assert "No repository is connected" in pages.shown(owner.get(LIST))
-    assert owner.get(f"{LIST}/{started.pk}").status_code == 404
+    assert owner.get(f"{LIST}/{written.pk}").status_code == 404
     assert owner.get("/modules/acme/vpc/aws/1.0.0").status_code == 200
 
 
-def test_a_repository_of_another_namespace_is_not_found(owner, started, alice, pantry, browser_of):
-    assert browser_of(alice).get(f"/namespaces/pantry/git/{started.pk}").status_code == 404
+def test_a_tag_of_another_namespace_is_not_found(owner, written, pantry, alice, dora, browser_of):
+    own = connecting.connect(namespace=pantry, actor=in_browser(dora), url="https://git.acme.example/b").repository
+    tag, browser = Tag.objects.get(name="v1.1.0"), browser_of(alice)
 
-
-def test_a_tag_of_another_namespace_is_not_found(owner, started, connect, pantry, alice, browser_of):
-    own = connect("acme/other", namespace=pantry).repository
-    tag = Tag.objects.get(name="v1.1.0")
-
-    assert browser_of(alice).post(f"/namespaces/pantry/git/{own.pk}/tags/{tag.pk}/retry").status_code == 404
+    assert browser.get(f"/namespaces/pantry/git/{written.pk}").status_code == 404
+    assert browser.post(f"/namespaces/pantry/git/{own.pk}/tags/{tag.pk}/retry").status_code == 404
     tag.refresh_from_db()
     assert tag.verdict == "refused"
 
 
-def test_the_pages_cost_the_same_with_any_number_of_tags(owner, started):
-    few = pages.queries_of(owner, f"{LIST}/{started.pk}")
-    tags = [
-        Tag(
-            repository=started,
-            name=f"old-{number}",
-            commit="a" * 40,
-            verdict="ignored",
-            seen_at=started.created_at,
-            changed_at=started.created_at,
-        )
-        for number in range(120)
-    ]
-    Tag.objects.bulk_create(tags)
+def test_the_pages_cost_the_same_with_any_number_of_tags_and_repositories(owner, written, acme, dora):
+    one, few = pages.queries_of(owner, LIST), pages.queries_of(owner, f"{LIST}/{written.pk}")
+    row = Tag.objects.get(name="nightly")
+    for number in range(120):
+        row.pk, row.name = None, f"old-{number}"
+        row.save(force_insert=True)
+    for name in ("dns", "iam", "kms"):
+        connecting.connect(namespace=acme, actor=in_browser(dora), url=f"https://git.acme.example/acme/{name}")
 
-    assert pages.queries_of(owner, f"{LIST}/{started.pk}") <= few
-    assert "123" in page_of(owner, started)
-
-
-def test_the_list_costs_the_same_with_any_number_of_repositories(owner, started, connect):
-    one = pages.queries_of(owner, LIST)
-    for name in ("acme/dns", "acme/iam", "acme/kms"):
-        connect(name)
-
+    assert pages.queries_of(owner, f"{LIST}/{written.pk}") <= few
+    assert "123" in page_of(owner, written)
     assert pages.queries_of(owner, LIST) <= one
     assert "acme/kms" in pages.shown(owner.get(LIST))
 
@@ -203,8 +191,8 @@ def test_the_publish_page_offers_git(owner, acme):
         ("ssh://git@git.example.com/acme/vpc", ["none", "deploy_key"]),
     ],
 )
-def test_the_page_of_the_credential_offers_what_fits_the_url(owner, started, url, ways):
+def test_the_page_of_the_credential_offers_what_fits_the_url(owner, written, url, ways):
     GitRepository.objects.update(url=url)
-    shown = owner.get(f"{LIST}/{started.pk}/credential").text
+    shown = owner.get(f"{LIST}/{written.pk}/credential").text
 
     assert re.findall(r'name="kind" id="\w+" value="(\w+)"', shown) == ways

@@ -4,7 +4,7 @@ import pytest
 
 from apps.portal.sources import planning
 from apps.releases.models import Release
-from apps.sources import judging, previewing, rulebook, syncing
+from apps.sources import judging, rulebook
 from apps.sources.models import GitRepository, Tag
 from tests import pages
 from tests.portal.sources.conftest import LIST, fields_of
@@ -68,84 +68,58 @@ def test_other_rules_are_previewed_before_they_are_saved(owner, draft):
 
 
 @for_each_row(
-    ("rule", "said"),
+    ("act", "rule", "said"),
     [
-        (("v1", "", "vpc/aws"), "{version} once"),
-        (("v{version}", "../up", "vpc/aws"), "folder"),
-        (("v{version}", "", "vpc"), "name/system"),
-        (("v{version}", "", "<script>alert(1)</script>/aws"), "Rule 1"),
+        ("save", ("v1", "", "vpc/aws"), "{version} once"),
+        ("preview", ("v1", "", "vpc/aws"), "{version} once"),
+        ("save", ("v{version}", "", "<script>alert(1)</script>/aws"), "Rule 1"),
     ],
 )
-def test_a_rule_that_cannot_be_is_refused_with_its_number(owner, draft, rule, said):
+def test_a_rule_that_cannot_be_is_refused_with_its_number(owner, previewed, act, rule, said):
     tag, folder, module = rule
-    form = {"rule_tag": tag, "rule_folder": folder, "rule_module": module, "act": "save"}
+    form = {"rule_tag": tag, "rule_folder": folder, "rule_module": module, "act": act}
 
-    answer = owner.post(plan_url(draft), form)
+    answer = owner.post(plan_url(previewed), form)
 
     assert answer.status_code == 422
     assert said in pages.text_of(answer)
     assert f'value="{module}"' in pages.text_of(answer), "what was typed stays"
     assert "<script>alert(1)" not in answer.text
-    assert not draft.rules.exists()
+    assert not previewed.rules.exists()
 
 
-def test_a_preview_of_a_rule_without_a_version_says_so(owner, draft):
-    refs = [{"tag": "v1", "commit": "a" * 40}]
-    GitRepository.objects.filter(pk=draft.pk).update(preview=draft.preview | {"refs": refs})
-    form = {"rule_tag": "v1", "rule_folder": "", "rule_module": "vpc/aws", "act": "preview"}
-
-    answer = owner.post(plan_url(draft), form)
-
-    assert answer.status_code == 422
-    assert "{version} once" in pages.text_of(answer)
-
-
-def test_no_rule_is_lost_by_the_form_however_many_there_are(owner, draft):
+def test_no_rule_is_lost_by_the_form_however_many_there_are(owner, previewed):
     for number in range(rulebook.MAX_RULES):
-        draft.rules.create(position=number, tag=f"m{number}/v{{version}}", folder="", module=f"m{number}/aws")
+        previewed.rules.create(position=number, tag=f"m{number}/v{{version}}", folder="", module=f"m{number}/aws")
     refs = [{"tag": f"m{number}/v1.0.0", "commit": "a" * 40} for number in range(planning.MAX_BOXES)]
-    GitRepository.objects.filter(pk=draft.pk).update(preview=draft.preview | {"refs": refs})
-    form = fields_of(owner.get(plan_url(draft)))
+    GitRepository.objects.filter(pk=previewed.pk).update(preview=previewed.preview | {"refs": refs})
+    form = fields_of(owner.get(plan_url(previewed)))
     assert len(form["rule_tag"]) == rulebook.MAX_RULES
 
     form["rule_tag"][0] = "first/v{version}"
-    assert owner.post(plan_url(draft), form | {"act": "save"}).status_code == 303
-    assert draft.rules.count() == rulebook.MAX_RULES
-    assert draft.rules.get(position=0).tag == "first/v{version}"
+    assert owner.post(plan_url(previewed), form | {"act": "save"}).status_code == 303
+    assert previewed.rules.count() == rulebook.MAX_RULES
+    assert previewed.rules.get(position=0).tag == "first/v{version}"
 
     more = {
         name: [*form[name], form[name][1].replace("m1", "more")] for name in ("rule_tag", "rule_folder", "rule_module")
     }
-    answer = owner.post(plan_url(draft), form | more | {"act": "save"})
+    answer = owner.post(plan_url(previewed), form | more | {"act": "save"})
     assert answer.status_code == 422
     assert "more than 200 rules" in pages.text_of(answer)
 
 
-def test_rules_are_added_and_removed_without_scripts(owner, draft):
-    form = fields_of(owner.get(plan_url(draft)))
-    count = len(form["rule_tag"])
-
-    assert len(fields_of(owner.post(plan_url(draft), form | {"act": "add"}))["rule_tag"]) == count + 1
-    assert len(fields_of(owner.post(plan_url(draft), form | {"act": "remove:0"}))["rule_tag"]) == max(1, count - 1)
-    assert not draft.rules.exists()
-
-
-def test_all_none_and_one_module_are_ticked_without_scripts(owner, draft):
-    form = fields_of(owner.get(plan_url(draft)))
-    none = fields_of(owner.post(plan_url(draft), form | {"act": "none:*"}))
-    assert none["picked"] == []
-    module = next(iter(planning.plan_of(previewing.planned(draft, draft.preview["suggested"])).groups)).module
-    one = fields_of(owner.post(plan_url(draft), none | {"act": f"all:{module}"}))
-    assert len(one["picked"]) == 3
-    assert len({tag.split("/")[0] for tag in one["picked"]}) == 1
-
-
-def test_only_new_tags_are_published_if_an_owner_wants_that(owner, draft, mono):
+def test_only_new_tags_are_published_if_an_owner_wants_that_and_what_was_refused_is_not_offered(owner, draft, mono):
     form = fields_of(owner.get(plan_url(draft)))
     done = owner.post(plan_url(draft), form | {"act": "later"}, follow=True)
     assert "From now on each new tag that fits a rule is published." in pages.shown(done)
     work_off()
     assert not Release.objects.exists()
+
+    Tag.objects.filter(name="vpc/v1.0.0").update(verdict="refused", code="lfs", reason="Found a Git LFS pointer.")
+    page = owner.get(plan_url(draft))
+    assert 'value="vpc/v1.0.0"' not in page.text
+    assert "Found a Git LFS pointer." in pages.shown(page)
 
     mono.tag("vpc/v2.0.0")
     owner.post(f"{LIST}/{draft.pk}/sync")
@@ -153,46 +127,45 @@ def test_only_new_tags_are_published_if_an_owner_wants_that(owner, draft, mono):
     assert [release.version for release in Release.objects.filter(state="published")] == ["2.0.0"]
 
 
-def test_many_tags_are_chosen_by_module_and_number(owner, draft):
+def test_many_tags_are_chosen_by_module_and_number(owner, previewed):
     refs = [{"tag": f"{name}/v1.{minor}.0", "commit": "a" * 40} for name in ("vpc", "dns") for minor in range(300)]
-    GitRepository.objects.filter(pk=draft.pk).update(preview=draft.preview | {"refs": refs})
+    GitRepository.objects.filter(pk=previewed.pk).update(preview=previewed.preview | {"refs": refs})
 
-    page = owner.get(plan_url(draft))
+    page = owner.get(plan_url(previewed))
     assert "600 tags are too many to tick one by one." in pages.shown(page)
     assert "only the newest of each" not in pages.shown(page)
     form = fields_of(page)
     assert len(form["picked_module"]) == 2
     form["picked_module"].pop()
-    newest = owner.post(plan_url(draft), form | {"newest": "5", "act": "preview"})
+    newest = owner.post(plan_url(previewed), form | {"newest": "5", "act": "preview"})
     assert 'data-pick-count="5"' in newest.text
-    assert owner.post(plan_url(draft), form | {"newest": "5", "act": "publish"}).status_code == 303
-    draft.refresh_from_db()
-    assert len(draft.selected) == 5
-    assert all(name.endswith(("295.0", "296.0", "297.0", "298.0", "299.0")) for name in draft.selected)
+    assert owner.post(plan_url(previewed), form | {"newest": "5", "act": "publish"}).status_code == 303
+    previewed.refresh_from_db()
+    assert len(previewed.selected) == 5
+    assert all(name.endswith(("295.0", "296.0", "297.0", "298.0", "299.0")) for name in previewed.selected)
 
 
 @for_each_row("tags", [40, 400])
-def test_of_very_many_versions_only_the_newest_are_ticked_at_first(owner, draft, tags):
+def test_of_very_many_versions_only_the_newest_are_ticked_at_first(owner, previewed, tags):
     refs = [{"tag": f"v1.{minor}.0", "commit": "a" * 40} for minor in range(tags)]
     rules = [{"tag": "v{version}", "folder": f"m{number}", "module": f"m{number}/aws"} for number in range(30)]
-    preview = draft.preview | {"refs": refs, "suggested": rules}
-    GitRepository.objects.filter(pk=draft.pk).update(preview=preview)
+    preview = previewed.preview | {"refs": refs, "suggested": rules}
+    GitRepository.objects.filter(pk=previewed.pk).update(preview=preview)
 
-    page = owner.get(plan_url(draft))
+    page = owner.get(plan_url(previewed))
 
     assert f"All would be {tags * 30:,} versions, so only the newest of each module are selected." in pages.shown(page)
     assert 'data-pick-count="150"' in page.text
-    assert owner.post(plan_url(draft), fields_of(page) | {"act": "publish"}).status_code == 303
-    draft.refresh_from_db()
-    assert sorted(draft.selected) == [f"v1.{minor}.0" for minor in range(tags - 5, tags)]
+    assert owner.post(plan_url(previewed), fields_of(page) | {"act": "publish"}).status_code == 303
+    assert sorted(GitRepository.objects.get().selected) == [f"v1.{minor}.0" for minor in range(tags - 5, tags)]
     form = fields_of(page) | {"newest": "", "act": "all:*"}
-    assert f'data-pick-count="{tags * 30}"' in owner.post(plan_url(draft), form).text
+    assert f'data-pick-count="{tags * 30}"' in owner.post(plan_url(previewed), form).text
 
 
-def test_more_versions_than_a_repository_can_have_are_an_error_of_the_rules(owner, draft, monkeypatch):
+def test_more_versions_than_a_repository_can_have_are_an_error_of_the_rules(owner, previewed, monkeypatch):
     monkeypatch.setattr(judging, "MAX_VERSIONS", 5)
 
-    page = owner.get(plan_url(draft))
+    page = owner.get(plan_url(previewed))
 
     assert page.status_code == 422
     assert "The rules make more than 5 versions of the tags. Remove rules" in page.text
@@ -243,21 +216,25 @@ def test_a_url_that_is_no_repository_is_refused_at_the_form(owner, acme, url):
     assert not GitRepository.objects.exists()
 
 
-def test_the_same_repository_twice_is_a_conflict(owner, draft, site):
-    answer = owner.post(f"{LIST}/connect", {"url": site.url_of("acme/modules"), "kind": "none"})
+def test_rules_and_ticks_are_changed_without_scripts_and_nothing_is_saved_by_that(owner, previewed):
+    before = GitRepository.objects.values().get(pk=previewed.pk)
+    form = fields_of(owner.get(plan_url(previewed)))
 
-    assert answer.status_code == 409
-    assert "is connected to acme already" in pages.text_of(answer)
+    def after(act, sent=form):
+        answer = owner.post(plan_url(previewed), sent | {"act": act})
+        assert answer.status_code == 200
+        return fields_of(answer)
 
-
-def test_a_preview_changes_nothing(owner, draft):
-    before = GitRepository.objects.values().get(pk=draft.pk)
-    form = fields_of(owner.get(plan_url(draft)))
-    for act in ("preview", "add", "none:*", "all:*", "remove:0"):
-        assert owner.post(plan_url(draft), form | {"act": act}).status_code == 200
-    assert GitRepository.objects.values().get(pk=draft.pk) == before
-    assert not draft.rules.exists()
-    assert syncing.JOB not in {tag.name for tag in Tag.objects.all()}
+    assert len(after("preview")["picked"]) == 9
+    assert len(after("add")["rule_tag"]) == len(form["rule_tag"]) + 1
+    assert len(after("remove:0")["rule_tag"]) == 1
+    none = after("none:*")
+    assert none["picked"] == []
+    assert len(after("all:*", none)["picked"]) == 9
+    assert sorted(after("all:vpc/generic", none)["picked"]) == ["vpc/v1.0.0", "vpc/v1.1.0", "vpc/v1.2.0"]
+    assert GitRepository.objects.values().get(pk=previewed.pk) == before
+    assert not previewed.rules.exists()
+    assert not Tag.objects.exists()
 
 
 @pytest.mark.slow
@@ -280,14 +257,3 @@ def test_later_rules_publish_what_is_ticked_of_the_old_tags(owner, draft, mono):
     assert [(release.name, release.version) for release in published] == [("net/aws", "1.2.0"), ("net/aws", "2.0.0")]
     found = verdicts_of(draft)
     assert found["vpc/v1.1.0"] == ("ignored", "net/aws")
-
-
-def test_what_was_refused_is_not_offered_again_among_the_tags_to_publish(owner, draft):
-    owner.post(plan_url(draft), fields_of(owner.get(plan_url(draft))) | {"act": "later"})
-    work_off()
-    Tag.objects.filter(name="vpc/v1.0.0").update(verdict="refused", code="lfs", reason="Found a Git LFS pointer.")
-
-    page = owner.get(plan_url(draft))
-
-    assert 'value="vpc/v1.0.0"' not in page.text
-    assert "Found a Git LFS pointer." in pages.shown(page)

@@ -1,7 +1,5 @@
 """The forms of staff: enable, change and remove a registry."""
 
-import pytest
-
 from apps.audit.models import AuditEvent
 from apps.upstream import upstreams
 from apps.upstream.models import Upstream
@@ -73,7 +71,6 @@ def test_a_token_is_never_shown_and_stays_unless_it_is_typed_or_removed(browser_
     assert upstreams.token_of(Upstream.objects.get()) == ""
 
 
-@pytest.mark.both
 def test_what_is_saved_is_what_the_form_showed(browser_of, olga):
     row = mirrored.upstream(visibility="internal", quota_bytes=1_500_000_000, evict_days=30, is_sealed=True)
     client = browser_of(olga)
@@ -92,13 +89,9 @@ def test_what_is_saved_is_what_the_form_showed(browser_of, olga):
     ("fields", "said"),
     [
         ({"host": "127.0.0.1"}, "is this Larder, whose providers need no mirror"),
-        ({"host": "https://x.example"}, "has a colon"),
         ({"host": ""}, "This field is required"),
         ({"url": "http://x.example"}, "Internal networks need LARDER_UPSTREAM_ALLOW"),
-        ({"ca": "nonsense"}, "is not a PEM certificate"),
-        ({"proxy": "http://u:p@proxy.example"}, "user name or password"),
         ({"cooldown_days": "many"}, "Enter a whole number"),
-        ({"cooldown_days": 99999}, "expected 0 to 3650"),
         ({"quota_gb": "-1"}, "greater than or equal to 0"),
     ],
 )

@@ -15,8 +15,6 @@ from apps.sources.models import Delivery
 from tests.rows import for_each_row
 from tests.sources.hooks.sending import Hook, connected, send
 
-pytestmark = pytest.mark.both
-
 OF_EACH = [
     "github_push_tag",
     "gitlab_tag_push",
@@ -51,31 +49,22 @@ def test_an_unsigned_one_is_refused(acme, listened, name):
 
 
 @for_each_row("name", OF_EACH)
-def test_a_forged_one_is_refused(acme, listened, name):
+def test_a_forged_one_and_a_signature_of_another_body_are_refused(acme, listened, name):
     hook = Hook.recorded(name)
     repository = connected(acme, hook)
 
     refused(repository, hook.signed("whsec_b3RoZXI="), 401, "wrong_signature")
+    if hook.forge not in ("gitlab", "azure"):  # these send the secret itself
+        refused(repository, replace(hook.signed(), body=hook.body + b" "), 401, "wrong_signature")
     assert listened == []
 
 
-@for_each_row("name", ["github_push_tag", "gitea_push_tag", "forgejo_push_tag", "bitbucket_push_tag"])
-def test_a_signature_of_another_body_is_refused(acme, listened, name):
-    hook = Hook.recorded(name)
-
-    refused(connected(acme, hook), replace(hook.signed(), body=hook.body + b" "), 401, "wrong_signature")
-
-
-def test_sha_1_is_not_enough(acme, listened):
+def test_sha_1_is_not_enough_and_a_wrong_signature_of_forgejo_is_not_saved_by_the_one_of_gitea(acme, listened):
     hook = Hook.recorded("github_push_tag")
     only = {name: text for name, text in hook.signed().headers.items() if name != "X-Hub-Signature-256"}
-
     refused(connected(acme, hook), replace(hook, headers=only), 401, "unsigned")
 
-
-def test_a_signature_of_forgejo_that_is_wrong_is_not_saved_by_the_one_of_gitea(acme, listened):
     hook = Hook.recorded("forgejo_push_tag").signed().with_headers(X_Forgejo_Signature="0" * 64)
-
     refused(connected(acme, hook), hook, 401, "wrong_signature")
 
 
@@ -115,6 +104,7 @@ def test_the_same_one_again_is_a_replay(acme, listened, name):
     assert len(listened) == 1
 
 
+@pytest.mark.both
 def test_another_number_does_not_make_a_body_new(acme, listened):
     """The number is in a header, which the signature does not cover."""
     hook = Hook.recorded("github_push_tag").signed()
@@ -181,6 +171,7 @@ def test_one_of_another_project_of_azure_is_refused(acme, listened):
     refused(repository, hook.signed(), 422, "foreign_repository")
 
 
+@pytest.mark.both
 @for_each_row(
     ("body", "says"),
     [

@@ -52,14 +52,6 @@ def test_a_tag_that_fits_several_rules_is_a_version_of_each_module(previewed):
     assert [(row["module"], row["folder"]) for row in rows] == [("iam/aws", "iam"), ("vpc/aws", "")]
 
 
-def test_the_name_of_the_tag_goes_into_folder_and_module(previewed):
-    rules = [{"tag": "{name}/v{version}", "folder": "modules/{name}", "module": "{name}/aws"}]
-
-    (row,) = previewing.planned(previewed("s3-bucket/v1.0.0"), rules)
-
-    assert (row["folder"], row["module"], row["version"]) == ("modules/s3-bucket", "s3-bucket/aws", "1.0.0")
-
-
 def test_the_same_version_by_two_tags_is_refused_once(previewed):
     rules = [*EVERY, {"tag": "{version}", "folder": "", "module": "vpc/aws"}]
 
@@ -69,13 +61,14 @@ def test_the_same_version_by_two_tags_is_refused_once(previewed):
     assert "The tag 1.0.0 is this version of vpc/aws as well" in next(r["reason"] for r in rows if r["tag"] == "v1.0.0")
 
 
-def test_a_name_that_is_none_of_a_module_is_refused(previewed):
-    rules = [{"tag": "{name}/v{version}", "folder": "{name}", "module": "{name}/aws"}]
+def test_the_name_of_the_tag_goes_into_folder_and_module_unless_it_is_none_of_a_module(previewed):
+    rules = [{"tag": "{name}/v{version}", "folder": "modules/{name}", "module": "{name}/aws"}]
 
-    (row,) = previewing.planned(previewed("a__b/v1.0.0"), rules)
+    good, bad = previewing.planned(previewed("s3-bucket/v1.0.0", "a__b/v1.0.0"), rules)
 
-    assert row["verdict"] == "refused"
-    assert "'__'" in row["reason"]
+    assert (good["folder"], good["module"], good["version"]) == ("modules/s3-bucket", "s3-bucket/aws", "1.0.0")
+    assert bad["verdict"] == "refused"
+    assert "'__'" in bad["reason"]
 
 
 def test_what_was_published_is_said_and_takes_its_version(previewed, published):
@@ -97,22 +90,14 @@ def test_what_was_published_is_said_and_takes_its_version(previewed, published):
     assert {row["tag"]: row["verdict"] for row in rows} == {"v1.2.0": "published", "1.2.0": "refused"}
 
 
-def test_without_rules_nothing_is_planned(previewed):
-    assert [row["reason"] for row in previewing.planned(previewed("v1.0.0"), [])] == ["The repository has no rules."]
-
-
-def test_before_a_preview_nothing_is_planned(previewed):
-    repository = previewed()
-    repository.preview = {}
-
-    assert previewing.planned(repository, EVERY) == []
-
-
-def test_its_own_rules_are_the_default(previewed):
+def test_its_own_rules_are_the_default_and_without_any_or_before_a_preview_nothing_is_planned(previewed):
     repository = previewed("v1.0.0")
-    repository.rules.create(position=0, tag="v{version}", folder="", module="own/aws")
+    assert [row["reason"] for row in previewing.planned(repository, [])] == ["The repository has no rules."]
 
+    repository.rules.create(position=0, tag="v{version}", folder="", module="own/aws")
     assert [row["module"] for row in previewing.planned(repository)] == ["own/aws"]
+    repository.preview = {}
+    assert previewing.planned(repository, EVERY) == []
 
 
 def test_ten_thousand_tags_are_planned_with_one_query(previewed, django_assert_num_queries):

@@ -9,7 +9,7 @@ from apps.sources import previewing, tasks
 from tests.builders.git_servers import File, git_site, link, submodule
 from tests.sources.hooks.sending import Hook, connected
 
-pytestmark = [pytest.mark.both, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 AWS = 'terraform {\n  required_providers {\n    aws = {\n      source = "hashicorp/aws"\n    }\n  }\n}\n'
 RULE = {"tag": "{name}/v{version}", "folder": "modules/{name}", "module": "{name}/aws"}
@@ -40,6 +40,7 @@ def preview(repository, actor):
     return repository.preview
 
 
+@pytest.mark.both
 def test_a_monorepo_is_seen_and_planned(repository, git, alice):
     names = [f"m{number}" for number in range(20)]
     with git.batch() as batch:
@@ -62,6 +63,7 @@ def test_a_monorepo_is_seen_and_planned(repository, git, alice):
     assert repository.previewed_at is not None
 
 
+@pytest.mark.both
 def test_links_and_submodules_and_tags_in_other_bytes_are_passed_over(repository, git, alice):
     git.commit(
         {"vpc/main.tf": AWS, "a/main.tf": link("../vpc/main.tf"), "b": submodule("1" * 40), "b.tf": File("", "100755")}
@@ -82,12 +84,16 @@ def test_an_empty_repository_has_nothing_to_suggest(repository, git, alice):
     assert (found["state"], found["folders"], found["suggested"], found["refs"]) == ("done", [], [], [])
 
 
-def test_a_server_that_is_down_fails_the_preview_and_the_next_one_succeeds(repository, git, site, alice):
+def test_a_server_that_is_down_or_private_fails_the_preview_and_the_next_one_succeeds(
+    repository, git, site, settings, alice
+):
     git.commit({"main.tf": AWS})
-    site.is_down = True
+    settings.SOURCES = Sources(ca_file=site.ca_file)
+    assert preview(repository, alice)["state"] == "failed"
+    assert site.requests == []
 
+    settings.SOURCES, site.is_down = site.settings, True
     found = preview(repository, alice)
-
     assert found["state"] == "failed"
     assert found["failure"]["code"]
     assert found["failure"]["text"]
@@ -95,50 +101,33 @@ def test_a_server_that_is_down_fails_the_preview_and_the_next_one_succeeds(repos
     assert preview(repository, alice)["state"] == "done"
 
 
-def test_a_private_server_is_not_asked(repository, site, settings, alice):
-    settings.SOURCES = Sources(ca_file=site.ca_file)
-
-    found = preview(repository, alice)
-
-    assert found["state"] == "failed"
-    assert site.requests == []
-
-
-def test_two_people_who_ask_at_once_are_answered_once(repository, git, alice, bob):
-    previewing.ask(repository=repository, actor=Viewer(alice))
-    previewing.ask(repository=repository, actor=Viewer(bob))
-
-    assert Job.objects.filter(kind=previewing.JOB).count() == 1
+@pytest.mark.both
+def test_two_people_who_ask_at_once_are_answered_once_and_a_worker_that_dies_each_time_leaves_a_failure(
+    repository, git, alice, bob, settings
+):
+    for person in (alice, bob):
+        previewing.ask(repository=repository, actor=Viewer(person))
+    job = Job.objects.get(kind=previewing.JOB)
     assert repository.preview["state"] == "waiting"
 
-
-def test_a_worker_that_dies_each_time_leaves_a_failure(repository, git, alice, settings):
-    previewing.ask(repository=repository, actor=Viewer(alice))
-    Job.objects.filter(kind=previewing.JOB).update(attempts=settings.JOB_ATTEMPTS)
-
-    tasks.run_here(Job.objects.get(kind=previewing.JOB).pk)
-
+    Job.objects.update(attempts=settings.JOB_ATTEMPTS)
+    tasks.run_here(job.pk)
     repository.refresh_from_db()
     assert repository.preview["state"] == "failed"
     assert repository.preview["failure"]["code"] == "interrupted"
 
 
-def test_more_rules_than_people_read_are_counted(repository, git, alice):
+def test_more_rules_than_people_read_are_counted_and_what_the_archive_leaves_out_has_unknown_providers(
+    repository, git, alice
+):
+    files = {f"modules/m{number}/main.tf": AWS for number in range(120)}
     with git.batch() as batch:
-        batch.commit({f"modules/m{number}/main.tf": AWS for number in range(120)})
+        batch.commit(files | {".gitattributes": "modules/m3 export-ignore\n"})
         batch.tag("v1.0.0")
 
     found = preview(repository, alice)
 
     assert len(found["suggested"]) == previewing.MAX_SUGGESTED
     assert found["left_off"] == 20
-
-
-def test_what_the_archive_leaves_out_is_a_folder_of_unknown_providers(repository, git, alice):
-    files = {f"modules/m{number}/main.tf": AWS for number in range(20)}
-    git.commit(files | {".gitattributes": "modules/m3 export-ignore\n"})
-
-    found = preview(repository, alice)
-
+    assert len(found["folders"]) == 120
     assert {folder["module"] for folder in found["folders"] if folder["folder"] == "modules/m3"} == {"m3/generic"}
-    assert len(found["folders"]) == 20

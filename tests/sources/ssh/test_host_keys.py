@@ -16,7 +16,7 @@ from apps.sources.models import GitRepository
 from tests import pages
 from tests.builders.git_servers import ssh_key
 from tests.portal.sources.conftest import LIST
-from tests.sources.conftest import RULES, module, work_off
+from tests.sources.conftest import module, work_off
 from tests.sources.ssh.conftest import NAME, vpc
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "ssh", "sshd")]
@@ -51,7 +51,6 @@ def confirm(client, repository, fingerprints):
     return client.post(f"{LIST}/{repository.pk}/host-keys", {"fingerprint": fingerprints})
 
 
-@pytest.mark.both
 def test_other_keys_stop_the_repository_until_an_owner_confirms_those_that_were_shown(
     portal, serve, waiting, other, third, dora, bob, alice, browser_of
 ):
@@ -158,24 +157,3 @@ def test_a_server_that_adds_a_key_is_still_read_and_the_page_marks_the_key(porta
         assert portal.publish(repository)["v1.0.0"] == "published"
         page = pages.shown(portal.client.get(f"{LIST}/{repository.pk}/host-keys"))
         assert page.count(">New<") == 1
-
-
-def test_the_api_confirms_the_keys_that_the_forge_publishes(call, dora, alice, serve, other):
-    with serve() as site:
-        vpc(site)
-        one = call(dora).post(url=site.url(NAME), rules=RULES, credential={"kind": "deploy_key"}).json()
-        site.authorize(one["credential"]["public_key"])
-    keys = f"/{one['id']}/host-keys"
-
-    with serve(port=site.port, own=other) as site:
-        call(dora).post(f"/{one['id']}/sync")
-        work_off()
-        assert call(dora).get(f"/{one['id']}").json()["failure"]["code"] == "host_key_changed"
-        refused = call(dora).post(keys, fingerprints=one["host_keys"])
-        assert refused.status_code == 409
-        assert site.fingerprints[0] in refused.content.decode()
-        assert call(alice).post(keys, fingerprints=site.fingerprints).status_code in (403, 404)
-        trusted = call(dora).post(keys, fingerprints=site.fingerprints).json()
-        assert (trusted["host_keys"], trusted["failure"]) == (site.fingerprints, None)
-        work_off()
-        assert call(dora).get(f"/{one['id']}").json()["tags"]["published"] == 1

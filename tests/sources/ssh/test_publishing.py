@@ -45,7 +45,6 @@ def test_pages_lead_from_the_url_to_a_version_and_say_what_is_missing_on_the_way
     assert f"localhost:{sshd.port}/{NAME}" in origin
 
 
-@pytest.mark.both
 def test_the_api_connects_by_ssh_without_a_browser(call, dora, sshd):
     commit = vpc(sshd).head
     one = call(dora).post(url=sshd.url(NAME), rules=RULES, credential={"kind": "deploy_key"}).json()

@@ -1,0 +1,3 @@
+from tests.upstream.mirrored import auditor, shelf
+
+__all__ = ["auditor", "shelf"]
