@@ -19,7 +19,7 @@ from apps.sources.models import GitRepository
 from tests.builders.git_servers import Repository
 from tests.rows import for_each_row
 from tests.sessions import in_browser
-from tests.sources.conftest import RULES, Connect, Git, work_off
+from tests.sources.conftest import RULES, Git, work_off
 
 KEYS = ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl",)
 OTHER_KEYS = ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIbHUnL/2UoRdyqvMQUGUTI+pBZtEVr+ZQVXWXGq0lQX",)
@@ -38,7 +38,7 @@ def test_a_repository_has_a_machine_that_publishes_and_nothing_else(git: Git, ac
     assert event.namespace == "acme"
 
 
-def test_secrets_are_sealed_and_shown_once(connect: Connect, acme: Namespace, dora: User, upstream: Repository):
+def test_secrets_are_sealed_and_shown_once(acme: Namespace, dora: User):
     found = connecting.connect(
         namespace=acme,
         actor=in_browser(dora),

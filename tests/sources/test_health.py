@@ -37,42 +37,31 @@ def metrics():
     return {(sample.name, *sample.labels.values()): sample.value for one in health.families() for sample in one.samples}
 
 
-def test_git_and_ssh_of_this_host_are_good_enough(db):
+def test_git_and_ssh_of_this_host_are_good_enough_and_without_a_repository_there_are_no_metrics(db):
     [(state, found, hint)] = health.programs()
     assert (state, found[:12], hint) == ("ok", "git version ", "")
+    assert metrics() == {}
 
 
 def test_an_old_git_fails_once_a_repository_is_connected(repository, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", programs(tmp_path / "bin", git="git version 2.34.1", ssh=""))
     [(state, found, hint)] = health.programs()
-
     assert (state, found) == ("fail", "git version 2.34.1, expected 2.37 or later")
     assert hint.startswith("Install git 2.37 or later")
 
-
-@pytest.mark.parametrize(
-    ("there", "said"),
-    [({"git": "git version 2.39.5"}, "not installed: ssh;"), ({"ssh": ""}, "not installed: git;")],
-)
-def test_a_missing_program_is_a_warning_until_a_repository_is_connected(db, monkeypatch, tmp_path, there, said):
-    monkeypatch.setenv("PATH", programs(tmp_path / "bin", **there))
+    monkeypatch.setenv("PATH", programs(tmp_path / "empty"))
     [(state, found, _)] = health.programs()
-
-    assert (state, said in found) == ("warn", True)
-
-
-def test_without_git_and_ssh_doctor_fails_once_a_repository_is_connected(repository, monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", programs(tmp_path / "bin"))
-    [(state, found, _)] = health.programs()
-
     assert (state, found) == ("fail", "not installed: git and ssh; nothing is published from Git")
 
 
-def test_hosts_whose_workers_do_not_fetch_need_neither(db, monkeypatch, tmp_path, settings):
-    settings.WORKER_QUEUES = ["check", "notify"]
-    monkeypatch.setenv("PATH", programs(tmp_path / "bin"))
+def test_a_missing_program_is_a_warning_until_a_repository_is_connected(db, monkeypatch, tmp_path, settings):
+    for name, there, lacking in (("one", {"git": "git version 2.39.5"}, "ssh"), ("two", {"ssh": ""}, "git")):
+        monkeypatch.setenv("PATH", programs(tmp_path / name, **there))
+        [(state, found, _)] = health.programs()
+        assert (state, f"not installed: {lacking};" in found) == ("warn", True)
 
-    assert [state for state, _, _ in health.programs()] == ["ok"]
+    settings.WORKER_QUEUES = ["check", "notify"]
+    assert [state for state, _, _ in health.programs()] == ["ok"], "of a host whose workers do not fetch"
 
 
 def test_a_repository_that_cannot_be_read_is_named_with_its_code(repository):
@@ -94,10 +83,6 @@ def test_metrics_count_repositories_by_state_and_tell_how_long_jobs_wait(reposit
     found = metrics()
     assert (found["larder_git_repositories", "active"], found["larder_git_repositories", "draft"]) == (1, 0)
     assert 90 <= found["larder_git_oldest_job_seconds",] < 120
-
-
-def test_without_a_repository_there_are_no_metrics(db):
-    assert metrics() == {}
 
 
 # --- The status page and alerts ---------------------------------------------------------------------------------------
@@ -129,11 +114,8 @@ def test_the_status_page_says_that_tags_wait_and_nothing_of_a_repository_that_fa
     assert "New tags wait." in page
     assert "git.example.com" not in page
 
-
-def test_the_status_page_says_nothing_of_git_where_no_repository_is_connected(asked, repository):
     GitRepository.objects.update(ended_at=timezone.now())
-
-    assert "git" not in asked("/status").json()["parts"]
+    assert "git" not in asked("/status").json()["parts"], "no repository is connected"
 
 
 def firing(tmp_path, document):

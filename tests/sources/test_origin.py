@@ -26,22 +26,18 @@ def release(git: Git, upstream: Repository, monkeypatch: pytest.MonkeyPatch) -> 
     return Release.objects.get(version="1.0.0", name="vpc/aws")
 
 
-def test_the_origin_page_names_the_commit_with_its_pages(release: Release, browser_of: Any, bob: Any):
-    page = browser_of(bob).get("/modules/acme/vpc/aws/1.0.0/origin").text
-
-    assert "Fetched from Git" in page
+def test_the_origin_page_and_the_api_name_the_commit(release: Release, browser_of: Any, tofu: Any, bob: Any):
     commit = release.origin.facts["commit"]
+    page = browser_of(bob).get("/modules/acme/vpc/aws/1.0.0/origin").text
+    assert "Fetched from Git" in page
     assert f'href="{PAGE}/commit/{commit}"' in page
     assert f'href="{PAGE}/tag/v1.0.0"' in page
     assert "Tagged by" in page
     assert "No commit" not in page
 
-
-def test_the_api_names_its_strength_and_facts(release: Release, tofu: Any, bob: Any):
-    document = tofu(bob).get("/api/v1/modules/acme/vpc/aws/1.0.0/origin").json()
-
-    assert '"git"' in json.dumps(document)
-    assert release.origin.facts["commit"] in json.dumps(document)
+    document = json.dumps(tofu(bob).get("/api/v1/modules/acme/vpc/aws/1.0.0/origin").json())
+    assert '"git"' in document
+    assert commit in document
 
 
 def test_the_statement_names_the_commit_that_larder_read_and_no_person(release: Release):
@@ -55,16 +51,14 @@ def test_the_statement_names_the_commit_that_larder_read_and_no_person(release: 
     assert "Alice" not in json.dumps(statement)
 
 
-def test_one_line_says_where_it_comes_from(release: Release):
+def test_one_line_says_where_it_comes_from_and_a_release_beside_git_is_a_difference(
+    release: Release, published: Publish
+):
     line = origin.line_of(release)
-
     assert line.startswith("published from Git: from localhost")
     assert line.endswith("(fetched by Larder)")
 
-
-def test_a_release_beside_git_is_a_difference(release: Release, published: Publish):
     found = origin.of(published("acme/vpc/aws", "1.1.0"))
-
     assert differences.of(found, with_people=False)[0].sentence.startswith("1.0.0 was fetched from Git")
 
 

@@ -149,41 +149,32 @@ def test_what_needs_approval_is_held_and_published_once_it_is_approved(git: Git,
     assert git.shown == {"v1.0.0": "published"}
 
 
-def test_a_version_that_someone_else_published_is_refused(git: Git, upstream: Repository, published: Any):
+def test_what_the_namespace_does_not_let_in_is_refused_with_its_reason(git: Git, upstream: Repository, published: Any):
     published("acme/vpc/aws", "1.0.0")
     upstream.tag("v1.0.0")
-
     assert git.sync() == {"v1.0.0": "refused"}
     assert "is already published" in git.reason("v1.0.0")
 
+    git.repository.namespace.trusted_publishers_only = True
+    git.repository.namespace.save()
+    upstream.tag("v1.1.0")
+    assert git.sync()["v1.1.0"] == "refused"
+    assert "Only trusted publishers publish in acme" in git.reason("v1.1.0")
 
-def test_a_repository_that_is_connected_again_finds_its_releases(connect: Connect, git: Git, upstream: Repository):
+
+def test_a_repository_that_is_connected_again_finds_its_releases_and_two_tags_of_a_commit_are_one(
+    connect: Connect, git: Git, upstream: Repository
+):
     upstream.tag("v1.0.0")
     git.sync()
     connecting.disconnect(repository=git.repository, actor=git.actor)
-
-    again = connect()
-
-    assert again.sync() == {"v1.0.0": "published"}
-    assert Release.objects.count() == 1
-
-
-def test_two_tags_of_one_commit_for_one_version_are_one_release(connect: Connect, upstream: Repository):
-    upstream.tag("v1.0.0")
     upstream.tag("1.0.0")
     rules = [{"tag": tag, "folder": "", "module": "vpc/aws"} for tag in ("v{version}", "{version}")]
 
-    assert connect(rules=rules).sync() == {"v1.0.0": "published", "1.0.0": "published"}
+    again = connect(rules=rules)
+
+    assert again.sync() == {"v1.0.0": "published", "1.0.0": "published"}
     assert Release.objects.count() == 1
-
-
-def test_a_namespace_for_trusted_publishers_only_says_so(git: Git, upstream: Repository):
-    git.repository.namespace.trusted_publishers_only = True
-    git.repository.namespace.save()
-    upstream.tag("v1.0.0")
-
-    assert git.sync() == {"v1.0.0": "refused"}
-    assert "Only trusted publishers publish in acme" in git.reason("v1.0.0")
 
 
 @pytest.mark.slow

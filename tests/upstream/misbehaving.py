@@ -42,7 +42,7 @@ from tests.builders import tls as builder
 from tests.builders.keys import TestKey, signing_key
 from tests.upstream.catalogue import JSON, Provider, json_answer
 from tests.upstream.faults import Answer, Fault
-from tests.upstream.module_catalogue import Module, module
+from tests.upstream.module_catalogue import Module
 
 HOST = "registry.other.example"
 LAST_MODIFIED = formatdate(1_700_000_000, usegmt=True)
@@ -118,7 +118,7 @@ class Registry:
 
     def add_module(self, address: str, location: str, versions: Iterable[str] = ("1.0.0",)) -> Module:
         """`location` is where a version's files are, such as git::https://host/acme/vpc.git?ref=v{version}."""
-        made = module(address, location, versions)
+        made = Module(address, location, list(versions))
         self._modules.append(made)
         return made
 

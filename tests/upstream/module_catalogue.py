@@ -1,6 +1,5 @@
 """The modules of the test registry, which lie in Git repositories elsewhere. See `misbehaving.py`."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +40,3 @@ class Module:
                     return json_answer({"location": found})
                 return Answer(204, b"", {"X-Terraform-Get": found})
         return None
-
-
-def module(address: str, location: str, versions: Iterable[str]) -> Module:
-    return Module(address, location, list(versions))

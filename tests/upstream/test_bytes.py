@@ -134,25 +134,22 @@ def test_dismissed_bytes_stay_refused_without_another_alarm(replaced, upstream, 
     assert fetched.stored(upstream).blob is not None
 
 
-def test_a_truncated_body_is_an_outage_and_the_next_try_succeeds(upstream, registry):
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [(faults.truncated(), "/packages/"), (faults.endless(), "max_bytes")],
+    ids=["truncated", "endless"],
+)
+def test_a_body_of_another_length_is_an_outage_and_the_next_try_succeeds(upstream, registry, settings, fault, said):
+    settings.PROVIDER_PACKAGE_MAX_BYTES = 1024 * 1024
     tool = registry.add_provider()
-    registry.misbehave(tool.zip_path("1.0.0"), faults.truncated())
-    with pytest.raises(Unavailable, match="/packages/"):
+    registry.misbehave(tool.zip_path("1.0.0"), fault)
+    with pytest.raises(Unavailable, match=said):
         fetched.stored(upstream)
     assert nothing_is_kept()
     assert not Alarm.objects.exists()
     registry.behave()
     fetched.without_pauses()
     assert fetched.stored(upstream).blob is not None
-
-
-def test_an_endless_body_ends_at_the_limit(upstream, registry, settings):
-    settings.PROVIDER_PACKAGE_MAX_BYTES = 1024 * 1024
-    tool = registry.add_provider()
-    registry.misbehave(tool.zip_path("1.0.0"), faults.endless())
-    with pytest.raises(Unavailable, match="max_bytes"):
-        fetched.stored(upstream)
-    assert nothing_is_kept()
 
 
 def test_a_size_that_is_not_the_claimed_one_is_refused(upstream, registry):

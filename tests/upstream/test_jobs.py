@@ -38,6 +38,12 @@ def asking(package: UpstreamPackage):
         return waits
 
 
+def wants(upstream: Upstream, name: str = "tool", namespace: str = "acme") -> None:
+    """A client's request for a list, which waits."""
+    with pytest.raises(NotYet):
+        fetching.provider_with_list(upstream, namespace, name, by=None, until=time.monotonic() + SOON)
+
+
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_100_clients_at_once_cause_one_job_and_one_download(upstream, registry, monkeypatch):
@@ -73,8 +79,7 @@ def test_a_job_that_comes_after_the_bytes_downloads_nothing_and_one_of_a_row_tha
 def test_an_error_of_our_own_is_retried_then_given_up_with_a_clear_answer(upstream, registry, monkeypatch):
     registry.add_provider()
     monkeypatch.setattr("apps.upstream.working.lists.refresh", lambda *_: 1 / 0)
-    with pytest.raises(NotYet):
-        fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + SOON)
+    wants(upstream)
     for _ in range(site.JOB_ATTEMPTS + 1):
         fetched.due_again()
         fetched.work()
@@ -111,8 +116,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(upstream, registry, monkeyp
 
 def test_nothing_is_asked_of_a_registry_that_was_switched_off_meanwhile(upstream, registry):
     registry.add_provider()
-    with pytest.raises(NotYet):
-        fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + SOON)
+    wants(upstream)
     Upstream.objects.update(is_enabled=False)
     fetched.work()
     assert registry.requests == []
@@ -132,13 +136,11 @@ def test_a_registry_that_hangs_takes_its_share_of_the_threads_and_others_go_on(u
     registry.misbehave("/v1/providers/*", faults.hangs())
     for number in range(6):
         registry.add_provider("slow", f"tool{number}")
-        with pytest.raises(NotYet):
-            fetching.provider_with_list(upstream, "slow", f"tool{number}", by=None, until=time.monotonic() + SOON)
+        wants(upstream, f"tool{number}", "slow")
     with misbehaving.running() as good:
         good.add_provider()
         other = Upstream.objects.create(host="other.acme.example", url=good.url, is_enabled=True)
-        with pytest.raises(NotYet):
-            fetching.provider_with_list(other, "acme", "tool", by=None, until=time.monotonic() + SOON)
+        wants(other, "tool")
         threads.wake()
         most = site.UPSTREAM.connections
         until(lambda: UpstreamProvider.objects.get(upstream=other).listed_at is not None)
@@ -162,8 +164,7 @@ def test_what_found_no_thread_is_started_when_one_is_free(upstream, registry, se
 
     threads = working.threads_for(run)
     for number in range(3):
-        with pytest.raises(NotYet):
-            fetching.provider_with_list(upstream, "acme", f"tool{number}", by=None, until=time.monotonic() + SOON)
+        wants(upstream, f"tool{number}")
     threads.wake()
     assert threads.busy() == 1
     gate.set()

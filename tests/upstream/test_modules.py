@@ -80,29 +80,24 @@ def test_the_token_goes_to_the_registry_alone(registry: Registry, upstream: Upst
         ({"modules.v1": 7}, "no_modules"),
         ({"modules.v1": "file:///etc/"}, "bad_discovery"),
         ({"modules.v1": "/" + "a" * 600}, "bad_discovery"),
+        ({"modules.v1": "{public}/v1/modules/"}, "own_registry"),
     ],
 )
-def test_a_registry_without_modules_is_told(document, code, registry: Registry, upstream: Upstream):
-    registry.discovery = document
-    with pytest.raises(FetchFailed, match=r"modules\.v1") as failed:
+def test_a_registry_without_modules_or_that_leads_to_this_larder_is_told(
+    document, code, registry: Registry, upstream: Upstream, settings
+):
+    found = document.get("modules.v1")
+    registry.discovery = (
+        {"modules.v1": found.format(public=settings.PUBLIC_URL)} if isinstance(found, str) else document
+    )
+    with pytest.raises(FetchFailed) as failed:
         modules.listed(upstream, VPC)
     assert failed.value.code == code
 
 
-def test_a_registry_that_leads_to_this_larder_is_refused(registry: Registry, upstream: Upstream, settings):
-    registry.discovery = {"modules.v1": f"{settings.PUBLIC_URL}/v1/modules/"}
-    with pytest.raises(FetchFailed) as failed:
-        modules.listed(upstream, VPC)
-    assert failed.value.code == "own_registry"
-
-
-def test_only_a_location_may_be_an_answer_without_a_body(registry: Registry, upstream: Upstream):
-    registry.misbehave(DISCOVERY, faults.says(204))
-    with pytest.raises(FetchFailed, match="the answer was 204"):
-        exchanges.discover_modules(upstream)
-
-
-def test_a_location_in_the_body_goes_before_the_header(registry: Registry, upstream: Upstream):
+def test_a_location_in_the_body_goes_before_the_header_and_only_a_location_may_have_none(
+    registry: Registry, upstream: Upstream
+):
     listed = registry.add_module("Acme/vpc/aws", WHERE)
     body = b'{"location": "git::https://a.example/b.git?ref=v1"}'
     registry.misbehave(
@@ -110,6 +105,10 @@ def test_a_location_in_the_body_goes_before_the_header(registry: Registry, upstr
         faults.says(200, body, Content_Type="application/json", X_Terraform_Get="git::https://c.example/d.git?ref=v1"),
     )
     assert modules.location_of(upstream, VPC, "1.0.0") == "git::https://a.example/b.git?ref=v1"
+
+    registry.misbehave(DISCOVERY, faults.says(204))
+    with pytest.raises(FetchFailed, match="the answer was 204"):
+        exchanges.discover_modules(upstream)
 
 
 def test_an_address_is_compared_with_patterns_in_lower_case(upstream: Upstream):

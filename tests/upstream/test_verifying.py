@@ -43,17 +43,17 @@ def verify(*words: str) -> tuple[str, bool]:
     return out.getvalue(), failed
 
 
-def test_what_is_as_it_was_fetched_is_sound(package):
-    said, failed = verify()
+def test_what_is_as_it_was_fetched_is_sound_and_nothing_is_said_where_nothing_is_mirrored(
+    published, upstream, registry
+):
+    published()
+    assert verify() == ("1 published versions checked: 0 damaged.\n", False)
 
+    registry.add_provider()
+    fetched.stored(upstream)
+    said, failed = verify()
     assert "1 mirrored packages checked: 0 damaged." in said
     assert not failed
-
-
-def test_nothing_is_said_where_nothing_is_mirrored(published):
-    published()
-
-    assert verify() == ("1 published versions checked: 0 damaged.\n", False)
 
 
 @for_each_row("harm", ["damaged", "missing"])

@@ -5,13 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
 from django.test import Client
 
 from apps.lib.git import host_keys
 from tests.builders.git_servers import lfs_pointer
 from tests.sources.conftest import RULES, first, module, server, site, upstream, work_off
+from tests.sources.credentials.github import new_key
 
 __all__ = ["first", "server", "site", "upstream"]
 
@@ -71,6 +70,4 @@ def quiet_ssh(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture(scope="session")
 def private_pem() -> str:
     """As GitHub makes it for an app."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    form = serialization.PrivateFormat.TraditionalOpenSSL
-    return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption()).decode()
+    return new_key()[0]

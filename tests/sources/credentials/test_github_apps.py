@@ -43,7 +43,8 @@ def test_the_token_is_for_this_repository_and_its_contents_alone(repository, for
 
 
 def test_the_token_is_used_until_five_minutes_before_its_end(repository, forge):
-    assert token_of(repository) == token_of(repository)
+    first = token_of(repository)
+    assert token_of(repository) == first
     assert len(forge.asked) == 1
 
     github_apps.clear()
@@ -51,13 +52,9 @@ def test_the_token_is_used_until_five_minutes_before_its_end(repository, forge):
     assert token_of(repository) != token_of(repository)
     assert len(forge.asked) == 3
 
-
-def test_another_installation_has_another_token(repository, forge):
-    first = token_of(repository)
     forge.installation = "43"
     repository.credential_facts |= {"installation_id": "43"}
-
-    assert token_of(repository) != first
+    assert token_of(repository) != first, "another installation has another token"
 
 
 @for_each_row(
@@ -93,22 +90,20 @@ def test_the_key_of_another_app_is_refused(forge, repository_with):
     assert failed.value.code == "app_key_wrong"
 
 
-@for_each_row("raw", [b"", b"[]", b"{", b'{"token": 3}', b"\xff", b"[" * 50_000])
-def test_an_answer_of_another_form_is_no_token(repository, forge, raw):
+@for_each_row(
+    ("raw", "code", "said"),
+    [
+        *((raw, "app_failed", "") for raw in (b"", b"[]", b"{", b'{"token": 3}', b"\xff", b"[" * 50_000)),
+        (b"x" * 100_000, "app_unreachable", "65,536"),  # one that does not end is cut
+    ],
+)
+def test_an_answer_of_another_form_is_no_token(repository, forge, raw, code, said):
     forge.raw = raw
 
     with pytest.raises(GitFailed) as failed:
         credentials.access_of(repository)
-    assert failed.value.code == "app_failed"
-
-
-def test_an_answer_that_does_not_end_is_cut(repository, forge):
-    forge.raw = b"x" * 100_000
-
-    with pytest.raises(GitFailed) as failed:
-        credentials.access_of(repository)
-    assert failed.value.code == "app_unreachable"
-    assert "65,536" in str(failed.value)
+    assert failed.value.code == code
+    assert said in str(failed.value)
 
 
 def test_a_private_address_is_not_asked(repository, forge, settings):

@@ -88,26 +88,21 @@ def test_the_repository_is_known_by_each_of_its_urls(acme, listened, url):
     assert send(repository, hook.signed()).status_code == 200
 
 
-def test_a_push_becomes_a_job_that_is_rung_for_at_once(acme, django_capture_on_commit_callbacks):
+def test_a_push_becomes_a_job_that_is_rung_for_at_once_unless_it_is_of_a_draft(
+    acme, django_capture_on_commit_callbacks
+):
     hook = Hook.recorded("github_push_tag")
-    repository = connected(acme, hook)
+    draft, repository = connected(acme, hook, started_at=None), connected(acme, hook)
 
     with django_capture_on_commit_callbacks() as after:
+        assert send(draft, hook.signed()).json() == {"event": "push", "is_listing": False}
         assert send(repository, hook.signed()).json()["is_listing"] is True
 
     job = Job.objects.get(kind=syncing.JOB)
     assert job.target == repository.pk
     assert [callback.func.__name__ for callback in after] == ["ring"]
-
-
-def test_a_draft_takes_webhooks_without_listing(acme, listened):
-    hook = Hook.recorded("github_push_tag")
-    repository = connected(acme, hook, started_at=None)
-
-    assert send(repository, hook.signed()).json() == {"event": "push", "is_listing": False}
-    assert listened == []
-    repository.refresh_from_db()
-    assert repository.hooked_at is not None
+    draft.refresh_from_db()
+    assert draft.hooked_at is not None
 
 
 @pytest.mark.parametrize(

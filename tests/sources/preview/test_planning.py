@@ -64,7 +64,7 @@ def test_the_same_version_by_two_tags_is_refused_once(previewed):
 def test_the_name_of_the_tag_goes_into_folder_and_module_unless_it_is_none_of_a_module(previewed):
     rules = [{"tag": "{name}/v{version}", "folder": "modules/{name}", "module": "{name}/aws"}]
 
-    good, bad = previewing.planned(previewed("s3-bucket/v1.0.0", "a__b/v1.0.0"), rules)
+    bad, good = previewing.planned(previewed("s3-bucket/v1.0.0", "a__b/v1.0.0"), rules)
 
     assert (good["folder"], good["module"], good["version"]) == ("modules/s3-bucket", "s3-bucket/aws", "1.0.0")
     assert bad["verdict"] == "refused"

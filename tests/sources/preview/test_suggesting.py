@@ -1,5 +1,7 @@
 """Suggested rules: few, which explain most tags, and never two that make one module of a tag."""
 
+import pytest
+
 from apps.lib.git import patterns
 from apps.sources import module_folders, suggesting
 from tests.rows import for_each_row
@@ -88,13 +90,54 @@ def test_folders_that_are_alike_get_one_rule(folder, tag, expected):
     assert suggested(modules(*map(folder.format, names)), [tag.format(name) for name in names]) == [expected]
 
 
-def test_twenty_modules_and_three_hundred_tags_need_one_rule():
-    names = [f"module-{number}" for number in range(20)]
-    tags = [f"{name}/v1.{minor}.0" for name in names for minor in range(15)]
+BELOW = modules("", "modules/endpoints", "examples/simple", "tests/setup", ".github/x", "modules/endpoints/deep")
 
-    rules = suggested(modules(*(f"modules/{name}" for name in names)), tags)
 
-    assert rules == [("{name}/v{version}", "modules/{name}", "{name}/aws")]
+@for_each_row(
+    ("files", "tags", "expected"),
+    [
+        pytest.param(
+            modules("aws-one", "aws-two") | modules("label", text="# names things\n"),
+            ["aws-one/v1.0.0", "aws-two/v1.0.0", "label/v1.0.0"],
+            [("{name}/v{version}", "{name}", "{name}/aws")],
+            id="a module that requires no provider joins the others",
+        ),
+        pytest.param(
+            modules("modules/vpc", "modules/iam"),
+            ["v1.0.0", "v1.1.0"],
+            [("v{version}", "modules/iam", "iam/aws"), ("v{version}", "modules/vpc", "vpc/aws")],
+            id="tags of all modules at once are versions of each",
+        ),
+        pytest.param(BELOW, ["v1.0.0"], [("v{version}", "", "vpc/aws")], id="a module below a module is not published"),
+        pytest.param(
+            modules("", "modules/endpoints"),
+            ["v1.0.0", "endpoints/v1.0.0"],
+            [("endpoints/v{version}", "modules/endpoints", "endpoints/aws"), ("v{version}", "", "vpc/aws")],
+            id="unless it has tags",
+        ),
+        pytest.param(
+            modules("src"),
+            ["v1.0.0"],
+            [("v{version}", "src", "vpc/aws")],
+            id="one module is called after the repository",
+        ),
+        pytest.param(
+            modules("modules/vpc", "modules/iam"),
+            ["latest"],
+            [("{name}/v{version}", "modules/{name}", "{name}/aws")],
+            id="modules without tags get what is usual",
+        ),
+        pytest.param({"README.md": "", "main.py": "", ".tf": ""}, ["v1.0.0"], [], id="nothing without a module"),
+        pytest.param(
+            {"main.tf": "required_providers {" * 50_000 + '"' * 1000},
+            ["v1.0.0"],
+            [("v{version}", "", "vpc/generic")],
+            id="a hostile file is read as far as it goes",
+        ),
+    ],
+)
+def test_rules_fit_the_folders_and_the_tags(files, tags, expected):
+    assert suggested(files, tags, "vpc") == expected
 
 
 def test_a_module_of_another_provider_keeps_the_rules_apart():
@@ -107,50 +150,12 @@ def test_a_module_of_another_provider_keeps_the_rules_apart():
     assert len(rules) == 3
 
 
-def test_a_module_that_requires_no_provider_joins_the_others():
-    files = modules("aws-one", "aws-two") | modules("label", text="# names things\n")
-    tags = ["aws-one/v1.0.0", "aws-two/v1.0.0", "label/v1.0.0"]
-
-    assert suggested(files, tags) == [("{name}/v{version}", "{name}", "{name}/aws")]
-
-
 @for_each_row(("own", "rules"), [(19, 20), (20, 1)])
 def test_one_module_of_another_provider_joins_twenty(own, rules):
     names = [f"m{number}" for number in range(own)]
     files = modules(*names) | modules("network", text=GOOGLE)
 
     assert len(suggested(files, [f"{name}/v1.0.0" for name in [*names, "network"]])) == rules
-
-
-def test_tags_of_all_modules_at_once_are_versions_of_each():
-    rules = suggested(modules("modules/vpc", "modules/iam"), ["v1.0.0", "v1.1.0"])
-
-    assert rules == [("v{version}", "modules/iam", "iam/aws"), ("v{version}", "modules/vpc", "vpc/aws")]
-
-
-def test_a_module_below_a_module_is_not_published_by_itself():
-    files = modules("", "modules/endpoints", "examples/simple", "tests/setup", ".github/x", "modules/endpoints/deep")
-
-    assert suggested(files, ["v1.0.0"], "terraform-aws-vpc") == [("v{version}", "", "vpc/aws")]
-
-
-def test_a_module_below_a_module_is_published_if_it_has_tags():
-    rules = suggested(modules("", "modules/endpoints"), ["v1.0.0", "endpoints/v1.0.0"], "terraform-aws-vpc")
-
-    assert rules == [
-        ("endpoints/v{version}", "modules/endpoints", "endpoints/aws"),
-        ("v{version}", "", "vpc/aws"),
-    ]
-
-
-def test_the_only_module_in_a_folder_is_called_after_the_repository():
-    assert suggested(modules("src"), ["v1.0.0"], "terraform-aws-vpc") == [("v{version}", "src", "vpc/aws")]
-
-
-def test_modules_without_tags_get_what_is_usual():
-    rules = suggested(modules("modules/vpc", "modules/iam"), ["latest"])
-
-    assert rules == [("{name}/v{version}", "modules/{name}", "{name}/aws")]
 
 
 def test_folders_of_one_name_are_told_apart():
@@ -160,17 +165,7 @@ def test_folders_of_one_name_are_told_apart():
     assert [folder.module for folder in folders] == ["network-core/aws", "storage-core/aws"]
 
 
-def test_nothing_is_suggested_without_a_module():
-    assert suggested({"README.md": "", "main.py": "", ".tf": ""}, ["v1.0.0"]) == []
-
-
 @for_each_row("tag", ["{version}", "a{b}/v1.0.0", "--upload-pack=x-1.0.0", "v1.0.0\n", "1.0.0 ", "x y/v1.0.0", ""])
 def test_hostile_tags_make_no_rule_that_cannot_be_saved(tag):
     for pattern, _, _ in suggested(modules("modules/a", "modules/b"), [tag, tag + "1"]):
         assert patterns.check(pattern)
-
-
-def test_a_hostile_file_is_read_as_far_as_it_goes():
-    text = "required_providers {" * 50_000 + '"' * 1000
-
-    assert suggested({"main.tf": text}, ["v1.0.0"], "vpc") == [("v{version}", "", "vpc/generic")]

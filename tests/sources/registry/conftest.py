@@ -1,6 +1,6 @@
 """A registry whose module lies on a real Git server, mirrored by an upstream, and connected to acme by Dora."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -12,27 +12,19 @@ from apps.accounts.models import Namespace, User
 from apps.releases.models import Release
 from apps.sources import connecting, syncing
 from apps.sources.models import Tag
-from apps.upstream import breaker, requesting
 from apps.upstream.models import Upstream
 from apps.upstream.rows import PolicyRule
 from tests.builders.git_servers import LOOPBACK, Repository, Site
 from tests.sessions import in_browser
 from tests.sources.conftest import Git, work_off
-from tests.upstream import misbehaving
+from tests.upstream.conftest import as_a_fresh_process, registry
 from tests.upstream.misbehaving import HOST, Registry
 from tests.upstream.module_catalogue import Module
 
+__all__ = ["as_a_fresh_process", "registry"]
+
 ADDRESS = "Acme/vpc/aws"
 FULL = f"{HOST}/{ADDRESS}"
-
-
-@pytest.fixture
-def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
-    monkeypatch.setattr(requesting, "PAUSES", (0.0, 0.0))
-    breaker.hosts.clear()
-    breaker._leases().clear()
-    with misbehaving.running() as started:
-        yield started
 
 
 @pytest.fixture

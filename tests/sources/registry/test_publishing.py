@@ -67,17 +67,18 @@ def test_a_new_version_is_published_at_the_next_poll(mirrored: Git, listed: Modu
     assert Release.objects.count() == 3
 
 
-def test_what_the_registry_lists_in_other_numbers_is_left_out_and_nothing_at_all_is_told(
+def test_a_registry_that_lists_nothing_is_told_and_what_it_lists_in_other_numbers_is_left_out(
     mirrored: Git, registry: Registry, listed: Module
 ):
-    listed.versions = ["v1.1.0", "latest", "1.0.0", "1.0.0"]
-    assert mirrored.sync(["9.9.9"]) == {"1.0.0": "ignored"}
-
     registry.misbehave(listed.list_path, faults.wrong_shape({"modules": [{"versions": []}]}))
     mirrored.sync()
     assert mirrored.repository.failure_code == "no_versions"
     assert FULL in mirrored.repository.failure
     assert work_off() == 0
+
+    registry.behave()
+    listed.versions = ["1.0.0", "v1.1.0", "latest", "1.0.0"]
+    assert mirrored.sync() == {"1.0.0": "published"}
 
 
 @pytest.mark.slow

@@ -32,11 +32,6 @@ def silent(client: socket.socket, is_over: threading.Event) -> None:
     is_over.wait()
 
 
-def slow_banner(client: socket.socket, is_over: threading.Event) -> None:
-    while not is_over.wait(0.1):
-        client.sendall(b"S")
-
-
 def slow_exchange(client: socket.socket, is_over: threading.Event) -> None:
     """Greets as ssh servers do, and then sends its part of the key exchange byte by byte."""
     client.sendall(b"SSH-2.0-slow\r\n")
@@ -101,7 +96,7 @@ def test_a_server_that_is_down_is_named_with_its_port(portal, call, dora):
     assert "showed no ssh host key" in answer.content.decode()
 
 
-@for_each_row("speak", [http, silent, slow_banner, slow_exchange])
+@for_each_row("speak", [http, silent, slow_exchange])
 def test_a_port_that_speaks_something_else_or_endlessly_slowly_is_given_up(portal, monkeypatch, speak):
     monkeypatch.setattr(scanning, "_SECONDS", FEW_SECONDS)
     monkeypatch.setattr(scanning, "_CONNECT_SECONDS", 1)
@@ -112,10 +107,9 @@ def test_a_port_that_speaks_something_else_or_endlessly_slowly_is_given_up(porta
     assert "Check that an ssh server answers there" in page or "that an ssh server answers there" in page
 
 
-@for_each_row("speak", [silent, slow_banner, slow_exchange])
-def test_a_server_that_became_endlessly_slow_fails_the_listing(portal, published, monkeypatch, speak):
+def test_a_server_that_became_endlessly_slow_fails_the_listing(portal, published, monkeypatch):
     monkeypatch.setattr(refs, "_MAX_SECONDS", FEW_SECONDS)
-    with speaking(speak) as port:
+    with speaking(slow_exchange) as port:
         GitRepository.objects.update(url=f"ssh://git@localhost:{port}/{NAME}.git")
 
         assert portal.sync(published)["v1.0.0"] == "published"
