@@ -10,6 +10,7 @@ import pytest
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, User
+from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.modules.tasks import publish_module
 from apps.sources import connecting, syncing, tasks, verdicts
@@ -116,3 +117,8 @@ def connect(site: Site, acme: Namespace, dora: User) -> Connect:
 @pytest.fixture
 def git(connect: Connect, upstream: Repository) -> Git:
     return connect()
+
+
+def kinds() -> list[str]:
+    """Of what was audited."""
+    return list(AuditEvent.objects.order_by("pk").values_list("kind", flat=True))

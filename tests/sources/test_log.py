@@ -39,6 +39,13 @@ def test_each_listing_and_each_fetch_is_one_line(git: Git, upstream: Repository)
         git.sync()
     assert [line["event"] for line in logged if line["event"].startswith("git_")] == ["git_listing"]
 
+    upstream.commit({"README.md": "# No module\n"})
+    upstream.tag("v1.1.0")
+    with capture_logs() as logged:
+        assert git.sync()["v1.1.0"] == "refused"
+    assert [line["outcome"] for line in of(logged, "git_fetch")] == ["done"], "it was fetched all the same"
+    assert [line["code"] for line in of(logged, "git_tag_refused")] == ["no_module"]
+
 
 def test_the_line_of_a_failure_has_its_code_and_no_secret(connect: Connect, upstream: Repository, site: Site):
     site.token = SECRET
@@ -70,14 +77,3 @@ def test_the_bytes_of_submodules_are_in_the_line_of_the_fetch(connect: Connect, 
 
     [fetch] = of(logged, "git_fetch")
     assert fetch["bytes"] > 4000
-
-
-@pytest.mark.usefixtures("upstream")
-def test_a_commit_that_larder_refuses_was_fetched_all_the_same(git: Git, upstream: Repository):
-    upstream.commit({"README.md": "# No module\n"})
-    upstream.tag("v1.0.0")
-    with capture_logs() as logged:
-        assert git.sync() == {"v1.0.0": "refused"}
-
-    assert [line["outcome"] for line in of(logged, "git_fetch")] == ["done"]
-    assert [line["code"] for line in of(logged, "git_tag_refused")] == ["no_module"]

@@ -5,7 +5,6 @@ import pytest
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
-from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
 from apps.modules import answers
@@ -15,11 +14,7 @@ from apps.releases.publishing import approving
 from apps.sources import connecting, syncing, tasks
 from tests.builders.git_servers import File, Repository, Site, lfs_pointer, submodule
 from tests.sessions import in_browser
-from tests.sources.conftest import Connect, Git, module, work_off
-
-
-def kinds() -> list[str]:
-    return list(AuditEvent.objects.order_by("pk").values_list("kind", flat=True))
+from tests.sources.conftest import Connect, Git, kinds, module, work_off
 
 
 def test_a_tag_becomes_a_release_with_its_origin(git: Git, upstream: Repository):

@@ -8,11 +8,7 @@ from apps.releases.models import Release, State
 from apps.sources import connecting, judging, syncing, tasks, verdicts
 from apps.sources.models import Tag
 from tests.builders.git_servers import Repository, Site
-from tests.sources.conftest import Connect, Git, module, work_off
-
-
-def kinds() -> list[str]:
-    return list(AuditEvent.objects.order_by("pk").values_list("kind", flat=True))
+from tests.sources.conftest import Connect, Git, kinds, module, work_off
 
 
 def test_every_tag_has_a_verdict_and_a_reason_and_a_second_listing_changes_nothing(git: Git, upstream: Repository):

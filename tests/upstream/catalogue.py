@@ -1,9 +1,13 @@
-"""The providers of the test registry: what it serves of each, made when it is asked for. See `misbehaving.py`."""
+"""The providers and modules of the test registry: what it serves of each. See `misbehaving.py`.
+
+Modules lie in Git repositories elsewhere.
+"""
 
 import hashlib
 import json
 import random
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 from urllib.parse import quote
@@ -131,3 +135,38 @@ class Provider:
 
     def _file_path(self, version: str, name: str) -> str:
         return f"/packages/{self.namespace}/{self.type}/{version}/{name}"
+
+
+@dataclass
+class Module:
+    """`location`: of all versions, with {version}; `locations` has others. `as_json`: in the body, not in the header.
+
+    `more[version]` has further fields of its entry in the list.
+    """
+
+    address: str  # namespace/name/system
+    location: str
+    versions: list[str]
+    locations: dict[str, str] = field(default_factory=dict)
+    more: dict[str, dict[str, Any]] = field(default_factory=dict)
+    as_json: bool = False
+
+    @property
+    def list_path(self) -> str:
+        return f"/v1/modules/{self.address}/versions"
+
+    def download_path(self, version: str) -> str:
+        return f"/v1/modules/{self.address}/{version}/download"
+
+    def answer(self, path: str) -> Answer | None:
+        """Return what is at this path, if it is this module's."""
+        if path == self.list_path:
+            entries = [{"version": version} | self.more.get(version, {}) for version in self.versions]
+            return json_answer({"modules": [{"source": self.address, "versions": entries}]})
+        for version in self.versions:
+            if path == self.download_path(version):
+                found = self.locations.get(version, self.location.format(version=version))
+                if self.as_json:
+                    return json_answer({"location": found})
+                return Answer(204, b"", {"X-Terraform-Get": found})
+        return None

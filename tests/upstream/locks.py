@@ -5,10 +5,12 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.upstream import lock_requests, locking
+from apps.jobs.models import Job
+from apps.upstream import lock_requests, locking, runs
 from tests.upstream.fetched import work
 from tests.upstream.misbehaving import HOST, Registry
 
@@ -74,9 +76,15 @@ def complete(
     raise AssertionError("it is fetched again and again")
 
 
+def finish(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be a worker with threads: what the run waits for is fetched meanwhile."""
+    monkeypatch.setattr("apps.upstream.locking.time.sleep", lambda _: work())
+    runs.run_here(Job.objects.filter(kind=locking.JOB).latest("pk").pk)
+
+
 def entry(name: str, address: str, constraint: str = "") -> str:
     version = f', version = "{constraint}"' if constraint else ""
     return f'{name} = {{ source = "{address}"{version} }}'
 
 
-__all__ = ["HOST", "LOCK", "PLATFORMS", "Folder", "complete", "entry"]
+__all__ = ["HOST", "LOCK", "PLATFORMS", "Folder", "complete", "entry", "finish"]

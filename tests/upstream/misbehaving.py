@@ -21,7 +21,7 @@ Provider: paths for patterns and counts (`list_path`, `document_path(version, pl
 that fit: `versions` (append to it, remove from it: a shrinking list), `replace(version)` (changed bytes),
 `change_key(key)`, `name_no_key()`, `sign_with(key)` (a key that the registry does not list), `more[version]` (further
 fields of its entry in the list), `protocols`. `zip(version, platform)` and `sums(version)` are the bytes. Modules are
-in `module_catalogue.py`.
+of `catalogue.py` too.
 """
 
 import sys
@@ -40,9 +40,8 @@ from urllib.parse import unquote
 
 from tests.builders import tls as builder
 from tests.builders.keys import TestKey, signing_key
-from tests.upstream.catalogue import JSON, Provider, json_answer
+from tests.upstream.catalogue import JSON, Module, Provider, json_answer
 from tests.upstream.faults import Answer, Fault
-from tests.upstream.module_catalogue import Module
 
 HOST = "registry.other.example"
 LAST_MODIFIED = formatdate(1_700_000_000, usegmt=True)

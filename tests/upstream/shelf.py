@@ -1,7 +1,7 @@
 """Rows of mirrored providers as a worker leaves them, with stored bytes, without any registry."""
 
 import hashlib
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from apps.upstream.models import (
     UpstreamVersion,
     Verdict,
 )
+from apps.upstream.rows import Alarm, AlarmKind, AlarmState
 from tests.conftest import BLOBS
 
 HOST = "registry.example.com"
@@ -91,6 +92,25 @@ def add_package(
 def refetch(package: UpstreamPackage, data: bytes) -> None:
     """What a worker does that fetches it again."""
     UpstreamPackage.objects.filter(pk=package.pk).update(blob=put(data), fetched_at=timezone.now())
+
+
+# --- Unwell --------------------------------------------------------------------------------------------------------
+
+
+HOUR = timedelta(hours=1)
+FAILURE = {"code": "hangs", "message": "no answer", "url": f"https://{HOST}/v1/x", "status": 0, "rule": "first_byte"}
+
+
+def down(**fields: Any) -> Upstream:
+    later = timezone.now() + HOUR
+    return add_upstream(failures=5, open_until=later, failed_at=timezone.now(), failure=FAILURE, **fields)
+
+
+def alarm_of(upstream: Upstream, state: str = AlarmState.OPEN, subject: str = f"{HOST}/hashicorp") -> Alarm:
+    return Alarm.objects.create(
+        kind=AlarmKind.KEY_CHANGED, upstream=upstream, namespace="hashicorp", subject=subject, state=state,
+        seen_at=timezone.now(),
+    )  # fmt: skip
 
 
 def file_of(digest: str) -> Path:

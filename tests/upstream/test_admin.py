@@ -98,14 +98,6 @@ def test_a_key_is_trusted_and_refused_beside_those_trusted_so_far(staff, upstrea
     assert pin.state == KeyState.REFUSED
 
 
-def test_an_allowance_is_withdrawn(staff, upstream):
-    row = UnsignedAllowance.objects.create(upstream=upstream, namespace="acme", reason="they have no key")
-    run(staff, "withdraw", row, **REASON)
-
-    assert not UnsignedAllowance.objects.exists()
-    assert AuditEvent.objects.get(kind=Kind.UPSTREAM_UNSIGNED_ALLOWED).detail["is_allowed"] is False
-
-
 @pytest.mark.both
 def test_an_exception_of_a_module_is_listed_by_its_registry_exported_and_withdrawn(staff, upstream):
     row = PolicyException.objects.create(
@@ -122,9 +114,15 @@ def test_an_exception_of_a_module_is_listed_by_its_registry_exported_and_withdra
     exported = staff.post(page, {"action": "export_csv", "_selected_action": [row.pk]}).getvalue().decode()
     assert f"{upstream.host},acme/vpc/aws,1.2.0,a fix" in exported
     run(staff, "withdraw", row)
-
     row.refresh_from_db()
     assert row.withdrawn_at is not None
+
+
+def test_an_allowance_is_withdrawn(staff, upstream):
+    row = UnsignedAllowance.objects.create(upstream=upstream, namespace="acme", reason="they have no key")
+    run(staff, "withdraw", row, **REASON)
+    assert not UnsignedAllowance.objects.exists()
+    assert AuditEvent.objects.get(kind=Kind.UPSTREAM_UNSIGNED_ALLOWED).detail["is_allowed"] is False
 
 
 def test_registries_are_switched_sealed_and_asked_again_and_their_terms_accepted(staff, upstream):

@@ -204,11 +204,19 @@ def test_a_package_that_does_not_come_whole_fails_within_its_chunks(registry, up
     assert upstream.failures == 1
 
 
-def test_without_allowed_networks_a_registry_on_this_machine_is_not_called(registry, upstream, settings):
-    settings.UPSTREAM = replace(settings.UPSTREAM, allow=())
-    failure = failure_of(upstream, f"{registry.url}/x")
+def test_a_registry_that_is_not_allowed_is_not_called_and_one_that_is_down_is_named(
+    registry, upstream, settings, listed
+):
+    allowed, settings.UPSTREAM = settings.UPSTREAM, replace(settings.UPSTREAM, allow=())
+    failure = failure_of(upstream, listed)
     assert (failure.code, failure.rule) == ("private_address", "private_address")
     assert registry.requests == []
+
+    settings.UPSTREAM = allowed
+    registry.stop()
+    failure = failure_of(upstream, listed)
+    assert (failure.code, failure.url, failure.status) == ("unreachable", listed, 0)
+    assert "no connection to the host" in failure.message
 
 
 @for_each_row("public", ["{url}", "http://127.0.0.1"])
@@ -230,13 +238,6 @@ def test_a_discovery_document_or_redirect_that_leads_to_larder_itself_is_refused
     assert failure_of(upstream, listed).code == "own_registry"
     settings.HOSTNAMES = {upstream.host}
     assert "is the address of this Larder's own providers" in failure_of(upstream, listed).message
-
-
-def test_a_registry_that_is_down_is_named(registry, upstream, listed):
-    registry.stop()
-    failure = failure_of(upstream, listed)
-    assert (failure.code, failure.url, failure.status) == ("unreachable", listed, 0)
-    assert "no connection to the host" in failure.message
 
 
 def test_what_waits_too_long_for_a_connection_fails_and_downloads_leave_one_for_documents(

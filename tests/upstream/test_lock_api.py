@@ -6,17 +6,14 @@ import pytest
 from django.utils import timezone
 
 from apps.blobs import store
-from apps.jobs.models import Job
 from apps.lib.formats.lock_files import parse_lock, parse_source, zip_hashes
 from apps.lib.settings_values.rates import Rate
 from apps.providers.models import ProviderVersion
 from apps.releases.models import Release
-from apps.upstream import locking, runs
 from apps.upstream.rows import LockRun
 from tests.providers.draft_client import DraftClient, hold, zips
 from tests.rows import for_each_row
-from tests.upstream.fetched import work
-from tests.upstream.locks import HOST, PLATFORMS, complete, entry
+from tests.upstream.locks import HOST, PLATFORMS, complete, entry, finish
 
 pytestmark = pytest.mark.django_db
 BLOCK = entry("tool", f"{HOST}/acme/tool")
@@ -45,12 +42,6 @@ def stored(tool):
 def post(browser, headers=None, **fields):
     body = {"platforms": list(PLATFORMS)} | fields
     return browser.post(URL, body, content_type="application/json", headers=headers or {})
-
-
-def finish(monkeypatch):
-    """As a worker with threads: what the run waits for is fetched meanwhile."""
-    monkeypatch.setattr("apps.upstream.locking.time.sleep", lambda _: work())
-    runs.run_here(Job.objects.get(kind=locking.JOB).pk)
 
 
 def test_it_answers_the_file_or_a_job(tool, client, monkeypatch):

@@ -2,13 +2,10 @@
 
 import pytest
 
-from apps.jobs.models import Job
-from apps.upstream import locking, runs
 from apps.upstream.models import Upstream
 from apps.upstream.rows import LockRun
 from tests.rows import for_each_row
-from tests.upstream.fetched import work
-from tests.upstream.locks import HOST, PLATFORMS, complete, entry
+from tests.upstream.locks import HOST, PLATFORMS, complete, entry, finish
 
 pytestmark = pytest.mark.django_db
 BLOCK = entry("tool", f"{HOST}/acme/tool")
@@ -32,8 +29,7 @@ def test_a_visitor_completes_a_lock_file(tool, client, monkeypatch):
     assert b'hx-trigger="every 2s"' in waiting.content
     assert client.get(f"{began.url}/file").status_code == 404
 
-    monkeypatch.setattr("apps.upstream.locking.time.sleep", lambda _: work())
-    runs.run_here(Job.objects.get(kind=locking.JOB).pk)
+    finish(monkeypatch)
     done = client.get(began.url)
     assert b'http-equiv="refresh"' not in done.content
     assert b"h1:" in done.content

@@ -17,7 +17,7 @@ from apps.upstream.rows import Effect, LockRun, PolicyRule, RunState
 from tests.rows import for_each_row
 from tests.upstream import faults
 from tests.upstream.fetched import work
-from tests.upstream.locks import HOST, PLATFORMS, complete, entry
+from tests.upstream.locks import HOST, PLATFORMS, complete, entry, finish
 
 pytestmark = pytest.mark.django_db
 BLOCK = entry("tool", f"{HOST}/acme/tool")
@@ -204,14 +204,6 @@ def job_of(run: LockRun) -> Job:
     return Job.objects.filter(kind=locking.JOB, target=run.pk).latest("pk")
 
 
-def finish(run: LockRun, monkeypatch) -> LockRun:
-    """As a worker with threads: what the run waits for is fetched meanwhile."""
-    monkeypatch.setattr("apps.upstream.locking.time.sleep", lambda _: work())
-    runs.run_here(job_of(run).pk)
-    run.refresh_from_db()
-    return run
-
-
 def test_a_run_completes_the_file_and_goes_on_in_another_worker(tool, monkeypatch):
     run = begun()
     assert (run.state, run.planned, run.done) == (RunState.RUNNING, 2, 0)
@@ -223,7 +215,8 @@ def test_a_run_completes_the_file_and_goes_on_in_another_worker(tool, monkeypatc
     assert job_of(run).state == JobState.QUEUED
 
     Job.objects.filter(pk=job_of(run).pk).update(not_before=None)
-    finish(run, monkeypatch)
+    finish(monkeypatch)
+    run.refresh_from_db()
     assert (run.state, run.done, run.problem) == (RunState.DONE, 2, "")
     assert run.lock == complete(block=BLOCK)
     assert job_of(run).state == JobState.SUCCEEDED
@@ -231,7 +224,9 @@ def test_a_run_completes_the_file_and_goes_on_in_another_worker(tool, monkeypatc
 
 def test_a_run_ends_with_what_is_wrong(tool, registry, monkeypatch):
     registry.misbehave(tool.zip_path("2.0.0", "linux_amd64"), faults.says(404))
-    run = finish(begun(), monkeypatch)
+    run = begun()
+    finish(monkeypatch)
+    run.refresh_from_db()
     assert run.state == RunState.FAILED
     assert "linux_amd64 was not found" in run.problem
     assert run.lock == ""

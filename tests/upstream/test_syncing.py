@@ -97,7 +97,7 @@ def test_patterns_choose_versions_and_known_providers(tool, registry, upstream):
     assert synced(f"{ADDRESS}@3.0.0-rc1", platforms=one).planned == 1
 
 
-def test_a_wildcard_that_matches_nothing_says_how_it_is_resolved(tool, upstream):
+def test_a_plan_says_what_matches_nothing_and_has_a_limit(tool, upstream, monkeypatch):
     run = work(syncing.start(asked("hashicorp/*", "other.example/a/b"), viewer=NOBODY))
     assert (run.state, run.planned) == (RunState.PLANNED, 0)
     assert "Registries cannot be listed" in run.problems[0]
@@ -105,6 +105,11 @@ def test_a_wildcard_that_matches_nothing_says_how_it_is_resolved(tool, upstream)
     Upstream.objects.create(host="second.example", is_enabled=True)
     run = work(syncing.start(asked("acme/tool"), viewer=NOBODY))
     assert "name its host" in run.problems[0]
+
+    monkeypatch.setattr(syncing, "MAX_PACKAGES", 3)
+    run = work(syncing.start(asked(f"{ADDRESS}@>= 1.0"), viewer=NOBODY))
+    assert run.state == RunState.FAILED
+    assert "more than 3 packages" in run.problems[-1]
 
 
 def test_lock_files_and_blocks_name_versions(tool, registry, upstream, settings):
@@ -247,10 +252,3 @@ def test_it_refuses_other_patterns(pattern):
     assert asked("acme/tool@"), "every release"
     with pytest.raises(Invalid):
         asked(pattern)
-
-
-def test_a_plan_has_a_limit(tool, upstream, monkeypatch):
-    monkeypatch.setattr(syncing, "MAX_PACKAGES", 3)
-    run = work(syncing.start(asked(f"{ADDRESS}@>= 1.0"), viewer=NOBODY))
-    assert run.state == RunState.FAILED
-    assert "more than 3 packages" in run.problems[-1]

@@ -11,14 +11,6 @@ from tests.upstream import mirrored
 RANDOM = "/mirror/providers/registry.opentofu.org/hashicorp/random"
 
 
-def test_staff_are_offered_both_public_registries_ready_to_enable(browser_of, olga, charlie):
-    page = shown(browser_of(olga).get("/mirror"))
-
-    assert "/mirror/add?host=registry.opentofu.org" in page
-    assert "/mirror/add?host=registry.terraform.io" in page
-    assert "Ready to enable" not in shown(browser_of(charlie).get("/mirror"))
-
-
 def test_everyone_gets_the_block_for_the_registries_that_they_may_read(browser_of, shelf, charlie):
     Upstream.objects.filter(host="registry.terraform.io").update(visibility="internal")
     expected = mirror_snippets.everything_block(["registry.opentofu.org"]).text
@@ -32,13 +24,19 @@ def test_everyone_gets_the_block_for_the_registries_that_they_may_read(browser_o
     assert "registry.corp.example" not in page
 
 
-def test_the_block_names_the_same_hosts_in_both_methods():
+def test_the_block_names_the_same_hosts_in_both_methods_and_staff_are_offered_both_public_registries(
+    browser_of, olga, charlie
+):
     text = mirror_snippets.everything_block(["registry.opentofu.org", "xn--bcher-kva.example"]).text
-
     include, exclude = (text.partition(f"{name} = [")[2].partition("]")[0] for name in ("include", "exclude"))
     assert include == exclude
     assert '"bücher.example/*/*"' in include  # clients refuse the encoded form
     assert "/v1/mirror/" in text
+
+    page = shown(browser_of(olga).get("/mirror"))
+    assert "/mirror/add?host=registry.opentofu.org" in page
+    assert "/mirror/add?host=registry.terraform.io" in page
+    assert "Ready to enable" not in shown(browser_of(charlie).get("/mirror"))
 
 
 def test_staff_see_how_a_registry_does_with_the_url_status_and_rule(browser_of, shelf, auditor, charlie):
@@ -87,20 +85,17 @@ def test_the_verdicts_of_versions_are_never_confused(browser_of, shelf, version,
     assert ("word alone" in page) is ("names no key" in said)
 
 
-def test_a_version_shows_digests_origin_key_and_to_members_who_fetched_it(browser_of, shelf, charlie):
-    version = shelf.versions["3.5.1"]
-    package = version.packages.get(os="linux")
+def test_a_version_shows_its_packages_to_members_who_fetched_it_and_a_lock_snippet_of_verified_bytes_alone(
+    browser_of, shelf, charlie
+):
+    package = shelf.versions["3.5.1"].packages.get(os="linux")
     page = shown(browser_of(charlie).get(f"{RANDOM}/3.5.1"))
-
     for text in (package.digest, package.h1, package.fetched_from, "C874 011F 0AB4 0511", "for olga", "old"):
         assert text in page, text
     assert "for olga" not in shown(browser_of(None).get(f"{RANDOM}/3.5.1"))
 
-
-def test_the_lock_snippet_has_hashes_of_verified_bytes_alone(browser_of, shelf):
     stored, missing = (shelf.versions["3.6.3"].packages.get(os=one) for one in ("linux", "darwin"))
     page = shown(browser_of(None).get(f"{RANDOM}/3.6.3"))
-
     assert 'provider "registry.opentofu.org/hashicorp/random" {' in page
     assert f'"{stored.zh}",' in page
     assert missing.zh not in page

@@ -125,7 +125,4 @@ def test_ten_thousand_tags_are_planned_with_one_query(previewed, django_assert_n
 )
 def test_a_tag_that_is_ignored_says_what_would_fit(tag, says):
     assert says in patterns.why_not(["v{version}", "{name}/v{version}"], tag)
-
-
-def test_many_patterns_are_not_all_named():
     assert "and 95 more" in patterns.why_not([f"m{number}/v{{version}}" for number in range(100)], "x")

@@ -6,20 +6,13 @@ from apps.accounts.access.gate import Viewer
 from apps.jobs.models import Job
 from apps.lib.settings_values.outgoing import Sources
 from apps.sources import previewing, tasks
-from tests.builders.git_servers import File, git_site, link, submodule
+from tests.builders.git_servers import File, link, submodule
 from tests.sources.hooks.sending import Hook, connected
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 AWS = 'terraform {\n  required_providers {\n    aws = {\n      source = "hashicorp/aws"\n    }\n  }\n}\n'
 RULE = {"tag": "{name}/v{version}", "folder": "modules/{name}", "module": "{name}/aws"}
-
-
-@pytest.fixture
-def site(tmp_path, settings):
-    with git_site(tmp_path / "git") as site:
-        settings.SOURCES = site.settings
-        yield site
 
 
 @pytest.fixture

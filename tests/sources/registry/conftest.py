@@ -17,9 +17,9 @@ from apps.upstream.rows import PolicyRule
 from tests.builders.git_servers import LOOPBACK, Repository, Site
 from tests.sessions import in_browser
 from tests.sources.conftest import Git, work_off
+from tests.upstream.catalogue import Module
 from tests.upstream.conftest import as_a_fresh_process, registry
 from tests.upstream.misbehaving import HOST, Registry
-from tests.upstream.module_catalogue import Module
 
 __all__ = ["as_a_fresh_process", "registry"]
 

@@ -1,13 +1,16 @@
 """Dora connects a module of another registry by its address."""
 
 import pytest
+from django.test import Client
 
+from apps.accounts.models import User
 from apps.lib.errors import Conflict, Invalid, NotFound
-from apps.sources import connecting, hooks
+from apps.sources import connecting, hooks, previewing
 from apps.sources.models import GitRepository
 from apps.upstream.models import Upstream
 from tests.rows import for_each_row
-from tests.sources.conftest import Git
+from tests.sessions import sign_in
+from tests.sources.conftest import Git, work_off
 from tests.sources.registry.conftest import ADDRESS, FULL
 from tests.upstream.misbehaving import HOST, Registry
 
@@ -71,3 +74,21 @@ def test_no_webhook_is_believed(mirrored: Git):
         hooks.receive(hook_id=mirrored.repository.hook_id, headers={}, body=b"{}", address="192.0.2.1")
     with pytest.raises(Conflict, match="Registries send no webhooks"):
         connecting.renew_hook_secret(repository=mirrored.repository, actor=mirrored.actor)
+
+
+def test_every_page_of_it_opens_and_none_offers_a_credential(mirrored: Git, dora: User, client: Client):
+    previewing.ask(repository=mirrored.repository, actor=mirrored.actor)
+    work_off()
+    mirrored.sync(["1.0.0"])
+    sign_in(client, dora)
+    at = f"/namespaces/acme/git/{mirrored.repository.pk}"
+
+    pages = {page: client.get(f"{at}{page}") for page in ("", "/plan", "/change", "/credential", "/disconnect")}
+    for answer in pages.values():
+        assert answer.status_code == 200
+        assert "Acme/vpc/aws" in answer.content.decode()
+        assert "Create a webhook secret" not in answer.content.decode()
+    assert f"{at}/credential" not in pages["/change"].content.decode()
+    shown = pages["/credential"].content.decode()
+    assert 'value="none"' in shown
+    assert 'value="token"' not in shown

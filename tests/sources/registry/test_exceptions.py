@@ -12,16 +12,14 @@ from django.utils import timezone
 from apps.accounts.models import Grant, Role, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.releases.models import Release
 from apps.sources import registry_modules
 from apps.upstream.models import Upstream
 from apps.upstream.rows import PolicyException
-from tests.builders.git_servers import Repository, Site
 from tests.rows import for_each_row
 from tests.sources.conftest import Git
 from tests.sources.registry.conftest import days_ago, listed_again, published, rule
+from tests.upstream.catalogue import Module
 from tests.upstream.misbehaving import HOST
-from tests.upstream.module_catalogue import Module
 
 API = f"/api/v1/upstreams/{HOST}/exceptions"
 PAGE = f"/mirror/{HOST}/policy"
@@ -114,19 +112,6 @@ def test_it_is_for_one_module_of_one_registry(denied: Git, other: Upstream, allo
         )
 
     assert listed_again(denied) == {"1.0.0": "ignored", "1.1.0": "ignored"}
-
-
-def test_it_says_nothing_about_a_commit_that_moved(mirrored: Git, code: Repository, site: Site, allow: Allow):
-    # Its commit is pinned, and the fetch fails.
-    site.answer = lambda path: (503, {}, b"") if path.endswith("git-upload-pack") and "service" not in path else None
-    mirrored.sync(["1.0.0"])
-    site.answer = None
-    code.tag("v1.0.0")
-    allow("1.0.0")
-
-    assert listed_again(mirrored)["1.0.0"] == "moved"
-    assert listed_again(mirrored)["1.0.0"] == "moved"
-    assert not Release.objects.exists()
 
 
 @for_each_row(

@@ -1,17 +1,22 @@
 """Versions that move or vanish, and locations that are not fetched. Nothing of them is published, and all is said."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from apps.audit.models import AuditEvent
 from apps.releases.models import Release
 from apps.sources import registry_modules
+from apps.upstream.models import Upstream
+from apps.upstream.rows import PolicyException
 from tests.builders.git_servers import Repository, Site
 from tests.rows import for_each_row
 from tests.sources.conftest import Git, module
 from tests.sources.registry.conftest import listed_again, published
 from tests.upstream import faults
+from tests.upstream.catalogue import Module
 from tests.upstream.misbehaving import Registry
-from tests.upstream.module_catalogue import Module
 
 
 def alarms() -> list[str]:
@@ -51,7 +56,9 @@ def test_a_location_that_changes_and_a_version_that_vanishes_are_alarms_and_the_
     assert len(published()) == 2
 
 
-def test_a_version_that_moves_before_it_is_published_never_is(mirrored: Git, code: Repository, site: Site):
+def test_a_version_that_moves_before_it_is_published_never_is(
+    mirrored: Git, other: Upstream, code: Repository, site: Site
+):
     # Its commit is pinned, and the fetch fails.
     site.answer = lambda path: (503, {}, b"") if path.endswith("git-upload-pack") and "service" not in path else None
     assert mirrored.sync(["1.0.0"]) == {"1.0.0": "waiting", "1.1.0": "ignored"}
@@ -65,6 +72,15 @@ def test_a_version_that_moves_before_it_is_published_never_is(mirrored: Git, cod
     assert f"{code.head} now" in mirrored.reason("1.0.0")
     assert listed_again(mirrored)["1.0.0"] == "moved"
     assert len([kind for kind in alarms() if "moved" in kind]) == 1
+
+    PolicyException.objects.create(
+        upstream=other,
+        module="acme/vpc/aws",
+        module_version="1.0.0",
+        reason="Fixes a hole",
+        expires_at=timezone.now() + timedelta(days=7),
+    )
+    assert listed_again(mirrored)["1.0.0"] == "moved", "an exception says nothing about a commit that moved"
     assert not Release.objects.exists()
 
 

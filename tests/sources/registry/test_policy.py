@@ -11,8 +11,8 @@ from tests.builders.git_servers import Repository
 from tests.rows import for_each_row
 from tests.sources.conftest import Git, module, work_off
 from tests.sources.registry.conftest import days_ago, listed_again, made_older, published, rule
+from tests.upstream.catalogue import Module
 from tests.upstream.misbehaving import Registry
-from tests.upstream.module_catalogue import Module
 
 
 @pytest.fixture
@@ -47,37 +47,26 @@ def test_a_rule_that_ends_has_the_version_published_at_the_next_poll_and_a_later
 
 
 @pytest.mark.slow
-def test_what_the_first_list_has_is_old_and_a_new_version_cools_down(
+def test_what_the_first_list_has_is_old_and_other_versions_cool_down_from_their_date_or_when_they_were_seen(
     mirrored: Git, other: Upstream, listed: Module, newest: str
 ):
     other.cooldown_days = 3
     other.save()
-    assert mirrored.sync() == {"1.0.0": "published", "1.1.0": "published"}
+    listed.more = {"1.1.0": {"published_at": days_ago(1)}}
+    assert mirrored.sync() == {"1.0.0": "published", "1.1.0": "waiting"}
+    assert "it was published on" in mirrored.reason("1.1.0")
+    listed.more["1.1.0"] = {"published_at": days_ago(400)}  # what was said first counts
     listed.versions.append(newest)
 
-    assert listed_again(mirrored)[newest] == "waiting"
+    assert listed_again(mirrored) == {"1.0.0": "published", "1.1.0": "waiting", newest: "waiting"}
     tag = mirrored.tag(newest)
     assert (tag.code, tag.release) == ("cooling_down", None)
     assert "1.2.0 is held back until" in tag.reason
     assert "it was first seen on" in tag.reason
     made_older(2)
-    assert listed_again(mirrored)[newest] == "waiting"
+    assert listed_again(mirrored) == {"1.0.0": "published", "1.1.0": "published", newest: "waiting"}
     made_older(2)
     assert listed_again(mirrored)[newest] == "published"
-
-
-@pytest.mark.slow
-def test_the_date_of_the_registry_counts_before_when_larder_saw_it(mirrored: Git, other: Upstream, listed: Module):
-    other.cooldown_days = 3
-    other.save()
-    listed.more = {"1.0.0": {"published_at": days_ago(400)}, "1.1.0": {"published_at": days_ago(1)}}
-
-    assert mirrored.sync() == {"1.0.0": "published", "1.1.0": "waiting"}
-    assert "it was published on" in mirrored.reason("1.1.0")
-    listed.more["1.1.0"] = {"published_at": days_ago(400)}  # what was said first counts
-    assert listed_again(mirrored)["1.1.0"] == "waiting"
-    made_older(3)
-    assert listed_again(mirrored)["1.1.0"] == "published"
 
 
 def test_a_retry_does_not_pass_the_cool_down(mirrored: Git, other: Upstream, listed: Module, registry: Registry):

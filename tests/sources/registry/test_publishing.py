@@ -5,10 +5,10 @@ import pytest
 from apps.releases.models import Release, State
 from tests.builders.git_servers import Repository, Site
 from tests.sources.conftest import Git, module, work_off
-from tests.sources.registry.conftest import FULL, listed_again, published
+from tests.sources.registry.conftest import FULL, published
 from tests.upstream import faults
+from tests.upstream.catalogue import Module
 from tests.upstream.misbehaving import HOST, Registry
-from tests.upstream.module_catalogue import Module
 
 
 @pytest.mark.slow
@@ -55,18 +55,6 @@ def test_a_folder_of_the_repository_is_the_module(mirrored: Git, listed: Module,
     assert Release.objects.get(version="2.0.0").folder == "modules/vpc"
 
 
-@pytest.mark.slow
-def test_a_new_version_is_published_at_the_next_poll(mirrored: Git, listed: Module, code: Repository):
-    mirrored.sync()
-    code.commit(module("third"))
-    code.tag("v1.2.0")
-    listed.versions.append("1.2.0")
-
-    assert listed_again(mirrored)["1.2.0"] == "published"
-    assert listed_again(mirrored) == {"1.2.0": "published", "1.1.0": "published", "1.0.0": "published"}
-    assert Release.objects.count() == 3
-
-
 def test_a_registry_that_lists_nothing_is_told_and_what_it_lists_in_other_numbers_is_left_out(
     mirrored: Git, registry: Registry, listed: Module
 ):
@@ -79,15 +67,3 @@ def test_a_registry_that_lists_nothing_is_told_and_what_it_lists_in_other_number
     registry.behave()
     listed.versions = ["1.0.0", "v1.1.0", "latest", "1.0.0"]
     assert mirrored.sync() == {"1.0.0": "published"}
-
-
-@pytest.mark.slow
-def test_a_registry_that_is_away_costs_one_poll_and_changes_nothing(mirrored: Git, registry: Registry):
-    mirrored.sync()
-    registry.stop()
-
-    assert listed_again(mirrored) == {"1.0.0": "published", "1.1.0": "published"}
-    assert mirrored.repository.failure_code == "unreachable"
-    registry.start()
-    listed_again(mirrored)
-    assert mirrored.repository.failure_code in ("", "breaker_open")

@@ -6,7 +6,7 @@ from apps.releases.models import Release
 from apps.sources.models import GitRepository
 from tests import pages
 from tests.portal.sources.conftest import LIST
-from tests.sources.conftest import RULES, module, work_off
+from tests.sources.conftest import module
 from tests.sources.ssh.conftest import NAME, vpc
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "ssh", "sshd")]
@@ -43,31 +43,6 @@ def test_pages_lead_from_the_url_to_a_version_and_say_what_is_missing_on_the_way
     origin = pages.shown(portal.client.get(f"{VERSION.format(release.name)}/origin"))
     assert commit in origin
     assert f"localhost:{sshd.port}/{NAME}" in origin
-
-
-def test_the_api_connects_by_ssh_without_a_browser(call, dora, sshd):
-    commit = vpc(sshd).head
-    one = call(dora).post(url=sshd.url(NAME), rules=RULES, credential={"kind": "deploy_key"}).json()
-    assert one["host_keys"] == sshd.fingerprints
-
-    call(dora).post(f"/{one['id']}/preview")
-    work_off()
-    failed = call(dora).get(f"/{one['id']}/preview").json()
-    assert (failed["state"], failed["failure"]["code"]) == ("failed", "unauthorized")
-
-    sshd.authorize(one["credential"]["public_key"])
-    call(dora).post(f"/{one['id']}/preview")
-    work_off()
-    seen = call(dora).get(f"/{one['id']}/preview").json()
-    assert {tag["tag"]: tag["verdict"] for tag in seen["tags"]} == {"v1.0.0": "publish", "nightly": "ignored"}
-    assert call(dora).post(f"/{one['id']}/sync").status_code == 202
-    work_off()
-
-    tags = {tag["tag"]: tag for tag in call(dora).get(f"/{one['id']}/tags").json()["tags"]}
-    assert {name: tag["verdict"] for name, tag in tags.items()} == {"v1.0.0": "published", "nightly": "ignored"}
-    assert tags["v1.0.0"]["commit"] == commit
-    found = call(dora).client.get("/api/v1/modules/acme/vpc/aws/1.0.0/origin")
-    assert commit in found.content.decode()
 
 
 def test_a_key_that_is_taken_off_the_server_fails_the_repository_and_leads_back_to_the_key(portal, sshd, published):
