@@ -90,7 +90,7 @@ def test_a_lock_file_without_hashes_is_filled_and_what_is_locked_and_not_require
     assert complete(lock=filled, block=tool) == folder.locked(*PLATFORMS)
 
 
-def test_opentofu_follows_the_locks_of_terraform(client, tls_registry, tls_upstream, folder):
+def test_opentofu_follows_the_locks_of_terraform(client, folder):
     """Of hashicorp's providers in Terraform's registry it makes entries for its own registry."""
     old = (
         'provider "registry.terraform.io/hashicorp/random" {\n  version = "3.0.0"\n  hashes = [\n    "h1:a",\n  ]\n}\n'

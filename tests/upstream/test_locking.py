@@ -233,7 +233,7 @@ def test_a_run_ends_with_what_is_wrong(tool, registry, monkeypatch):
 
 
 @pytest.mark.both
-def test_a_run_is_only_for_who_asked_and_for_a_day(tool, alice, bob, monkeypatch):
+def test_a_run_is_only_for_who_asked_and_for_a_day(tool, alice, bob):
     run = begun(viewer=Viewer(alice))
     assert locking.run_for(Viewer(alice), run.public_id) == run
     with pytest.raises(NotFound):

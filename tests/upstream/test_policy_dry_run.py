@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Invalid
 from apps.upstream import policies
-from apps.upstream.models import UpstreamProvider, UpstreamVersion
+from apps.upstream.models import Upstream, UpstreamProvider, UpstreamVersion
 from apps.upstream.policy import decide, decisions
 from apps.upstream.rows import PolicyException
 from tests.upstream.policy import BOTH, LONG_AGO, NOW, provider, rule, save, upstream, version, visible
@@ -68,9 +68,7 @@ def everything_visible():
 @effort(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=RULES, after=RULES, days=st.sampled_from([0, 3, 7]))
 def test_a_dry_run_equals_what_happens_after_saving(db, before, after, days):
-    UpstreamVersion.objects.all().delete()
-    UpstreamProvider.objects.all().delete()
-    type(upstream("rest.example")).objects.all().delete()
+    Upstream.objects.all().delete()
     of = shelf()
     save(of, *before)
     row = UpstreamVersion.objects.get(version="2.1.0")

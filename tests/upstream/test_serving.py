@@ -237,7 +237,7 @@ def test_a_sealed_mirror_lists_what_it_has_and_fetches_nothing(upstream, registr
     assert registry.count("*") == asked
 
 
-def test_what_a_client_has_fetched_is_limited_and_counts_once_for_a_request(upstream, edge, edge_of, settings):
+def test_what_a_client_has_fetched_is_limited_and_counts_once_for_a_request(upstream, edge, settings):
     settings.RATES = settings.RATES | {"fetch": Rate.parse("2/h")}
     edge.zip(upstream)  # two requests: list and record, and the package
     refused = edge.get(version_url(upstream, "1.1.0"))

@@ -14,7 +14,7 @@ from tests.sources.conftest import RULES, work_off
 TOKEN = "not-a-real-token-of-the-forge-4711"
 
 
-def test_an_owner_connects_a_repository_and_nothing_is_published_before_the_first_sync(connected, site, call, dora):
+def test_an_owner_connects_a_repository_and_nothing_is_published_before_the_first_sync(connected, site):
     assert connected["url"] == site.url_of("acme/terraform-aws-vpc")
     assert (connected["state"], connected["forge"], connected["namespace"]) == ("draft", "git", "acme")
     assert connected["rules"] == RULES
@@ -43,7 +43,7 @@ def test_the_secret_of_the_webhook_is_in_the_first_answer_and_in_that_to_its_ren
 
 @pytest.mark.parametrize("kind", ["token", "deploy_key", "app"])
 def test_no_secret_of_a_credential_is_answered_logged_or_audited(
-    call, dora, site, caplog, kind, private_pem, quiet_ssh
+    call, dora, acme, caplog, kind, private_pem, quiet_ssh
 ):
     credential = {
         "token": {"kind": "token", "token": TOKEN, "username": "larder"},

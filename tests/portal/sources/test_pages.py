@@ -155,7 +155,7 @@ def test_an_owner_disconnects_and_the_releases_stay(owner, written):
     assert owner.get("/modules/acme/vpc/aws/1.0.0").status_code == 200
 
 
-def test_a_tag_of_another_namespace_is_not_found(owner, written, pantry, alice, dora, browser_of):
+def test_a_tag_of_another_namespace_is_not_found(written, pantry, alice, dora, browser_of):
     own = connecting.connect(namespace=pantry, actor=in_browser(dora), url="https://git.acme.example/b").repository
     tag, browser = Tag.objects.get(name="v1.1.0"), browser_of(alice)
 

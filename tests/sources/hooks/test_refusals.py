@@ -236,7 +236,7 @@ def test_the_secret_of_another_row_does_not_open(acme, listened):
     assert listened == []
 
 
-def test_wrong_signatures_are_counted_and_right_ones_are_not(acme, listened, settings, nothing_remembered):
+def test_wrong_signatures_are_counted_and_right_ones_are_not(acme, settings):
     settings.RATES = settings.RATES | {"tokens": Rate(2, 3600)}
     hook = Hook.recorded("gitlab_tag_push")
     repository = connected(acme, hook)

@@ -34,7 +34,10 @@ def preview(repository, actor):
 
 
 @pytest.mark.both
-def test_a_monorepo_is_seen_and_planned(repository, git, alice):
+def test_an_empty_repository_has_nothing_to_suggest_and_a_monorepo_is_seen_and_planned(repository, git, alice):
+    found = preview(repository, alice)
+    assert (found["state"], found["folders"], found["suggested"], found["refs"]) == ("done", [], [], [])
+
     names = [f"m{number}" for number in range(20)]
     with git.batch() as batch:
         batch.commit({f"modules/{name}/main.tf": AWS for name in names} | {"README.md": "x"})
@@ -69,12 +72,6 @@ def test_links_and_submodules_and_tags_in_other_bytes_are_passed_over(repository
     assert [folder["folder"] for folder in found["folders"]] == ["", "vpc"]
     assert [ref["tag"] for ref in found["refs"]] == ["v1.0.0"]
     assert found["unreadable"] == 1
-
-
-def test_an_empty_repository_has_nothing_to_suggest(repository, git, alice):
-    found = preview(repository, alice)
-
-    assert (found["state"], found["folders"], found["suggested"], found["refs"]) == ("done", [], [], [])
 
 
 def test_a_server_that_is_down_or_private_fails_the_preview_and_the_next_one_succeeds(

@@ -103,7 +103,7 @@ def test_one_that_ended_lets_nothing_through_and_what_was_published_stays(column
     assert denied.retry("1.0.0")["1.0.0"] == "ignored"
 
 
-def test_it_is_for_one_module_of_one_registry(denied: Git, other: Upstream, allow: Allow):
+def test_it_is_for_one_module_of_one_registry(denied: Git, other: Upstream):
     elsewhere = Upstream.objects.create(host="registry.elsewhere.example", is_enabled=True)
     until = timezone.now() + timedelta(days=7)
     for upstream, module in ((elsewhere, "acme/vpc/aws"), (other, "acme/vpc/google")):
