@@ -42,7 +42,7 @@ def test_certificates_that_cannot_be_read_are_said(repository_with, settings):
     assert failed.value.code == "bad_ca_file"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("forge", "token", "given", "user"),
     [
         ("github", "ghp_x", "", "x-access-token"),

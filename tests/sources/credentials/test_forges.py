@@ -1,7 +1,5 @@
 """Forges: which one a URL is of, and where its pages are."""
 
-import pytest
-
 from apps.lib.git.remotes import parse
 from apps.sources import forges
 from apps.sources.models import Forge
@@ -10,7 +8,7 @@ from tests.rows import for_each_row
 C = "82b3d5ae"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("url", "forge"),
     [
         ("https://github.com/acme/vpc", "github"),
@@ -44,7 +42,7 @@ GITLAB = "/-/commit/82b3d5ae", "/-/tags/vpc%2Fv1.0.0%2B1"
 AZURE = "/commit/82b3d5ae", "?version=GTvpc%2Fv1.0.0%2B1"
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("forge", "url", "page", "commit", "tag"),
     [
         ("github", "git@github.com:acme/vpc.git", GITHUB, "/commit/82b3d5ae", "/tree/vpc/v1.0.0%2B1"),
@@ -74,7 +72,7 @@ def test_pages_are_those_of_the_forge(forge, url, page, commit, tag):
     assert forges.tag_page(forge, remote, "vpc/v1.0.0+1") == page + tag
 
 
-@pytest.mark.parametrize("forge", Forge)
+@for_each_row("forge", Forge)
 def test_people_are_told_where_to_add_a_webhook_and_a_key(forge):
     remote = parse("https://host.acme.example/acme/team/_git/vpc")
     for sentence, page in (forges.where_to_hook(forge, remote), forges.where_to_add_key(forge, remote)):
