@@ -27,7 +27,7 @@ def test_a_body_over_the_limit_is_refused_before_its_signature_counts(acme, list
     assert answer.status_code == 413
     assert answer.json()["error"]["code"] == "too_large"
     assert listened == []
-    whole = replace(hook, body=hook.body[: hooks.MAX_BODY_BYTES]).signed()
+    whole = replace(hook, url="https://git.acme.example/dns", body=hook.body[: hooks.MAX_BODY_BYTES]).signed()
     assert send(connected(acme, whole), whole).status_code == 200
 
 

@@ -92,17 +92,18 @@ def test_a_push_becomes_a_job_that_is_rung_for_at_once_unless_it_is_of_a_draft(
     acme, django_capture_on_commit_callbacks
 ):
     hook = Hook.recorded("github_push_tag")
-    draft, repository = connected(acme, hook, started_at=None), connected(acme, hook)
+    repository = connected(acme, hook, started_at=None)
+    assert send(repository, hook.signed()).json() == {"event": "push", "is_listing": False}
+    repository.refresh_from_db()
+    assert repository.hooked_at is not None
+    assert not Job.objects.exists()
 
+    repository.started_at = timezone.now()
+    repository.save()
     with django_capture_on_commit_callbacks() as after:
-        assert send(draft, hook.signed()).json() == {"event": "push", "is_listing": False}
-        assert send(repository, hook.signed()).json()["is_listing"] is True
-
-    job = Job.objects.get(kind=syncing.JOB)
-    assert job.target == repository.pk
+        assert send(repository, hook.changed(zen="Again.").signed()).json()["is_listing"] is True
+    assert Job.objects.get(kind=syncing.JOB).target == repository.pk
     assert [callback.func.__name__ for callback in after] == ["ring"]
-    draft.refresh_from_db()
-    assert draft.hooked_at is not None
 
 
 @pytest.mark.parametrize(
