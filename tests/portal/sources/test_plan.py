@@ -179,20 +179,16 @@ def test_a_server_that_refuses_says_so_with_what_to_do(owner, site, acme):
     work_off()
 
     page = pages.shown(owner.get(plan_url(row)))
+    row.refresh_from_db()
 
     assert "Larder cannot read" in page
-    assert row_failure(row)["text"] in page
-    assert row_failure(row)["hint"] in page
+    assert row.preview["failure"]["text"] in page
+    assert row.preview["failure"]["hint"] in page
     assert "Change the credential" in page
     site.repository("acme/absent").commit({"main.tf": "# a module"})
     assert owner.post(f"{LIST}/{row.pk}/look").status_code == 303
     work_off()
     assert "One folder contains a module." in pages.shown(owner.get(plan_url(row)))
-
-
-def row_failure(row):
-    row.refresh_from_db()
-    return row.preview["failure"]
 
 
 def test_a_token_is_neither_shown_nor_stored_while_its_owner_confirms(dora, browser_of, site, acme):
