@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,9 +15,10 @@ import redis
 from registry_site.startup.bootstrap import TIME_OUTS
 from tests.builders.archives import module_zip
 from tests.flows.crashing import check_signature, hand_in, make_key
-from tests.live import CHECKOUT
+from tests.live import ADMIN_PASSWORD, CHECKOUT, Live
 from tests.production import METRICS_TOKEN, OURS, REDIS_ADMIN, Stack, running
 from tests.programs import PRODUCTION
+from tests.site.processes import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.needs(*PRODUCTION)]
 
@@ -27,7 +27,7 @@ from apps.jobs.models import Job
 for job in Job.objects.filter(kind__in=("make-signing-key", "sign-release")):
     print(job.worker.split(":")[1])
 """
-PATIENCE = 10.0
+SIGNATURES = "SELECT count(*) FROM audit_auditevent WHERE kind = 'namespace:release:signed'"
 WITH_WEB_ROLE = ("web", "worker", "notify-worker", "upstream-worker", "beat")
 
 
@@ -48,32 +48,41 @@ def test_every_command_serves_and_only_the_signing_worker_signs(production: Stac
         check_signature(client, "acme", "1.0.0", tmp_path)
         location = client.get("/v1/modules/acme/vpc/aws/1.0.0/download").json()["location"].partition("?")[0]
         assert client.get(location, follow_redirects=True).content == module_zip()
+        sign_with_another_key(larder, client)
 
     signed_by = set(larder.manage("shell", "--no-imports", "-v", "0", "-c", WHO_SIGNED).split())
     assert signed_by == {str(production.processes["signing-worker-0"].pid)}
 
 
+def sign_with_another_key(larder: Live, client: httpx.Client) -> None:
+    keys = "/api/v1/namespaces/acme/keys"
+    client.post(keys, json={"generate": "ed25519"}).raise_for_status()
+    eventually(lambda: [key["state"] for key in client.get(keys).json()["keys"]] == ["active"] * 2, what="the key")
+    client.post("/api/v1/providers/acme/dns/1.0.0/resign").raise_for_status()
+    eventually(lambda: larder.query(SIGNATURES) == 2, what="the new signature")
+
+
 def test_both_web_servers_answer_pages_and_probes(production: Stack) -> None:
     with production.live.client() as client:
-        assert client.get("/account/login/").status_code == 200
+        client.get("/account/login/").raise_for_status()
+        token = client.cookies["__Host-larder-csrf"]
+        form = {"login": "admin", "password": ADMIN_PASSWORD, "csrfmiddlewaretoken": token}
+        signed_in = client.post("/account/login/", data=form, headers={"Referer": production.live.url})
+        assert signed_in.status_code == 302, signed_in.text
+        for path in ("/", "/search", "/status", "/admin/", "/admin/signing/signingkey/", "/admin/audit/auditevent/"):
+            assert client.get(path, follow_redirects=True).status_code == 200, path
     for port in production.webs.values():
         # As a probe asks: by an address that is not the public one.
         assert httpx.get(f"http://127.0.0.1:{port}/readyz", headers={"Host": "10.1.2.3:8080"}).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("name", "mode"),
-    [
-        ("web", "web"),
-        *((f"{kind}worker", "worker") for kind in ("", "notify-", "upstream-", "signing-")),
-        ("beat", "beat"),
-    ],
-)
-def test_each_process_is_healthy_by_its_own_check(production: Stack, name: str, mode: str) -> None:
-    words = [sys.executable, "-m", "registry_site.healthcheck", mode]
-    done = subprocess.run(words, cwd=CHECKOUT, env=production.environment(f"{name}-0"), check=False)
-
-    assert done.returncode == 0
+def test_each_process_is_healthy_by_its_own_check(production: Stack) -> None:
+    modes = {"web": "web", "beat": "beat"} | dict.fromkeys((name for name in OURS if name.endswith("worker")), "worker")
+    assert len(modes) == 6
+    for name, mode in modes.items():
+        words = [sys.executable, "-m", "registry_site.healthcheck", mode]
+        done = subprocess.run(words, cwd=CHECKOUT, env=production.environment(f"{name}-0"), check=False)
+        assert done.returncode == 0, name
 
 
 def test_no_other_process_can_open_private_keys(production: Stack) -> None:
@@ -101,9 +110,7 @@ def test_a_web_server_finds_in_the_cache_what_the_other_has_answered(production:
     first, second = (f"http://127.0.0.1:{port}{url}" for port in production.webs.values())
     with redis.Redis(port=production.cache.port, **REDIS_ADMIN) as server:
         answered = httpx.get(first, headers=headers)
-        until = time.monotonic() + PATIENCE
-        while not list(server.scan_iter("larder:ready:*")) and time.monotonic() < until:
-            time.sleep(0.05)
+        eventually(lambda: list(server.scan_iter("larder:ready:*")), what="the answer in the cache")
         found = server.info("stats")["keyspace_hits"]
         again = httpx.get(second, headers=headers)
         assert (again.status_code, again.content) == (answered.status_code, answered.content)
@@ -170,3 +177,26 @@ def test_each_role_of_the_database_has_its_own_password(production: Stack) -> No
         # roles.sh writes them, because the owner may not.
         for name, value in TIME_OUTS.items():
             assert database.execute(f"SHOW {name}").fetchone() == (value,)
+
+
+def test_a_connection_of_each_role_changes_no_audit_row_and_that_of_web_servers_no_private_key(
+    production: Stack,
+) -> None:
+    forbidden = ["UPDATE audit_auditevent SET actor_id = 1", "DELETE FROM audit_auditevent"]
+    of_keys = ["UPDATE signing_privatekey SET kek_id = ''", "TABLE signing_privatekey"]
+    for name, attempts in (("web", forbidden + of_keys), ("signing-worker", forbidden), ("migrate", forbidden)):
+        with psycopg.connect(production.environment(f"{name}-0")["LARDER_DATABASE_URL"]) as database:
+            database.execute("SELECT 1")
+            for sql in attempts:
+                with pytest.raises(psycopg.errors.InsufficientPrivilege), database.transaction():
+                    database.execute(sql)
+
+
+def test_no_process_and_no_command_of_operators_needs_more_than_its_role_may(production: Stack) -> None:
+    """The commands have the role of web servers."""
+    production.live.manage("audit", "verify")
+    production.live.manage("verify")
+    production.live.manage("end_sessions", "admin")
+
+    for log in production.folder.glob("*.log"):
+        assert "permission denied" not in log.read_text(), log.name
