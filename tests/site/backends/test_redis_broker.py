@@ -16,21 +16,17 @@ from kombu import Connection, Message
 from kombu.simple import SimpleQueue
 
 from registry_site.celery import app
-from tests.postgres import free_port, wait
+from tests.site.front.hosts import Server
 from tests.site.processes import eventually
 
 pytestmark = pytest.mark.needs("redis-server")
 
 
 @pytest.fixture
-def broker(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
-    port = free_port()
-    words = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
-    wait(process, port)
-    yield process, f"redis://127.0.0.1:{port}/0"
-    process.kill()
-    process.wait()
+def server() -> Iterator[Server]:
+    one = Server()
+    yield one
+    one.end()
 
 
 def holding_one_and_waiting(url: str) -> tuple[Connection, Message, list[SimpleQueue]]:
@@ -47,14 +43,13 @@ def holding_one_and_waiting(url: str) -> tuple[Connection, Message, list[SimpleQ
     return connection, ring, [rings, others]
 
 
-def test_a_redis_that_dies_while_a_ring_is_not_acknowledged_ends_no_worker(broker, caplog):
-    server, url = broker
-    connection, ring, _queues = holding_one_and_waiting(url)
+def test_a_redis_that_dies_while_a_ring_is_not_acknowledged_ends_no_worker(server, caplog):
+    connection, ring, _queues = holding_one_and_waiting(server.url)
     worker: Any = Consumer.__new__(Consumer)  # what it does about a lost connection needs no more
     worker.app, worker.connection, worker.qos_global = app, connection, False
     worker.pool, worker.prefetch_multiplier = SimpleNamespace(num_processes=1), 1
-    server.kill()
-    server.wait()
+    server.process.kill()
+    server.process.wait()
 
     with pytest.warns(match="cancels all currently executed tasks"):
         worker.on_connection_error_after_connected(ConnectionError("gone"))
@@ -67,13 +62,12 @@ def test_a_redis_that_dies_while_a_ring_is_not_acknowledged_ends_no_worker(broke
 
 
 @pytest.mark.slow
-def test_a_worker_that_ends_in_order_gives_its_rings_back(broker):
-    _, url = broker
-    connection, _ring, _queues = holding_one_and_waiting(url)
+def test_a_worker_that_ends_in_order_gives_its_rings_back(server):
+    connection, _ring, _queues = holding_one_and_waiting(server.url)
 
     connection.close()
 
-    with Connection(url) as other:
+    with Connection(server.url) as other:
         assert SimpleQueue(other.default_channel, "check").get(timeout=5).payload == {"job": 1}
 
 

@@ -18,7 +18,7 @@ from registry_site.operations import dump
 from registry_site.startup import bootstrap
 from tests.builders.recipients import recipient
 
-pytestmark = [pytest.mark.both, pytest.mark.slow]  # each backup has about 80 files, each synced
+pytestmark = pytest.mark.slow  # each backup has about 80 files, each synced
 
 
 @pytest.fixture
@@ -73,6 +73,7 @@ def test_without_a_folder_or_a_url_it_says_what_to_set(settings, db):
     assert "--from newest" in refusal(command="restore")
 
 
+@pytest.mark.both
 def test_each_backup_sends_only_new_blobs_and_can_be_restored_alone(place, published):
     published("acme/vpc/aws", "1.0.0")
     first = run()
@@ -88,6 +89,7 @@ def test_each_backup_sends_only_new_blobs_and_can_be_restored_alone(place, publi
     assert "2 of the blobs are new" in run("backup", "--copy")
 
 
+@pytest.mark.both
 def test_old_backups_go_with_the_blobs_that_only_they_need(place, published, clock):
     purged = published("acme/vpc/aws", "1.0.0")
     run()
@@ -248,16 +250,24 @@ def test_unusable_recipients_are_refused_with_what_to_do_and_nothing_is_sent(pla
         assert files(place) == set()
 
 
-def test_a_storage_of_backups_that_fails_is_named_and_not_larders_own(place, published, monkeypatch):
-    def away(*_, **__):
-        raise backends.StorageUnavailable("Storage does not answer (EndpointConnectionError).")
+def test_a_storage_of_backups_that_fails_and_a_full_disk_are_named(place, published, monkeypatch):
+    def fail(error):
+        raise error
 
     published("acme/vpc/aws", "1.0.0")
-    monkeypatch.setattr(LocalBackend, "write", away)
-    refused = refusal()
-
-    assert refused.startswith("The storage of LARDER_BACKUP_URL failed: Storage does not answer")
+    with monkeypatch.context() as patch:
+        away = backends.StorageUnavailable("Storage does not answer (EndpointConnectionError).")
+        patch.setattr(LocalBackend, "write", lambda *_: fail(away))
+        refused = refusal()
+    assert refused.startswith("The storage of LARDER_BACKUP_URL failed: Storage does not answer"), "not Larder's own"
     assert "list, read, write and delete there" in refused
+
+    full = OSError(28, "No space left on device", "/tmp/larder-backup-x/blob")
+    monkeypatch.setattr(copies, "save_blob", lambda *_, **__: fail(full))
+    assert refusal() == (
+        "/tmp/larder-backup-x/blob: No space left on device. Free space there, or give this process access. TMPDIR "
+        "names the folder of temporary files."
+    )
 
 
 def test_objects_that_vanish_while_a_backup_is_written_make_it_none(place, published, monkeypatch):
@@ -273,6 +283,7 @@ def test_objects_that_vanish_while_a_backup_is_written_make_it_none(place, publi
     assert run("backup", "--list") == ""
 
 
+@pytest.mark.both
 @pytest.mark.needs("on SQLite")
 def test_a_second_backup_waits_for_its_turn(place, published, settings):
     with (Path(settings.DATA_DIR) / "backup.lock").open("a") as file:
@@ -280,21 +291,9 @@ def test_a_second_backup_waits_for_its_turn(place, published, settings):
         assert refusal() == "Another backup is running. Wait until it has ended."
 
 
+@pytest.mark.both
 @pytest.mark.needs("on PostgreSQL")
 def test_a_second_backup_on_another_host_waits_for_its_turn(place, published, tmp_path):
     with bootstrap.one_backup_at_a_time(tmp_path):
         assert refusal() == "Another backup is running. Wait until it has ended."
     run()
-
-
-def test_a_full_disk_for_temporary_files_is_named(place, published, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device", "/tmp/larder-backup-x/blob")
-
-    published("acme/vpc/aws", "1.0.0")
-    monkeypatch.setattr(copies, "save_blob", full)
-
-    assert refusal() == (
-        "/tmp/larder-backup-x/blob: No space left on device. Free space there, or give this process access. TMPDIR "
-        "names the folder of temporary files."
-    )

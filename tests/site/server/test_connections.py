@@ -66,7 +66,12 @@ def test_one_that_is_answered_is_not(connected: Pair) -> None:
     assert is_open(client), "a request has just ended"
 
 
-def test_one_that_has_asked_may_rest_for_longer(connected: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "shorter", [{"IDLE_SECONDS": 0.1}, {"CROWD": 1, "CROWD_SECONDS": 0.1}], ids=["and then", "in a crowd"]
+)
+def test_one_that_has_asked_may_rest_for_longer_and_is_closed(
+    connected: Pair, monkeypatch: pytest.MonkeyPatch, shorter: dict[str, float]
+) -> None:
     client, peer = connected
     kept = Connections()
     with kept.request(peer):
@@ -74,25 +79,14 @@ def test_one_that_has_asked_may_rest_for_longer(connected: Pair, monkeypatch: py
     time.sleep(0.2)
     kept.sweep()
     assert is_open(client)
-    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.1)
+    for name, value in shorter.items():
+        monkeypatch.setattr(connections, name, value)
 
     def is_closed() -> bool:
         kept.sweep()
         return not is_open(client)
 
     eventually(is_closed)
-
-
-def test_in_a_crowd_nobody_rests(connected: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "CROWD", 1)
-    monkeypatch.setattr(connections, "CROWD_SECONDS", 0.1)
-    client, peer = connected
-    kept = Connections()
-    with kept.request(peer):
-        pass
-    time.sleep(0.2)
-    kept.sweep()
-    assert not is_open(client)
 
 
 def fill(server: socket.socket) -> int:

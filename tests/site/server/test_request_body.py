@@ -128,18 +128,10 @@ def test_a_sender_that_leaves_is_an_error_after_what_it_sent(body_of):
         body.read1(100)
 
 
-def test_a_sender_that_says_nothing_for_too_long_is_an_error(body_of, settings):
+@pytest.mark.parametrize("then", [[], [{"no": "type"}]], ids=["nothing", "a message that fails"])
+def test_what_does_not_come_for_too_long_is_an_error(body_of, settings, then):
     settings.CLIENT_TIMEOUT = 0.05
-    body, _ = body_of(part(b"half of"))
-
-    assert body.read1(100) == b"half of"
-    with pytest.raises(TooSlow):
-        body.read1(100)
-
-
-def test_a_message_that_fails_ends_the_body_and_leaves_no_reader_waiting(body_of, settings):
-    settings.CLIENT_TIMEOUT = 0.05
-    body, _ = body_of(part(b"half of"), {"no": "type"})
+    body, _ = body_of(part(b"half of"), *then)
 
     assert body.read1(100) == b"half of"
     with pytest.raises(TooSlow):

@@ -36,11 +36,13 @@ def validate(document: Document) -> None:
         kubernetes_validate.validate(document, KUBERNETES, strict=True)
 
 
+@pytest.mark.slow
 @for_each_row("name", EXAMPLES)
 def test_helm_finds_no_fault_in_an_example(name: str) -> None:
     assert "0 chart(s) failed" in helm("lint", str(CHART), "--strict", *charts.values_of(name))
 
 
+@pytest.mark.slow
 @for_each_row("name", EXAMPLES)
 def test_kubernetes_takes_every_document_of_an_example(name: str) -> None:
     documents = example(name)

@@ -56,33 +56,20 @@ def archive(checkout: Path, folder: Path) -> Path:
     return folder
 
 
-def test_a_tag_is_the_version(checkout: Path) -> None:
+def test_a_tag_is_the_version_and_each_commit_after_it_has_its_own(checkout: Path) -> None:
+    assert printed(checkout) == f"0.0.0-g{git(checkout, 'rev-parse', '--short', 'HEAD')}", "before the first tag"
     git(checkout, "tag", "v1.2.0")
     assert printed(checkout) == "1.2.0"
 
-    commit(checkout, "second.py")
-    git(checkout, "tag", "--annotate", "v1.3.0", "--message", "Larder 1.3.0")
-    assert printed(checkout) == "1.3.0"
-
-
-def test_each_commit_after_a_tag_has_its_own_version(checkout: Path) -> None:
-    git(checkout, "tag", "v1.2.0")
     git(checkout, "tag", "not-a-version")
     first, second = (commit(checkout, name) and printed(checkout) for name in ("second.py", "third.py"))
-
     assert first.startswith("1.2.0-1-g")
     assert second == f"1.2.0-2-g{git(checkout, 'rev-parse', '--short', 'HEAD')}"
 
-
-def test_a_commit_before_the_first_tag_is_named_by_its_hash(checkout: Path) -> None:
-    assert printed(checkout) == f"0.0.0-g{git(checkout, 'rev-parse', '--short', 'HEAD')}"
-
-
-def test_changed_files_are_dirty(checkout: Path) -> None:
-    git(checkout, "tag", "v1.2.0")
+    git(checkout, "tag", "--annotate", "v1.3.0", "--message", "Larder 1.3.0")
+    assert printed(checkout) == "1.3.0"
     (checkout / "apps" / "first.py").write_text("changed")
-
-    assert printed(checkout) == "1.2.0-dirty"
+    assert printed(checkout) == "1.3.0-dirty"
 
 
 def test_an_archive_of_a_commit_knows_its_version_without_git(checkout: Path, tmp_path: Path) -> None:
