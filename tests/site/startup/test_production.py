@@ -18,6 +18,7 @@ from tests.flows.crashing import check_signature, hand_in, make_key
 from tests.live import ADMIN_PASSWORD, CHECKOUT, Live
 from tests.production import METRICS_TOKEN, OURS, REDIS_ADMIN, Stack, running
 from tests.programs import PRODUCTION
+from tests.site.monitoring.test_metrics import samples_of
 from tests.site.processes import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.needs(*PRODUCTION)]
@@ -147,15 +148,26 @@ def test_web_servers_believe_nginx_and_no_other_neighbour(production: Stack) -> 
 
 
 def test_metrics_are_for_prometheus_alone(production: Stack) -> None:
+    """Which asks web servers and workers by their own addresses, and sends a token."""
     with production.live.client() as client:
         assert client.get("/metrics").status_code == 404
     workers = {name: production.pages[name] for name in production.processes if "worker" in name}
     assert len(workers) == 5
+    asked = {"Authorization": f"Bearer {METRICS_TOKEN}", "Host": "10.1.2.3:9464"}
     for port in (*production.webs.values(), *workers.values()):
         url = f"http://127.0.0.1:{port}/metrics"
         assert httpx.get(url).status_code == 404
-        answer = httpx.get(url, headers={"Authorization": f"Bearer {METRICS_TOKEN}"})
-        assert "larder_build_info" in answer.text
+        assert httpx.get(url, headers={"Authorization": "Bearer wrong"}).status_code == 404
+        answer = httpx.get(url, headers=asked)
+        assert (answer.status_code, "larder_build_info" in answer.text) == (200, True)
+
+    for name, port in workers.items():
+        assert httpx.get(f"http://127.0.0.1:{port}/", headers=asked).status_code == 404, name
+        answer = httpx.get(f"http://127.0.0.1:{port}/metrics", headers=asked)
+        # A worker reaches the database, and need not reach every other part: web servers tell of those.
+        told = {"larder_part_up", "larder_jobs", "larder_workers", "larder_storage_free_bytes"}
+        assert not told & {sample[0] for sample in samples_of(answer.text)}, name
+        assert "# TYPE larder_signatures_total counter" in answer.text
 
 
 def test_each_role_of_the_database_has_its_own_password(production: Stack) -> None:
