@@ -113,6 +113,16 @@ class Process:
         self.connection.dec_thread_sharing()
 
 
+def as_django_says(process: Process, client: Client, url: str, method: str = "GET", **headers: str) -> Answer:
+    """The answer of the process, which is that of a second one, which has to ask Django."""
+    said, fresh = process.ask(client, url, method, **headers), Process()
+    django = fresh.ask(client, url, method, **headers)
+    fresh.end()
+    assert not django.was_ready
+    assert (said.status, said.headers, said.body) == (django.status, django.headers, django.body), (url, headers)
+    return said
+
+
 def scope_of(client: Client, url: str, method: str = "GET", headers: dict[str, str] | None = None) -> dict[str, Any]:
     path, _, query = url.partition("?")
     given = {"Host": "testserver", **(headers or {})}

@@ -8,6 +8,7 @@ import pytest
 from apps.blobs import capabilities
 from registry_site.backends import other_hosts
 from registry_site.front import lease
+from registry_site.front.lease import begin_sharing
 from tests.needs import needs
 from tests.site.front.asking import Process
 from tests.site.front.hosts import GENEROUS, Host, Server
@@ -18,6 +19,14 @@ def process(db: None) -> Iterator[Process]:
     one = Process()
     yield one
     one.end()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """In which the processes of one host share answers."""
+    path = tmp_path / "ready.sqlite3"
+    begin_sharing(path)
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +68,11 @@ def host(db: None, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPat
 @pytest.fixture
 def both(host: Callable[..., Host], patient: None) -> tuple[Host, Host]:
     return host(), host()
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """Release and reader of each download that counts."""
+    found: list[tuple[Any, ...]] = []
+    monkeypatch.setattr("apps.releases.catalogue.downloads.record_download", lambda *said: found.append(said[:2]))
+    return found

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from django.test import Client
@@ -23,15 +22,14 @@ GENEROUS = 5.0
 class Server:
     """A Redis of one's own, which may stop, die and come back."""
 
-    def __init__(self, words: Sequence[str] = ("redis-server",), environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self) -> None:
         self.port = postgres.free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
-        self.words = [*words, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
-        self.environment = environment or {}
+        self.words = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
         self.start()
 
     def start(self) -> None:
-        self.process = subprocess.Popen(self.words, stdout=subprocess.DEVNULL, env=os.environ | self.environment)
+        self.process = subprocess.Popen(self.words, stdout=subprocess.DEVNULL)
         postgres.wait(self.process, self.port)
         self.redis = Redis.from_url(self.url)
 

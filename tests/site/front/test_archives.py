@@ -21,11 +21,9 @@ from registry_site.server.connections import PATHSEND
 from tests.builders.archives import module_zip
 from tests.providers.conftest import draft_client, registered
 from tests.providers.draft_client import dist, signed
-from tests.site.front.asking import Process
+from tests.site.front.asking import as_django_says
 
 __all__ = ["draft_client", "registered"]
-
-pytestmark = pytest.mark.both
 
 
 def link_to(release) -> str:
@@ -42,14 +40,7 @@ def warmed(process, client, *urls):
         assert [process.ask(client, url).status for _ in range(2)] == [200, 200], url
 
 
-def is_as_django_says(process, client, url, method="GET", **headers):
-    fresh, said = Process(), process.ask(client, url, method, **headers)
-    django = fresh.ask(client, url, method, **headers)
-    fresh.end()
-    assert not django.was_ready
-    return (said.status, said.headers, said.body) == (django.status, django.headers, django.body)
-
-
+@pytest.mark.both
 def test_an_archive_that_was_never_asked_for_needs_no_django(process, published, tofu):
     first, other = published("pantry/vpc/aws", "1.2.0"), published("pantry/vpc/aws", "1.3.0")
     client = tofu(None)
@@ -59,7 +50,7 @@ def test_an_archive_that_was_never_asked_for_needs_no_django(process, published,
         said = process.ask(client, plain(other))
         assert said.was_ready
         assert said.body == process.ask(client, plain(other), "GET", Range="bytes=0-").body
-    assert is_as_django_says(process, client, plain(other))
+    as_django_says(process, client, plain(other))
 
 
 RANGES = (
@@ -77,7 +68,7 @@ RANGES = (
 @pytest.mark.slow
 @pytest.mark.parametrize("who", [None, "bob", "charlie"])
 def test_every_kind_of_question_is_answered_as_django_answers_it(request, process, published, tofu, who):
-    private, public = published("acme/vpc/aws"), published("pantry/vpc/aws")
+    private, public = published("acme/vpc/aws", data=module_zip(comment=b"of acme")), published("pantry/vpc/aws")
     client = tofu(who and request.getfixturevalue(who))
     forged = link_to(private).replace("/archives/", "/archives/x", 1)
     urls = [link_to(private), plain(private), plain(public), forged, link_to(public), f"/archives/{'0' * 64}/a.zip"]
@@ -92,7 +83,7 @@ def test_every_kind_of_question_is_answered_as_django_answers_it(request, proces
     asked += [("HEAD", {"Range": "bytes=1-2"}), ("GET", {"Range": "bytes=1-2", "If-Range": f'"{public.digest}"'})]
     for url, (method, headers) in itertools.product(urls, asked):
         for _ in range(2):
-            assert is_as_django_says(process, client, url, method, **headers), (url, method, headers)
+            as_django_says(process, client, url, method, **headers)
 
 
 def test_the_parts_of_a_provider_are_answered_in_the_same_way(process, draft_client, registered, tofu, bob):
@@ -108,7 +99,7 @@ def test_the_parts_of_a_provider_are_answered_in_the_same_way(process, draft_cli
     for url in urls:
         warmed(process, tofu(None), url)
         assert process.ask(tofu(None), url, "HEAD").was_ready
-        assert is_as_django_says(process, tofu(None), url)
+        as_django_says(process, tofu(None), url)
 
 
 def test_another_host_or_scheme_is_asked_of_django_first(process, published, tofu):
@@ -148,9 +139,9 @@ def test_a_change_ends_what_was_ready(process, published, tofu, olga, change, ki
     CHANGES[change]({"release": release, "other": other, "olga": Viewer(olga)})
     process.learn()
 
-    assert is_as_django_says(process, tofu(None), url)
+    said = as_django_says(process, tofu(None), url)
     if "quarantine" in change or kind == "plain":
-        assert process.ask(tofu(None), url).status in (401, 404)
+        assert said.status in (401, 404)
 
 
 def test_a_link_opens_nothing_after_its_end(process, published, tofu, monkeypatch):
@@ -165,18 +156,7 @@ def test_a_link_opens_nothing_after_its_end(process, published, tofu, monkeypatc
     assert (said.status, said.was_ready) == (403, False)
 
 
-def test_a_link_that_ends_soon_is_not_ready_for_longer(process, published, tofu, monkeypatch):
-    release = published("acme/vpc/aws")
-    url, now = link_to(release), datetime.now(tz=UTC)
-    _, _, segment, digest, name = url.split("/")
-    left = capabilities.seconds_left(segment, digest=digest, file_name=name, now=now)
-    monkeypatch.setattr("django.utils.timezone.now", lambda: now + timedelta(seconds=left - 10))
-    warmed(process, tofu(None), url)
-
-    (until,) = [entry.until for key, entry in process.front.table._entries.items() if key[2] == url]
-    assert until <= time.monotonic() + 10
-
-
+@pytest.mark.both
 def test_a_newer_link_to_the_same_bytes_asks_nobody(process, published, tofu, olga):
     release = published("acme/vpc/aws")
     first, name = link_to(release), link_to(release).rpartition("/")[2]
@@ -200,38 +180,51 @@ def test_a_newer_link_to_the_same_bytes_asks_nobody(process, published, tofu, ol
     assert process.ask(tofu(None), f"/archives/{newest}/{release.digest}/{name}").status == 404
 
 
+def shortly_before_its_end(url, monkeypatch):
+    now = datetime.now(tz=UTC)
+    _, _, segment, digest, name = url.split("/")
+    left = capabilities.seconds_left(segment, digest=digest, file_name=name, now=now)
+    monkeypatch.setattr("django.utils.timezone.now", lambda: now + timedelta(seconds=left - 10))
+
+
+def rest(process, url):
+    """For how many seconds its answer is ready."""
+    (until,) = [entry.until for key, entry in process.front.table._entries.items() if key[2] == url]
+    return until - time.monotonic()
+
+
+def test_a_link_that_ends_soon_is_not_ready_for_longer(process, published, tofu, monkeypatch):
+    url = link_to(published("acme/vpc/aws"))
+    shortly_before_its_end(url, monkeypatch)
+    warmed(process, tofu(None), url)
+
+    assert rest(process, url) <= 10
+
+
 def test_a_newer_link_is_ready_no_longer_than_it_lasts(process, published, tofu, monkeypatch):
     release = published("acme/vpc/aws")
-    warmed(process, tofu(None), link_to(release))
-    assert process.ask(tofu(None), link_to(release)).was_ready
-    name, now = link_to(release).rpartition("/")[2], datetime.now(tz=UTC)
-    segment = capabilities.sign(digest=release.digest, file_name=name, now=now - capabilities.ROUND)
-    left = capabilities.seconds_left(segment, digest=release.digest, file_name=name, now=now)
-    url = f"/archives/{segment}/{release.digest}/{name}"
-    monkeypatch.setattr("django.utils.timezone.now", lambda: now + timedelta(seconds=left - 10))
+    first, name = link_to(release), link_to(release).rpartition("/")[2]
+    warmed(process, tofu(None), first)
+    assert process.ask(tofu(None), first).was_ready
+    before = datetime.now(tz=UTC) - capabilities.ROUND
+    url = f"/archives/{capabilities.sign(digest=release.digest, file_name=name, now=before)}/{release.digest}/{name}"
+    shortly_before_its_end(url, monkeypatch)
     assert process.ask(tofu(None), url).was_ready
 
-    (until,) = [entry.until for key, entry in process.front.table._entries.items() if key[2] == url]
-    assert until <= time.monotonic() + 10
+    assert rest(process, url) <= 10
 
 
-def test_damage_is_said_by_django(process, published, tofu):
-    release = published("pantry/vpc/aws")
+def test_damaged_and_changed_bytes_are_never_sent(process, published, tofu, settings):
+    damaged, changed = published("pantry/vpc/aws", "1.1.0"), published("pantry/vpc/aws")
     warmed(process, tofu(None), plain(published("pantry/vpc/aws", "1.3.0")))
-    known.record_damage(release.digest)
-
-    said = process.ask(tofu(None), plain(release))
-    assert (said.status, said.was_ready) == (503, False)
-
-
-def test_changed_bytes_are_never_sent(process, published, tofu, settings):
-    release = published("pantry/vpc/aws")
-    warmed(process, tofu(None), plain(published("pantry/vpc/aws", "1.3.0")))
-    path = settings.DATA_DIR / "blobs" / "sha256" / release.digest[:2] / release.digest
+    known.record_damage(damaged.digest)
+    path = settings.DATA_DIR / "blobs" / "sha256" / changed.digest[:2] / changed.digest
     path.chmod(0o600)
     path.write_bytes(path.read_bytes()[:-1] + b"!")
 
-    assert [process.ask(tofu(None), plain(release)).status for _ in range(2)] == [503, 503]
+    for release in (damaged, changed, changed):
+        said = process.ask(tofu(None), plain(release))
+        assert (said.status, said.was_ready) == (503, False)
 
 
 def test_a_large_file_leaves_as_a_file_once_it_was_checked(process, published, tofu):
@@ -241,8 +234,7 @@ def test_a_large_file_leaves_as_a_file_once_it_was_checked(process, published, t
     process.offers = {"extensions": {PATHSEND: {}}}
 
     assert not process.ask(tofu(None), url).was_ready, "nobody has hashed it"
-    assert process.ask(tofu(None), url).was_ready
-    assert is_as_django_says(process, tofu(None), url)
+    assert as_django_says(process, tofu(None), url).was_ready
     process.offers |= {"http_version": "2"}
     assert not process.ask(tofu(None), url).was_ready
     process.offers = {}

@@ -10,11 +10,7 @@ from apps.http.ready import LONGEST
 from registry_site.backends import other_hosts
 from registry_site.backends.other_hosts import ASK_AGAIN_SECONDS, MOST_BYTES, PATIENCE, OtherHosts
 from tests.postgres import free_port
-from tests.programs import CHECKOUT
-from tests.rows import for_each_row
 from tests.site.front.hosts import Server
-
-pytestmark = pytest.mark.both
 
 VERSIONS = "/v1/modules/acme/vpc/aws/versions"
 OTHER = "/v1/modules/acme/dns/aws/versions"
@@ -206,7 +202,7 @@ def test_an_answer_does_not_live_longer_by_travelling(both, server, reads):
     assert max(server.redis.pttl(name) for name in server.redis.scan_iter()) <= 7_000, "what was taken is not written"
 
 
-@for_each_row("seconds", [LONGEST + 1, -LONGEST - 1])
+@pytest.mark.parametrize("seconds", [LONGEST + 1, -LONGEST - 1])
 def test_clocks_of_hosts_that_differ_make_no_answer_live_longer(both, reads, monkeypatch, seconds):
     one, other = both
     one.ask(reads, VERSIONS)
@@ -217,22 +213,18 @@ def test_clocks_of_hosts_that_differ_make_no_answer_live_longer(both, reads, mon
     assert rest(other) <= LONGEST
 
 
-def test_an_answer_that_somebody_put_back_later_is_not_repeated(both, server, reads, monkeypatch):
-    one, other = both
-    one.ask(reads, VERSIONS)
-    real = time.time
-    for name, sealed in entries(server).items():
+def test_an_answer_that_somebody_put_back_later_or_gave_no_end_is_not_repeated(
+    host, patient, server, reads, monkeypatch
+):
+    host().ask(reads, VERSIONS)
+    kept, real = entries(server), time.time
+    for name in kept:
+        server.redis.persist(name)
+    assert not host().ask(reads, VERSIONS).was_ready
+    for name, sealed in kept.items():
         server.redis.set(name, sealed, px=60_000)
     monkeypatch.setattr(time, "time", lambda: real() + LONGEST)
-    assert not other.ask(reads, VERSIONS).was_ready
-
-
-def test_a_value_without_an_end_is_not_repeated(both, server, reads):
-    one, other = both
-    one.ask(reads, VERSIONS)
-    for name in server.redis.scan_iter():
-        server.redis.persist(name)
-    assert not other.ask(reads, VERSIONS).was_ready
+    assert not host().ask(reads, VERSIONS).was_ready
 
 
 # --- How much --------------------------------------------------------------------------------------------------------
@@ -267,14 +259,3 @@ def test_looks_that_come_together_are_one_command(host, patient, server, looks):
 
     one.run(come())
     assert sorted(looks) in ([40], [1, 39])
-
-
-def test_the_user_of_the_shipped_cache_may_do_all_of_it(host, patient, reads, tmp_path):
-    script = CHECKOUT / "deploy" / "redis" / "start.sh"
-    server = Server(["sh", str(script), "cache.acl"], {"LARDER_PASSWORD": "secret", "TMPDIR": str(tmp_path)})
-    one, other = host(), host()
-    for each in (one, other):
-        each.hosts._redis = Redis.from_url(f"redis://larder:secret@127.0.0.1:{server.port}/0")
-    one.ask(reads, VERSIONS)
-    assert other.ask(reads, VERSIONS).was_ready
-    server.end()

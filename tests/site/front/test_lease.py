@@ -3,11 +3,7 @@
 import time
 from dataclasses import replace
 
-import pytest
-
 from apps.audit import generation
-
-pytestmark = pytest.mark.both
 
 
 def test_the_lease_counts_from_before_the_question(process, monkeypatch):

@@ -2,7 +2,6 @@
 
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -17,10 +16,8 @@ from apps.upstream.open_links import fetchable
 from apps.upstream.rows import Effect, PolicyException, PolicyRule
 from registry_site.front.archives import SMALL_BYTES
 from registry_site.server.connections import PATHSEND
-from tests.site.front.test_archives import is_as_django_says
+from tests.site.front.asking import as_django_says
 from tests.upstream.shelf import add_package, add_upstream, add_version
-
-pytestmark = pytest.mark.both
 
 
 @pytest.fixture
@@ -56,7 +53,7 @@ def test_a_package_that_was_never_asked_for_needs_no_django(process, packages, t
 
     for method in ("GET", "HEAD"):
         assert process.ask(client, plain(other), method).was_ready
-        assert is_as_django_says(process, client, plain(other), method)
+        as_django_says(process, client, plain(other), method)
     assert process.ask(client, plain(other)).body == b"arm64"
 
 
@@ -95,26 +92,28 @@ def test_a_small_one_is_ready_for_no_longer_than_policy_says(process, upstream, 
     assert 0 < entry.until - time.monotonic() <= 30
 
 
-@pytest.mark.parametrize("change", ["denied", "held back", "switched off", "hidden", "for terraform", "evicted"])
+def cool_down(upstream: Upstream) -> None:
+    PolicyRule.objects.create(upstream=upstream, position=1, pattern="*", effect=Effect.COOL_DOWN, days=3)
+    UpstreamVersion.objects.update(published_at=timezone.now())
+
+
+CHANGES = {
+    "denied": lambda it: PolicyRule.objects.create(upstream=it, position=1, pattern="*", effect=Effect.DENY),
+    "held back": cool_down,
+    "switched off": lambda _: Upstream.objects.update(is_enabled=False),
+    "hidden": lambda _: Upstream.objects.update(visibility=Visibility.PRIVATE),
+    "for terraform": lambda _: Upstream.objects.update(terraform_only=True),
+    "evicted": lambda _: UpstreamPackage.objects.update(blob=None),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_each_fetch_is_by_the_rules_of_that_moment(process, upstream, packages, tofu, change):
     one, other = packages
     process.ask(tofu(), plain(one))
     assert is_by_the_front(process, tofu(), plain(other))
 
-    if change == "denied":
-        PolicyRule.objects.create(upstream=upstream, position=1, pattern="*", effect=Effect.DENY)
-    elif change == "held back":
-        PolicyRule.objects.create(upstream=upstream, position=1, pattern="*", effect=Effect.COOL_DOWN, days=3)
-        UpstreamVersion.objects.update(published_at=timezone.now())
-    elif change == "evicted":
-        UpstreamPackage.objects.update(blob=None)
-    else:
-        changed: dict[str, dict[str, Any]] = {
-            "switched off": {"is_enabled": False},
-            "hidden": {"visibility": Visibility.PRIVATE},
-            "for terraform": {"terraform_only": True},
-        }
-        Upstream.objects.update(**changed[change])
+    CHANGES[change](upstream)
     generation.touch([generation.EVERYTHING])  # as the verbs do
     process.learn()
 
@@ -122,6 +121,7 @@ def test_each_fetch_is_by_the_rules_of_that_moment(process, upstream, packages, 
     assert process.ask(tofu(), plain(other)).status in (401, 403, 404, 503)
 
 
+@pytest.mark.both
 def test_a_platform_and_an_exception_count_as_in_the_view(process, upstream, packages, tofu):
     amd, arm = packages
     process.ask(tofu(), plain(amd))
@@ -144,6 +144,7 @@ def test_bytes_in_quarantine_are_not_served(process, packages, tofu, published, 
     assert is_by_the_front(process, tofu(), plain(one))
 
 
+@pytest.mark.both
 def test_each_look_counts_as_a_fetch_and_what_is_repeated_from_memory_is_not_looked_for(process, upstream, tofu):
     uses.flush()
     process.offers = {"extensions": {PATHSEND: {}}}
@@ -160,6 +161,7 @@ def test_each_look_counts_as_a_fetch_and_what_is_repeated_from_memory_is_not_loo
     assert [UpstreamPackage.objects.get(pk=row.pk).uses for row in (small, large)] == [2, 3]
 
 
+@pytest.mark.both
 def test_many_cost_a_few_queries(process, upstream, tofu, django_assert_max_num_queries):
     links = []
     for number in range(20):

@@ -1,4 +1,4 @@
-"""Answers that another process of this host made: repeated as one's own, and never beyond a change."""
+"""Answers that another process of this host, or of another host, made: repeated as one's own, never beyond a change."""
 
 import sqlite3
 import stat
@@ -6,130 +6,120 @@ import stat
 import pytest
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken
 from apps.releases.lifecycle import verbs
 from registry_site.front.lease import Shared, begin_sharing
-from tests.site.front.asking import Process
-
-pytestmark = pytest.mark.both
+from tests.site.front.asking import Process, as_django_says
+from tests.site.front.test_changes import IN_ACME
 
 VERSIONS = "/v1/modules/acme/vpc/aws/versions"
 DOWNLOAD = "/v1/modules/acme/vpc/aws/1.2.0/download"
+PUBLIC = "/v1/modules/pantry/vpc/aws/versions"
 
 
 @pytest.fixture
-def file(tmp_path):
-    path = tmp_path / "ready.sqlite3"
-    begin_sharing(path)
-    return path
+def neighbour(db, file):
+    """Processes of one host, which share a file."""
+    made = []
 
+    def make():
+        made.append(Process())
+        made[-1].front.shared = Shared(file, most_bytes=1_000_000)
+        return made[-1]
 
-@pytest.fixture
-def processes(db, file):
-    """Two of one host."""
-    both = Process(), Process()
-    for one in both:
-        one.front.shared = Shared(file, most_bytes=1_000_000)
-    yield both
-    for one in both:
+    yield make
+    for one in made:
         one.end()
 
 
-def test_what_one_process_was_answered_the_other_repeats(processes, published, tofu, bob):
-    published("acme/vpc/aws")
-    (one, other), reads = processes, tofu(bob)
-    for process in processes:
-        process.learn()
-    for url in (VERSIONS, DOWNLOAD):
-        first, again = one.ask(reads, url), other.ask(reads, url)
+@pytest.fixture(params=["neighbour", "host"])
+def another(request, patient):
+    """Hosts share a Redis."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def release(published):
+    published("pantry/vpc/aws")
+    return published("acme/vpc/aws")
+
+
+@pytest.fixture
+def pair(another, release):
+    both = another(), another()
+    for one in both:
+        one.learn()
+    return both
+
+
+def of(process, client, *urls):
+    return [process.ask(client, url).was_ready for url in urls]
+
+
+@pytest.mark.both
+def test_what_one_was_answered_the_other_repeats_and_a_download_counts_for_each(pair, release, tofu, bob, counted):
+    (one, other), reads = pair, tofu(bob)
+    for client, url in ((reads, VERSIONS), (reads, DOWNLOAD), (tofu(None), PUBLIC)):
+        first, again = one.ask(client, url), other.ask(client, url)
         assert (first.was_ready, again.was_ready) == (False, True), url
         assert (first.status, first.headers, first.body) == (again.status, again.headers, again.body)
+    assert counted == [(release.pk, bob.pk)] * 2
 
 
-def test_a_repeated_download_is_counted(processes, published, tofu, bob, monkeypatch):
-    counted = []
-    monkeypatch.setattr("apps.releases.catalogue.downloads.record_download", lambda *said: counted.append(said))
-    release, reads = published("acme/vpc/aws"), tofu(bob)
-    for process in processes:
-        process.learn()
-    assert [process.ask(reads, DOWNLOAD).was_ready for process in processes] == [False, True]
-    assert [said[:2] for said in counted] == [(release.pk, bob.pk)] * 2
+def test_another_reader_asks_django_once_and_nobody_else_is_answered(pair, tofu, bob, alice, charlie):
+    one, other = pair
+    of(one, tofu(bob), VERSIONS, DOWNLOAD)
+    assert of(other, tofu(alice), VERSIONS, DOWNLOAD) == [False, True]
+    for who in (charlie, None):
+        assert other.ask(tofu(who), VERSIONS).status in (401, 404)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda it: verbs.yank(release=it["release"], actor=Viewer(it["dora"]), reason="broken"),
-        lambda it: verbs.quarantine(release=it["release"], actor=Viewer(it["olga"]), reason="malware"),
-        lambda it: tokens.revoke(token=ApiToken.objects.get(user=it["bob"]), actor=Viewer(it["dora"])),
-    ],
-    ids=["yank", "quarantine", "revoke"],
-)
-def test_nothing_from_before_a_change_is_repeated(processes, published, tofu, bob, dora, olga, change):
-    release = published("acme/vpc/aws")
-    (one, other), reads = processes, tofu(bob)
-    for process in processes:
-        process.learn()
-    assert [process.ask(reads, url).was_ready for url in (VERSIONS, DOWNLOAD) for process in processes] == [
-        *(False, True),
-        *(False, True),
-    ]
-    for url in ("/v1/modules/acme/vpc", "/v1/modules/acme"):
-        one.ask(reads, url)
-    change({"release": release, "bob": bob, "dora": dora, "olga": olga})
-    for process in processes:
-        process.learn()
+@pytest.mark.parametrize("verb", ["yank", "quarantine", "revoke"])
+def test_nothing_from_before_a_change_is_repeated(pair, another, release, tofu, bob, dora, olga, verb):
+    (one, other), reads = pair, tofu(bob)
+    lists = ("/v1/modules/acme/vpc", "/v1/modules/acme")
+    of(one, reads, VERSIONS, DOWNLOAD, *lists)
+    assert of(other, reads, VERSIONS, DOWNLOAD) == [True, True]
 
-    for url in (VERSIONS, DOWNLOAD, "/v1/modules/acme/vpc", "/v1/modules/acme"):
-        assert not other.ask(reads, url).was_ready, url
+    change, _ = IN_ACME[verb]
+    change({"release": release, "token": ApiToken.objects.get(user=bob), "dora": Viewer(dora), "olga": Viewer(olga)})
+    other.learn()
+
+    # The other one shares what it asks anew: one that begins now asks for something else.
+    for process, url in ((other, VERSIONS), *((other, url) for url in lists), (another(), DOWNLOAD)):
+        assert not as_django_says(process, reads, url).was_ready, url
 
 
-def test_a_change_before_this_process_began_counts_too(processes, published, tofu, bob, dora, file):
-    release, reads = published("acme/vpc/aws"), tofu(bob)
-    one, other = processes
-    for process in processes:
-        process.learn()
-    one.ask(reads, VERSIONS)
-    one.ask(reads, DOWNLOAD)
-    assert other.ask(reads, VERSIONS).was_ready
+def test_an_answer_from_before_a_change_that_comes_late_is_not_repeated(pair, release, tofu, bob, dora):
+    """Its writer did not know of the change yet."""
+    (one, other), reads = pair, tofu(bob)
+    one.front.lease._asked = float("inf")
     verbs.yank(release=release, actor=Viewer(dora), reason="broken")
-
-    late = Process()
-    late.front.shared = Shared(file, most_bytes=1_000_000)
-    assert not late.ask(reads, VERSIONS).was_ready
-    assert not late.ask(reads, DOWNLOAD).was_ready
-    late.end()
+    one.ask(reads, VERSIONS)
+    other.learn()
+    assert of(other, reads, VERSIONS) == [False]
 
 
-def test_what_this_process_has_not_come_to_is_not_repeated(processes, published, tofu, bob):
+def test_an_answer_that_is_newer_than_what_this_process_knows_is_not_repeated(pair, tofu, bob):
     """It may be of another database."""
-    published("acme/vpc/aws")
-    (one, other), reads = processes, tofu(bob)
-    for process in processes:
-        process.learn()
+    (one, other), reads = pair, tofu(bob)
+    one.front.lease._asked = float("inf")
     one.front.lease.number += 1
     one.ask(reads, VERSIONS)
-    assert not other.ask(reads, VERSIONS).was_ready
+    assert of(other, reads, VERSIONS) == [False]
 
 
-def test_another_credential_or_a_broken_file_is_asked_of_django(processes, published, tofu, bob, alice, file):
-    published("acme/vpc/aws")
-    one, other = processes
-    for process in processes:
-        process.learn()
+# --- The file of a host ----------------------------------------------------------------------------------------------
+
+
+def test_a_broken_file_is_none(file, release, neighbour, tofu, bob):
     reads = tofu(bob)
-    one.ask(reads, VERSIONS)
-    assert not other.ask(tofu(alice), VERSIONS).was_ready
-    assert other.ask(reads, VERSIONS).was_ready
+    neighbour().ask(reads, VERSIONS)
     for suffix in ("-wal", "-shm"):
         file.with_name(file.name + suffix).unlink(missing_ok=True)
     file.write_bytes(b"no database")
-    third = Process()
-    third.front.shared = Shared(file, most_bytes=1_000_000)
-    said = third.ask(reads, VERSIONS)
+    said = neighbour().ask(reads, VERSIONS)
     assert (said.status, said.was_ready) == (200, False)
-    third.end()
 
 
 def test_the_file_is_its_users_alone_and_begins_empty(file):

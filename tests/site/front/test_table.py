@@ -22,9 +22,9 @@ def key_of(path="/v1/modules", credentials=None):
     return ("GET", "https", path, path.encode(), b"", credentials, b"larder.example", None, None)
 
 
-def test_a_hundred_thousand_paths_and_credentials_stay_within_the_setting():
+def test_ten_thousand_paths_and_credentials_stay_within_the_setting():
     table = Table(Lease(), most_bytes=MEGABYTE)
-    for number in range(50_000):
+    for number in range(5_000):
         table.add(key_of(f"/v1/modules/{number}"), entry_of(b"%d" % number))
         table.add(key_of(credentials=hashlib.sha256(b"%d" % number).digest()), entry_of(b"the same"))
 
