@@ -1,9 +1,7 @@
 """Sign-in and the token service while the Redis of the cache is away: they answer, and each process counts limits."""
 
-import os
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,10 +18,9 @@ from apps.lib.settings_values.rates import Rate
 from registry_site.backends import redis_cache as ours
 from registry_site.backends.cache import MemoryCounters
 from registry_site.server import health
-from tests.live import CHECKOUT
 from tests.postgres import free_port
-
-pytestmark = pytest.mark.both
+from tests.site.commands import manage
+from tests.site.processes import eventually
 
 MOST_WRONG = 5
 # Far more than one second for the first question, and far less than for ever, which a hung server takes.
@@ -70,30 +67,23 @@ def sign_in(name: str, password: str):
 @pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("state", ["refusing", "hanging"])
-def test_people_sign_in_and_who_guesses_is_slowed_down(request, bob, state):
+def test_people_sign_in_and_who_guesses_is_slowed_down(request, settings, bob, state):
+    """On the page, and at the token service."""
     request.getfixturevalue(state)
     began = time.monotonic()
 
     assert sign_in("bob", "bob likes pears").status_code == 302
     assert [sign_in("bob", "wrong").status_code for _ in range(MOST_WRONG)] == [200] * MOST_WRONG
     answer = sign_in("bob", "bob likes pears")
-
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "5")
-    assert time.monotonic() - began < PATIENCE
-
-
-@pytest.mark.slow
-@pytest.mark.django_db
-@pytest.mark.parametrize("state", ["refusing", "hanging"])
-def test_wrong_passwords_at_the_token_service_are_401_and_then_429(request, state):
-    request.getfixturevalue(state)
-    began = time.monotonic()
 
     said = [Client().get("/v2/token", headers={"Authorization": "Basic eDp5"}) for _ in range(MOST_WRONG + 1)]
-
     assert [answer.status_code for answer in said] == [401] * MOST_WRONG + [429]
     assert said[-1].json()["errors"][0]["code"] == "TOOMANYREQUESTS"
     assert time.monotonic() - began < PATIENCE
+
+    found = health.state_of(partial(ours.require, settings.CACHES["default"]["LOCATION"]))
+    assert found in ("ConnectionError", "TimeoutError"), "the part that is down"
 
 
 @pytest.mark.slow
@@ -133,7 +123,7 @@ def test_it_counts_together_again_once_redis_is_back(settings, monkeypatch, tmp_
     assert cache.get("wrong") == 3, "in memory"
 
     with redis(port, tmp_path):
-        wait_until(lambda: cache.get("wrong") is None)
+        eventually(lambda: cache.get("wrong") is None, PATIENCE)
         ours.require(f"redis://127.0.0.1:{port}/0")
         cache.set("wrong", 7)
         assert cache.incr("wrong") == 8
@@ -154,33 +144,11 @@ def redis(port: int, folder: Path) -> Iterator[None]:
         process.wait(timeout=30)
 
 
-def wait_until(condition) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 @pytest.mark.slow
 def test_the_variable_leads_to_this_cache(tmp_path):
     code = "from django.core.cache import cache; cache.set('pears', 3); print(cache.get('pears'))"
-    done = subprocess.run(
-        [sys.executable, "manage.py", "shell", "-v", "0", "-c", code],
-        cwd=CHECKOUT,
-        env={**os.environ, "LARDER_CACHE_URL": f"redis://127.0.0.1:{free_port()}/0"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    key = tmp_path / "key"
+    key.write_text("pears" * 10)
+    url = f"redis://127.0.0.1:{free_port()}/0"
+    done = manage(tmp_path, "shell", "-v", "0", "-c", code, LARDER_CACHE_URL=url, LARDER_SECRET_KEY_FILE=str(key))
     assert done.stdout.split() == ["3"], done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("state", ["refusing", "hanging"])
-def test_a_redis_that_does_not_answer_is_a_part_that_is_down(request, settings, state):
-    request.getfixturevalue(state)
-
-    found = health.state_of(partial(ours.require, settings.CACHES["default"]["LOCATION"]))
-
-    assert found in ("ConnectionError", "TimeoutError")

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from tests.live import CHECKOUT, Live
 from tests.postgres import free_port
+from tests.site.processes import eventually
 
 pytestmark = pytest.mark.live
 
@@ -38,20 +38,11 @@ def running(command: str, environment: dict[str, str], output: Path) -> Iterator
         process.wait(timeout=60)
 
 
-def said_in(output: Path, words: str) -> bool:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if words in output.read_text():
-            return True
-        time.sleep(0.05)
-    return False
-
-
 def test_up_says_it_before_it_serves(live: Live, tmp_path: Path) -> None:
     """It has just made a key of its own. Stopped at once: its worker would take the first one's jobs."""
     output = tmp_path / "output.txt"
     with running("up", second_host(live, tmp_path), output):
-        assert said_in(output, "This host's secret key is not the one that")
+        eventually(lambda: "This host's secret key is not the one that" in output.read_text(), what="the warning")
 
     assert "secret_key_differs" in output.read_text()
 
@@ -62,7 +53,7 @@ def test_a_process_on_its_own_logs_it(live: Live, tmp_path: Path, command: str) 
     environment = {**second_host(live, tmp_path), "LARDER_SECRET_KEY_FILE": str(tmp_path / "key")}
     output = tmp_path / "output.txt"
     with running(command, environment, output):
-        assert said_in(output, "secret_key_differs")
+        eventually(lambda: "secret_key_differs" in output.read_text(), what="the line")
 
 
 def test_the_first_host_and_its_worker_have_nothing_to_say(live: Live) -> None:

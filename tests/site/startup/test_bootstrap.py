@@ -9,6 +9,7 @@ import pytest
 
 from tests.live import CHECKOUT
 from tests.rows import for_each_row
+from tests.site.commands import run_python
 
 # A Python that says it is of another version, to whoever asks by -c; in all else the one that runs these tests.
 OTHER_PYTHON = """#!/bin/sh
@@ -87,6 +88,21 @@ def test_a_python_that_is_too_new_gets_advice_that_can_work(machine: Machine) ->
     assert "apt-get" not in done.stderr
 
 
+def test_what_is_missing_is_named_with_the_command_to_type(machine: Machine) -> None:
+    """On Fedora, as far as the script can see; dnf is never run."""
+    for name in ("gpg", "gpgv"):
+        (machine.programs / name).unlink()
+    machine.program("dnf", "#!/bin/sh\nexit 1\n")
+    machine.program("id", "#!/bin/sh\necho 10001\n")
+
+    done = machine.prepare()
+
+    assert done.returncode == 1
+    assert "Larder needs: python 3.11 to 3.14 with venv, gpg and gpgv." in done.stderr
+    assert "sudo dnf install -y python3.13 gnupg2" in done.stderr
+    assert not machine.venv.exists()
+
+
 def test_gpgv_is_asked_for_where_debian_packages_it_apart(machine: Machine) -> None:
     """Without it everything starts, and no provider is ever signed."""
     machine.python(14)
@@ -136,10 +152,9 @@ def test_pip_takes_over_where_uv_fails(machine: Machine) -> None:
 )
 def test_a_web_process_needs_nothing_that_its_parent_has_loaded(tmp_path: Path, code: str) -> None:
     """Since Python 3.14 worker processes are no forks: they import the application from nothing."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LARDER_", "DJANGO_"))}
     (tmp_path / "key").write_text("k" * 64)
-    environment = kept | {"LARDER_DATA_DIR": str(tmp_path), "LARDER_SECRET_KEY_FILE": str(tmp_path / "key")}
-    subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, env=environment, check=True, timeout=120)
+    done = run_python(code, LARDER_DATA_DIR=str(tmp_path), LARDER_SECRET_KEY_FILE=str(tmp_path / "key"))
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow

@@ -1,29 +1,21 @@
 """Dangerous configuration has a name and a hint."""
 
-import os
-import subprocess
-import sys
-
 import pytest
-from django.conf import settings
 
 from apps.lib.net.forwarding import TrustedProxies
 from apps.lib.settings_values.kek_urls import parse_all
 from registry_site.startup import checks
 from tests.rows import for_each_row
-
-pytestmark = pytest.mark.both
+from tests.site.commands import manage
 
 
 def ids(found):
     return [message.id for message in found]
 
 
-def test_one_host_may_keep_everything_on_its_disk(settings):
+def test_one_host_may_keep_everything_on_its_disk_and_sign_itself_and_several_may_not(settings):
     assert ids(checks.one_place_for_all_hosts(None)) == []
-
-
-def test_several_hosts_may_not(settings):
+    assert ids(checks.only_signing_workers_open_private_keys(None)) == []
     settings.INSTANCES = 3
     settings.CACHE_URL = "redis://cache"
     settings.STORAGE_URL = "s3://bucket"
@@ -33,6 +25,7 @@ def test_several_hosts_may_not(settings):
     assert "larder.E003" in ids(found)
     assert "larder.E002" not in ids(found)
     assert all(message.hint for message in found)
+    assert ids(checks.only_signing_workers_open_private_keys(None)) == ["larder.W011"]
 
 
 @pytest.mark.parametrize(
@@ -56,29 +49,24 @@ def test_what_must_not_be_on_in_production_is_named(settings, name, value, found
     assert ids(checks.nothing_is_left_open(None)) == [found]
 
 
-def test_a_host_that_does_not_sign_cannot_read_the_key_encryption_key(settings, tmp_path):
-    settings.SIGNING_KEK_FILE = tmp_path / "kek"
+def test_a_host_that_does_not_sign_reads_no_key_encryption_key_and_no_token_for_a_key_service(settings, tmp_path):
+    kek, token = tmp_path / "kek", tmp_path / "token"
+    settings.SIGNING_KEK_FILE = kek
     settings.WORKER_QUEUES = ["check"]
     assert ids(checks.only_signing_workers_open_private_keys(None)) == []
-    settings.SIGNING_KEK_FILE.write_text("5a" * 32)
-
+    kek.write_text("5a" * 32)
     assert ids(checks.only_signing_workers_open_private_keys(None)) == ["larder.E009"]
     settings.WORKER_QUEUES = ["sign"]
     assert ids(checks.only_signing_workers_open_private_keys(None)) == []
 
-
-def test_a_host_that_does_not_sign_cannot_read_the_token_for_a_key_service(settings, tmp_path):
-    settings.SIGNING_KEK_FILE = tmp_path / "kek"
-    settings.SIGNING_KEKS = parse_all(
-        [f"vault+https://vault.acme.example/transit/keys/larder?token_file={tmp_path / 'token'}"]
-    )
+    kek.unlink()
+    settings.SIGNING_KEKS = parse_all([f"vault+https://vault.acme.example/transit/keys/larder?token_file={token}"])
     settings.WORKER_QUEUES = ["check"]
     assert ids(checks.only_signing_workers_open_private_keys(None)) == []
-    (tmp_path / "token").write_text("hvs.x")
-
+    token.write_text("hvs.x")
     [message] = checks.only_signing_workers_open_private_keys(None)
     assert message.id == "larder.E009"
-    assert str(tmp_path / "token") in str(message.msg)
+    assert str(token) in str(message.msg)
 
 
 def test_a_file_that_is_no_longer_in_use_is_not_warned_of(settings, tmp_path):
@@ -88,13 +76,6 @@ def test_a_file_that_is_no_longer_in_use_is_not_warned_of(settings, tmp_path):
     assert ids(checks.keys_are_apart_from_what_they_protect(None)) == ["larder.W010"]
     settings.SIGNING_KEKS = parse_all(["awskms://alias/larder"])
     assert ids(checks.keys_are_apart_from_what_they_protect(None)) == []
-
-
-def test_several_hosts_have_workers_that_only_sign(settings):
-    assert ids(checks.only_signing_workers_open_private_keys(None)) == []
-    settings.INSTANCES = 2
-
-    assert ids(checks.only_signing_workers_open_private_keys(None)) == ["larder.W011"]
 
 
 @for_each_row(
@@ -120,14 +101,6 @@ def test_clients_are_not_sent_where_they_would_send_their_token(settings, option
     assert ids(checks.links_to_storage_lead_elsewhere(None)) == found
 
 
-def test_the_older_word_for_a_proxy_is_no_danger_where_proxies_are_named(settings):
-    settings.DEBUG = False
-    settings.BEHIND_PROXY = True
-    settings.TRUSTED_PROXIES = TrustedProxies.parse(["10.0.0.1"])
-
-    assert ids(checks.nothing_is_left_open(None)) == []
-
-
 @for_each_row(
     ("database", "place", "found"),
     [
@@ -148,25 +121,18 @@ def test_the_key_that_opens_signing_keys_is_not_backed_up_with_them(settings, tm
 
 
 @pytest.mark.slow
-def test_the_default_place_of_that_key_is_warned_of():
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("LARDER_")}
-    done = subprocess.run(
-        [sys.executable, "manage.py", "check", "--deploy"],
-        cwd=settings.BASE_DIR,
-        env=environment | {"DJANGO_SETTINGS_MODULE": "registry_site.settings", "LARDER_LOG_LEVEL": "ERROR"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert "larder.W010" in done.stderr
+def test_the_default_place_of_that_key_is_warned_of(tmp_path):
+    assert "larder.W010" in manage(tmp_path, "check", "--deploy", LARDER_LOG_LEVEL="ERROR").stderr
 
 
 def test_plain_http_for_everybody_is_named_unless_a_proxy_is(settings):
+    settings.DEBUG = False
     settings.LISTEN_HOST, settings.TLS = "0.0.0.0", "off"
     assert ids(checks.nothing_is_left_open(None)) == ["larder.W012"]
 
     settings.TRUSTED_PROXIES = TrustedProxies.parse(["10.0.0.1"])
+    assert ids(checks.nothing_is_left_open(None)) == []
+    settings.BEHIND_PROXY = True  # the older word for it
     assert ids(checks.nothing_is_left_open(None)) == []
 
 

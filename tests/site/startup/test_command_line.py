@@ -1,8 +1,5 @@
 """Commands stop with one sentence: after a bad variable, without a database, or with an empty one."""
 
-import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,26 +14,12 @@ from apps.audit import generation
 from registry_site import env
 from registry_site.startup import bootstrap, command_line, schema
 from tests import postgres
-from tests.live import CHECKOUT
 from tests.rows import for_each_row
+from tests.site.commands import manage
 from tests.site.processes import eventually
 
 
-def manage(folder: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """Run a command as somebody does who has set nothing but these."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LARDER_", "DJANGO_"))}
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=CHECKOUT,
-        env={**inherited, "LARDER_DATA_DIR": str(folder / "data"), **variables},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
-def refusal(done: "subprocess.CompletedProcess[str]") -> str:
+def refusal(done) -> str:
     """The one line that it ended with, beside structured log lines."""
     said = [line for line in done.stderr.splitlines() if not line.startswith("{")]
     assert done.returncode != 0
@@ -168,14 +151,11 @@ def test_a_database_of_an_older_version_is_refused_by_the_migration_that_it_lack
 
 
 @pytest.mark.django_db
-def test_an_error_of_a_command_itself_keeps_its_traceback():
+def test_an_error_of_a_command_itself_keeps_its_traceback_and_others_have_our_words():
     assert command_line.sentence_for(ProgrammingError("syntax error")) == ""
     assert command_line.sentence_for(OperationalError("canceling statement due to statement timeout\nmore")) == (
         "canceling statement due to statement timeout"
     )
-
-
-def test_the_key_of_nobody_is_explained_in_our_words():
     error = ImproperlyConfigured("The SECRET_KEY setting must not be empty.")
     assert command_line.sentence_for(error) == bootstrap.NO_KEY_YET
 

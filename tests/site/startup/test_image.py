@@ -54,7 +54,7 @@ FILES = (
 
 
 def git(folder: Path, *words: str) -> str:
-    who = ["-c", "user.name=Alice", "-c", "user.email=alice@acme.example"]
+    who = ["-c", "user.name=Alice", "-c", "user.email=alice@acme.example", "-c", "tag.gpgSign=false"]
     words = ("git", "-C", str(folder), *who, *words)
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 

@@ -101,27 +101,3 @@ def test_make_run_from_a_fresh_clone_ends_in_apply_complete(clone: Path, tmp_pat
         make.wait(timeout=60)
     eventually(lambda: not everyone & parents().keys())
     assert "Larder has stopped." in output.read_text()
-
-
-def test_what_is_missing_is_named_with_the_command_to_type(clone: Path, tmp_path: Path) -> None:
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name in ("sh", "dirname", "paste", "sed", "cmp", "id", "cat"):
-        found = shutil.which(name)
-        assert found is not None
-        (programs / name).symlink_to(found)
-    # Fedora, as far as the script can see; dnf is never run.
-    (programs / "dnf").write_text("#!/bin/sh\nexit 1\n")
-    (programs / "dnf").chmod(0o755)
-    done = subprocess.run(
-        ["/bin/sh", "bin/prepare", "requirements.txt"],
-        cwd=clone,
-        env={"PATH": str(programs)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "Larder needs: python 3.11 to 3.14 with venv, gpg and gpgv." in done.stderr
-    assert "sudo dnf install -y python3.13 gnupg2" in done.stderr
-    assert not (clone / ".venv").exists()

@@ -1,11 +1,8 @@
 """The real settings of the processes: from the database, Celery, and the settings under given variables."""
 
 import json
-import os
 import pickle
 import socket
-import subprocess
-import sys
 
 import pytest
 from django.conf import settings
@@ -15,10 +12,11 @@ from kombu import serialization
 from kombu.exceptions import ContentDisallowed
 
 from registry_site.celery import app
-from tests.live import CHECKOUT
+from tests.site.commands import run_python
+
+__all__ = ["run_python"]
 
 
-@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.needs("on SQLite")
 def test_sqlite_writes_through_to_the_disk():
@@ -32,25 +30,10 @@ def test_sqlite_writes_through_to_the_disk():
     assert found == {"synchronous": 2, "journal_mode": "wal", "foreign_keys": 1, "busy_timeout": 20_000}
 
 
-def run_python(code, **variables):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LARDER_", "DJANGO_"))}
-    environment |= {"DJANGO_SETTINGS_MODULE": "registry_site.settings", "PYTHONPATH": str(CHECKOUT), **variables}
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=CHECKOUT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
-
-
-def settings_with(*names, **variables):
-    code = (
-        f"import json; from registry_site import settings as s; print(json.dumps([getattr(s, n) for n in {names!r}]))"
-    )
-    done = run_python(code, **variables)
+def settings_with(folder, *names, **variables):
+    found = f"[getattr(s, name) for name in {names!r}]"
+    code = f"import json; from registry_site import settings as s; print(json.dumps({found}, default=list))"
+    done = run_python(code, LARDER_DATA_DIR=str(folder), **variables)
     assert done.returncode == 0, done.stderr
     return dict(zip(names, json.loads(done.stdout), strict=True))
 
@@ -58,9 +41,9 @@ def settings_with(*names, **variables):
 def test_without_variables_nothing_is_open(tmp_path):
     """The settings of the test run cannot say this: DEBUG is off there whatever they are."""
     found = settings_with(
+        tmp_path,
         *("DEBUG", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "BEHIND_PROXY", "USE_X_FORWARDED_HOST"),
         *("SESSION_COOKIE_SECURE", "CSRF_COOKIE_SECURE", "SESSION_COOKIE_NAME", "LISTEN_HOST"),
-        LARDER_DATA_DIR=str(tmp_path),
     )
     assert found["DEBUG"] is False
     assert found["ALLOWED_HOSTS"] == ["127.0.0.1", "[::1]", "localhost"]
@@ -74,8 +57,8 @@ def test_without_variables_nothing_is_open(tmp_path):
 
 def test_variables_for_hsts_and_for_plain_http_change_what_they_name(tmp_path):
     found = settings_with(
+        tmp_path,
         *("SECURE_HSTS_SECONDS", "SESSION_COOKIE_SECURE", "SESSION_COOKIE_NAME"),
-        LARDER_DATA_DIR=str(tmp_path),
         LARDER_HSTS_SECONDS="31536000",
         LARDER_PUBLIC_URL="http://larder.example",
     )
@@ -115,11 +98,8 @@ def test_a_database_server_that_hangs_is_given_up(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         code = "import django; django.setup(); from django.db import connection; connection.ensure_connection()"
-        done = run_python(
-            code,
-            LARDER_DATA_DIR=str(tmp_path),
-            LARDER_DATABASE_URL=f"postgres://larder:hunter2@127.0.0.1:{port}/larder",
-        )
+        url = f"postgres://larder:hunter2@127.0.0.1:{port}/larder"
+        done = run_python(code, LARDER_DATA_DIR=str(tmp_path), LARDER_DATABASE_URL=url)
 
     assert "OperationalError" in done.stderr
     assert "timeout" in done.stderr

@@ -17,7 +17,7 @@ from registry_site.startup.bootstrap import CannotStartError
 from tests.conftest import person
 from tests.rows import for_each_row
 
-pytestmark = [pytest.mark.both, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 def squashed() -> list[tuple[str, str]]:
@@ -62,6 +62,7 @@ def test_no_new_migration_has_the_name_of_an_old_one():
     assert not set(MigrationLoader(None).disk_migrations) & set(replaced())
 
 
+@pytest.mark.both
 def test_a_database_with_all_of_them_goes_on_unchanged(recorded, changes):
     person("alice")
 
@@ -74,11 +75,13 @@ def test_a_database_with_all_of_them_goes_on_unchanged(recorded, changes):
     assert list(schema.mismatches(apps)) == []
 
 
+@pytest.mark.both
 def test_a_new_database_is_ready_for_the_version_before_as_well():
     """Which may run beside this one: it finds its own migrations applied."""
     assert set(replaced()) <= set(MigrationRecorder(connection).applied_migrations())
 
 
+@pytest.mark.both
 @for_each_row(
     ("app", "name"),
     [("accounts", "0018_created_by_token"), ("notify", "0003_created_by_token"), ("audit", "0023_append_only")],

@@ -12,15 +12,10 @@ from registry_site import version
 from registry_site.monitoring import page
 from registry_site.server import health
 from tests.live import CHECKOUT
+from tests.site.startup.test_image import git
 
 pytestmark = pytest.mark.needs("git")
 NAMES = ("registry_site/version.py", version.FILE, ".gitattributes")
-
-
-def git(folder: Path, *words: str) -> str:
-    who = ["-c", "user.name=Alice", "-c", "user.email=alice@acme.example", "-c", "tag.gpgSign=false"]
-    words = ("git", "-C", str(folder), *who, *words)
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def commit(folder: Path, name: str) -> str:
