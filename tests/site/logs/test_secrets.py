@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 
 import pytest
 import structlog
@@ -25,8 +26,8 @@ class Thing:
         return f"<Thing {self.text}>"
 
 
-@pytest.fixture(params=FORMATS)
-def written(request):
+@contextmanager
+def noted(formatter, level):
     """Everything that our handler would write, as it would write it."""
     lines: list[str] = []
 
@@ -35,13 +36,19 @@ def written(request):
             lines.append(self.format(record))
 
     root, sink = logging.getLogger(), Sink()
-    sink.setFormatter(logs.formatter(as_json=request.param == "json"))
+    sink.setFormatter(formatter)
     before = root.level
     root.addHandler(sink)
-    root.setLevel("DEBUG")
+    root.setLevel(level)
     yield lines
     root.removeHandler(sink)
     root.setLevel(before)
+
+
+@pytest.fixture(params=FORMATS)
+def written(request):
+    with noted(logs.formatter(as_json=request.param == "json"), "DEBUG") as lines:
+        yield lines
     assert lines
     if request.param == "json":
         assert all(isinstance(json.loads(line), dict) for line in lines)

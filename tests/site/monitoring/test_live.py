@@ -1,12 +1,12 @@
 """/metrics of a whole Larder: counts of web process and worker, and of answers from memory."""
 
 import json
-import time
 
 import pytest
 
 from tests.builders.archives import module_zip
 from tests.site.monitoring.test_metrics import samples_of
+from tests.site.processes import eventually
 
 pytestmark = pytest.mark.live
 ROUTE = "protocol:module-versions"
@@ -22,10 +22,8 @@ def test_this_machine_reads_the_counts_of_web_process_and_worker(live):
     with live.client() as client:
         for _ in range(3):
             client.get("/v1/modules/counted/vpc/aws/versions")
-        deadline = time.monotonic() + 30
-        while "larder_publishes_total{" not in client.get("/metrics").text:  # a worker writes its counts now and then
-            assert time.monotonic() < deadline
-            time.sleep(0.5)
+        # A worker writes its counts now and then.
+        eventually(lambda: "larder_publishes_total{" in client.get("/metrics").text, what="the count")
         answer = client.get("/metrics")
         through_proxy = client.get("/metrics", headers={"X-Forwarded-For": "127.0.0.1"})
     after = samples_of(answer.text)

@@ -11,14 +11,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from django.db.migrations.loader import MigrationLoader
 
+from apps.lib.formats import dsse
 from apps.portal.frame.context import larder_version
 from registry_site.startup import schema
 from tests import postgres
 from tests.builders.archives import module_zip
 from tests.live import CHECKOUT
 from tests.site.operations.stopped import Stopped
+from tests.site.processes import eventually
 
 pytestmark = pytest.mark.live
 
@@ -49,14 +53,15 @@ def saved(live, tmp_path_factory) -> Path:
     thread = threading.Thread(target=publish)
     thread.start()
     try:
-        while not published:
-            thread.join(0.1)
+        eventually(lambda: published, what="a version")
+        statement = f"/api/v1/modules/saved/vpc/aws/{published[0][0]}/statement"
+        with live.client(token) as client:
+            eventually(lambda: client.get(statement).is_success, what="its statement")
         before = list(published)
         live.manage("audit", "verify")  # links the rows until now: their digests must be right after the restore
         live.manage("backup", str(folder / "backup"), "--keys", str(folder / "keys"))
         count = len(published)
-        while len(published) == count:
-            thread.join(0.1)
+        eventually(lambda: len(published) > count, what="a version")
     finally:
         over.set()
         thread.join()
@@ -98,6 +103,30 @@ def test_a_backup_under_load_is_whole_and_its_restore_verifies_completely(saved,
     assert manifest["larder"] == larder_version()
     assert "0 damaged" in restored.manage("verify")
     assert "rows are unchanged" in restored.manage("audit", "verify")
+
+
+def columns_of(table: list[str]) -> list[dict]:
+    names, *found = map(json.loads, table)
+    return [dict(zip(names, row, strict=True)) for row in found]
+
+
+@pytest.mark.nightly
+def test_statements_verify_their_key_is_sealed_and_signs_after_the_restore(saved, restored):
+    tables = rows_of(saved / "backup")
+    [key] = columns_of(tables["signing_statementkey.jsonl.gz"])
+    [private] = columns_of(tables["signing_privatestatementkey.jsonl.gz"])
+    public = load_pem_public_key(key["public_key"].encode())
+    assert isinstance(public, Ed25519PublicKey)
+    assert "PRIVATE" not in json.dumps(private)
+    statements = columns_of(tables["provenance_statement.jsonl.gz"])
+    assert statements
+    for row in statements:
+        raw = bytes.fromhex(row["envelope"])
+        assert hashlib.sha256(raw).hexdigest() == row["digest"]
+        envelope = dsse.parse(raw)
+        public.verify(envelope.signatures[0].signature, dsse.pae(envelope.payload_type, envelope.payload))
+    assert " resealed." in restored.manage("reseal_signing_keys", "--all")  # it opens
+    assert restored.manage("rotate_statement_key").strip().endswith(key["key_id"])
 
 
 def test_a_restore_suspends_every_token(restored):

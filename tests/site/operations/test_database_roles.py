@@ -17,7 +17,7 @@ from apps.jobs.models import Job
 from apps.providers.signatures import requests
 from apps.releases.models import Release
 from apps.signing import vault
-from apps.signing.models import PrivateKey, SignatureRequest, SigningKey
+from apps.signing.models import PrivateKey, PrivateStatementKey, SignatureRequest, SigningKey
 from tests.audit import tampering
 from tests.providers.draft_client import DraftClient, hold, work, zips
 from tests.rows import for_each_row
@@ -37,21 +37,20 @@ def key(acme, dora, worker_host) -> SigningKey:
 # --- The web role -----------------------------------------------------------------------------------------------------
 
 
-def test_the_web_role_neither_reads_nor_writes_a_private_half(roles, key):
+@for_each_row("model", [PrivateKey, PrivateStatementKey])
+def test_the_web_role_neither_reads_nor_writes_a_private_half(roles, key, model):
     with role(WEB):
-        assert PrivateKey.objects.filter(key=key).exists()
-        assert_refused("SELECT ciphertext FROM signing_privatekey")
-        assert_refused("SELECT nonce FROM signing_privatekey")
-        assert_refused("UPDATE signing_privatekey SET ciphertext = %s", b"mine")
-        assert_refused("UPDATE signing_privatekey SET key_id = key_id + 1")
-        assert_refused("DELETE FROM signing_privatekey")
-        assert_refused(
-            "INSERT INTO signing_privatekey (key_id, nonce, ciphertext, kek_id, made_at) "
-            "VALUES (%s, %s, %s, 'k', now())",
-            key.pk,
-            b"n" * 12,
-            b"mine",
-        )
+        assert model.objects.filter(key=key.pk).exists() == (model is PrivateKey), "that there is one, it may know"
+        for sql in (
+            "SELECT ciphertext FROM halves",
+            "SELECT nonce FROM halves",
+            "SELECT wrapped_key FROM halves",
+            "UPDATE halves SET ciphertext = 'mine'",
+            "UPDATE halves SET key_id = key_id + 1",
+            "DELETE FROM halves",
+            "INSERT INTO halves (key_id, nonce, ciphertext, kek_id, made_at) VALUES (1, 'n', 'mine', 'k', now())",
+        ):
+            assert_refused(sql.replace("halves", model._meta.db_table))
 
 
 def test_the_web_role_moves_no_key_to_another_namespace_and_brings_none_back(roles, key, pantry):
@@ -94,7 +93,7 @@ def test_no_role_changes_or_deletes_an_audit_row(roles, name, sql):
 
 
 @for_each_row("name", [WEB, SIGNING])
-@for_each_row("table", ["audit_auditevent", "audit_link", "signing_privatekey"])
+@for_each_row("table", ["audit_auditevent", "audit_link", "signing_privatekey", "signing_privatestatementkey"])
 def test_no_role_empties_a_table_or_drops_its_triggers(roles, name, table):
     with role(name):
         assert_refused(f"TRUNCATE {table}")
@@ -103,8 +102,8 @@ def test_no_role_empties_a_table_or_drops_its_triggers(roles, name, table):
         assert_refused("SET session_replication_role = replica")
 
 
-@for_each_row("kind", [Kind.RELEASE_SIGNED, Kind.RELEASE_SIGNING_REFUSED])
-def test_the_web_role_records_no_signature(roles, kind):
+@for_each_row("kind", [Kind.RELEASE_SIGNED, Kind.RELEASE_SIGNING_REFUSED, Kind.RELEASE_STATED, Kind.STATEMENT_KEY_MADE])
+def test_the_web_role_records_no_signature_and_no_statement(roles, kind):
     forged = (
         "INSERT INTO audit_auditevent (at, kind, subject, detail, request_id) "
         "VALUES (now(), %s, 'acme/dns 1.2.0', '{}', '')"

@@ -9,6 +9,7 @@ from django.db import ProgrammingError, connection, transaction
 
 from apps.accounts.access.gate import Viewer
 from apps.signing import keys
+from registry_site.backends.cache import DatabaseCounters
 from registry_site.operations import doctor
 from tests.providers.draft_client import register
 from tests.site.operations.database_roles import SIGNING, WEB, assert_refused, execute, role
@@ -81,6 +82,14 @@ def test_a_publishers_key_is_registered_and_ended_as_before(roles, acme, dora):
         keys.retire(key=key, actor=Viewer(dora), reason="Replaced.")
         keys.revoke(key=key, actor=Viewer(dora), reason="It leaked.")
         keys.request(namespace=acme, algorithm="ed25519", actor=Viewer(dora))
+
+
+def test_the_web_role_counts_rate_limits(roles):
+    """In the database, where several processes have no Redis."""
+    counters = DatabaseCounters("larder_cache", {})
+    with role(WEB):
+        counters.set("tries", 1, 60)
+        assert counters.incr("tries") == 2
 
 
 def test_the_check_up_of_a_signing_host_reads_what_that_role_may_before_anything_else(roles):

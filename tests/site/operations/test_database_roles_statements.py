@@ -3,18 +3,16 @@
 import pytest
 
 from apps.accounts.access.gate import NOBODY
-from apps.audit.kinds import Kind
 from apps.jobs.claims import Claim
 from apps.jobs.models import Job
 from apps.provenance import statements
 from apps.provenance.models import Statement
 from apps.releases.models import Release
 from apps.signing import rewrapping, statement_keys
-from apps.signing.models import PrivateStatementKey, StatementKey
+from apps.signing.models import StatementKey
 from tests.provenance.conftest import said_in, state_all
 from tests.providers.draft_client import DraftClient, hold, zips
-from tests.rows import for_each_row
-from tests.site.operations.database_roles import SIGNING, WEB, assert_refused, execute, role
+from tests.site.operations.database_roles import SIGNING, WEB, assert_refused, role
 
 pytestmark = [
     pytest.mark.both,
@@ -27,24 +25,6 @@ def statement(roles, published, worker_host) -> Statement:
     published()
     state_all()
     return Statement.objects.get()
-
-
-def test_the_web_role_neither_reads_nor_writes_a_private_half(statement):
-    with role(WEB):
-        assert PrivateStatementKey.objects.filter(key=statement.key).exists()
-        assert_refused("SELECT ciphertext FROM signing_privatestatementkey")
-        assert_refused("SELECT nonce FROM signing_privatestatementkey")
-        assert_refused("SELECT wrapped_key FROM signing_privatestatementkey")
-        assert_refused("UPDATE signing_privatestatementkey SET ciphertext = %s", b"mine")
-        assert_refused("DELETE FROM signing_privatestatementkey")
-        assert_refused("TRUNCATE signing_privatestatementkey")
-        assert_refused(
-            "INSERT INTO signing_privatestatementkey (key_id, nonce, ciphertext, kek_id, made_at) "
-            "VALUES (%s, %s, %s, 'k', now())",
-            statement.key_id,
-            b"n" * 12,
-            b"mine",
-        )
 
 
 def test_the_web_role_lists_no_key_of_its_own_and_brings_none_back(statement):
@@ -76,17 +56,6 @@ def test_the_web_role_writes_no_statement(statement):
             b"mine",
             "ab" * 32,
         )
-
-
-@for_each_row("kind", [Kind.RELEASE_STATED, Kind.STATEMENT_KEY_MADE])
-def test_the_web_role_records_no_statement(roles, kind):
-    forged = (
-        "INSERT INTO audit_auditevent (at, kind, subject, detail, request_id) "
-        "VALUES (now(), %s, 'acme/vpc/aws 1.2.0', '{}', '')"
-    )
-    with role(WEB):
-        assert execute(forged, Kind.USER_SIGNED_IN) == 1
-        assert_refused(forged, kind, by="only the role of signing workers")
 
 
 def test_the_web_role_asks_and_the_signing_role_states(roles, published, worker_host, acme, dora, alice, tofu):

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from io import StringIO
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
@@ -113,22 +114,29 @@ def test_a_migration_is_missing(sound):
     assert findings_of("database")["migrations"][0] == "fail"
 
 
-def test_storage_cannot_be_written(sound, settings, tmp_path):
-    (tmp_path / "blobs").write_text("a file where the folder should be")
-    settings.STORAGE_URL = f"file://{tmp_path}/blobs"
-
-    state, found = findings_of("storage")["storage"]
-    assert (state, "failed" in found) == ("fail", True)
+def overwrite(source, target):
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source.replace(target)
+    return True
 
 
-def test_storage_that_overwrites_is_named(sound, monkeypatch):
-    def replace(source, target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        source.replace(target)
-        return True
+@for_each_row(
+    ("part", "break_it", "state", "words"),
+    [
+        # A file where the folder should be.
+        ("storage", lambda patch: patch.setattr(settings, "STORAGE_URL", f"file://{__file__}"), "fail", "failed"),
+        ("storage", lambda patch: patch.setattr(local, "_link_once", overwrite), "fail", "create objects only once"),
+        ("gpg", lambda patch: patch.setenv("PATH", "/nowhere"), "fail", ""),
+        ("name", lambda patch: patch.setattr(settings, "PUBLIC_URL", "https://no-such-host.invalid"), "fail", ""),
+        ("disk", lambda patch: patch.setattr(doctor, "LOW_BYTES", 10**18), "warn", ""),
+    ],
+)
+def test_a_part_of_this_host_that_fails_is_named(sound, monkeypatch, part, break_it, state, words):
+    with monkeypatch.context() as patch:
+        break_it(patch)
+        found = findings_of(part)[part]
 
-    monkeypatch.setattr(local, "_link_once", replace)
-    assert "cannot create objects only once" in findings_of("storage")["storage"][1]
+    assert (found[0], words in found[1]) == (state, True)
 
 
 @pytest.mark.slow
@@ -164,12 +172,6 @@ def test_the_clock_of_storage_differs(sound, monkeypatch, minutes, words):
 
     state, found = findings_of("clock of storage")["clock"]
     assert (state, found.startswith(words)) == ("fail", True)
-
-
-def test_gpg_is_not_installed(sound, monkeypatch):
-    monkeypatch.setenv("PATH", "/nowhere")
-
-    assert findings_of("gpg")["gpg"][0] == "fail"
 
 
 def test_the_key_encryption_key_does_not_open_a_private_key(sound, settings, acme, olga, worker_host, tmp_path):
@@ -247,18 +249,6 @@ def test_a_backup_that_is_missing_or_late_and_a_check_that_failed(sound):
     Run.objects.update(good_at=timezone.now() - timedelta(days=3))
     found = findings_of("backup")
     assert (found["backup"][0], found["scrub"][0]) == ("warn", "fail")
-
-
-def test_the_public_name_has_no_address(sound, settings):
-    settings.PUBLIC_URL = "https://no-such-host.invalid"
-
-    assert findings_of("name")["name"][0] == "fail"
-
-
-def test_the_disk_is_nearly_full(sound, monkeypatch):
-    monkeypatch.setattr(doctor, "LOW_BYTES", 10**18)
-
-    assert findings_of("disk")["disk"][0] == "warn"
 
 
 def test_a_namespace_is_nearly_full(sound, settings, published):

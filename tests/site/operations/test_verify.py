@@ -13,7 +13,6 @@ from apps.releases.models import Release, State
 from registry_site.operations import verifying
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
 BLOBS = Path(settings.DATA_DIR) / "blobs"
 
 
@@ -72,6 +71,7 @@ def lost():
     return out.getvalue().splitlines()
 
 
+@pytest.mark.both
 def test_versions_that_storage_has_and_the_database_lost_are_listed(published):
     _, gone, purged = (published("acme/vpc/aws", f"1.{number}.0") for number in range(3))
     digest = gone.digest
