@@ -65,7 +65,7 @@ RANGES = (
 )
 
 
-@pytest.mark.parametrize("who", [None, "bob", "charlie"])
+@pytest.mark.parametrize("who", [None, *(pytest.param(who, marks=pytest.mark.slow) for who in ("bob", "charlie"))])
 def test_every_kind_of_question_is_answered_as_django_answers_it(request, process, published, tofu, who):
     private, public = published("acme/vpc/aws", data=module_zip(comment=b"of acme")), published("pantry/vpc/aws")
     client = tofu(who and request.getfixturevalue(who))

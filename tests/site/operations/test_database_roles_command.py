@@ -4,12 +4,12 @@ from io import StringIO
 
 import pytest
 from django.apps import apps
+from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.db import ProgrammingError, connection, transaction
 
 from apps.accounts.access.gate import Viewer
 from apps.signing import keys
-from registry_site.backends.cache import DatabaseCounters
 from registry_site.operations import doctor
 from tests.providers.draft_client import register
 from tests.site.operations.database_roles import SIGNING, WEB, assert_refused, execute, role
@@ -84,12 +84,15 @@ def test_a_publishers_key_is_registered_and_ended_as_before(roles, acme, dora):
         keys.request(namespace=acme, algorithm="ed25519", actor=Viewer(dora))
 
 
-def test_the_web_role_counts_rate_limits(roles):
+def test_the_web_role_counts_rate_limits(roles, settings):
     """In the database, where several processes have no Redis."""
-    counters = DatabaseCounters("larder_cache", {})
+    backend = "registry_site.backends.cache.DatabaseCounters"
+    settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": "larder_cache"}}
+    call_command("createcachetable", verbosity=0)
+    call_command("database_roles", web=WEB, signing=SIGNING, stdout=StringIO())
     with role(WEB):
-        counters.set("tries", 1, 60)
-        assert counters.incr("tries") == 2
+        cache.set("tries", 1, 60)
+        assert cache.incr("tries") == 2
 
 
 def test_the_check_up_of_a_signing_host_reads_what_that_role_may_before_anything_else(roles):
