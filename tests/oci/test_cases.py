@@ -2,11 +2,7 @@
 
 import re
 
-import pytest
-
 from tests.live import CHECKOUT
-
-pytestmark = pytest.mark.both
 
 
 def test_every_nasty_case_is_named_by_a_test():

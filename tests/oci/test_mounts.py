@@ -7,10 +7,9 @@ from apps.artifacts.models import RepositoryBlob
 from tests.oci.uploading import sha256, sha512
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 DATA = b"a shared layer" * 100
 PRIVATE, PUBLIC, HALL = "acme/vpc/aws", "pantry/vpc/aws", "hall/vpc/aws"
+OTHERS = [HALL, "nobody/at/all", "nonsense", "A/B/C", "a/b/c/d", "providers/registry.example.org/acme/vpc"]
 
 
 @pytest.fixture
@@ -36,18 +35,16 @@ def is_an_upload(response, uploader, data=DATA):
     return True
 
 
+@pytest.mark.both
 @for_each_row("digest", [sha256(DATA), sha512(DATA)], ids=["sha256", "sha512"])
-@for_each_row("more", ["", "&origin=registry.example.org"])
-def test_a_blob_of_a_repository_is_mounted(source, target, stored_files, digest, more):
+@for_each_row("asked", [(PRIVATE,), (PRIVATE, "&origin=registry.example.org"), ()])
+def test_a_blob_is_mounted_from_where_it_is_said_to_be_or_from_any_that_the_caller_reads(
+    source, target, stored_files, digest, asked
+):
     """Case 12: crane names an `origin` as well."""
-    assert is_mounted(target.mount(digest, source, more), digest)
+    assert is_mounted(target.mount(digest, *asked), digest)
     assert target.get(digest).getvalue() == DATA
     assert len(stored_files()) == 1
-
-
-@for_each_row("digest", [sha256(DATA), sha512(DATA)], ids=["sha256", "sha512"])
-def test_without_a_source_any_that_the_caller_reads_will_do(source, target, digest):
-    assert is_mounted(target.mount(digest), digest)
 
 
 def test_a_repository_may_be_its_own_source(source, uploader):
@@ -56,17 +53,10 @@ def test_a_repository_may_be_its_own_source(source, uploader):
     assert RepositoryBlob.objects.count() == 1
 
 
-@for_each_row(
-    "where", [HALL, "nobody/at/all", "nonsense", "A/B/C", "a/b/c/d", "providers/registry.example.org/acme/vpc"]
-)
-def test_a_source_without_the_blob_begins_an_upload(source, target, where):
+@for_each_row(("where", "data"), [*((name, DATA) for name in OTHERS), (PRIVATE, b"other"), ("", b"other")])
+def test_a_source_without_the_blob_begins_an_upload(source, target, where, data):
     """Case 12."""
-    assert is_an_upload(target.mount(sha256(DATA), where), target)
-
-
-def test_a_blob_that_is_nowhere_begins_an_upload(source, target):
-    for response in (target.mount(sha256(b"other"), source), target.mount(sha256(b"other"))):
-        assert is_an_upload(response, target, b"other")
+    assert is_an_upload(target.mount(sha256(data), where), target, data)
 
 
 def test_what_is_hidden_is_not_mounted(source, uploader_of, charlie, hall):

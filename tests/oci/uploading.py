@@ -1,20 +1,18 @@
 """The steps of a blob push, through Django's client."""
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
 from django.test import Client
 
+from tests.oci.manifests.documents import digest_of
+
 NAME = "acme/vpc/aws"
-
-
-def sha256(data: bytes) -> str:
-    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+sha256 = digest_of
 
 
 def sha512(data: bytes) -> str:
-    return f"sha512:{hashlib.sha512(data).hexdigest()}"
+    return digest_of(data, "sha512")
 
 
 @dataclass
@@ -62,12 +60,6 @@ class Uploader:
 
     def delete(self, digest: str) -> Any:
         return self.client.delete(f"/v2/{self.name}/blobs/{digest}")
-
-
-def code_of(response: Any) -> str:
-    """The one error code of a refusal in this dialect."""
-    (error,) = response.json()["errors"]
-    return str(error["code"])
 
 
 def headers_of(response: Any) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from django.test import Client
@@ -98,3 +99,14 @@ class Repo:
 
 def code_of(answer: Any) -> tuple[int, str]:
     return answer.status_code, answer.json()["errors"][0]["code"]
+
+
+def pages(client: Client, url: str) -> Iterator[Any]:
+    """Each page of a list, by its Links."""
+    while url:
+        answer = client.get(url)
+        assert answer.status_code == 200, answer.content
+        yield answer
+        link = answer.headers.get("Link", "")
+        assert not link or link.endswith('>; rel="next"')
+        url = link.partition("<")[2].partition(">")[0]

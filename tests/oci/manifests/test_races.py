@@ -6,7 +6,7 @@ import pytest
 
 from apps.artifacts.models import Manifest, Repository, RepositoryBlob, Tag
 from apps.audit.models import AuditEvent
-from tests.oci.manifests.documents import digest_of, image
+from tests.oci.manifests.documents import digest_of, image, index
 from tests.threads import at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both]
@@ -32,24 +32,13 @@ def test_two_pushes_to_one_tag_both_count_and_the_last_one_wins(repo):
     assert (at, moves) == (tag.manifest.digest, {})
 
 
-def test_the_same_push_by_many_is_one_manifest(repo):
-    ats = [repo() for _ in range(4)]
-    ats[0].blob(b"{}")
-
-    answers = at_once(*(partial(at.put, image(), "main") for at in ats))
-
-    assert [answer.status_code for answer in answers] == [201] * 4
-    assert (Manifest.objects.count(), Tag.objects.count()) == (1, 1)
-
-
-def test_the_first_pushes_to_a_repository_make_it_once(repo):
+def test_the_same_first_push_by_many_makes_one_repository_with_one_manifest(repo):
     ats = [repo("pantry/fresh/aws") for _ in range(4)]
-    raw = b'{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}'
 
-    answers = at_once(*(partial(at.put, raw, "main") for at in ats))
+    answers = at_once(*(partial(at.put, index(), "main") for at in ats))
 
     assert [answer.status_code for answer in answers] == [201] * 4
-    assert Repository.objects.count() == 1
+    assert (Repository.objects.count(), Manifest.objects.count(), Tag.objects.count()) == (1, 1, 1)
 
 
 def test_a_manifest_and_the_deletion_of_its_blob_never_both_succeed(repo):

@@ -8,9 +8,6 @@ from django.test import Client
 
 from tests.oci.manifests.documents import Repo, code_of
 from tests.oci.packages.samples import NAME, RAW, ZIP
-from tests.protocol.conftest import frozen_zip, golden
-
-__all__ = ["frozen_zip", "golden"]
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ from tests.builders.archives import module_zip
 from tests.oci.manifests.documents import code_of, digest_of, package
 from tests.oci.packages.samples import LATER, NAME, RAW, ZIP, said
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def space(pantry, alice, bob):
@@ -29,25 +27,18 @@ def test_a_push_is_answered_with_the_page_on_which_it_is_approved(space, push, s
     assert Release.objects.count() == 1
 
 
-def test_once_approved_it_is_there_under_its_tag_by_the_manifest_that_was_pushed(space, push, pusher, bob, work):
-    push()
-
-    assert decide(client_of(bob), Release.objects.get(), "approve").status_code == 202
-    work()
-
-    assert pusher(NAME).get("1.2.0").content == RAW
-    assert push().status_code == 201
-
-
+@pytest.mark.both
 def test_nobody_pulls_it_before_by_tag_or_by_digest(space, push, pusher, bob, work):
     push()
     client = pusher(NAME)
 
     assert client.get("1.2.0").status_code == 404
     assert client.get(digest_of(RAW)).status_code == 404
-    decide(client_of(bob), Release.objects.get(), "approve")
+    assert code_of(client.delete(digest_of(RAW))) == (405, "UNSUPPORTED"), "the manifest stays while it waits"
+    assert decide(client_of(bob), Release.objects.get(), "approve").status_code == 202
     work()
-    assert client.get(digest_of(RAW)).status_code == 200
+    assert client.get(digest_of(RAW)).content == client.get("1.2.0").content == RAW
+    assert push().status_code == 201
 
 
 def test_another_tag_leads_to_nothing_that_nobody_approved(space, push, pusher, bob, work):
@@ -75,28 +66,14 @@ def test_a_tag_from_before_is_not_served_any_more_unless_it_is_a_release(pantry,
     assert pusher(NAME).get("dev").status_code == 404
 
 
-def test_the_manifest_stays_while_it_waits(space, push, pusher):
-    push()
-
-    answer = pusher(NAME).delete(digest_of(RAW))
-
-    assert code_of(answer)[0] == 405
-
-
-def test_another_zip_under_the_number_is_refused_as_ever(space, push):
+def test_another_zip_under_the_number_is_refused_until_the_first_is_declined(space, push, bob):
     push()
     other = module_zip(comment=b"other")
-
     answer = push(package(other), archive=other)
-
     assert code_of(answer) == (409, "DENIED")
     assert "is being published with the archive" in said(answer)
 
-
-def test_declining_frees_the_number_for_another_push(space, push, bob):
-    push()
     decide(client_of(bob), Release.objects.get(), "decline", reason="Not today")
-    other = module_zip(comment=b"other")
 
     assert push(package(other), archive=other).status_code == 409
     assert Release.objects.latest("pk").state == State.AWAITING_APPROVAL

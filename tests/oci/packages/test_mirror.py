@@ -5,46 +5,16 @@ import json
 
 import pytest
 
-from apps.providers.drafting import package_manifests
 from apps.providers.models import Package, ProviderVersion
 from apps.releases.catalogue import downloads
 from apps.releases.models import DownloadCount, Release
-from tests.oci.manifests.documents import Repo, code_of, digest_of
-from tests.protocol.providers.cast import add_version, frozen_key
+from tests.oci.conftest import HOST, note_digests
+from tests.oci.conftest import MIRROR as NAME
+from tests.oci.manifests.documents import IMAGE, INDEX, Repo, code_of, digest_of
 from tests.providers import draft_client
 from tests.rows import for_each_row
 
-HOST = "registry.example.com"
-NAME = f"providers/{HOST}/pantry/dns"
-INDEX = "application/vnd.oci.image.index.v1+json"
-IMAGE = "application/vnd.oci.image.manifest.v1+json"
-
-
-@pytest.fixture(autouse=True)
-def ours(settings):
-    settings.HOSTNAMES = frozenset({HOST})
-
-
-@pytest.fixture
-def shelf(pantry):
-    """Versions of pantry/dns as the pipeline leaves them, by number."""
-    key = frozen_key(pantry)
-
-    def add(*numbers: str, **more) -> list[ProviderVersion]:
-        made = [add_version(key, None, "dns", number, **more) for number in numbers]
-        for version in made:
-            packages = list(Package.objects.filter(version=version))
-            package_manifests.store_digests(version, packages)
-            version.save()
-            Package.objects.bulk_update(packages, ["manifest_digest"])
-        return made
-
-    return add
-
-
-@pytest.fixture
-def mirror(tofu, pantry):
-    return Repo(tofu(), NAME)
+pytestmark = pytest.mark.usefixtures("ours")
 
 
 def manifest_of(mirror, platform: str = "linux", tag: str = "1.2.0"):
@@ -58,13 +28,10 @@ def test_its_documents_are_frozen(shelf, mirror, golden):
     (version,) = shelf("1.2.0", platforms=("linux_amd64",))
     # Go's zips differ with zlib: the digest of this one is made the same everywhere.
     Package.objects.filter(version=version).update(digest="ab" * 32, size=1234)
-    packages = list(Package.objects.filter(version=version))
-    package_manifests.store_digests(version, packages)
-    version.save()
-    Package.objects.bulk_update(packages, ["manifest_digest"])
+    note_digests(version)
 
     assert mirror.get("1.2.0").content == golden("oci/provider-index.json")
-    assert mirror.get(packages[0].manifest_digest).content == golden("oci/provider-manifest.json")
+    assert mirror.get(Package.objects.get().manifest_digest).content == golden("oci/provider-manifest.json")
 
 
 def test_a_client_finds_its_way_from_the_tags_to_the_zip(shelf, mirror):
@@ -108,12 +75,11 @@ def test_the_pipeline_notes_the_digests_and_the_page_shows_them(acme, alice, dor
     assert version.index_digest in browser_of(alice).get("/providers/acme/dns/1.2.0").content.decode()
 
 
-@for_each_row("tag", ["2", "1.2", "v1.2.0", "latest", "9.9.9"])
-def test_only_whole_versions_are_tags(shelf, mirror, tag):
+def test_only_whole_versions_are_tags(shelf, mirror):
     shelf("1.2.0", "2.0.0")
 
-    assert code_of(mirror.get(tag)) == (404, "MANIFEST_UNKNOWN")
-    assert mirror.tags().json()["tags"] == ["1.2.0", "2.0.0"]
+    for tag in ("2", "1.2", "v1.2.0", "latest", "9.9.9"):
+        assert code_of(mirror.get(tag)) == (404, "MANIFEST_UNKNOWN"), tag
 
 
 def test_what_is_not_here_is_an_unknown_name_so_that_init_goes_on(shelf, tofu, alice, acme):

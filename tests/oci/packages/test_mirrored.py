@@ -52,11 +52,21 @@ def test_a_client_finds_its_way_from_the_tags_to_the_zip(registry, tofu):
     assert mirror.client.get(f"/v2/{NAME}/referrers/{digest_of(RAW)}").json()["manifests"] == []
 
 
-@for_each_row("tag", ["3", "latest", "9.9.9", "v3.1.0"])
-def test_another_tag_is_an_unknown_manifest_and_other_bytes_an_unknown_blob(mirror, tag):
-    assert code_of(mirror.get(tag)) == (404, "MANIFEST_UNKNOWN")
-    assert code_of(mirror.get("sha256:" + "a" * 64)) == (404, "MANIFEST_UNKNOWN")
+def test_what_the_room_does_not_know_is_an_unknown_manifest_or_blob(registry, mirror):
+    for reference in ("3", "latest", "9.9.9", "v3.1.0", "sha256:" + "a" * 64):
+        assert code_of(mirror.get(reference)) == (404, "MANIFEST_UNKNOWN"), reference
     assert code_of(mirror.client.get(f"/v2/{NAME}/blobs/sha256:{'a' * 64}")) == (404, "BLOB_UNKNOWN")
+
+    registry.error = VersionUnknown("gone")
+    assert code_of(mirror.get(TAG)) == (404, "MANIFEST_UNKNOWN")
+
+
+def test_it_is_read_only_and_nothing_of_it_is_mounted_into_our_own(mirror):
+    store_zip()
+    url = f"/v2/pantry/things/blobs/uploads/?mount=sha256:{package('linux_amd64').digest}&from={NAME}"
+
+    assert code_of(mirror.put(b"{}", TAG, "application/json")) == (405, "UNSUPPORTED")
+    assert mirror.client.post(url).status_code == 202  # the client sends the blob itself
 
 
 def asked(mirror: Repo) -> list:
@@ -76,29 +86,20 @@ def test_d8_what_is_hidden_or_unknown_is_a_challenge_and_then_an_unknown_name(re
         assert code_of(answer) == (404, "NAME_UNKNOWN")
 
 
-def test_a_registry_for_other_clients_says_so(registry, mirror):
-    registry.error = OtherClientsOnly("Its terms allow Terraform alone.")
+@for_each_row(
+    ("error", "code"),
+    [
+        (OtherClientsOnly("Its terms allow Terraform alone."), (404, "NAME_UNKNOWN")),
+        (Refused("random 3.1.0 is held back by rule 2 until 2026-11-30."), (403, "DENIED")),
+        (Unavailable("https://registry.elsewhere.example/v1 answered 502."), (503, "UNAVAILABLE")),
+    ],
+)
+def test_what_the_room_says_is_said_to_clients_which_print_code_and_message(registry, mirror, error, code):
+    registry.error = error
 
     for answer in asked(mirror):
-        assert code_of(answer) == (404, "NAME_UNKNOWN")
-        assert "Its terms allow Terraform alone." in answer.json()["errors"][0]["message"]
-
-
-def test_a_refusal_names_rule_and_date(registry, mirror):
-    """OpenTofu prints code and message."""
-    registry.error = Refused("random 3.1.0 is held back by rule 2 until 2026-11-30.")
-
-    for answer in asked(mirror):
-        assert code_of(answer) == (403, "DENIED")
-        assert "rule 2 until 2026-11-30" in answer.json()["errors"][0]["message"]
-
-
-def test_a_registry_that_is_away_is_503_with_its_url(registry, mirror):
-    registry.error = Unavailable("https://registry.elsewhere.example/v1 answered 502.")
-
-    for answer in asked(mirror):
-        assert code_of(answer) == (503, "UNAVAILABLE")
-        assert "https://registry.elsewhere.example/v1" in answer.json()["errors"][0]["message"]
+        assert code_of(answer) == code
+        assert str(error) in answer.json()["errors"][0]["message"]
 
 
 @for_each_row("url", [f"/v2/{NAME}/tags/list", f"/v2/{NAME}/manifests/{TAG}", BLOB])
@@ -122,21 +123,3 @@ def test_d16_documents_are_ready_until_the_provider_changes(registry, mirror):
         assert ready is not None
         assert set(ready.scopes) == {generation.published_at(str(PROVIDER)), generation.ACCESS}
         assert ready.seconds <= 9
-
-
-def test_nothing_of_another_registry_is_mounted_into_our_own(registry, tofu, alice):
-    store_zip()
-    digest = package("linux_amd64").digest
-    url = f"/v2/pantry/things/blobs/uploads/?mount=sha256:{digest}&from={NAME}"
-
-    assert tofu(alice).post(url).status_code == 202  # the client sends the blob itself
-
-
-def test_the_mirror_is_read_only(mirror):
-    assert code_of(mirror.put(b"{}", TAG, "application/json")) == (405, "UNSUPPORTED")
-
-
-def test_a_version_that_the_room_does_not_know_is_an_unknown_manifest(registry, mirror):
-    registry.error = VersionUnknown("gone")
-
-    assert code_of(mirror.get(TAG)) == (404, "MANIFEST_UNKNOWN")

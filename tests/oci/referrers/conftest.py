@@ -2,24 +2,18 @@
 
 import hashlib
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db.models import F
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User
-from apps.artifacts.models import Manifest, RepositoryBlob
-from apps.blobs.models import Blob
 from apps.provenance import attesting, referrers
 from apps.provenance.models import Attestation, Statement
 from apps.releases.models import Release
 from apps.signing.models import StatementKey
 from tests.builders import attestations
-from tests.protocol.conftest import golden
 
-__all__ = ["golden"]
 NAME = "pantry/vpc/aws"
 
 
@@ -48,13 +42,3 @@ def attach(alice: User) -> Callable[..., Attestation]:
         return attesting.attach(release=release, viewer=Viewer(alice), content=content, media_type="")
 
     return attached
-
-
-@pytest.fixture
-def days_pass() -> Callable[[], None]:
-    def pass_() -> None:
-        Manifest.objects.update(seen_at=F("seen_at") - timedelta(days=3))
-        RepositoryBlob.objects.update(seen_at=F("seen_at") - timedelta(days=3))
-        Blob.objects.update(created_at=F("created_at") - timedelta(days=3))
-
-    return pass_

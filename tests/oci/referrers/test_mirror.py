@@ -5,41 +5,20 @@ import json
 import pytest
 
 from apps.provenance.models import Referrer
-from apps.providers.drafting import package_manifests
 from apps.providers.models import Package
 from apps.releases.models import Release
 from tests.builders import attestations
 from tests.builders.attestations import BUNDLE, DSSE
-from tests.oci.manifests.documents import IMAGE, INDEX, Repo, code_of, digest_of
+from tests.oci.conftest import MIRROR as NAME
+from tests.oci.manifests.documents import IMAGE, INDEX, Repo, code_of, pages
 from tests.oci.referrers.conftest import state
-from tests.protocol.providers.cast import add_version, frozen_key
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
-HOST = "registry.example.com"
-NAME = f"providers/{HOST}/pantry/dns"
-
-
-@pytest.fixture(autouse=True)
-def ours(settings):
-    settings.HOSTNAMES = frozenset({HOST})
-
 
 @pytest.fixture
-def version(pantry):
-    """pantry/dns 1.2.0 for two platforms, as the pipeline leaves it."""
-    made = add_version(frozen_key(pantry), None, "dns", "1.2.0")
-    packages = list(Package.objects.filter(version=made))
-    package_manifests.store_digests(made, packages)
-    made.save()
-    Package.objects.bulk_update(packages, ["manifest_digest"])
-    return made
-
-
-@pytest.fixture
-def mirror(tofu, pantry):
-    return Repo(tofu(), NAME)
+def version(shelf):
+    """pantry/dns 1.2.0 for two platforms."""
+    return shelf("1.2.0")[0]
 
 
 def package_of(version, os):
@@ -72,6 +51,7 @@ def test_a_statement_is_found_at_the_index_and_at_each_platform(version, mirror)
     assert statement.manifest_digest == found[version.index_digest]
 
 
+@pytest.mark.both
 @for_each_row("by", ["package", "manifest"])
 def test_an_attestation_is_found_at_the_platform_that_it_names(version, mirror, attach, by):
     linux, darwin = package_of(version, "linux"), package_of(version, "darwin")
@@ -98,6 +78,7 @@ def test_the_api_attaches_to_a_provider_by_the_digest_of_its_sums(version, mirro
     assert other.json()["error"]["message"].endswith("expected one of the digests of pantry/dns 1.2.0.")
 
 
+@pytest.mark.both
 def test_filters_pages_and_counts_of_queries(version, mirror, attach, django_assert_num_queries, monkeypatch):
     state(version.release)
     for number in range(3):
@@ -108,11 +89,8 @@ def test_filters_pages_and_counts_of_queries(version, mirror, attach, django_ass
     with django_assert_num_queries(2):  # gate, those of Larder
         assert len(listed(mirror, version.index_digest)) == 5
     monkeypatch.setattr("apps.oci.referrers.MAX_DESCRIPTORS", 2)
-    url, walked = f"/v2/{NAME}/referrers/{version.index_digest}", []
-    while url:
-        answer = mirror.client.get(url)
-        walked += [one["digest"] for one in answer.json()["manifests"]]
-        url = answer.headers.get("Link", "").partition("<")[2].partition(">")[0]
+    found = pages(mirror.client, f"/v2/{NAME}/referrers/{version.index_digest}")
+    walked = [one["digest"] for page in found for one in page.json()["manifests"]]
     at_index = Referrer.objects.filter(subject=version.index_digest).order_by("pk")
     assert walked == list(at_index.values_list("digest", flat=True))
     assert mirror.referrers(version.index_digest, "?last=x").status_code == 400
@@ -136,10 +114,3 @@ def test_under_another_host_name_there_is_nothing(version, tofu):
         elsewhere.client.get(f"/v2/{elsewhere.name}/blobs/sha256:{statement.digest}"),
     ):
         assert answer.status_code in (401, 404)
-
-
-def test_nobody_pushes_there(version, repo):
-    index = repo(NAME).get("1.2.0").content
-    at = repo(NAME)
-    answer = at.client.post(f"/v2/{NAME}/blobs/uploads/?digest={digest_of(index)}", index, content_type="x/y")
-    assert code_of(answer) == (405, "UNSUPPORTED")

@@ -5,7 +5,8 @@ import pytest
 from apps.artifacts.models import UploadSession
 from apps.blobs.models import Blob, State
 from apps.lib.net.bodies import ARRIVED
-from tests.oci.uploading import code_of, sha256, sha512
+from tests.oci.manifests.documents import code_of
+from tests.oci.uploading import sha256, sha512
 from tests.rows import for_each_row
 
 DATA = bytes(range(256)) * 40
@@ -47,7 +48,7 @@ each_algorithm = pytest.mark.parametrize("digest_of", [sha256, sha512], ids=["sh
 
 @every_way
 @each_algorithm
-@pytest.mark.parametrize("data", [DATA, b"{}", b""], ids=["ten-kilobytes", "braces", "nothing"])
+@pytest.mark.parametrize("data", [DATA, b""], ids=["ten-kilobytes", "nothing"])
 def test_what_was_pushed_is_served(uploader, stored_files, way, digest_of, data):
     """Case 10: nothing at all, by every way to push."""
     digest = digest_of(data)
@@ -69,7 +70,7 @@ def test_another_digest_is_refused_and_nothing_stays(uploader, stored_files, way
     wrong = digest_of(b"something else")
     response = way(uploader, DATA, wrong)
 
-    assert (response.status_code, code_of(response)) == (400, "DIGEST_INVALID")
+    assert code_of(response) == (400, "DIGEST_INVALID")
     assert sha256(DATA) in response.json()["errors"][0]["message"]
     assert [uploader.get(digest).status_code for digest in (wrong, digest_of(DATA))] == [404, 404]
     assert (stored_files(), UploadSession.objects.count(), Blob.objects.count()) == ([], 0, 0)
@@ -87,17 +88,17 @@ def test_what_is_larger_than_a_blob_may_be_is_refused(uploader, settings, stored
         assert uploader.client.get(url).headers["Range"] == "0-59"
         uploader.client.delete(url)
 
-    assert (response.status_code, code_of(response)) == (413, "SIZE_INVALID")
+    assert code_of(response) == (413, "SIZE_INVALID")
     assert "LARDER_OCI_BLOB_MAX_BYTES" in response.json()["errors"][0]["message"]
     assert stored_files() == []
 
 
 @for_each_row("digest", ["", "sha256:baddigeststring", "md5:" + 32 * "0", "sha256:" + 64 * "A", "sha512:" + 64 * "0"])
 def test_what_is_no_digest_is_refused_and_the_session_goes_on(uploader, digest):
-    url = uploader.begin()
+    url = uploader.begin("?digest-algorithm=sha512")  # a hint that changes nothing
 
     for response in (uploader.post(DATA, digest), uploader.put(url, DATA, digest), uploader.mount(digest)):
-        assert (response.status_code, code_of(response)) == (400, "DIGEST_INVALID")
+        assert code_of(response) == (400, "DIGEST_INVALID")
     assert uploader.put(url, DATA, sha256(DATA)).status_code == 201
 
 
@@ -126,10 +127,9 @@ def test_bytes_that_a_release_brought_learn_their_sha512(uploader, published):
     assert f"sha512:{blob.sha512}" == sha512(with_bytes)
 
 
-@pytest.mark.slow
 def test_what_comes_in_several_pieces_is_known_by_the_digest_that_it_was_pushed_by(uploader):
     """sha512 would take longer than all the rest of a large upload."""
-    large = DATA * 30_000
+    large = DATA * 200
     uploader.push(large)
     assert [uploader.head(digest).status_code for digest in (sha256(large), sha512(large))] == [200, 404]
 
@@ -137,11 +137,6 @@ def test_what_comes_in_several_pieces_is_known_by_the_digest_that_it_was_pushed_
 
     assert [uploader.head(digest).status_code for digest in (sha256(large), sha512(large))] == [200, 200]
     assert Blob.objects.count() == 1
-
-
-def test_a_hint_of_the_algorithm_changes_nothing(uploader):
-    url = uploader.begin("?digest-algorithm=sha512")
-    assert uploader.put(url, DATA, sha512(DATA)).status_code == 201
 
 
 @pytest.mark.both

@@ -10,7 +10,8 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Scope
 from apps.artifacts.models import UploadSession
 from apps.oci import registry_tokens
-from tests.oci.uploading import Uploader, code_of, sha256
+from tests.oci.manifests.documents import code_of
+from tests.oci.uploading import Uploader, sha256
 from tests.rows import for_each_row
 
 DATA = b"a layer" * 100
@@ -29,7 +30,7 @@ def test_an_upload_belongs_to_its_opener(uploader, uploader_of, dora, olga):
 
     for somebody in (dora, olga):  # both may push there
         for response in everything(uploader_of(somebody), url):
-            assert (response.status_code, code_of(response)) == (404, "BLOB_UPLOAD_UNKNOWN")
+            assert code_of(response) == (404, "BLOB_UPLOAD_UNKNOWN")
     assert uploader.put(url, DATA, sha256(DATA)).status_code == 201
 
 
@@ -39,38 +40,26 @@ def test_an_upload_of_one_repository_is_unknown_in_another(uploader, uploader_of
     other.begin()
 
     for response in everything(other, f"/v2/pantry/vpc/aws/blobs/uploads/{number}"):
-        assert (response.status_code, code_of(response)) == (404, "BLOB_UPLOAD_UNKNOWN")
-
-
-def test_a_new_token_of_the_same_person_finishes_an_upload(alice, bearer):
-    """The registry token lives an hour, a large layer may take longer."""
-    _, secret = tokens.issue(user=alice, label="ci", scope=Scope.PUBLISH, actor=Viewer(alice))
-    api_token = tokens.identify(secret)
-    first = Uploader(Client(headers={"Authorization": f"Bearer {registry_tokens.issue(api_token)}"}))
-    url = first.begin()
-    assert first.patch(url, DATA).status_code == 202
-
-    second = Uploader(Client(headers=bearer(alice, Scope.PUBLISH)))
-    assert second.put(url, b"", sha256(DATA)).status_code == 201
+        assert code_of(response) == (404, "BLOB_UPLOAD_UNKNOWN")
 
 
 def test_a_token_that_expires_meanwhile_is_renewed_and_the_upload_goes_on(alice, bearer, time_machine):
-    """Case 14: the closing request is challenged, and sent again with the next token it finishes the upload."""
+    """Case 14: the closing request is challenged; sent again with the next token, or with another one of the same
+    person, it finishes the upload.
+    """
     api_token, _ = tokens.issue(user=alice, label="ci", scope=Scope.PUBLISH, actor=Viewer(alice))
-
-    def with_new_token() -> Uploader:
-        return Uploader(Client(headers={"Authorization": f"Bearer {registry_tokens.issue(api_token)}"}))
-
     time_machine.move_to(timezone.now())
-    first = with_new_token()
-    url = first.begin()
-    assert first.patch(url, DATA).status_code == 202
+    first = Uploader(Client(headers={"Authorization": f"Bearer {registry_tokens.issue(api_token)}"}))
+    urls = [first.begin(), first.begin()]
+    assert [first.patch(url, DATA).status_code for url in urls] == [202, 202]
 
     time_machine.shift(registry_tokens.LIFETIME + timedelta(seconds=2))
-    late = first.put(url, b"", sha256(DATA))
-    assert (late.status_code, code_of(late)) == (401, "UNAUTHORIZED")
+    late = first.put(urls[0], b"", sha256(DATA))
+    assert code_of(late) == (401, "UNAUTHORIZED")
     assert 'scope="repository:acme/vpc/aws:pull,push"' in late.headers["WWW-Authenticate"]
-    assert with_new_token().put(url, b"", sha256(DATA)).status_code == 201
+    renewed = {"Authorization": f"Bearer {registry_tokens.issue(api_token)}"}
+    for url, headers in zip(urls, (renewed, bearer(alice, Scope.PUBLISH)), strict=True):
+        assert Uploader(Client(headers=headers)).put(url, b"", sha256(DATA)).status_code == 201
 
 
 @for_each_row("by_service", [False, True], ids=["api-token", "registry-token"])
@@ -84,29 +73,23 @@ def test_a_token_that_is_revoked_meanwhile_finishes_nothing(alice, by_service):
 
     tokens.revoke(token=ApiToken.objects.get(pk=token.pk), actor=Viewer(alice))
     response = uploader.put(url, b"", sha256(DATA))
-    assert (response.status_code, code_of(response)) == (401, "UNAUTHORIZED")
+    assert code_of(response) == (401, "UNAUTHORIZED")
 
 
-def test_who_may_not_push_any_more_finishes_nothing(uploader, alice):
-    url = uploader.begin()
-    Grant.objects.filter(user=alice).delete()
-
-    assert {response.status_code for response in everything(uploader, url)} == {404}
-
-
-def test_an_upload_lapses(uploader):
-    url = uploader.begin()
-    UploadSession.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-
-    assert {response.status_code for response in everything(uploader, url)} == {404}
-
-
-def test_a_cancelled_upload_is_gone_with_its_bytes(uploader, stored_files):
+@for_each_row("end", ["cancelled", "lapsed", "no right to push"])
+def test_an_upload_ends_when_it_is_cancelled_or_lapses_or_its_opener_may_not_push_any_more(
+    uploader, alice, stored_files, end
+):
     url = uploader.begin()
     for chunk in (DATA, DATA):
         uploader.patch(url, chunk)
+    if end == "cancelled":
+        assert len(stored_files()) == 2
+        assert uploader.client.delete(url).status_code == 204
+        assert stored_files() == []
+    elif end == "lapsed":
+        UploadSession.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    else:
+        Grant.objects.filter(user=alice).delete()
 
-    assert len(stored_files()) == 2
-    assert uploader.client.delete(url).status_code == 204
-    assert stored_files() == []
     assert {response.status_code for response in everything(uploader, url)} == {404}
