@@ -5,8 +5,6 @@ import pytest
 from apps.releases.catalogue import downloads
 from apps.releases.models import DownloadCount, Fetch
 
-pytestmark = pytest.mark.both
-
 PRIVATE, PUBLIC = "/v1/modules/acme/vpc/aws/1.2.0/download", "/v1/modules/pantry/vpc/aws/1.2.0/download"
 
 
@@ -23,6 +21,7 @@ def counted() -> dict[str, int]:
     return {row.client: row.count for row in DownloadCount.objects.order_by("client")}
 
 
+@pytest.mark.both
 def test_an_answered_download_counts_for_its_client_and_its_person(tofu, bob, published):
     release = published("acme/vpc/aws", "1.2.0")
     client = tofu(bob)
@@ -33,14 +32,18 @@ def test_an_answered_download_counts_for_its_client_and_its_person(tofu, bob, pu
     assert [(row.release, row.user, row.count) for row in Fetch.objects.all()] == [(release, bob, 2)]
 
 
-def test_nobody_is_remembered_where_nobody_said_who_asks(tofu, published):
+def test_nobody_is_remembered_where_nobody_said_who_asks_or_only_looks(tofu, browser_of, bob, published):
+    published("acme/vpc/aws", "1.2.0")
     published("pantry/vpc/aws", "1.2.0")
+    browser_of(bob).get("/modules/acme/vpc/aws/1.2.0/archive")
+    assert counted() == {}
     tofu().get(PUBLIC)
 
     assert counted() == {"OpenTofu 1.12.6": 1}
     assert not Fetch.objects.exists()
 
 
+@pytest.mark.both
 def test_the_same_number_with_other_build_metadata_is_the_same_release(tofu, bob, published):
     published("acme/vpc/aws", "1.2.0+b1")
     client = tofu(bob)
@@ -68,13 +71,6 @@ def test_what_fetches_nothing_does_not_count(tofu, bob, charlie, published):
     assert answers[-1].getvalue()
     assert [answer.status_code for answer in answers] == [200, 405, 404, 200, 404, 401, 200, 200]
     assert counted() == {"OpenTofu 1.12.6": 1}
-
-
-def test_a_session_of_a_browser_counts_nothing_by_looking(browser_of, bob, published):
-    published("acme/vpc/aws", "1.2.0")
-    browser_of(bob).get("/modules/acme/vpc/aws/1.2.0/archive")
-
-    assert counted() == {}
 
 
 def test_the_request_itself_writes_nothing(tofu, bob, published, django_assert_num_queries):

@@ -81,28 +81,21 @@ def test_s6_both_hashes_of_every_platform_are_there_and_the_urls_need_no_token(t
         assert Client().head(entry["url"]).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("who", "status"), [("alice", 200), ("bob", 200), ("charlie", 404), ("olga", 200), (None, 404)]
-)
-def test_d8_what_is_hidden_is_not_here(request, tofu, dns, who, status):
+def test_d8_what_is_hidden_is_not_here(tofu, dns, alice, bob, charlie, olga):
     """Never a 401: it would end `init`, and the next installation method would not be asked."""
-    client = tofu(request.getfixturevalue(who) if who else None)
+    for who, status in ((alice, 200), (bob, 200), (charlie, 404), (olga, 200), (None, 404)):
+        client = tofu(who)
+        assert client.get(INDEX).status_code == status, who
+        assert bool(archives(client.get(VERSION))) is (status == 200), who
 
-    assert client.get(INDEX).status_code == status
-    assert bool(archives(client.get(VERSION))) is (status == 200)
 
-
-@pytest.mark.parametrize(
-    "path", ["registry.other.example/acme/dns", "registry.acme.example/acme/nothing", "registry.acme.example/none/dns"]
-)
-@pytest.mark.parametrize("who", ["bob", "charlie", None])
-def test_d8_what_is_unknown_reads_as_what_is_hidden(request, tofu, dns, path, who):
-    client = tofu(request.getfixturevalue(who) if who else None)
-    hidden = tofu(request.getfixturevalue("charlie")).get(INDEX)
-    index = client.get(f"/v1/mirror/{path}/index.json")
-
-    assert (index.status_code, index.content) == (404, hidden.content)
-    assert client.get(f"/v1/mirror/{path}/1.2.0.json").content == NOT_HERE
+@for_each_row("path", [f"{HOST}/acme/nothing", f"{HOST}/none/dns", "registry.other.example/acme/dns"])
+def test_d8_what_is_unknown_reads_as_what_is_hidden(tofu, dns, bob, charlie, path):
+    hidden = tofu(charlie).get(INDEX)
+    for who in (bob, charlie, None):
+        index = tofu(who).get(f"/v1/mirror/{path}/index.json")
+        assert (index.status_code, index.content) == (404, hidden.content), who
+        assert tofu(who).get(f"/v1/mirror/{path}/1.2.0.json").content == NOT_HERE, who
 
 
 @for_each_row("version", ["9.9.9", "v1.2.0", "1.2", "nonsense", "..", "9" * 3000])
@@ -126,7 +119,7 @@ def test_a_yanked_version_leaves_the_index_and_a_quarantined_one_everything(tofu
     assert client.get(VERSION).content == NOT_HERE
 
 
-@for_each_row("asked", ["registry.acme.example", "Registry.ACME.example", "b%C3%BCcher.example"])
+@for_each_row("asked", ["Registry.ACME.example", "b%C3%BCcher.example"])
 def test_d22_host_names_are_compared_as_clients_do(tofu, bob, dns, asked):
     assert tofu(bob).get(INDEX.replace(HOST, asked)).status_code == 200
 

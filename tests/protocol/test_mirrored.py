@@ -29,7 +29,6 @@ INDEX = f"/v1/mirror/{HOST}/hashicorp/random/index.json"
 VERSION = INDEX.replace("index", "3.1.0+build.1")
 PACKAGE = f"/v1/mirror/{HOST}/hashicorp/random/3.1.0+build.1/{package('linux_amd64').filename}"
 OFFERED: Any = {waiting.OFFERED: True}
-HELD_BACK = "random 3.1.0 is held back by rule 2 until 2026-11-30."
 
 
 def asking(asked: Waiting) -> Any:
@@ -103,69 +102,57 @@ def test_d8_what_is_hidden_reads_as_what_is_unknown(registry, tofu, error):
     assert tofu().get(VERSION).content == NOT_HERE
 
 
-def test_a_registry_for_other_clients_says_so_and_clients_go_on(registry, tofu):
-    registry.error = OtherClientsOnly("Its terms allow Terraform alone.")
+@for_each_row(
+    ("error", "statuses", "again"),
+    [
+        (Refused("random 3.1.0 is held back by rule 2 until 2026-11-30."), (409, 409, 403), None),
+        (Unavailable("https://registry.elsewhere.example/v1 answered 502.", retry_after=7), (503, 503, 503), "7"),
+        (TooManyAttempts("More than 600.", wait=3), (429, 429, 429), "3"),
+        (OtherClientsOnly("Its terms allow Terraform alone."), (404, None, 404), None),
+    ],
+)
+def test_what_the_room_says_is_said_to_clients_and_never_called_wrong_credentials(
+    registry, tofu, error, statuses, again
+):
+    registry.error = error
 
-    index, version, zipped = (tofu().get(url) for url in (INDEX, VERSION, PACKAGE))
-
-    assert (index.status_code, said(index)) == (404, "Its terms allow Terraform alone.")
-    assert version.content == NOT_HERE
-    assert (zipped.status_code, said(zipped)) == (404, "Its terms allow Terraform alone.")
-
-
-@for_each_row(("url", "status"), [(INDEX, 409), (VERSION, 409), (PACKAGE, 403)])
-def test_a_refusal_names_rule_and_date_and_is_never_called_wrong_credentials(registry, tofu, url, status):
-    registry.error = Refused(HELD_BACK)
-
-    response = tofu().get(url)
-
-    assert (response.status_code, said(response)) == (status, HELD_BACK)
-    assert response.headers["Cache-Control"] == "no-store"
-
-
-@for_each_row("url", [INDEX, VERSION, PACKAGE])
-def test_a_registry_that_is_away_is_503_with_its_url(registry, tofu, url):
-    registry.error = Unavailable("https://registry.elsewhere.example/v1 answered 502.", retry_after=7)
-
-    response = tofu().get(url)
-
-    assert (response.status_code, response.headers["Retry-After"]) == (503, "7")
-    assert "https://registry.elsewhere.example/v1 answered 502." in said(response)
-
-
-def test_who_has_had_too_much_fetched_is_told_to_wait(registry, tofu):
-    registry.error = TooManyAttempts("More than 600.", wait=3)
-
-    response = tofu().get(INDEX)
-
-    assert (response.status_code, response.headers["Retry-After"]) == (429, "3")
+    for url, status in zip((INDEX, VERSION, PACKAGE), statuses, strict=True):
+        response = tofu().get(url)
+        if status is None:
+            assert response.content == NOT_HERE, "clients go on"
+            continue
+        assert response.status_code == status, url
+        assert str(error) in said(response)
+        assert response.headers.get("Retry-After") == again
+        assert response.headers["Cache-Control"] == "no-store"
 
 
 # --- Waiting for a worker -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("url", "most"), [(INDEX, 9), (VERSION, 9), (PACKAGE, 55)])
-def test_a_request_leaves_its_thread_until_a_worker_has_fetched_it(registry, rf, url, most):
+def test_a_request_leaves_its_thread_until_a_worker_has_fetched_it(registry, url, most):
     """Documents for less long: clients give up after 10 s."""
     store_zip()
-    environ: dict[str, Any] = {waiting.OFFERED: True, "SERVER_NAME": "testserver"}
     news = Waiting(lambda rows: dict.fromkeys(rows, 1), 7, [0], time.monotonic() + 3600)
     registry.error = NotYet(news)
     client = Client()
-    first = client.get(url, **environ)
+    first = client.get(url, **OFFERED)
     asked = first.wsgi_request.META[waiting.ASKED]
 
     assert (first.status_code, asked.row, asked.states_of) == (503, 7, news.states_of)
     assert most - 2 < asked.until - time.monotonic() <= most
     registry.error = None
-    second = client.get(url, **environ, **asking(asked))
+    second = client.get(url, **OFFERED, **asking(asked))
     assert second.status_code == 200
     assert waiting.ASKED not in second.wsgi_request.META
     assert [one.has_waited for one in registry.askers[:2]] == [False, True]
     assert len({(one.since, one.until) for one in registry.askers}) == 1
 
 
-def test_a_request_that_cannot_wait_any_longer_is_503(registry):
+def test_a_request_that_cannot_wait_any_longer_is_503_and_a_server_that_cannot_wait_has_nobody_wait(registry, tofu):
+    tofu().get(INDEX)
+    assert registry.askers[0].until <= time.monotonic()
     registry.error = NotYet(Waiting(lambda rows: dict.fromkeys(rows, 0), 7, [0], time.monotonic()))
     past = Patience(timezone.now(), time.monotonic())
     over = Waiting(registry.error.waiting.states_of, 7, [0], time.monotonic(), past)
@@ -174,12 +161,6 @@ def test_a_request_that_cannot_wait_any_longer_is_503(registry):
 
     assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
     assert waiting.ASKED not in response.wsgi_request.META
-
-
-def test_a_server_that_cannot_wait_has_nobody_wait(registry, tofu):
-    tofu().get(INDEX)
-
-    assert registry.askers[0].until <= time.monotonic()
 
 
 # --- Ready answers ------------------------------------------------------------------------------------------------
@@ -196,10 +177,7 @@ def test_d16_documents_are_ready_until_the_provider_changes_and_no_longer_than_p
     ready = ready_of(tofu().get(INDEX))
     assert ready is not None
     assert ready.seconds <= 0  # the front keeps none of these
-
-
-def test_d16_what_is_not_here_is_not_kept(registry, tofu):
-    assert ready_of(tofu().get(VERSION.replace("3.1.0", "9.9.9"))) is None
+    assert ready_of(tofu().get(VERSION.replace("3.1.0", "9.9.9"))) is None, "what is not here is not kept"
 
 
 # --- Bytes --------------------------------------------------------------------------------------------------------
@@ -259,5 +237,5 @@ def test_a_package_that_another_thread_is_hashing_is_waited_for_without_a_thread
 
     monkeypatch.undo()
     monkeypatch.setattr(mirrors, "others", registry)
-    assert Client().get(PACKAGE, **{waiting.OFFERED: True, waiting.ASKED: asked}).status_code == 200
+    assert Client().get(PACKAGE, **OFFERED, **asking(asked)).status_code == 200
     assert len(registry.uses) == 1

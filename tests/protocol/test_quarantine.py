@@ -12,8 +12,6 @@ from apps.protocol.locations import location_of
 from apps.releases.lifecycle.quarantine import Blocked, blocked
 from apps.releases.models import Release
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def act(olga):
@@ -32,22 +30,18 @@ def plain(release) -> str:
     return f"/archives/{release.digest}/vpc-aws-1.2.0.zip"
 
 
-@pytest.mark.parametrize("who", ["bob", "dora", "olga"])
-def test_lists_and_downloads_know_it_no_more(request, published, tofu, act, who):
+def test_lists_and_downloads_know_it_no_more_and_a_module_with_nothing_else_is_unknown(
+    published, tofu, act, bob, dora, olga
+):
     published(version="1.2.0")
     published(version="1.1.0")
     act(lifecycle.quarantine)
-    client = tofu(request.getfixturevalue(who))
+    for client in map(tofu, (bob, dora, olga)):
+        assert b"1.2.0" not in client.get("/v1/modules/acme/vpc/aws/versions").content
+        assert client.get("/v1/modules/acme/vpc/aws/1.2.0/download").status_code == 404
+        assert client.get("/v1/modules/acme/vpc/aws/1.1.0/download").status_code == 200
 
-    assert b"1.2.0" not in client.get("/v1/modules/acme/vpc/aws/versions").content
-    assert client.get("/v1/modules/acme/vpc/aws/1.2.0/download").status_code == 404
-    assert client.get("/v1/modules/acme/vpc/aws/1.1.0/download").status_code == 200
-
-
-def test_a_module_with_nothing_else_is_unknown(published, tofu, bob, act):
-    published()
-    act(lifecycle.quarantine)
-
+    act(lifecycle.quarantine, version="1.1.0")
     assert tofu(bob).get("/v1/modules/acme/vpc/aws/versions").status_code == 404
 
 
@@ -70,25 +64,20 @@ def test_links_that_are_out_stop_and_work_again_when_it_is_lifted(published, tof
     assert Client().head(plain(public)).status_code == 200
 
 
-def test_it_is_about_bytes_wherever_they_are_published(published, act, frozen_zip):
+@pytest.mark.both
+def test_it_is_about_bytes_wherever_they_are_published_also_after_a_purge(published, act, frozen_zip):
     one = published("acme/vpc/aws", data=frozen_zip)
     twin = published("pantry/copy/aws", "3.0.0", data=frozen_zip)
     assert one.digest == twin.digest
     assert Client().head(plain(twin)).status_code == 200
     act(lifecycle.quarantine)
-
     assert Client().head(plain(twin)).status_code == 401, "as if it were not there"
     assert Client().head(url_of(one)).status_code == 404
     act(lifecycle.restore)
     assert Client().head(plain(twin)).status_code == 200
 
-
-def test_a_purge_does_not_lift_the_quarantine_of_the_same_bytes_elsewhere(published, act, frozen_zip):
-    published("acme/vpc/aws", data=frozen_zip)
-    twin = published("pantry/copy/aws", "3.0.0", data=frozen_zip)
     act(lifecycle.quarantine)
     act(lifecycle.purge, confirm="acme/vpc/aws 1.2.0")
-
     assert Client().head(plain(twin)).status_code == 401
     act(lifecycle.restore)
     assert Client().head(plain(twin)).status_code == 200
@@ -96,32 +85,23 @@ def test_a_purge_does_not_lift_the_quarantine_of_the_same_bytes_elsewhere(publis
 
 
 def test_a_purged_archive_is_not_served_by_its_old_link(published, act):
-    release = published()
-    link = url_of(release)
+    link = url_of(published())
     act(lifecycle.purge, confirm="acme/vpc/aws 1.2.0")
 
     assert Client().get(link).status_code == 404
 
 
 def test_while_the_database_is_away_the_last_that_was_known_holds(published, act, database_away):
-    held, free = published(version="1.2.0"), published(version="1.3.0")
-    act(lifecycle.quarantine)
-    blocked.renew()
-    stopped, goes_on = url_of(held), url_of(free)
-    with database_away():
-        assert Client().head(stopped).status_code == 404
-        assert Client().head(goes_on).status_code == 200
-
-
-def test_public_archives_hold_to_it_too(published, act, database_away):
-    held, free = published("pantry/vpc/aws", "1.2.0"), published("pantry/vpc/aws", "1.3.0")
-    for release in (held, free):
-        assert Client().head(plain(release)).status_code == 200
-    act(lifecycle.quarantine, "pantry/vpc/aws")
+    private = [published("acme/vpc/aws", version) for version in ("1.2.0", "1.3.0")]
+    public = [published("pantry/vpc/aws", version, data=None) for version in ("1.2.0", "1.3.0")]
+    links = [*map(url_of, private), *map(plain, public)]
+    assert [Client().head(link).status_code for link in links] == [200] * 4
+    for address in ("acme/vpc/aws", "pantry/vpc/aws"):
+        act(lifecycle.quarantine, address)
     blocked.renew()
     with database_away():
-        assert Client().head(plain(held)).status_code == 503, "this process never saw it public since"
-        assert Client().head(plain(free)).status_code == 200
+        # This process never saw the public one public since.
+        assert [Client().head(link).status_code for link in links] == [404, 200, 503, 200]
 
 
 def test_what_is_known_is_renewed_by_a_thread_and_kept_while_it_cannot_be(published, act, database_away):

@@ -21,7 +21,7 @@ def public(published, frozen_zip):
 
 @pytest.fixture
 def private(published, frozen_zip):
-    return published("acme/vpc/aws", "1.2.0", data=frozen_zip + b"")
+    return published("acme/vpc/aws", "1.2.0", data=frozen_zip)
 
 
 def plain(release) -> str:
@@ -32,66 +32,52 @@ def signed(release) -> str:
     return location_of(release, now=datetime.now(tz=UTC))
 
 
-def test_a_public_archive_is_whole_and_cacheable(public, frozen_zip):
-    response = Client().get(location_of(public, now=NOON))
+@for_each_row(("kind", "cache"), [("plain", "public, max-age=300"), ("signed", "private")])
+def test_an_archive_is_whole_and_cacheable_and_head_tells_the_same(public, published, frozen_zip, kind, cache):
+    release = public if kind == "plain" else published("acme/vpc/aws", "1.2.0")
+    url = location_of(release, now=datetime.now(tz=UTC))
+    head, response, again = Client().head(url), Client().get(url), Client().get(url)
 
-    assert response.status_code == 200
-    assert response.getvalue() == frozen_zip
-    assert hashlib.sha256(frozen_zip).hexdigest() == public.digest
-    assert response.headers["Cache-Control"] == "public, max-age=300"
-    assert response.headers["ETag"] == f'"{public.digest}"'
-    assert response.headers["Content-Length"] == str(len(frozen_zip))
-    assert response.headers["Content-Disposition"] == 'attachment; filename="vpc-aws-1.2.0.zip"'
-    assert SECURITY.items() <= dict(response.headers).items()
-    assert not {"Vary", "Content-Encoding", "Set-Cookie"} & set(response.headers)
-
-
-@for_each_row("kind", ["plain", "signed"])
-def test_head_tells_the_same_without_a_body(public, private, frozen_zip, kind):
-    url = plain(public) if kind == "plain" else signed(private)
-    head, get = Client().head(url), Client().get(url)
-
-    assert (head.status_code, head.content) == (200, b"")
-    assert head.headers["Content-Length"] == str(len(frozen_zip))
-    assert get.getvalue() == frozen_zip
-    for name in ("Content-Type", "ETag", "Accept-Ranges", "Content-Disposition", "Cache-Control"):
-        assert head.headers[name] == get.headers[name]
+    assert (response.status_code, head.status_code, head.content) == (200, 200, b"")
+    body = response.getvalue()
+    assert body == again.getvalue()
+    assert hashlib.sha256(body).hexdigest() == release.digest
+    for answer in (response, head):
+        assert answer.headers["Cache-Control"] == cache
+        assert answer.headers["ETag"] == f'"{release.digest}"'
+        assert answer.headers["Content-Length"] == str(len(body))
+        assert answer.headers["Content-Disposition"] == 'attachment; filename="vpc-aws-1.2.0.zip"'
+        assert SECURITY.items() <= dict(answer.headers).items()
+        assert not {"Content-Encoding", "Set-Cookie"} & set(answer.headers)
+        assert ("Vary" in answer.headers) is (kind == "signed")
 
 
-def test_a_capability_serves_many_times_to_nobody_in_particular(private, frozen_zip):
-    url = signed(private)
-
-    for _ in range(3):
-        response = Client().get(url)
-        assert response.getvalue() == frozen_zip
-        assert response.headers["Cache-Control"] == "private"
-
-
-def test_the_location_names_a_zip_and_its_checksum(public, private):
-    for release in (public, private):
-        path, _, query = location_of(release, now=NOON).partition("?")
-
-        assert path.startswith("/archives/")
-        assert path.endswith(f"/{release.digest}/vpc-aws-1.2.0.zip")
-        assert query == f"checksum=sha256:{release.digest}"
-
-
-@pytest.mark.parametrize(
-    ("who", "status"), [("alice", 200), ("bob", 200), ("charlie", 404), ("olga", 200), (None, 401)]
-)
-def test_the_plain_url_of_a_private_archive_needs_a_token_that_shows_it(request, tofu, private, who, status):
-    response = tofu(request.getfixturevalue(who) if who else None).get(plain(private))
-
-    assert response.status_code == status
-    if status == 200:
-        response.getvalue()
-        assert response.headers["Cache-Control"] == "private"
-        assert response.headers["Vary"] == "Authorization"
-    if status == 401:
-        assert response.headers["WWW-Authenticate"] == 'Bearer realm="Larder"'
+def test_a_range_is_206_one_behind_the_end_416_and_a_copy_that_is_still_right_304(public, frozen_zip):
+    """What a range means: tests/http/test_byte_ranges.py."""
+    part, behind, same = (
+        Client(headers=headers).get(plain(public))
+        for headers in (
+            {"Range": "bytes=-7"},
+            {"Range": "bytes=999999-"},
+            {"If-None-Match": f'"{public.digest}"', "Range": "bytes=0-3"},
+        )
+    )
+    size = len(frozen_zip)
+    assert (part.status_code, part.getvalue()) == (206, frozen_zip[-7:])
+    assert part.headers["Content-Range"] == f"bytes {size - 7}-{size - 1}/{size}"
+    assert part.headers["Content-Length"] == "7"
+    assert (behind.status_code, behind.headers["Content-Range"]) == (416, f"bytes */{size}")
+    assert behind.headers["Content-Type"] == "application/json"
+    assert (same.status_code, same.content) == (304, b"")
+    assert (same.headers["ETag"], same.headers["Cache-Control"]) == (f'"{public.digest}"', "public, max-age=300")
+    assert Client(headers={"Range": "bytes=0-3"}).head(plain(public)).headers["Content-Length"] == str(size)
 
 
-def test_basic_credentials_open_private_archives(private, bob, charlie, basic, frozen_zip):
+def test_private_archives_open_with_credentials_that_show_them(private, tofu, bob, charlie, basic, frozen_zip):
+    shown = tofu(bob).get(plain(private))
+    assert shown.getvalue() == frozen_zip
+    assert (shown.headers["Cache-Control"], shown.headers["Vary"]) == ("private", "Authorization")
+    assert Client().get(plain(private)).headers["WWW-Authenticate"] == 'Bearer realm="Larder"'
     assert Client(headers=basic(bob)).get(plain(private)).getvalue() == frozen_zip
     assert Client(headers=basic(charlie)).get(plain(private)).status_code == 404
     stale = f"/archives/{'a' * 5}.{'b' * 43}/{private.digest}/vpc-aws-1.2.0.zip"
@@ -117,17 +103,13 @@ def test_foreign_credentials_do_not_close_an_open_door(public, private, frozen_z
     assert client.get(signed(private)).getvalue() == frozen_zip
 
 
-def test_the_same_bytes_in_a_public_namespace_are_public(public, private):
+def test_the_same_bytes_in_a_public_namespace_are_public_and_the_end_of_that_shows_at_once(public, private, pantry):
     assert public.digest == private.digest
     assert Client().head(plain(private)).status_code == 200
-
-
-def test_the_end_of_being_public_shows_at_once(public, pantry):
-    assert Client().head(plain(public)).status_code == 200
     pantry.visibility = Visibility.PRIVATE
     pantry.save(update_fields=["visibility"])
 
-    assert Client().head(plain(public)).status_code == 401
+    assert Client().head(plain(private)).status_code == 401
 
 
 def test_bytes_that_are_not_published_are_not_served(tofu, alice, published):

@@ -33,11 +33,14 @@ def test_details_are_frozen(tofu, bob, vpc, golden, path, name):
     assert response.content == golden(f"modules_v1/{name}.json")
 
 
-def test_the_latest_is_never_yanked_nor_in_quarantine(tofu, bob, vpc):
+def test_the_latest_is_never_yanked_nor_in_quarantine_and_download_leads_to_its_own(tofu, bob, vpc):
     document = json.loads(tofu(bob).get(LATEST).content)
+    download = tofu(bob).get(f"{LATEST}/download")
 
     assert document["version"] == "1.10.0"
     assert document["versions"] == ["1.2.0", "1.10.0", "2.0.0-rc.1"]
+    assert (download.status_code, download.headers["Location"]) == (302, f"{LATEST}/1.10.0/download")
+    assert download.headers["Cache-Control"] == "private, no-cache"
 
 
 def test_the_latest_is_a_pre_release_where_there_is_nothing_else(tofu, bob, acme):
@@ -63,14 +66,6 @@ def test_yanking_the_last_version_leaves_no_latest(tofu, bob, acme):
 )
 def test_an_exact_version_answers_unless_it_is_in_quarantine(tofu, bob, vpc, version, status):
     assert tofu(bob).get(f"{LATEST}/{version}").status_code == status
-
-
-def test_download_leads_to_that_of_the_latest(tofu, bob, vpc):
-    response = tofu(bob).get(f"{LATEST}/download")
-
-    assert response.status_code == 302
-    assert response.headers["Location"] == f"{LATEST}/1.10.0/download"
-    assert response.headers["Cache-Control"] == "private, no-cache"
 
 
 @for_each_row("count", [2, 60])

@@ -2,7 +2,6 @@ import json
 from datetime import UTC, datetime
 
 import time_machine
-from django.test import Client
 
 from tests.rows import for_each_row
 
@@ -54,31 +53,12 @@ def test_the_setting_adds_the_word_for_direct_installation_and_the_location_serv
 
 
 @for_each_row("asked", ["1.2.1", "v1.2.0", "1.2", "latest", "1.2.0 ", "9" * 5000, "1.2.0-rc.1", "٣.1.0"])
-def test_an_unknown_version_is_404(tofu, bob, published, asked):
+def test_an_unknown_version_or_module_is_404_and_the_bodies_are_frozen(tofu, bob, published, golden, asked):
     published("acme/vpc/aws", "1.2.0")
-    response = tofu(bob).get(f"/v1/modules/acme/vpc/aws/{asked}/download")
+    client = tofu(bob)
+    response = client.get(URL.replace("1.2.0", asked))
 
     assert response.status_code == 404
     assert list(json.loads(response.content)) == ["errors"]
-
-
-def test_the_bodies_of_404_are_frozen(tofu, bob, published, golden):
-    published("acme/vpc/aws", "1.2.0")
-    client = tofu(bob)
-
     assert client.get(URL.replace("1.2.0", "1.3.0")).content == golden("modules_v1/error-404-version.json")
     assert client.get("/v1/modules/acme/dns/aws/versions").content == golden("modules_v1/error-404-module.json")
-
-
-def test_one_rendered_location_serves_for_minutes(tofu, bob, published, settings):
-    published("acme/vpc/aws", "1.2.0")
-    client = tofu(bob)
-    with time_machine.travel(NOON, tick=False) as clock:
-        first = location_of(client.get(URL))
-        clock.shift(60)
-        second = location_of(client.get(URL))
-        clock.shift(14 * 60)
-        answers = [Client().head(first).status_code for _ in range(3)]
-
-    assert first == second
-    assert answers == [200, 200, 200]
