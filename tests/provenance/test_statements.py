@@ -27,8 +27,6 @@ from tests.provenance.conftest import said_in, state_all
 from tests.rows import for_each_row
 from tests.threads import at_once
 
-pytestmark = pytest.mark.both
-
 KEK = Path(settings.DATA_DIR) / "signing" / "kek"
 
 
@@ -36,17 +34,31 @@ def job() -> Job:
     return Job.objects.get(kind=statements.JOB)
 
 
-def test_a_publication_asks_for_a_statement_in_its_own_transaction(published, state):
+@pytest.mark.both
+def test_a_publication_asks_for_a_statement_in_plain_dsse_once(published, state):
     release = published()
     assert (job().target, job().state) == (release.pk, "queued")
+    assert not statements.late().exists()
+    Release.objects.filter(pk=release.pk).update(published_at=timezone.now() - timedelta(hours=1))
+    assert statements.late().get() == release
     statement = state(release)
     assert job().state == "succeeded"
+    assert not statements.late().exists()
+    document = json.loads(bytes(statement.envelope))
+    assert sorted(document) == ["payload", "payloadType", "signatures"]
+    assert document["payloadType"] == "application/vnd.in-toto+json"
+    assert [sorted(one) for one in document["signatures"]] == [["keyid", "sig"]]
+    assert transitions.this_process() not in json.dumps(document)
     assert statement.size == len(bytes(statement.envelope))
+
+    statements.request(release)
+    assert state(release) == statement
     [event] = AuditEvent.objects.filter(kind="namespace:release:stated")
     assert (event.subject, event.detail["digest"]) == ("acme/vpc/aws 1.2.0", statement.digest)
     assert event.detail["key_id"] == statement.key.key_id
 
 
+@pytest.mark.both
 def test_a_publication_that_does_not_commit_asks_for_nothing(published, monkeypatch):
     def fail(*_: object, **__: object) -> None:
         raise LostLease
@@ -54,14 +66,6 @@ def test_a_publication_that_does_not_commit_asks_for_nothing(published, monkeypa
     monkeypatch.setattr("apps.modules.publishing.entries.refresh", fail)
     assert published().state == "checking"
     assert not Job.objects.filter(kind=statements.JOB).exists()
-
-
-def test_a_second_job_changes_nothing(published, state):
-    release = published()
-    first = state(release)
-    statements.request(release)
-    assert state(release) == first
-    assert AuditEvent.objects.filter(kind="namespace:release:stated").count() == 1
 
 
 # --- Without a key ----------------------------------------------------------------------------------------------------
@@ -139,6 +143,7 @@ def test_a_worker_that_is_killed_between_signing_and_storing_leaves_nothing(publ
     assert bytes(state(release).envelope) == signed[0]  # the same bytes, so nobody holds two
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_at_once_store_one_statement(published, worker_host):
     release = published()
@@ -149,6 +154,7 @@ def test_two_workers_at_once_store_one_statement(published, worker_host):
     assert AuditEvent.objects.filter(kind="namespace:release:stated").count() == 1
 
 
+@pytest.mark.both
 def test_a_worker_that_lost_its_lease_stores_nothing(published, state, monkeypatch):
     published()
     original = statement_keys.sign
@@ -191,6 +197,7 @@ def test_old_statements_verify_after_a_rotation(published, state):
 # --- Releases of before -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both
 def test_the_sweep_asks_for_old_releases_in_small_steps(published, state, monkeypatch):
     releases = [published(version=f"1.{number}.0") for number in range(5)]
     Job.objects.filter(kind=statements.JOB).delete()  # as of an older Larder
@@ -207,23 +214,6 @@ def test_the_sweep_asks_for_old_releases_in_small_steps(published, state, monkey
     assert Statement.objects.count() == 5
 
 
-def test_what_is_late_is_counted(published, state):
-    release = published()
-    assert not statements.late().exists()
-    Release.objects.filter(pk=release.pk).update(published_at=timezone.now() - timedelta(hours=1))
-    assert statements.late().get() == release
-    state(release)
-    assert not statements.late().exists()
-
-
-def test_nothing_but_a_published_release_is_stated(published, state):
-    release = published()
-    Release.objects.filter(pk=release.pk).update(state="rejected")
-    state_all()
-    assert not Statement.objects.exists()
-    assert not statements.missing().exists()
-
-
 def test_a_purge_keeps_the_statement_with_the_tombstone(published, state):
     release = published()
     state(release)
@@ -233,12 +223,16 @@ def test_a_purge_keeps_the_statement_with_the_tombstone(published, state):
     assert not statements.missing().exists()
 
 
-def test_a_release_that_is_purged_while_a_worker_states_it_is_left_alone(published, state, monkeypatch):
+def test_a_release_that_is_rejected_or_purged_while_a_worker_states_it_is_left_alone(published, state, monkeypatch):
+    rejected = published(version="1.0.0")
+    Release.objects.filter(pk=rejected.pk).update(state="rejected")
+    state_all()
+    assert not statements.missing().exists()
     release = published()
     monkeypatch.setattr("apps.provenance.statements.subjects.of_release", lambda _: [])
     state_all()
-    assert statements.statement_of(release) is None
-    assert job().state == "succeeded"
+    assert not Statement.objects.exists()
+    assert Job.objects.get(kind=statements.JOB, target=release.pk).state == "succeeded"
 
 
 # --- The ledger -------------------------------------------------------------------------------------------------------
@@ -257,28 +251,18 @@ def test_a_number_that_the_ledger_has_with_other_bytes_is_not_stated(published, 
     assert job().state == "failed"
 
 
-def test_storage_that_is_away_is_waited_for(published, state, monkeypatch):
-    release = published()
+def test_storage_that_is_away_is_waited_for_and_a_release_from_before_the_ledger_is_stated(
+    published, state, monkeypatch
+):
+    first = published(version="1.0.0")
 
     def away(*_: object) -> None:
         raise store.StorageUnavailable("gone")
 
-    monkeypatch.setattr("apps.releases.publishing.ledger.store.get", away)
-    state_all()
+    with monkeypatch.context() as patch:
+        patch.setattr("apps.releases.publishing.ledger.store.get", away)
+        state_all()
     assert (job().state, job().attempts) == ("queued", 0)
-    monkeypatch.undo()
-    assert state(release)
-
-
-def test_a_release_from_before_the_ledger_is_stated(published, state, monkeypatch):
-    release = published()
+    assert state(first)
     monkeypatch.setattr("apps.provenance.statements.ledger.known_upload", lambda _: None)
-    assert state(release)
-
-
-def test_the_envelope_is_plain_dsse(published, state):
-    document = json.loads(bytes(state(published()).envelope))
-    assert sorted(document) == ["payload", "payloadType", "signatures"]
-    assert document["payloadType"] == "application/vnd.in-toto+json"
-    assert [sorted(one) for one in document["signatures"]] == [["keyid", "sig"]]
-    assert transitions.this_process() not in json.dumps(document)
+    assert state(published(version="1.1.0"))

@@ -14,7 +14,7 @@ from tests.provenance.origin.conftest import open_to_all
 from tests.providers.draft_client import LINUX, zips
 from tests.rows import for_each_row
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 DNS = "/api/v1/providers/acme/dns"
 
 
@@ -69,62 +69,46 @@ def test_without_a_statement_there_is_none_to_verify_and_with_one_there_is(publi
     assert said["statement"]["key_id"] == "b" * 64
 
 
-def test_a_provider_is_shown_by_its_usual_platform_with_its_key(draft_client, held, told, tofu, bob):
+def test_a_provider_is_shown_by_its_usual_platform_with_its_key_and_its_bundle_by_the_one_that_it_names(
+    draft_client, held, told, tofu, bob
+):
     draft_client.publish(zips(), protocols=["5.0"])
-    said = texts(told(tofu(bob), "1.2.0", DNS))
+    last = Package.objects.order_by("-filename")[0]
+    attach(last.version.release, last.digest)
 
-    assert LINUX in said["download"]
-    assert held.armor.strip() in said["signature"]
-    assert held.fingerprint in said["signature"]
+    found = told(tofu(bob), "1.2.0", DNS)
+    assert LINUX in texts(found)["download"]
+    assert held.armor.strip() in texts(found)["signature"]
+    assert held.fingerprint in texts(found)["signature"]
+    assert shlex.split(found["attestations"][0]["command"].splitlines()[1])[3] == last.filename
 
 
-@pytest.mark.parametrize(
-    ("repository", "named"),
-    [("acme/vpc", "acme/vpc"), ("acme/vpc;id", "OWNER/REPOSITORY"), ("$(id)/x", "OWNER/REPOSITORY")],
-)
-def test_the_repository_of_a_bundle_is_that_of_the_verified_origin(repository, named, ci, send, told, tofu, bob):
+def test_the_repository_of_a_bundle_is_that_of_the_verified_origin(ci, send, told, tofu, bob):
     release = send(ci())
-    Origin.objects.filter(release=release).update(facts={"repository": repository})
     attach(release)
+    none = "OWNER/REPOSITORY"
+    for repository, named in (("acme/vpc", "acme/vpc"), ("acme/vpc;id", none), ("$(id)/x", none)):
+        Origin.objects.filter(release=release).update(facts={"repository": repository})
 
-    (attestation,) = told(tofu(bob))["attestations"]
-    fetched, verified = attestation["command"].splitlines()
-    assert fetched.endswith(f"/api/v1/modules/acme/vpc/aws/1.2.0/attestations/{'a' * 64}")
-    assert verified == (f"gh attestation verify vpc-aws-1.2.0.zip --bundle attestation-{'a' * 12}.json --repo {named}")
+        (attestation,) = told(tofu(bob))["attestations"]
+        fetched, verified = attestation["command"].splitlines()
+        assert fetched.endswith(f"/api/v1/modules/acme/vpc/aws/1.2.0/attestations/{'a' * 64}")
+        bundle = f"attestation-{'a' * 12}.json"
+        assert verified == f"gh attestation verify vpc-aws-1.2.0.zip --bundle {bundle} --repo {named}"
 
-
-def test_an_unverified_origin_names_no_repository(published, told, tofu, bob):
-    release = published("acme/vpc/aws", "1.2.0")
-    Origin.objects.filter(release=release).update(facts={"repository": "evil/vpc"})
-    attach(release)
-
-    assert told(tofu(bob))["attestations"][0]["command"].endswith("--repo OWNER/REPOSITORY")
+    Origin.objects.filter(release=release).update(vendor="", facts={"repository": "evil/vpc"})
+    assert told(tofu(bob))["attestations"][0]["command"].endswith(f"--repo {none}"), "it was not verified"
 
 
 @for_each_row("other", [{"form": Form.DSSE}, {"predicate_type": ""}, {"subjects": ["f" * 64]}])
 def test_what_github_s_program_does_not_read_is_only_fetched(other, published, told, tofu, bob):
     """An envelope without its bundle, a bundle that signs bytes alone, one about bytes that are no longer served."""
-    attach(published("acme/vpc/aws", "1.2.0"))
-    Attestation.objects.update(**other)
-
-    assert "gh attestation" not in told(tofu(bob))["attestations"][0]["command"]
-
-
-def test_one_about_a_manifest_is_verified_with_the_manifest(published, told, tofu, bob):
     release = published("acme/vpc/aws", "1.2.0")
     algorithm, _, digits = release.module_version.manifest_digest.partition(":")
     assert algorithm == "sha256"
     attach(release, digits)
-
     verified = shlex.split(told(tofu(bob))["attestations"][0]["command"].splitlines()[1])
-    assert verified[3] == f"oci://{settings.PUBLIC_HOST}/acme/vpc/aws@sha256:{digits}"
+    assert verified[3] == f"oci://{settings.PUBLIC_HOST}/acme/vpc/aws@sha256:{digits}", "with the manifest it is about"
 
-
-@pytest.mark.usefixtures("held")
-def test_of_the_packages_of_a_provider_the_one_that_it_names_is_verified(draft_client, told, tofu, bob):
-    draft_client.publish(zips(), protocols=["5.0"])
-    last = Package.objects.order_by("-filename")[0]
-    attach(last.version.release, last.digest)
-
-    verified = shlex.split(told(tofu(bob), "1.2.0", DNS)["attestations"][0]["command"].splitlines()[1])
-    assert verified[3] == last.filename
+    Attestation.objects.update(**other)
+    assert "gh attestation" not in told(tofu(bob))["attestations"][0]["command"]

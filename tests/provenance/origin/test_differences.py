@@ -9,19 +9,21 @@ from apps.signing.models import SigningKey
 from tests.builders.keys import signing_key
 from tests.provenance.origin.conftest import differences, open_to_all
 from tests.providers.draft_client import DraftClient, hold, zips
+from tests.rows import for_each_row
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
-
-
-def test_the_first_has_none_before_it(published, told, tofu, bob):
-    published("acme/vpc/aws", "1.2.0")
-
-    assert differences(told(tofu(bob))) == {
-        "first": "There is no lower version of acme/vpc/aws to compare with.",
-        "publisher": "The first release of acme/vpc/aws by alice.",
-    }
+pytestmark = pytest.mark.django_db
+WORKFLOWS = "acme/vpc/.github/workflows"
 
 
+@pytest.fixture
+def two_runs(ci, send):
+    """1.3.0, and 1.4.0 from the same pipeline; answers the first."""
+    before = send(ci(), "1.3.0")
+    send(ci(), "1.4.0")
+    return before
+
+
+@pytest.mark.both
 def test_before_is_the_next_lower_one_by_precedence_that_is_published(published, told, tofu, bob):
     for version in ("1.9.0", "1.10.0-rc.1", "1.11.0", "1.10.0"):
         published("acme/vpc/aws", version)
@@ -31,40 +33,25 @@ def test_before_is_the_next_lower_one_by_precedence_that_is_published(published,
     assert told(tofu(bob), "1.11.0")["previous"] == "1.10.0"
 
 
-def test_the_same_pipeline_says_the_same(ci, send, told, tofu, bob):
+def test_each_is_compared_with_the_way_of_the_one_before(ci, send, published, told, tofu, alice, bob):
+    send(tofu(alice), "1.2.0")
     send(ci(), "1.3.0")
     send(ci(sha="b" * 40, run_id="972", ref="refs/tags/v1.4.0"), "1.4.0")
+    send(ci("gitlab"), "1.5.0")
+    published("acme/vpc/aws", "1.6.0")
+    Origin.objects.filter(release=published("acme/vpc/aws", "1.7.0")).update(way="oci")
 
+    way = "1.2.0 was published with an API token; this one came from CI (GitHub Actions)."
+    assert differences(told(tofu(bob), "1.3.0")) == {"way": way}
     assert differences(told(tofu(bob), "1.4.0")) == {"same": "The same as 1.3.0."}
+    assert differences(told(tofu(bob), "1.5.0")) == {"vendor": "Another CI: GitLab CI/CD, not GitHub Actions."}
+    way = "1.5.0 came from CI (GitLab CI/CD); this one was published manually."
+    assert differences(told(tofu(bob), "1.6.0"))["way"] == way
+    way = "1.6.0 was published manually; this one was pushed over OCI."
+    assert differences(told(tofu(bob), "1.7.0")) == {"way": way}
 
 
-def test_a_manual_release_after_one_from_ci(ci, send, published, told, tofu, bob):
-    send(ci(), "1.4.0")
-    published("acme/vpc/aws", "1.5.0")
-
-    assert differences(told(tofu(bob), "1.5.0")) == {
-        "way": "1.4.0 came from CI (GitHub Actions); this one was published manually.",
-        "publisher": "The first release of acme/vpc/aws by alice.",
-    }
-
-
-def test_one_from_ci_after_one_with_a_token(ci, send, told, tofu, alice, bob):
-    send(tofu(alice), "1.3.0")
-    send(ci(), "1.4.0")
-
-    assert differences(told(tofu(bob), "1.4.0")) == {
-        "way": "1.3.0 was published with an API token; this one came from CI (GitHub Actions)."
-    }
-
-
-def test_another_ci(ci, send, told, tofu, bob):
-    send(ci(), "1.3.0")
-    send(ci("gitlab"), "1.4.0")
-
-    assert differences(told(tofu(bob), "1.4.0")) == {"vendor": "Another CI: GitLab CI/CD, not GitHub Actions."}
-
-
-@pytest.mark.parametrize(
+@for_each_row(
     ("facts", "claims", "expected"),
     [
         ({"repository": "acme/other"}, {}, {"repository": "Another repository: acme/vpc, not acme/other."}),
@@ -72,17 +59,12 @@ def test_another_ci(ci, send, told, tofu, bob):
         (
             {},
             {"repository_id": "2"},
-            {
-                "repository-id": "The repository has the name of that of 1.3.0 and another id: it was created again.",
-            },
+            {"repository-id": "The repository has the name of that of 1.3.0 and another id: it was created again."},
         ),
         (
-            {"workflow": "acme/vpc/.github/workflows/other.yml@refs/heads/main"},
+            {"workflow": f"{WORKFLOWS}/other.yml@refs/heads/main"},
             {},
-            {
-                "workflow": "Another workflow: acme/vpc/.github/workflows/release.yml, "
-                "not acme/vpc/.github/workflows/other.yml.",
-            },
+            {"workflow": f"Another workflow: {WORKFLOWS}/release.yml, not {WORKFLOWS}/other.yml."},
         ),
         ({"ref": "refs/heads/main"}, {}, {"ref": "1.3.0 came from a branch, this one from a tag."}),
         (
@@ -92,45 +74,36 @@ def test_another_ci(ci, send, told, tofu, bob):
         ),
     ],
 )
-def test_what_the_run_before_was(facts, claims, expected, ci, send, told, tofu, bob):
-    origin = Origin.objects.get(release=send(ci(), "1.3.0"))
+def test_what_the_run_before_was(facts, claims, expected, two_runs, told, tofu, bob):
+    origin = Origin.objects.get(release=two_runs)
     origin.facts, origin.claims = origin.facts | facts, origin.claims | claims
     origin.save()
-    send(ci(), "1.4.0")
 
     assert differences(told(tofu(bob), "1.4.0")) == expected
 
 
-def test_another_server_of_the_same_vendor(ci, send, told, tofu, bob):
-    before = send(ci(), "1.3.0")
-    Origin.objects.filter(release=before).update(issuer="https://git.acme.example/_services/token")
-    send(ci(), "1.4.0")
+def test_another_server_of_the_same_vendor(two_runs, told, tofu, bob):
+    Origin.objects.filter(release=two_runs).update(issuer="https://git.acme.example/_services/token")
 
     assert list(differences(told(tofu(bob), "1.4.0"))) == ["issuer"]
 
 
-def test_the_first_release_by_a_person_and_then_another_one(published, told, tofu, bob, dora):
-    published("acme/vpc/aws", "1.2.0")
-    published("acme/vpc/aws", "1.3.0", user=dora)
-    published("acme/vpc/aws", "1.4.0")
-    published("acme/vpc/aws", "1.5.0")
+def test_the_first_release_by_a_person_and_then_another_one_whom_strangers_do_not_read(
+    published, told, tofu, acme, bob, dora
+):
+    for version, more in (("1.2.0", {}), ("1.3.0", {"user": dora}), ("1.4.0", {}), ("1.5.0", {})):
+        published("acme/vpc/aws", version, **more)
 
+    assert differences(told(tofu(bob))) == {
+        "first": "There is no lower version of acme/vpc/aws to compare with.",
+        "publisher": "The first release of acme/vpc/aws by alice.",
+    }
     assert differences(told(tofu(bob), "1.3.0")) == {"publisher": "The first release of acme/vpc/aws by dora."}
-    assert differences(told(tofu(bob), "1.4.0")) == {
-        "publisher": "1.3.0 was published by dora, this one by alice.",
-    }
+    assert differences(told(tofu(bob), "1.4.0")) == {"publisher": "1.3.0 was published by dora, this one by alice."}
     assert differences(told(tofu(bob), "1.5.0")) == {"same": "The same as 1.4.0."}
-
-
-def test_strangers_read_no_names_in_it(published, told, tofu, acme, dora):
     open_to_all(acme)
-    published("acme/vpc/aws", "1.2.0")
-    published("acme/vpc/aws", "1.3.0", user=dora)
-    published("acme/vpc/aws", "1.4.0")
-
-    assert differences(told(tofu(None), "1.3.0")) == {
-        "publisher": "The first release of acme/vpc/aws by this publisher.",
-    }
+    first = "The first release of acme/vpc/aws by this publisher."
+    assert differences(told(tofu(None), "1.3.0")) == {"publisher": first}
     assert differences(told(tofu(None), "1.4.0")) == {"publisher": "Published by someone else."}
 
 
@@ -144,15 +117,6 @@ def test_one_that_is_not_recorded(published, told, tofu, bob):
 
     text = "Where this release and 1.2.0 come from is not recorded: an older Larder published them."
     assert differences(told(tofu(bob), "1.3.0")) == {"unknown": text}
-
-
-def test_a_push_over_oci_after_a_browser(published, told, tofu, bob):
-    published("acme/vpc/aws", "1.2.0")
-    Origin.objects.filter(release=published("acme/vpc/aws", "1.3.0")).update(way="oci")
-
-    assert differences(told(tofu(bob), "1.3.0")) == {
-        "way": "1.2.0 was published manually; this one was pushed over OCI.",
-    }
 
 
 def test_an_approval_that_the_one_before_had(published, told, tofu, alice, bob):

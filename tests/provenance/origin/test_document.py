@@ -3,6 +3,7 @@
 import pytest
 from django.utils import timezone
 
+from apps.provenance.origin import line_of
 from apps.releases.models import Release
 from apps.releases.origin.rows import Approval, Decision, Origin
 from tests.builders.ci_claims import COMMIT
@@ -11,10 +12,11 @@ from tests.providers.draft_client import DARWIN, LINUX, URL, DraftClient, zips
 from tests.providers.draft_client import work as publish_drafts
 from tests.rows import for_each_row
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 VPC = "https://github.com/acme/vpc"
 
 
+@pytest.mark.both
 def test_a_release_from_ci_says_what_its_run_was_with_links(ci, send, told, tofu, bob):
     send(ci())
     as_of_github()
@@ -37,15 +39,6 @@ def test_a_release_from_ci_says_what_its_run_was_with_links(ci, send, told, tofu
     assert (published["way"], published["vendor"], published["service_account"]) == ("api", "GitHub Actions", True)
     assert published["at"] == timezone.localtime(Release.objects.get().published_at).isoformat().replace("+00:00", "Z")
     assert (said["namespace"], said["name"], said["system"], said["version"]) == ("acme", "vpc", "aws", "1.2.0")
-
-
-def test_digests_are_those_as_sent_and_as_served(published, told, tofu, bob):
-    release = published("acme/vpc/aws", "1.2.0")
-
-    said = told(tofu(bob))
-    assert said["uploaded"] == {"digest": f"sha256:{release.uploaded_digest}", "size": release.uploaded_size}
-    assert said["served"][0] == {"name": "vpc-aws-1.2.0.zip", "digest": f"sha256:{release.digest}"}
-    assert [one["digest"][:7] for one in said["served"]] == ["sha256:"] * len(said["served"])
 
 
 def test_strangers_read_the_run_of_a_public_release_but_no_names_and_no_claims(ci, send, told, tofu, acme, alice):
@@ -78,12 +71,18 @@ def test_readers_read_names_but_neither_claims_nor_labels_of_tokens(ci, send, to
 
 
 @for_each_row(("way", "strength"), [("page", "person"), ("api", "token"), ("oci", "oci-push")])
-def test_nothing_else_is_called_verified(way, strength, published, told, tofu, bob):
-    Origin.objects.filter(release=published("acme/vpc/aws", "1.2.0")).update(way=way)
+def test_nothing_else_is_called_verified_and_digests_are_those_as_sent_and_as_served(
+    way, strength, published, told, tofu, bob
+):
+    release = published("acme/vpc/aws", "1.2.0")
+    Origin.objects.filter(release=release).update(way=way)
 
     said = told(tofu(bob))
     assert (said["strength"], said["verified"]) == (strength, False)
     assert "verified" not in str(said["differences"])
+    assert said["uploaded"] == {"digest": f"sha256:{release.uploaded_digest}", "size": release.uploaded_size}
+    assert said["served"][0] == {"name": "vpc-aws-1.2.0.zip", "digest": f"sha256:{release.digest}"}
+    assert [one["digest"][:7] for one in said["served"]] == ["sha256:"] * len(said["served"])
 
 
 def test_a_release_of_an_older_larder_says_that_nothing_was_recorded(published, told, tofu, bob):
@@ -123,6 +122,15 @@ def test_a_provider_says_who_signed_it_since_when(draft_client, held, told, tofu
     assert (said["namespace"], said["type"]) == ("acme", "dns")
 
 
+def test_a_line_says_what_is_known_without_names_of_people(ci, send, published):
+    release = send(ci())
+    assert line_of(release) == "published by GitHub Actions from acme/vpc at 0a4d55a8d778 (verified)"
+    manual = published("acme/vpc/aws", "1.3.0")
+    assert line_of(manual) == "published by a person in a browser (not verified)"
+    Origin.objects.all().delete()
+    assert line_of(Release.objects.get(pk=manual.pk)) == "not recorded: published by an older Larder"
+
+
 def approve(release: Release, person, **more) -> None:
     now = timezone.now()
     given = {"digest": release.digest, "decision": Decision.APPROVED, "decided_by": person, "decided_at": now, **more}
@@ -153,6 +161,7 @@ def test_a_private_one_is_hidden_and_one_in_quarantine_is_for_staff(published, t
     assert tofu(olga).get(f"{MODULE}/1.2.0/origin").json()["commands"] == []
 
 
+@pytest.mark.both
 def test_it_takes_as_many_queries_for_a_hundred_versions(published, told, tofu, bob, django_assert_max_num_queries):
     published("acme/vpc/aws", "1.1.0")
     published("acme/vpc/aws", "1.2.0")

@@ -11,7 +11,7 @@ from tests.provenance.origin.conftest import PAGE, open_to_all
 from tests.providers.draft_client import DraftClient, zips
 from tests.rows import for_each_row
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 MARK = 'aria-label="Verified origin"'
 LISTS = ("/modules", "/modules?q=vpc", "/search?q=vpc", "/namespaces/acme")
 
@@ -31,6 +31,7 @@ def marks(client: Client, url: str) -> int:
     return answer.content.decode().count(MARK)
 
 
+@pytest.mark.both
 @for_each_row("url", LISTS)
 def test_a_list_marks_the_module_from_ci_alone(url, both_ways, browser_of, alice):
     assert marks(browser_of(alice), url) == 1
@@ -38,18 +39,16 @@ def test_a_list_marks_the_module_from_ci_alone(url, both_ways, browser_of, alice
     assert marks(browser_of(alice), url) == 0
 
 
-def test_the_list_of_versions_marks_the_one_from_ci(both_ways, browser_of):
-    page = browser_of(None).get(f"{PAGE}/versions").content.decode()
+def test_the_list_of_versions_and_the_page_of_one_mark_the_one_from_ci(both_ways, browser_of):
+    client = browser_of(None)
+    page = client.get(f"{PAGE}/versions").content.decode()
 
     assert page.count(MARK) == 1
     row = page[page.index(f'href="{PAGE}/1.2.0"') :]
     assert MARK in row[: row.index("</tr>")]
-
-
-def test_the_page_of_a_version_leads_to_its_verified_origin(both_ways, browser_of):
-    assert f'href="{PAGE}/1.2.0/origin">' in browser_of(None).get(f"{PAGE}/1.2.0").content.decode()
-    assert "Verified origin" in browser_of(None).get(PAGE).content.decode()
-    assert "Verified origin" not in browser_of(None).get(f"{PAGE}/1.1.0").content.decode()
+    assert f'href="{PAGE}/1.2.0/origin">' in client.get(f"{PAGE}/1.2.0").content.decode()
+    assert "Verified origin" in client.get(PAGE).content.decode()
+    assert "Verified origin" not in client.get(f"{PAGE}/1.1.0").content.decode()
 
 
 def test_providers_are_marked_as_well(ci, held, acme, browser_of, tofu):
@@ -63,6 +62,7 @@ def test_providers_are_marked_as_well(ci, held, acme, browser_of, tofu):
     assert [row["verified"] for row in versions] == [True]
 
 
+@pytest.mark.both
 def test_rows_of_the_api_say_it(both_ways, tofu):
     client = tofu(None)
 
