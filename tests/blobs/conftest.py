@@ -57,6 +57,7 @@ def gcs_url() -> Iterator[str]:
 
 
 SCHEMES = {"s3": "s3", "plain_s3": "s3", "azure": "azure", "gcs": "gs"}
+on_disk = pytest.mark.parametrize("backend", ["file"], indirect=True)  # where storage makes no difference
 PLAIN_S3 = pytest.param("plain_s3", marks=pytest.mark.matrix)
 AZURE = pytest.param("azure", marks=[pytest.mark.matrix, pytest.mark.needs("azurite-blob")])
 GCS = pytest.param("gcs", marks=[pytest.mark.matrix, pytest.mark.needs("fake-gcs-server")])

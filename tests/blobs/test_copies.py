@@ -7,6 +7,7 @@ import pytest
 
 from apps.blobs import store
 from apps.blobs.care import copies, round_trip
+from tests.rows import for_each_row
 
 DATA = bytes(range(256)) * 100
 DIGEST = hashlib.sha256(DATA).hexdigest()
@@ -22,9 +23,9 @@ def stored(backend, db) -> str:
     return staged.digest
 
 
-@pytest.mark.parametrize("is_linked", [True, False])
+@for_each_row("is_linked", [True, False])
 def test_a_blob_goes_to_a_file_and_back(stored, backend, keys, tmp_path, is_linked):
-    copy = tmp_path / "copy"
+    copy = tmp_path / f"copy-{is_linked}"
     assert copies.save_blob(stored, copy, is_linked=is_linked) == len(DATA)
     assert copy.read_bytes() == DATA
 

@@ -6,12 +6,13 @@ import pytest
 
 from apps.blobs import store
 from apps.blobs.models import Blob, State
+from tests.blobs.conftest import on_disk
 
 DATA = b"an archive" * 1000
 DIGEST = hashlib.sha256(DATA).hexdigest()
 KEY = f"sha256/{DIGEST[:2]}/{DIGEST}"
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -27,30 +28,23 @@ def again():
     return store.store_staged("two", digest=DIGEST, size=len(DATA))
 
 
-def test_the_bytes_go_and_then_the_row(kept, keys):
+def test_the_bytes_go_and_then_the_row_and_it_may_be_repeated(kept, keys):
     assert store.remove(DIGEST, is_wanted=lambda: False) is True
     assert keys() == []
     assert Blob.objects.count() == 0
+    assert store.remove(DIGEST, is_wanted=lambda: pytest.fail("asked where there is nothing")) is True
 
 
-def test_what_is_wanted_stays(kept, keys):
-    assert store.remove(DIGEST, is_wanted=lambda: True) is False
+@pytest.mark.both
+@on_disk
+def test_the_row_says_leaving_before_anybody_is_asked_and_what_is_wanted_stays(kept, keys):
+    assert store.remove(DIGEST, is_wanted=lambda: Blob.objects.get().state == State.DELETING) is False
     assert keys() == [KEY]
     assert Blob.objects.get().state == State.READY
 
 
-def test_it_may_be_repeated(kept):
-    assert [store.remove(DIGEST, is_wanted=lambda: False) for _ in range(3)] == [True] * 3
-
-
-def test_nobody_is_asked_where_there_is_nothing(backend):
-    assert store.remove(DIGEST, is_wanted=lambda: pytest.fail("asked")) is True
-
-
-def test_the_row_says_leaving_before_anybody_is_asked(kept):
-    assert store.remove(DIGEST, is_wanted=lambda: Blob.objects.get().state == State.DELETING) is False
-
-
+@pytest.mark.both
+@on_disk
 def test_whoever_stores_the_same_bytes_meanwhile_waits(kept, keys):
     def meets() -> bool:
         with pytest.raises(store.StorageUnavailable, match="is being removed"):
@@ -78,6 +72,7 @@ def test_a_removal_that_died_half_way_is_taken_up(kept, keys, backend, monkeypat
     assert keys() == ["staging/two"]
 
 
+@on_disk
 def test_bytes_that_somebody_stores_anew_are_not_taken_for_old_ones(kept, keys):
     """A row that is only claimed belongs to an upload that came after the removal."""
     store.remove(DIGEST, is_wanted=lambda: False)

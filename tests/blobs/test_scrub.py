@@ -13,6 +13,7 @@ from apps.blobs.care import scrub
 from apps.blobs.models import Blob, Problem, State
 from apps.blobs.tasks import scrub as task
 from registry_site.celery import app
+from tests.blobs.conftest import on_disk
 from tests.postgres import free_port
 from tests.rows import for_each_row
 
@@ -72,7 +73,6 @@ def test_what_is_whole_is_known_to_be(three, tomorrow):
     assert set(Blob.objects.values_list("checked_at", "problem")) == {(tomorrow, "")}
 
 
-@pytest.mark.both
 @for_each_row("damage", [b"1" * 999 + b"2", b"1" * 999, b"1" * 1001, b""], ids=["flip", "cut", "long", "empty"])
 def test_damage_is_found_named_and_kept_on_the_row(three, backend, tomorrow, damage):
     backend.write(key_of(three[1]), [damage])
@@ -118,6 +118,7 @@ def test_an_outage_is_no_finding(three, backend, tomorrow, settings, tmp_path):
     assert set(Blob.objects.values_list("checked_at", "problem")) == {(None, "")}
 
 
+@on_disk
 def test_one_blob_that_cannot_be_read_does_not_stop_the_others(three, tomorrow, read_of):
     def refuses(digest: str) -> None:
         if digest == three[0].digest:
@@ -132,6 +133,7 @@ def test_one_blob_that_cannot_be_read_does_not_stop_the_others(three, tomorrow, 
     assert problems() == ["", "", ""]
 
 
+@on_disk
 def test_storage_that_refuses_every_blob_is_away(backend, tomorrow, read_of):
     for number in range(5):
         kept(b"%d" % number)
@@ -146,6 +148,7 @@ def test_storage_that_refuses_every_blob_is_away(backend, tomorrow, read_of):
     assert problems() == [""] * 5
 
 
+@on_disk
 def test_what_is_removed_meanwhile_is_no_finding(three, tomorrow, read_of):
     seen = read_of(lambda digest: store.remove(digest) if digest == three[1].digest else None)
 
@@ -154,6 +157,7 @@ def test_what_is_removed_meanwhile_is_no_finding(three, tomorrow, read_of):
     assert problems() == ["", ""]
 
 
+@on_disk
 def test_what_somebody_is_removing_is_no_finding(three, backend, tomorrow, read_of):
     def half_removed(digest: str) -> None:
         Blob.objects.filter(digest=digest).update(state=State.DELETING)
@@ -165,6 +169,7 @@ def test_what_somebody_is_removing_is_no_finding(three, backend, tomorrow, read_
     assert problems() == ["", "", ""]
 
 
+@on_disk
 @for_each_row("state", [State.PENDING, State.DELETING])
 def test_what_is_not_ready_is_not_looked_at(three, tomorrow, read_of, state):
     Blob.objects.update(state=state)
@@ -175,6 +180,7 @@ def test_what_is_not_ready_is_not_looked_at(three, tomorrow, read_of, state):
 
 
 @pytest.mark.both
+@on_disk
 def test_a_run_goes_on_where_the_last_one_stopped(backend, tomorrow, read_of, monkeypatch):
     digests = [kept(b"%d" % number).digest for number in range(5)]
     monkeypatch.setattr(scrub, "BATCH_SIZE", 2)
@@ -189,6 +195,7 @@ def test_a_run_goes_on_where_the_last_one_stopped(backend, tomorrow, read_of, mo
     assert len(seen) == sum(report.checked for report in reports) > 5 > reports[0].checked
 
 
+@on_disk
 def test_without_any_time_nothing_is_read(three, tomorrow):
     report = scrub.scrub(now=tomorrow, most=timedelta(0))
 
@@ -208,6 +215,7 @@ def test_a_blob_that_takes_too_long_leaves_the_others_their_turn(backend, tomorr
 
 
 @pytest.mark.both
+@on_disk
 def test_two_runs_at_once_do_no_harm(three, backend, tomorrow, read_of):
     backend.delete(key_of(three[0]))
     others = iter([tomorrow + HOUR])
@@ -223,6 +231,7 @@ def test_two_runs_at_once_do_no_harm(three, backend, tomorrow, read_of):
     assert problems() == [Problem.MISSING, "", ""]
 
 
+@on_disk
 def test_the_beat_runs_it_below_the_time_that_a_task_has(three):
     assert [entry["task"] for entry in app.conf.beat_schedule.values()].count("blobs.scrub") == 1
     assert 2 * scrub.MAX_DURATION.total_seconds() < app.conf.task_soft_time_limit

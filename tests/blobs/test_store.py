@@ -13,6 +13,7 @@ from apps.blobs import backends, store
 from apps.blobs.backends import LARGEST_STEP, Steps
 from apps.blobs.care.integrity import Verified
 from apps.blobs.models import Blob, State
+from tests.blobs.conftest import on_disk
 from tests.rows import for_each_row
 from tests.threads import at_once
 
@@ -39,27 +40,25 @@ def kept(key: str = "one") -> Blob:
     return store.store_staged(key, digest=staged.digest, size=staged.size)
 
 
-def test_it_digests_what_it_stages(backend, keys):
-    staged = store.stage("one", in_chunks(DATA))
-
-    assert staged == store.Staged(DIGEST, len(DATA))
-    assert keys() == ["staging/one"]
-
-
 def test_nothing_at_all_is_something(backend):
     assert store.stage("empty", []) == store.Staged(hashlib.sha256(b"").hexdigest(), 0, hashlib.sha512(b"").hexdigest())
     with store.open_staged("empty") as file:
         assert file.read() == b""
 
 
-def test_staged_bytes_come_back_as_a_real_file(backend):
-    store.stage("one", in_chunks(DATA))
+def test_staged_bytes_come_back_as_a_real_file_until_they_are_discarded(backend, keys):
+    assert store.stage("one", in_chunks(DATA)) == store.Staged(DIGEST, len(DATA))
+    assert keys() == ["staging/one"]
 
     with store.open_staged("one") as file:
         assert file.fileno() > 2
         assert hashlib.sha256(file.read()).hexdigest() == DIGEST
         file.seek(-5, 2)
         assert file.read() == DATA[-5:]
+
+    store.discard_staged("one")
+    store.discard_staged("one")
+    assert keys() == []
 
 
 @for_each_row("megabytes", [0, 1, 9, 20])
@@ -86,15 +85,6 @@ def test_large_uploads_cost_little_memory(backend):
 
     assert staged_peak < 36 * 1024 * 1024  # 48 MB went through
     assert peak < 36 * 1024 * 1024
-
-
-def test_discarding_twice_is_harmless(backend, keys):
-    store.stage("one", [DATA])
-
-    store.discard_staged("one")
-    store.discard_staged("one")
-
-    assert keys() == []
 
 
 def test_a_stored_blob_is_ready_and_reads_back(db, backend, keys):
@@ -151,6 +141,7 @@ def test_storing_what_was_never_staged_is_refused(db, backend, monkeypatch):
         store.store_staged("one", digest=DIGEST, size=len(DATA))
 
 
+@on_disk
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_it_refuses_to_work_inside_a_transaction(backend):
@@ -203,6 +194,7 @@ def test_of_64_writers_one_creates(backend):
     assert store.get("ledger/race.json") == b"%d" % won.index(True)
 
 
+@on_disk
 @for_each_row(
     "key",
     ["", "..", "../x", "a/../../x", "/etc/passwd", "a//b", "a/.hidden", "a\\b", "a\0", "a b", "a\n", "é", "x" * 700],
@@ -220,35 +212,24 @@ def test_keys_that_could_leave_their_folder_are_refused(backend, keys, key):
     assert keys() == []
 
 
-@for_each_row("key", ["staging/x", f"sha256/{DIGEST[:2]}/{DIGEST}", "sha256/x"])
-def test_nobody_writes_blobs_as_if_they_were_ledger_entries(backend, key):
-    with pytest.raises(store.BadKey):
-        store.put_once(key, b"x")
-
-
-@for_each_row("digest", ["", "../x", DIGEST.upper(), DIGEST[1:], f"{DIGEST}\n"])
-def test_only_digests_name_blobs(backend, digest):
-    with pytest.raises(store.BadKey):
-        store.size_of(digest)
+@on_disk
+def test_only_digests_name_blobs_and_nobody_writes_them_as_if_they_were_ledger_entries(backend):
+    for digest in ("", "../x", DIGEST.upper(), DIGEST[1:], f"{DIGEST}\n"):
+        with pytest.raises(store.BadKey):
+            store.size_of(digest)
+    for key in ("staging/x", f"sha256/{DIGEST[:2]}/{DIGEST}", "sha256/x"):
+        with pytest.raises(store.BadKey):
+            store.put_once(key, b"x")
 
 
 def test_the_sweep_drops_what_is_a_day_old(db, backend, keys, tomorrow):
+    assert store.sweep(now=tomorrow).staged == 0, "nothing was stored yet"
     kept()
     store.put_once("ledger/kept.json", b"{}")
 
+    assert store.sweep(now=timezone.now() + timedelta(hours=23)).staged == 0
     assert store.sweep(now=tomorrow) == store.SweepReport(staged=1)
     assert keys() == ["ledger/kept.json", KEY]
-
-
-def test_the_sweep_leaves_young_uploads(backend, keys):
-    store.stage("young", [b"x"])
-
-    assert store.sweep(now=timezone.now() + timedelta(hours=23)).staged == 0
-    assert keys() == ["staging/young"]
-
-
-def test_sweeping_before_anything_was_stored_is_harmless(backend, tomorrow):
-    assert store.sweep(now=tomorrow).staged == 0
 
 
 def test_storage_that_answers_is_ready(backend, keys):

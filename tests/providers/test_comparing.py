@@ -8,7 +8,6 @@ from tests.house import sources
 from tests.protocol.providers import cast
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
 URL = "/api/v1/providers/acme/dns/compare/{}"
 PAGE = "/providers/acme/dns/compare/1.0.0...1.1.0"
 RULES = {

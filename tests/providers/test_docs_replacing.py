@@ -97,20 +97,15 @@ def test_a_package_that_was_sent_as_documentation_stays_a_package(alices, dns):
     assert store.size_of(digest)
 
 
-def test_the_same_bytes_again_are_there_already(alices, dns):
+def test_the_same_bytes_again_are_there_already_and_others_wait_while_they_are_read(alices, dns):
     assert put(alices, docs.archive())[0] == 202
     assert put(alices, docs.archive())[0] == 200
-    work()
-    assert put(alices, docs.archive())[0] == 200
-    assert DocsArchive.objects.count() == 1
-
-
-@pytest.mark.both
-def test_while_one_is_read_another_waits(alices, dns):
-    put(alices, docs.archive())
     status, document = put(alices, docs.archive({"docs/index.md": "# New"}))
     assert status == 409
     assert "being processed" in json.dumps(document)
+    work()
+    assert put(alices, docs.archive())[0] == 200
+    assert DocsArchive.objects.count() == 1
 
 
 def test_what_is_refused_leaves_the_pages_as_they_are(alices, dns):
@@ -125,19 +120,16 @@ def test_what_is_refused_leaves_the_pages_as_they_are(alices, dns):
     assert [reason["code"] for reason in document["archives"][0]["reasons"]] == ["docs_none"]
 
 
-def test_a_body_that_is_too_large_or_empty_is_refused_at_once(alices, dns, settings):
+def test_a_body_that_is_too_large_or_empty_or_a_form_is_refused_at_once(alices, dns, settings):
+    form = alices.put(URL, docs.archive(), content_type="multipart/form-data; boundary=x")
+    assert form.status_code == 400
+    assert "--upload-file" in form.content.decode()
     assert put(alices, b"")[0] == 422
     settings.PROVIDER_DOCS_MAX_BYTES = 100
     status, document = put(alices, docs.archive())
     assert status == 413
     assert "LARDER_PROVIDER_DOCS_MAX_BYTES" in json.dumps(document)
     assert not DocsArchive.objects.exists()
-
-
-def test_a_form_is_told_how_to_send_the_file_itself(alices, dns):
-    answer = alices.put(URL, docs.archive(), content_type="multipart/form-data; boundary=x")
-    assert answer.status_code == 400
-    assert "--upload-file" in answer.content.decode()
 
 
 def test_readers_see_the_pages_and_not_what_was_sent(alices, tofu, bob, dns):

@@ -4,12 +4,10 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.urls import reverse
 
-from apps.providers.models import Package, Provider, ProviderVersion
+from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import Release
-from tests.providers.draft_client import dist, signed, zips
+from tests.providers.draft_client import dist, signed
 from tests.rows import for_each_row
-
-pytestmark = pytest.mark.both
 
 DIGEST = "0" * 64
 
@@ -60,16 +58,12 @@ WAYS = {
 }
 
 
+@pytest.mark.both
 @for_each_row("way", WAYS)
 def test_the_database_refuses(version, way):
     with pytest.raises(IntegrityError), transaction.atomic():
         WAYS[way](version)
     assert ProviderVersion.objects.get() == version
-
-
-def test_the_api_publishes_nothing_of_the_kind(draft_client, acme):
-    assert draft_client.publish(zips(), protocols=["5.0"])["state"] == "rejected"
-    assert not Provider.objects.exists()
 
 
 def test_the_admin_has_no_field_for_it(version, browser_of, olga):

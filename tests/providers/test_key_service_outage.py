@@ -25,8 +25,6 @@ from tests.providers.draft_client import hold, work, zips
 from tests.rows import for_each_row
 from tests.vault_server import TOKEN, FakeVault, vault_server
 
-pytestmark = pytest.mark.both
-
 
 @pytest.fixture
 def bao(settings, tmp_path: Path, worker_host: None) -> Iterator[FakeVault]:
@@ -84,6 +82,7 @@ def test_a_key_that_an_owner_asked_for_is_made_after_the_outage(bao: FakeVault, 
     assert key.state == "active"
 
 
+@pytest.mark.both
 def test_a_request_of_another_worker_waits_as_well(bao: FakeVault, waiting: Release, held: SigningKey):
     kms.forget()
     asked = SignatureRequest.objects.create(release_id=waiting.pk, key=held)

@@ -53,12 +53,16 @@ def blobs(stored_files):
 
 
 @pytest.mark.both
-def test_the_rows_go_at_once_and_every_blob_by_the_worker(out, purge, stored_files, tofu, alice):
+def test_the_rows_and_links_go_at_once_and_every_blob_by_the_worker(out, purge, stored_files, tofu, alice):
     made_of = blobs(stored_files)
     assert len(made_of) == 4, "two packages, sums and signature"
+    document = tofu(alice).get("/v1/providers/acme/dns/1.2.0/download/linux/amd64").json()
+    links = [document[name] for name in ("download_url", "shasums_url", "shasums_signature_url")]
+    assert [Client().head(link).status_code for link in links] == [200, 200, 200]
     purge()
 
     assert (ProviderVersion.objects.count(), Package.objects.count(), SearchDoc.objects.count()) == (0, 0, 0)
+    assert [Client().head(link).status_code for link in links] == [404, 404, 404]
     assert blobs(stored_files) == made_of, "no storage is touched in the request"
     run_purges()
     assert stored_files() == [LEDGER]
@@ -67,15 +71,6 @@ def test_the_rows_go_at_once_and_every_blob_by_the_worker(out, purge, stored_fil
     again = DraftClient(tofu(alice)).open()
     assert again.status_code == 409
     assert "acme/dns 1.2.0 was removed on 20" in again.json()["error"]["message"]
-
-
-def test_links_that_are_out_stop_at_once(out, purge, tofu, alice):
-    document = tofu(alice).get("/v1/providers/acme/dns/1.2.0/download/linux/amd64").json()
-    links = [document[name] for name in ("download_url", "shasums_url", "shasums_signature_url")]
-    assert [Client().head(link).status_code for link in links] == [200, 200, 200]
-    purge()
-
-    assert [Client().head(link).status_code for link in links] == [404, 404, 404]
 
 
 @pytest.mark.both

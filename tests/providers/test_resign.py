@@ -117,17 +117,13 @@ def test_what_was_signed_by_a_revoked_key_is_trusted_again(old, new, tofu, dora)
     assert verified(document, client, new)
 
 
-def test_the_newest_key_is_enough(old, tofu, dora):
+def test_with_the_newest_key_or_none_there_is_nothing_to_sign_again(old, tofu, dora):
     response = resign(tofu(dora))
-
     assert response.status_code == 409
     assert "the newest active key of acme" in response.json()["error"]["message"]
 
-
-def test_without_a_key_there_is_nothing_to_sign_with(old, tofu, dora):
     keys.retire(key=old, actor=Viewer(dora), reason="Replaced.")
     response = resign(tofu(dora))
-
     assert response.status_code == 409
     assert "acme has no active key in this registry" in response.json()["error"]["message"]
 
@@ -142,7 +138,6 @@ def test_a_publishers_signature_is_the_publishers(draft_client, registered, acme
     assert "a signature by another of the publisher's keys" in response.json()["error"]["hint"]
 
 
-@pytest.mark.both
 def test_two_who_ask_at_once_are_told(old, new, tofu, dora):
     assert resign(tofu(dora)).status_code == 202
     again = resign(tofu(dora))
@@ -158,7 +153,6 @@ def test_a_worker_that_cannot_sign_waits(old, new, tofu, dora):
     assert ProviderVersion.objects.get().key == old
 
 
-@pytest.mark.both
 def test_done_twice_it_is_done_once(old, new, tofu, dora):
     resign(tofu(dora))
     run()
@@ -199,8 +193,7 @@ def test_a_purge_while_it_is_signed_leaves_no_signature_behind(old, new, olga, d
         signed = true_signed(*given, **more)
         assert signed.signature is not None
         made.append(signed.signature)
-        told = {"reason": "A key.", "confirm": "acme/dns 1.2.0"}
-        lifecycle.purge(viewer=Viewer(olga), address=ADDRESS, version="1.2.0", **told)
+        purge(olga)
         return signed
 
     true_signed = requests.signed
@@ -211,10 +204,16 @@ def test_a_purge_while_it_is_signed_leaves_no_signature_behind(old, new, olga, d
     assert not digests & {key.rpartition("/")[2] for key in stored_files()}
 
 
-def test_a_purge_before_it_is_signed_ends_the_request(old, new, olga, dora, tofu, monkeypatch):
+def purge(olga) -> None:
+    told = {"reason": "A key.", "confirm": "acme/dns 1.2.0"}
+    lifecycle.purge(viewer=Viewer(olga), address=ADDRESS, version="1.2.0", **told)
+
+
+def test_a_purge_before_it_is_signed_ends_the_request_and_a_tombstone_is_signed_no_more(
+    old, new, olga, dora, tofu, monkeypatch
+):
     def purge_first(*given, **more):
-        told = {"reason": "A key.", "confirm": "acme/dns 1.2.0"}
-        lifecycle.purge(viewer=Viewer(olga), address=ADDRESS, version="1.2.0", **told)
+        purge(olga)
         return true_signed(*given, **more)
 
     resign(tofu(dora))
@@ -223,10 +222,5 @@ def test_a_purge_before_it_is_signed_ends_the_request(old, new, olga, dora, tofu
     assert run().state == "succeeded"
 
     assert AuditEvent.objects.get(kind="namespace:release:signing-refused").detail["reason"] == "state"
-
-
-def test_a_tombstone_is_signed_no_more(old, new, olga):
-    told = {"reason": "A key.", "confirm": "acme/dns 1.2.0"}
-    lifecycle.purge(viewer=Viewer(olga), address=ADDRESS, version="1.2.0", **told)
     with pytest.raises(Conflict, match="was removed on"):
         resigning.resign(viewer=Viewer(olga), address=ADDRESS, version="1.2.0")

@@ -28,10 +28,6 @@ from tests.providers.draft_client import LINUX, codes, dist, hold, signed, work,
 from tests.providers.draft_client import SUMS as SUMS_NAME
 from tests.providers.signing_client import ask
 
-pytestmark = pytest.mark.both
-
-SUMS = f"{'a' * 64}  terraform-provider-dns_1.2.0_linux_amd64.zip\n".encode()
-
 
 class SigningWorker(threading.Thread):
     """Runs the jobs of the other queue, as a worker of another host would."""
@@ -78,6 +74,7 @@ def assert_signed_and_recorded(key: SigningKey) -> None:
     assert not SignatureRequest.objects.exists()
 
 
+@pytest.mark.both
 def test_a_worker_without_the_key_asks_one_that_has_it(elsewhere, draft_client, held):
     assert draft_client.publish(zips(), protocols=["5.0"])["state"] == "published"
 
@@ -124,6 +121,7 @@ def test_the_next_attempt_drops_the_request_of_the_one_before_so_that_nothing_is
     assert not AuditEvent.objects.filter(kind=Kind.RELEASE_SIGNING_REFUSED).exists()
 
 
+@pytest.mark.both
 def test_a_signature_that_nobody_waits_for_is_thrown_away(waiting, held, monkeypatch):
     def sign_while_the_request_goes(**given):
         SignatureRequest.objects.all().delete()
@@ -140,13 +138,17 @@ def test_a_signature_that_nobody_waits_for_is_thrown_away(waiting, held, monkeyp
 # --- What a publisher is told -----------------------------------------------------------------------------------------
 
 
-def test_the_publisher_learns_that_the_registry_refused(draft_client, held, monkeypatch):
+def before_it_asks(monkeypatch, change) -> None:
     def change_and_ask(release, **more):
-        Release.objects.filter(pk=release.pk).update(digest="ab" * 32)
+        change(release)
         return true_ask(release, **more)
 
     true_ask = requests.signature_of
     monkeypatch.setattr(requests, "signature_of", change_and_ask)
+
+
+def test_the_publisher_learns_that_the_registry_refused(draft_client, held, monkeypatch):
+    before_it_asks(monkeypatch, lambda release: Release.objects.filter(pk=release.pk).update(digest="ab" * 32))
     document = draft_client.publish(zips(), protocols=["5.0"])
 
     assert (document["state"], codes(document)) == ("rejected", ["signing_refused"])
@@ -154,12 +156,7 @@ def test_the_publisher_learns_that_the_registry_refused(draft_client, held, monk
 
 
 def test_it_learns_from_another_host_that_the_key_has_ended(elsewhere, draft_client, held, monkeypatch):
-    def retire_and_ask(release, **more):
-        SigningKey.objects.update(state=State.RETIRED)
-        return true_ask(release, **more)
-
-    true_ask = requests.signature_of
-    monkeypatch.setattr(requests, "signature_of", retire_and_ask)
+    before_it_asks(monkeypatch, lambda _: SigningKey.objects.update(state=State.RETIRED))
     document = draft_client.publish(zips(), protocols=["5.0"])
 
     assert (document["state"], codes(document)) == ("rejected", ["key_ended"])
@@ -173,6 +170,7 @@ def test_it_learns_from_another_host_that_the_seal_is_broken(elsewhere, draft_cl
     assert (job.state, job.error.partition(":")[0]) == ("queued", "SealBroken")
 
 
+@pytest.mark.both
 def test_without_a_worker_that_signs_it_waits_and_says_so(transactional_db, draft_client, held, settings, monkeypatch):
     settings.WORKER_QUEUES = ["check"]
     monkeypatch.setattr(requests, "PATIENCE_SECONDS", 0.2)

@@ -23,8 +23,6 @@ from tests.builders.held import held_key
 from tests.key_services import Aws, Use, reseal, row_of, signs
 from tests.vault_server import FakeVault
 
-pytestmark = pytest.mark.both
-
 KEK = Path(django_settings.DATA_DIR) / "signing" / "kek"
 
 
@@ -163,6 +161,7 @@ def test_a_move_that_an_outage_interrupts_is_repeated(
     assert all(signs(key) for key in keys)
 
 
+@pytest.mark.both
 def test_a_key_that_was_renewed_meanwhile_is_not_overwritten(key: SigningKey, monkeypatch: pytest.MonkeyPatch) -> None:
     seal = vault.seal
 
@@ -216,6 +215,7 @@ def test_a_worker_with_another_service_says_so_when_it_starts(
     assert "LARDER_SIGNING_KEK_URL" in logged[0]["problem"]
 
 
+@pytest.mark.both
 def test_workers_report_where_the_key_is_and_whether_it_answers(
     use: Use, bao: FakeVault, token_file: Path, acme: Namespace
 ) -> None:
@@ -236,12 +236,9 @@ def test_workers_report_where_the_key_is_and_whether_it_answers(
     report_kek()
     assert fingerprints.kek_place() == fingerprints.KekPlace("Vault", is_answering=True)
 
-
-def test_the_file_is_reported_as_well(use: Use, acme: Namespace) -> None:
     use("file:")
     held_key(acme)
     report_kek()
-
     place = fingerprints.kek_place()
     assert place == fingerprints.KekPlace("file", is_answering=True)
     assert not place.is_service

@@ -18,8 +18,6 @@ from tests.key_services import Aws, Use, row_of, signs
 from tests.rows import for_each_row
 from tests.vault_server import JWT, ROLE, TOKEN, FakeVault, vault_server
 
-pytestmark = pytest.mark.both
-
 
 @for_each_row(
     ("status", "hint"),

@@ -12,8 +12,6 @@ from tests.builders.held import held_key, key_row
 from tests.builders.keys import signing_key
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.both
-
 
 def events() -> list[str]:
     return list(
@@ -33,6 +31,7 @@ def test_registering_keeps_what_was_parsed(acme: Namespace, owner: Viewer) -> No
     assert (event.subject, event.actor_id, event.detail["fingerprint"]) == ("acme", owner.user_id, made.fingerprint)
 
 
+@pytest.mark.both
 def test_the_same_key_again_is_a_conflict_and_elsewhere_it_is_fine(
     acme: Namespace, pantry: Namespace, owner: Viewer
 ) -> None:
@@ -89,6 +88,7 @@ def test_ends_go_one_way_and_have_a_reason(acme: Namespace, owner: Viewer) -> No
     assert events() == ["namespace:key:retired", "namespace:key:revoked"]
 
 
+@pytest.mark.both
 def test_what_signs_is_the_newest_usable_key_of_the_registry(acme: Namespace, worker_host: None, owner: Viewer) -> None:
     assert keys.signing_key_of(acme) is None
     older, newer = held_key(acme), held_key(acme, "rsa2048")

@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from tests.site.processes import eventually
 from tests.threads import at_once
 
 DATA = b"0" * 64 + b"  terraform-provider-maps_1.0.0_linux_amd64.zip\n"
+GPG = gpg.program("gpg")  # the real one, before a test puts its own in front of it
 
 
 @pytest.fixture(autouse=True)
@@ -68,29 +69,29 @@ def test_it_makes_one_binary_signature_that_gpgv_accepts(
     assert verify(data=DATA, signature=signature, keys=[key]) == key
 
 
-def test_it_signs_by_the_named_key_where_there_are_two(acme: Namespace, worker_host: None) -> None:
-    """A private half that is not exactly the row's key is refused before anything is signed."""
-    key = held_key(acme)
+def two_keys() -> str:
     with gpg_home() as home:
         for kind in ("foreign", "ed25519"):
             run_gpg(home, "--import", data=signing_key(kind).secret_armor.encode())
-        both = run_gpg(home, "--export-secret-keys")
+        return run_gpg(home, "--armor", "--export-secret-keys").decode()
+
+
+@for_each_row(
+    "secret",
+    [
+        lambda: signing_key("foreign").secret_armor,
+        lambda: signing_key("revoked").secret_armor,
+        two_keys,
+        lambda: signing_key().armor,
+        lambda: "nothing",
+        lambda: "",
+    ],
+    ids=["another's", "revoked", "two keys", "public", "garbage", "empty"],
+)
+def test_it_refuses_the_private_half_of_another_key(secret: Callable[[], str], key: SigningKey) -> None:
+    """What is not exactly the private half of the row's key is refused before anything is signed."""
     PrivateKey.objects.filter(key=key).delete()
-    vault.seal(key, both).save()
-    assert failed_step(key) == "import"
-
-
-@for_each_row("kind", ["foreign", "revoked"])
-def test_it_refuses_the_private_half_of_another_key(kind: str, key: SigningKey) -> None:
-    PrivateKey.objects.filter(key=key).delete()
-    vault.seal(key, signing_key(kind).secret_armor.encode()).save()
-    assert failed_step(key) == "import"
-
-
-@for_each_row("secret", [b"", b"nothing", signing_key], ids=["empty", "garbage", "public"])
-def test_it_refuses_what_is_no_private_key(secret, key: SigningKey) -> None:
-    PrivateKey.objects.filter(key=key).delete()
-    vault.seal(key, secret if isinstance(secret, bytes) else secret().armor.encode()).save()
+    vault.seal(key, secret().encode()).save()
     assert failed_step(key) == "import"
 
 
@@ -106,7 +107,6 @@ def test_gpg_refuses_an_expired_key_that_the_row_believes_in(acme: Namespace, wo
     assert failed_step(key) == "sign"
 
 
-@pytest.mark.both
 @for_each_row(
     "changes",
     [{"state": State.RETIRED}, {"state": State.REVOKED}, {"custody": Custody.PUBLISHER}],
@@ -137,12 +137,12 @@ def test_a_clock_that_is_wrong_by_days_signs_nothing(
     assert failed_step(key) == step
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("what", "step"),
     [
         ("| head -c 40", "verify"),
         ("> /dev/null", "sign"),
-        ("| gpg --enarmor", "sign"),
+        (f"| {GPG} --enarmor", "sign"),
         ("&& head -c 40 /dev/zero", "verify"),
     ],
     ids=["truncated", "empty", "armoured", "padded"],
@@ -150,9 +150,8 @@ def test_a_clock_that_is_wrong_by_days_signs_nothing(
 def test_a_gpg_that_writes_something_else_is_noticed(
     what: str, step: str, key: SigningKey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = gpg.program("gpg")
     wrapper = tmp_path / "gpg"
-    choice = f'case "$*" in *--detach-sign*) {real} "$@" {what} ;; *) exec {real} "$@" ;; esac'
+    choice = f'case "$*" in *--detach-sign*) {GPG} "$@" {what} ;; *) exec {GPG} "$@" ;; esac'
     wrapper.write_text(f"#!/bin/bash\nset -o pipefail\n{choice}\n")
     wrapper.chmod(0o700)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

@@ -24,7 +24,7 @@ from tests.builders.held import held_key
 from tests.key_services import reseal
 from tests.threads import at_once
 
-pytestmark = [pytest.mark.both, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 KEK = Path(settings.DATA_DIR) / "signing" / "kek"
 PAYLOAD = b'{"_type":"https://in-toto.io/Statement/v1"}'
@@ -122,6 +122,7 @@ def test_what_a_retired_key_signed_still_verifies_and_the_key_stays_listed(worke
     assert AuditEvent.objects.get(kind="operation:statement-key:rotated").actor_id == olga.pk
 
 
+@pytest.mark.both
 def test_rotating_twice_at_once_retires_one_key_once(worker_host: None) -> None:
     with pytest.raises(Conflict, match="no active"):
         statement_keys.rotate(actor=NOBODY)
@@ -142,6 +143,7 @@ def test_the_command_rotates_and_names_the_key(worker_host: None, capsys: pytest
     assert StatementKey.objects.get().retired_at is not None
 
 
+@pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_two_workers_that_need_a_key_at_once_get_the_same(worker_host: None) -> None:
     found = at_once(signed, signed, signed)
@@ -149,6 +151,7 @@ def test_two_workers_that_need_a_key_at_once_get_the_same(worker_host: None) -> 
     assert StatementKey.objects.count() == PrivateStatementKey.objects.count() == 1
 
 
+@pytest.mark.both
 def test_the_database_has_one_active_key_at_most(worker_host: None) -> None:
     signed()
     with pytest.raises(IntegrityError):
@@ -206,7 +209,7 @@ def test_another_private_half_under_the_row_is_noticed_before_anything_leaves(
         signed()
 
 
-def test_it_is_resealed_with_the_others(worker_host: None, acme: Namespace) -> None:
+def test_it_is_resealed_with_the_others_and_named_where_it_cannot_be(worker_host: None, acme: Namespace) -> None:
     held_key(acme)
     key, envelope = signed()
     KEK.write_text(f"{'ab' * 32}\n{KEK.read_text()}")
@@ -216,9 +219,6 @@ def test_it_is_resealed_with_the_others(worker_host: None, acme: Namespace) -> N
     assert signed() == (key, envelope)
     assert AuditEvent.objects.get(kind="operation:statement-key:resealed").detail["fingerprint"] == key.key_id
 
-
-def test_checks_name_a_half_that_is_sealed_under_another_key(worker_host: None) -> None:
-    signed()
     PrivateStatementKey.objects.update(kek_id="0123456789abcdef")
     assert "0123456789abcdef" in fingerprints.sealed_elsewhere()
     said = reseal()

@@ -31,13 +31,10 @@ def alarms(call, error: type[Exception]) -> tuple[str, list[str]]:
     return str(refused.value), [entry["event"] for entry in logged if entry["log_level"] in ("error", "critical")]
 
 
-def test_what_was_sealed_opens_again(key: SigningKey) -> None:
+def test_what_was_sealed_opens_again_and_each_seal_has_a_nonce_of_its_own(key: SigningKey) -> None:
     private = key.private_key
     assert vault.unseal(private).decode() == signing_key().secret_armor
     assert b"PRIVATE" not in bytes(private.ciphertext)
-
-
-def test_each_seal_has_a_nonce_of_its_own(key: SigningKey) -> None:
     seals = [vault.seal(key, b"secret") for _ in range(50)]
     assert len({seal.nonce for seal in seals}) == 50
     assert {len(seal.nonce) for seal in seals} == {12}
@@ -72,17 +69,13 @@ def test_only_the_worker_and_its_commands_unlock() -> None:
 
 
 def test_a_pasted_ciphertext_opens_in_no_other_row(key: SigningKey, pantry: Namespace) -> None:
-    other = held_key(pantry, "foreign")
+    other, twin = held_key(pantry, "foreign"), key_row(pantry)  # the twin has the same fingerprint
     stolen = key.private_key
     PrivateKey.objects.filter(key=other).update(nonce=stolen.nonce, ciphertext=stolen.ciphertext, kek_id=stolen.kek_id)
     said, logged = alarms(lambda: sign(key=other, data=b"data"), SealBroken)
     assert "replaced" in said
     assert logged == ["private_key_tampered"]
 
-
-def test_a_row_of_the_same_key_elsewhere_does_not_open_it_either(key: SigningKey, pantry: Namespace) -> None:
-    twin = key_row(pantry)  # the same fingerprint, in another namespace
-    stolen = key.private_key
     pasted = PrivateKey(key=twin, nonce=stolen.nonce, ciphertext=stolen.ciphertext, kek_id=stolen.kek_id)
     _, logged = alarms(lambda: vault.unseal(pasted), SealBroken)
     assert logged == ["private_key_tampered"]
