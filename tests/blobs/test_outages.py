@@ -130,7 +130,7 @@ def test_s3_that_hangs_is_given_up_within_half_a_minute(settings, credentials):
 
 
 @pytest.mark.slow
-@for_each_row("scheme", ["s3", "azure", "gs"])
+@for_each_row("scheme", ["azure", "gs"])
 def test_a_server_that_is_away_is_an_outage_whatever_it_speaks(settings, credentials, scheme, monkeypatch):
     monkeypatch.setitem(gcs._PATIENCE, "retry", gcs._PATIENCE["retry"].with_timeout(0.1))
     account = f"account=larder&endpoint=http://127.0.0.1:{free_port()}/larder" if scheme == "azure" else ""

@@ -39,19 +39,11 @@ def test_patterns_are_of_whole_paths_in_any_case(read):
     )
 
 
-def test_wanted_texts_come_back_in_any_case_and_cut():
-    files = {"ReadMe.md": "# hello", "a/readme.md": "no", "main.tf": "x", "a/main.tf": "no", "b.TF": "y"}
-    limits = sandboxed.Limits(text_bytes=3)
+def test_each_text_is_capped_and_all_together():
+    files = {"a.tf": "12345", "b.tf": "12345", "c.tf": "12345"}
+    listing = zipped(files, "*.tf", limits=sandboxed.Limits(text_bytes=3, texts_bytes=7))
 
-    listing = zipped(files, "readme.md", "*.tf", limits=limits)
-
-    assert listing.texts == {"ReadMe.md": b"# h", "main.tf": b"x", "b.TF": b"y"}
-
-
-def test_all_texts_together_are_capped():
-    listing = zipped({"a.tf": "12345", "b.tf": "12345"}, "*.tf", limits=sandboxed.Limits(texts_bytes=7))
-
-    assert listing.texts == {"a.tf": b"12345", "b.tf": b"12"}
+    assert listing.texts == {"a.tf": b"123", "b.tf": b"123", "c.tf": b"1"}
 
 
 @both
@@ -100,7 +92,7 @@ def test_many_wanted_texts_cost_no_more_than_others():
     assert sum(map(len, listing.texts.values())) == MIB
 
 
-def test_an_entry_of_a_zip_says_where_its_data_lie():
+def test_an_entry_of_a_zip_says_where_its_data_lie_and_one_of_a_tar_has_no_place():
     members = [
         Member("stored.tf", b"stored", method=0),
         Member("deflated.tf", b"deflated " * 99),
@@ -112,11 +104,7 @@ def test_an_entry_of_a_zip_says_where_its_data_lie():
     for entry, member in zip(sandboxed.read(io.BytesIO(data), LIMITS).entries, members, strict=True):
         packed = data[entry.at : entry.at + entry.packed]
         assert (zlib.decompress(packed, -15) if entry.method == 8 else packed) == member.data
-
-
-def test_an_entry_of_a_tar_has_no_place():
     entry = tarred({"main.tf": "x"}).entries[0]
-
     assert (entry.at, entry.packed, entry.method) == (0, 0, 0)
 
 

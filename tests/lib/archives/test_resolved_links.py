@@ -1,20 +1,12 @@
-"""Archives with links, as tools write them: repacked to what one would see on a disk, and bad ones are refused."""
+"""Archives with links: followed and repacked to copies, and bad ones are refused. `test_tools` has those of tools."""
 
 import io
-import os
-import shutil
 import stat
-import subprocess
-import tarfile
-import zipfile
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from apps.lib.archives import sandboxed
 from apps.lib.archives.child_repacking import ZipWriter
-from apps.lib.archives.links import Tree
 from tests.builders.tars import GNU, OLD, Item, gz, long_name, pax, tar
 from tests.builders.zips import Member, build
 from tests.lib.archives.test_repack import contents, noise
@@ -22,99 +14,8 @@ from tests.rows import for_each_row
 
 LIMITS = sandboxed.Limits()
 MIB = 1 << 20
-LONG = "modules/" + "n" * 90 + "/" + "m" * 90 + ".tf"
 LINK = stat.S_IFLNK | 0o777
 SYMBOLIC, HARD = b"2", b"1"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A repository with links of every honest kind."""
-    folder = tmp_path / "vpc"
-    for name, text in {
-        "main.tf": "locals {}\n",
-        LONG: "# long\n",
-        "shared/run.sh": "#!/bin/sh\n",
-        "empty.tf": "",
-    }.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    (folder / "shared/run.sh").chmod(0o755)
-    links = {
-        "a.tf": "main.tf", "examples/x/main.tf": "../../main.tf", "examples/x/shared": "../../shared",
-        "examples/y": "x", "long.tf": LONG, "modules/back.tf": f"../{LONG}", "modules/empty.tf": "../empty.tf",
-    }  # fmt: skip
-    for name, target in links.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).symlink_to(target)
-    return folder
-
-
-def on_disk(folder: Path) -> dict[str, tuple[bytes, bool]]:
-    """Every file as one would open it: its bytes, and whether it is a program."""
-    found = {}
-    for above, _, names in os.walk(folder, followlinks=True):
-        for name in names:
-            path = Path(above, name)
-            found[path.relative_to(folder).as_posix()] = (path.read_bytes(), bool(path.stat().st_mode & 0o100))
-    return found
-
-
-def repacked(path: Path) -> dict[str, tuple[bytes, bool]]:
-    """Through the whole way: listing, links, zip, and that zip read by the strict rules."""
-    with path.open("rb") as file:
-        form = sandboxed.form_of(file.read(sandboxed.HEAD_BYTES))
-        assert form is not None
-        listing = sandboxed.inspect(file, LIMITS, form=form, links=True)
-        top = sandboxed.layout_of(entry.name for entry in listing.entries).top_folder
-        view = Tree(listing.entries, LIMITS).below(f"{top}/" if top else "")
-        assert view.broken == []
-        first = b"".join(sandboxed.repack(file, LIMITS, form=form, folder=top, copies=view.copies))
-        assert first == b"".join(sandboxed.repack(file, LIMITS, form=form, folder=top, copies=view.copies))
-    sandboxed.read(io.BytesIO(first), LIMITS)
-    with zipfile.ZipFile(io.BytesIO(first)) as oracle:
-        return {
-            info.filename: (oracle.read(info), bool(info.external_attr >> 16 & 0o100)) for info in oracle.infolist()
-        }
-
-
-@for_each_row("form", ["tar.gz", "zip"])
-@pytest.mark.needs("git")
-def test_git_archive(folder: Path, form: str):
-    who = ["-c", "user.name=Alice", "-c", "user.email=alice@example.test"]
-    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "x"]):
-        subprocess.run(["git", *command], cwd=folder, check=True)
-    path = folder.parent / f"x.{form}"
-    archive = ["archive", f"--format={form}", "--prefix=vpc-1.2.0/", "-o", str(path), "HEAD"]
-    subprocess.run(["git", *archive], cwd=folder, check=True)
-    shutil.rmtree(folder / ".git")
-
-    assert repacked(path) == on_disk(folder)
-
-
-@for_each_row("more", [[], ["-h"]], ids=["symbolic links", "tar -h, which makes hard links"])
-@for_each_row("style", ["oldgnu", "gnu", "posix"])
-@for_each_row("inside", ["vpc", "."])
-@pytest.mark.needs("tar")
-def test_gnu_tar(folder: Path, style: str, inside: str, more: list[str]):
-    path = folder.parent / "x.tar.gz"
-    where = folder if inside == "." else folder.parent
-    subprocess.run(["tar", *more, f"--format={style}", "-czf", path, "-C", where, inside], check=True)
-
-    with tarfile.open(path) as oracle:
-        assert any(item.islnk() if more else item.issym() for item in oracle)
-    assert repacked(path) == on_disk(folder)
-
-
-@pytest.mark.parametrize("style", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT], ids=["gnu", "pax"])
-def test_python(folder: Path, style: int):
-    os.link(folder / LONG, folder / "hard.tf")
-    path = folder.parent / "x.tar.xz"
-    with tarfile.open(path, "w:xz", format=style) as out:
-        out.add(folder, "vpc-1.2.0")
-
-    assert repacked(path) == on_disk(folder)
 
 
 def tarred(*items: Item) -> tuple[bytes, sandboxed.Form]:
@@ -203,28 +104,17 @@ def test_what_two_readers_could_read_differently_is_refused_with_links_too(archi
     assert refusal.value.reasons[0].code == code
 
 
-@pytest.fixture
-def repack(tmp_path: Path) -> Callable[..., bytes]:
-    def run(data: bytes, copies: dict[str, list[str]], folder: str = "") -> bytes:
-        path = tmp_path / "source"
-        path.write_bytes(data)
-        with path.open("rb") as file:
-            return b"".join(sandboxed.repack(file, LIMITS, form="tar.gz", folder=folder, copies=copies))
-
-    return run
-
-
 def test_a_copy_comes_from_wherever_its_member_lies(repack):
     data = gz(tar([Item("m/main.tf", b"1"), Item("m/x.tf", kind=SYMBOLIC, link=b"../y.tf"), Item("y.tf", b"2")]))
 
-    assert contents(repack(data, {"y.tf": ["m/x.tf"]}, "m")) == {"main.tf": b"1", "x.tf": b"2"}
+    assert contents(repack(data, copies={"y.tf": ["m/x.tf"]}, folder="m")) == {"main.tf": b"1", "x.tf": b"2"}
 
 
 def test_a_large_file_is_written_under_each_of_its_names(repack):
     data = noise(3 * MIB)
     archive = gz(tar([Item("a.bin", data), Item("b.bin", kind=HARD, link=b"a.bin"), Item("c.tf", b"3")]))
 
-    assert contents(repack(archive, {"a.bin": ["b.bin", "d/a.bin"]})) == {
+    assert contents(repack(archive, copies={"a.bin": ["b.bin", "d/a.bin"]})) == {
         "a.bin": data, "b.bin": data, "d/a.bin": data, "c.tf": b"3",
     }  # fmt: skip
 

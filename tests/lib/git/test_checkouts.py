@@ -10,6 +10,7 @@ import pytest
 from apps.lib.git import checkouts
 from apps.lib.git.access import Limits
 from tests.builders.git_servers import executable, lfs_pointer, link, ssh_key
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.needs("git")
 
@@ -170,16 +171,16 @@ def test_a_tag_that_is_not_there_or_leads_to_no_commit_is_refused(site, fetch, r
     assert refusal(fetch, "acme/none", "HEAD").code == "not_found"
 
 
-@pytest.mark.parametrize("name", ["--upload-pack=touch", "-v1.0.0", "café", "x';reboot", "a/b/c", "v1.0.0+build.1"])
-def test_tags_that_look_like_options_or_commands_are_fetched_as_any(site, fetch, name):
+def test_tags_that_look_like_options_or_commands_are_fetched_as_any(site, fetch):
     vpc = site.repository("acme/vpc")
     commit_id = vpc.commit({"main.tf": ""})
-    vpc.run("update-ref", f"refs/tags/{name}", commit_id)
+    for name in ("--upload-pack=touch", "-v1.0.0", "café", "x';reboot", "a/b/c", "v1.0.0+build.1"):
+        vpc.run("update-ref", f"refs/tags/{name}", commit_id)
 
-    assert fetch(ref=f"refs/tags/{name}").id == commit_id
+        assert fetch(ref=f"refs/tags/{name}").id == commit_id, name
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     "ref",
     [
         *("", "v1.0.0", "--all", "refs/tags/a:refs/heads/b", "refs/tags/*", "refs/tags/../x", "refs/tags/caf\\xe9"),

@@ -55,10 +55,6 @@ def hang():
     time.sleep(HANG_SECONDS)
 
 
-def test_all_in_time_is_fetched(fetch):
-    assert b"# part" in fetch()
-
-
 @pytest.mark.slow
 def test_the_time_of_the_first_request_is_not_there_for_git(site, fetch, later, refusal):
     def answer(path):

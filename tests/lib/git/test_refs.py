@@ -6,6 +6,7 @@ from apps.lib.git import refs, remotes
 from apps.lib.git.access import Limits
 from apps.lib.git.refs import Ref
 from tests.builders.git_daemons import nginx_site
+from tests.rows import for_each_row
 
 pytestmark = pytest.mark.needs("git")
 
@@ -32,22 +33,15 @@ def test_they_come_through_nginx_too(tmp_path, limits):
         assert refs.listed(site.remote("acme/vpc"), site.access(), limits).tags == (Ref("v1.0.0", commit),)
 
 
-def test_an_empty_repository_has_no_tags_and_no_head(site, limits):
-    site.repository("acme/empty")
-
-    listing = refs.listed(site.remote("acme/empty"), site.access(), limits)
-
+def test_an_empty_repository_has_no_tags_and_one_whose_head_leads_to_no_branch_still_has(site, limits):
+    vpc = site.repository("acme/vpc")
+    listing = refs.listed(site.remote("acme/vpc"), site.access(), limits)
     assert (listing.tags, listing.head) == ((), "")
 
-
-def test_a_repository_whose_head_leads_to_no_branch_still_has_tags(site, limits):
-    vpc = site.repository("acme/vpc")
     commit = vpc.commit({"main.tf": ""})
     vpc.tag("v1.0.0")
     vpc.run("symbolic-ref", "HEAD", "refs/heads/elsewhere")
-
     listing = refs.listed(site.remote("acme/vpc"), site.access(), limits)
-
     assert (listing.tags, listing.head) == ((Ref("v1.0.0", commit),), "")
 
 
@@ -93,7 +87,7 @@ def test_names_like_options_and_names_that_are_not_utf_8_are_listed_as_they_are(
     assert [tag.name for tag in tags if not tag.is_text] == ["caf\\xe9"]
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("given", "hint"),
     [("", "connect it with a token"), ("Bearer other-token", "may have expired"), ("Basic bG9uZ3Rva2Vu", "expired")],
 )
@@ -108,24 +102,15 @@ def test_a_refused_credential_is_named_and_never_shown(site, limits, refusal, gi
     assert "token" not in str(refused).replace("the token", "")
 
 
-def test_a_repository_that_does_not_exist_is_not_found(site, limits, refusal):
+def test_what_is_not_there_or_not_trusted_says_so_and_whether_it_may_be_asked_again(site, limits, refusal):
     refused = refusal(refs.listed, site.remote("acme/none"), site.access(), limits)
-
     assert (refused.code, str(refused)) == ("not_found", "localhost has no repository acme/none.")
 
-
-def test_a_forge_that_is_down_may_be_asked_again(site, limits, refusal):
     site.is_down = True
-
     refused = refusal(refs.listed, site.remote("acme/vpc"), site.access(), limits)
-
     assert (refused.code, refused.is_final) == ("server_error", False)
 
-
-def test_a_certificate_of_an_unknown_authority_is_not_trusted(site, limits, refusal, tmp_path):
-    site.ca_file = ""
-
+    site.ca_file = ""  # a certificate of an authority that nobody named
     refused = refusal(refs.listed, site.remote("acme/vpc"), site.access(), limits)
-
     assert refused.code == "not_trusted"
     assert "LARDER_SOURCES_CA_FILE" in refused.hint

@@ -46,9 +46,11 @@ def both(there, limits):
     return run
 
 
-def test_tags_are_listed_and_fetched_with_the_deploy_key(both, access, own_temporary_folder):
-    listing, commit = (one() for one in both(access))
+def test_tags_are_listed_and_fetched_with_the_deploy_key(both, access, there, own_temporary_folder):
+    assert host_keys.scanned(there.remote("acme/vpc"), access) == there.host_keys
+    assert host_keys.fingerprint(there.host_keys[0]) in there.fingerprints
 
+    listing, commit = (one() for one in both(access))
     assert [(tag.name, tag.commit) for tag in listing.tags] == [("v1.0.0", commit.id)]
     assert listing.head == commit.id
     assert commit.tag.startswith(f"object {commit.id}".encode())
@@ -69,15 +71,12 @@ def test_another_host_key_than_the_pinned_one_is_refused_before_the_key_is_shown
     assert there.commands == []
 
 
-def test_without_a_pinned_key_nothing_is_asked(both, access, there, refusal):
+def test_without_a_pinned_key_nothing_is_asked_and_one_of_several_is_enough(both, access, there, tmp_path, refusal):
     for one in both(replace(access, host_keys=())):
         assert refusal(one).code == "host_key_unknown"
     assert there.commands == []
 
-
-def test_one_of_several_pinned_keys_is_enough(both, access, tmp_path):
     other = public_half(ssh_key(tmp_path / "other"))
-
     for one in both(replace(access, host_keys=(other, *access.host_keys))):
         one()
 
@@ -95,15 +94,15 @@ def test_a_refused_key_is_named_and_never_shown(both, access, there, tmp_path, r
     assert there.commands == []
 
 
-def test_a_repository_that_the_forge_does_not_show_is_not_found(both, access, refusal):
+def test_what_the_forge_does_not_show_is_not_found_and_a_path_with_quotes_reaches_it_as_one(
+    both, there, access, limits, refusal
+):
     for one in both(access, "acme/none"):
         assert refusal(one).code == "not_found"
-
-
-def test_a_path_with_quotes_reaches_the_server_as_one(there, access, limits, refusal):
+    asked = len(there.commands)
     for path in ("/x'; touch y; '", "/$(touch y)"):
         assert refusal(refs.listed, replace(there.remote("a"), path=path), access, limits).code == "not_found"
-    assert there.commands == ["git-upload-pack '/x'\\''; touch y; '\\'''", "git-upload-pack '/$(touch y)'"]
+    assert there.commands[asked:] == ["git-upload-pack '/x'\\''; touch y; '\\'''", "git-upload-pack '/$(touch y)'"]
 
 
 def test_a_server_that_does_not_answer_is_unreachable(there, access, limits, refusal):
@@ -119,11 +118,6 @@ def test_only_public_addresses_on_the_ports_of_ssh_may_be_asked_without_leave(ac
 
     for one in (lambda: refs.listed(remote, outside, limits), lambda: host_keys.scanned(remote, outside)):
         assert refusal(one).code == "private_address"
-
-
-def test_host_keys_are_scanned_and_shown_as_ssh_keygen_does(there, access):
-    assert host_keys.scanned(there.remote("acme/vpc"), access) == there.host_keys
-    assert host_keys.fingerprint(there.host_keys[0]) in there.fingerprints
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ def test_one_that_export_ignore_leaves_out_is_not_fetched(site, fetch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("less", [{"entries": 5}, {"tree_bytes": 40_000}, {"pack_bytes": 30_000}])
+@for_each_row("less", [{"entries": 5}, {"tree_bytes": 40_000}, {"pack_bytes": 30_000}])
 def test_the_limits_hold_for_all_together(site, fetch, limits, refusal, less):
     for name in ("a", "b"):
         site.repository(f"acme/{name}").commit({"part.tf": name.encode() + os.urandom(20_000)})
@@ -108,7 +108,7 @@ def test_the_limits_hold_for_all_together(site, fetch, limits, refusal, less):
     assert "'b'" in str(refused)
 
 
-@pytest.mark.parametrize(
+@for_each_row(
     ("url", "code"),
     [
         ("http://10.0.0.1/acme/x.git", "private_address"),

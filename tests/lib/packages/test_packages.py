@@ -117,15 +117,12 @@ def test_clients_know_the_program_by_its_beginning(inspect, name: str):
     assert inspect(zipped("LICENSE", name, f"deep/{name}", f"{NAME}x", f"{NAME}-v1")).executable == name
 
 
-def test_a_program_packed_without_its_mode_is_said_to_be_so(inspect):
-    assert not inspect(build([Member(NAME, ELF)])).is_runnable
-
-
-def test_members_may_be_stored_or_streamed(inspect):
+def test_members_may_be_stored_or_streamed_and_a_program_packed_without_its_mode_is_said_to_be_so(inspect):
     data = build([streamed("README.md", b"x" * 99_999), Member(NAME, ELF, method=0), streamed("z", b"")])
 
     listing = inspect(data)
     assert (listing.digest, listing.h1) == (hashlib.sha256(data).hexdigest(), h1_of(data))
+    assert not listing.is_runnable
 
 
 def test_the_first_by_name_is_the_program_so_two_are_refused(inspect):
