@@ -88,14 +88,11 @@ def test_a_mistake_is_named(url, said, monkeypatch):
     assert "hunter2" not in text
 
 
-def test_the_same_twice_is_a_mistake(monkeypatch):
+def test_the_same_twice_is_a_mistake_and_the_file_is_the_default(monkeypatch):
     monkeypatch.setenv("LARDER_SIGNING_KEK_URL", "awskms://alias/larder, awskms://alias/larder")
     with pytest.raises(ImproperlyConfigured, match=r"LARDER_SIGNING_KEK_URL: The same .* is named twice"):
         env.kek_addresses("LARDER_SIGNING_KEK_URL")
-
-
-def test_the_file_is_the_default(monkeypatch):
-    monkeypatch.delenv("LARDER_SIGNING_KEK_URL", raising=False)
+    monkeypatch.delenv("LARDER_SIGNING_KEK_URL")
     assert env.kek_addresses("LARDER_SIGNING_KEK_URL") == (None,)
 
 

@@ -74,15 +74,12 @@ def test_any_two_keys_compare_as_the_versions_do(one: str, two: str):
     assert max(len(first), len(second)) <= 400
 
 
-def test_build_metadata_makes_no_other_version():
+def test_build_metadata_makes_no_other_version_and_no_prerelease():
     plain, built = versions.parse("1.0.0-rc.1"), versions.parse("1.0.0-rc.1+linux.5")
 
     assert built.sort_key == plain.sort_key
     assert built.precedence == plain.precedence == "1.0.0-rc.1"
     assert str(built) == "1.0.0-rc.1+linux.5"
-
-
-def test_a_dash_in_build_metadata_makes_no_prerelease():
     assert not versions.parse("1.0.0+a-b").is_prerelease
     assert versions.parse("1.0.0-a+b").is_prerelease
 

@@ -42,19 +42,13 @@ def notes(shelf):
     return WriteBehind("test", write=shelf.write, merge=add, every=TICK, most=3, rest=lambda: None)
 
 
-def test_values_of_one_key_are_merged(notes, shelf):
+def test_values_of_one_key_are_merged_and_written_once(notes, shelf):
     for _ in range(3):
         notes.add("a", 1)
     notes.add("b", 5)
 
     assert notes.flush() == 2
     assert shelf.batches == [{"a": 3, "b": 5}]
-
-
-def test_nothing_is_written_twice_and_nothing_where_nothing_came(notes, shelf):
-    notes.add("a", 1)
-    notes.flush()
-
     assert notes.flush() == 0
     assert len(shelf.batches) == 1
 

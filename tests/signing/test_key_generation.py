@@ -61,20 +61,12 @@ def test_the_private_half_is_stored_sealed_and_nowhere_else(
 
 
 @pytest.mark.both
-def test_one_request_at_a_time(acme: Namespace, owner: Viewer, worker_host: None, make_keys: Make) -> None:
-    keys.request(namespace=acme, algorithm="ed25519", actor=owner)
-    with pytest.raises(Conflict, match="already being generated"):
-        keys.request(namespace=acme, algorithm="rsa4096", actor=owner)
-    make_keys()
-    assert keys.request(namespace=acme, algorithm="ed25519", actor=owner).state == State.PENDING
-    assert SigningKey.objects.count() == 2
-
-
-@pytest.mark.both
-def test_a_job_that_runs_twice_makes_one_key(
+def test_one_request_at_a_time_makes_one_key_also_by_a_job_that_runs_twice(
     acme: Namespace, owner: Viewer, worker_host: None, make_keys: Make
 ) -> None:
     key = keys.request(namespace=acme, algorithm="ed25519", actor=owner)
+    with pytest.raises(Conflict, match="already being generated"):
+        keys.request(namespace=acme, algorithm="rsa4096", actor=owner)
     make_keys()
     key.refresh_from_db()
     before = key.fingerprint
@@ -83,6 +75,8 @@ def test_a_job_that_runs_twice_makes_one_key(
     key.refresh_from_db()
     assert key.fingerprint == before
     assert PrivateKey.objects.count() == 1
+    assert keys.request(namespace=acme, algorithm="ed25519", actor=owner).state == State.PENDING
+    assert SigningKey.objects.count() == 2
 
 
 def test_a_process_without_the_key_encryption_key_leaves_it_to_another(
@@ -121,7 +115,7 @@ def import_file(text: str, folder: Path, namespace: str = "acme") -> str:
 
 
 @pytest.mark.parametrize("kind", ["ed25519", "rsa4096", "subkey"])
-def test_the_command_imports_a_key_that_signs(kind: str, acme: Namespace, tmp_path: Path, request) -> None:
+def test_the_command_imports_a_key_that_signs_once(kind: str, acme: Namespace, tmp_path: Path, request) -> None:
     made = signing_key(kind)
     assert import_file(made.secret_armor, tmp_path) == made.fingerprint
     key = keys.signing_key_of(acme)
@@ -130,30 +124,26 @@ def test_the_command_imports_a_key_that_signs(kind: str, acme: Namespace, tmp_pa
     request.getfixturevalue("worker_host")
     assert verify(data=b"data", signature=sign(key=key, data=b"data"), keys=[key]) == key
     assert AuditEvent.objects.get().kind == "namespace:key:registered"
+    with pytest.raises(CommandError, match="already registered in acme"):
+        import_file(made.secret_armor, tmp_path)
+    assert PrivateKey.objects.count() == 1
 
 
 @pytest.mark.slow
-def test_the_command_takes_the_passphrase_off(
+def test_the_command_takes_the_passphrase_off_and_refuses_a_wrong_one(
     acme: Namespace, tmp_path: Path, worker_host: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = [PASSPHRASE]  # it asks once
+    answers = [PASSPHRASE, "wrong"]  # it asks once each time
     monkeypatch.setattr("getpass.getpass", lambda _: answers.pop())
+    with pytest.raises(CommandError, match="for this passphrase"):
+        import_file(signing_key("protected").secret_armor, tmp_path)
+    assert not SigningKey.objects.exists()
     import_file(signing_key("protected").secret_armor, tmp_path)
     vault.unlock()
     key = keys.signing_key_of(acme)
     assert key is not None
     assert not packets.is_protected(vault.unseal(key.private_key))
     assert verify(data=b"data", signature=sign(key=key, data=b"data"), keys=[key]) == key
-
-
-@pytest.mark.slow
-def test_the_command_refuses_a_wrong_passphrase(
-    acme: Namespace, tmp_path: Path, worker_host: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("getpass.getpass", lambda _: "wrong")
-    with pytest.raises(CommandError, match="for this passphrase"):
-        import_file(signing_key("protected").secret_armor, tmp_path)
-    assert not SigningKey.objects.exists()
 
 
 def test_the_command_refuses_what_could_not_sign(acme: Namespace, tmp_path: Path, worker_host: None) -> None:
@@ -167,10 +157,3 @@ def test_the_command_refuses_what_could_not_sign(acme: Namespace, tmp_path: Path
     with pytest.raises(CommandError, match="no namespace"):
         import_file(signing_key().secret_armor, tmp_path, namespace="nowhere")
     assert not SigningKey.objects.exists()
-
-
-def test_the_command_says_that_a_key_is_known(acme: Namespace, tmp_path: Path, worker_host: None) -> None:
-    import_file(signing_key().secret_armor, tmp_path)
-    with pytest.raises(CommandError, match="already registered in acme"):
-        import_file(signing_key().secret_armor, tmp_path)
-    assert PrivateKey.objects.count() == 1

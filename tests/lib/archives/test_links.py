@@ -48,23 +48,30 @@ def test_a_link_to_a_file_is_a_copy_of_it(name, target, member):
     assert found.broken == []
 
 
-def test_a_link_to_a_folder_is_a_copy_of_all_that_lies_in_it():
-    found = view("lib/a.tf", "lib/b/c.tf", "lib/empty/", to("modules/x", "../lib"))
-
-    assert found.copies == {"lib/a.tf": ["modules/x/a.tf"], "lib/b/c.tf": ["modules/x/b/c.tf"]}
-
-
-def test_links_are_followed_through_links():
-    found = view(
-        "a/main.tf", to("b", "a"), to("c/b", "../b"), to("d.tf", "c/b/main.tf"), to("e.tf", "d.tf"), to("f.tf", "e.tf")
-    )
-    assert found.copies == {"a/main.tf": ["b/main.tf", "c/b/main.tf", "d.tf", "e.tf", "f.tf"]}
-
-
-def test_a_hard_link_names_a_file_from_the_root_of_the_archive():
-    found = view("vpc/main.tf", to("vpc/dns/main.tf", "vpc/main.tf", "hard"), to("vpc/x.tf", "./vpc/main.tf", "hard"))
-
-    assert found.copies == {"vpc/main.tf": ["vpc/dns/main.tf", "vpc/x.tf"]}
+@for_each_row(
+    ("entries", "copies"),
+    [
+        (
+            ["lib/a.tf", "lib/b/c.tf", "lib/empty/", to("modules/x", "../lib")],
+            {"lib/a.tf": ["modules/x/a.tf"], "lib/b/c.tf": ["modules/x/b/c.tf"]},
+        ),
+        (
+            ["a/main.tf", to("b", "a"), to("c/b", "../b"), to("d.tf", "c/b/main.tf"), to("e.tf", "d.tf")],
+            {"a/main.tf": ["b/main.tf", "c/b/main.tf", "d.tf", "e.tf"]},
+        ),
+        (
+            ["vpc/main.tf", to("vpc/dns/main.tf", "vpc/main.tf", "hard"), to("vpc/x.tf", "./vpc/main.tf", "hard")],
+            {"vpc/main.tf": ["vpc/dns/main.tf", "vpc/x.tf"]},
+        ),
+        (
+            ["a/main.tf", "a/terraform.tfstate", "a/.terraform/x.tf", to("b", "a")],
+            {"a/main.tf": ["b/main.tf"]},
+        ),
+    ],
+    ids=["all of a folder", "through links", "hard links, from the root", "not what stays out by rule"],
+)
+def test_what_a_link_leads_to_is_copied(entries, copies):
+    assert view(*entries).copies == copies
 
 
 def test_below_a_folder_only_its_own_links_count_wherever_they_lead():
@@ -122,12 +129,6 @@ def test_links_that_stay_out_by_rule_are_not_looked_at():
     found = view("main.tf", to(".terraform/providers/x", "/home/alice/cache"), to("a/.git", "../../.git"))
 
     assert (found.names, found.followed, found.broken) == (["main.tf"], [], [])
-
-
-def test_what_stays_out_by_rule_is_not_copied_with_its_folder():
-    found = view("a/main.tf", "a/terraform.tfstate", "a/.terraform/x.tf", to("b", "a"))
-
-    assert found.copies == {"a/main.tf": ["b/main.tf"]}
 
 
 def test_folders_that_lead_into_one_another_end():

@@ -35,6 +35,9 @@ def test_it_answers_from_another_process_and_sees_only_what_it_is_handed(run, mo
     assert told["pid"] != os.getpid()
     assert not [name for name in told["environment"] if name.startswith(("LARDER", "PATH", "HOME"))]
     assert not [folder for folder in told["path"] if "site-packages" in folder]
+    # Our own limits are untouched.
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 0
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 0
 
 
 def test_it_inherits_no_open_file(run):
@@ -128,16 +131,13 @@ def test_a_check_that_breaks_says_nothing_about_the_input(run, do: str, request_
 
 
 def test_a_check_that_cannot_start_is_broken(run, monkeypatch):
+    with pytest.raises(confined.CheckBroken):
+        confined.run(program="apps.lib.no_such_program", request={})
     starter.retire()
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
     with pytest.raises(confined.CheckBroken, match="cannot start"):
         run("tell", text="")
-
-
-def test_a_program_that_is_not_there_is_broken():
-    with pytest.raises(confined.CheckBroken):
-        confined.run(program="apps.lib.no_such_program", request={})
 
 
 def test_output_comes_in_order_with_the_document_behind_it():
@@ -186,10 +186,3 @@ def test_the_child_dies_with_a_parent_that_is_killed():
         parent.kill()
 
     wait_for(lambda: not alive(child))
-
-
-def test_our_own_limits_are_untouched(run):
-    run("tell", text="")
-
-    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 0
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 0
