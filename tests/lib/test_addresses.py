@@ -106,21 +106,15 @@ def test_an_operator_can_reserve_more_names_in_either_spelling():
     addresses.check_namespace("acme", reserved=frozenset({"hashicorp"}))
 
 
-def test_names_that_differ_in_letter_case_or_separators_are_one_name():
-    assert addresses.canonical("My_VPC-2") == addresses.canonical("my-vpc_2") == "my-vpc-2"
-
-
-def test_an_address_with_capitals_has_a_repository_and_a_provider_source_in_lower_case():
-    assert addresses.ModuleAddress.parse("My_Team/AKS_2/azurerm").repository == "my_team/aks_2/azurerm"
-    assert addresses.ProviderAddress.parse("My_Team/dns").source == "my-team/dns"
-
-
-def test_a_module_address_reads_and_writes_the_same_text():
+def test_an_address_reads_and_writes_the_same_text_and_has_one_canonical_name():
     address = addresses.ModuleAddress.parse("acme/my_vpc/aws")
 
     assert address == addresses.ModuleAddress("acme", "my_vpc", "aws")
     assert str(address) == "acme/my_vpc/aws"
     assert address.path_name == "my_vpc/aws"
+    assert addresses.canonical("My_VPC-2") == addresses.canonical("my-vpc_2") == "my-vpc-2"
+    assert addresses.ModuleAddress.parse("My_Team/AKS_2/azurerm").repository == "my_team/aks_2/azurerm"
+    assert addresses.ProviderAddress.parse("My_Team/dns").source == "my-team/dns"
 
 
 @for_each_row("text", ["", "a", "a/b", "a/b/c/d", "a//c", "A/b/C", "a/b/c-d", "/a/b/c", "a/b/c\n"])

@@ -32,7 +32,7 @@ def test_pages_come_from_the_packages(draft_client, held):
     assert not DocsArchive.objects.exists()
 
 
-def test_an_archive_of_its_own_wins_over_the_packages(draft_client, held):
+def test_an_archive_of_its_own_wins_over_the_packages_and_clients_hear_nothing_of_it(draft_client, held, tofu, alice):
     files = {**with_docs(docs.TODAY), DOCS: docs.archive({"docs/index.md": "# Mine"})}
     document = draft_client.publish(files, protocols=["5.0"])
 
@@ -43,31 +43,21 @@ def test_an_archive_of_its_own_wins_over_the_packages(draft_client, held):
     assert (archive.state, archive.digest) == ("shown", ReleaseFile.objects.get(name=DOCS).digest)
     release = archive.version.release
     assert release.blobs.filter(digest=archive.digest, name=DOCS).exists()  # so a purge finds it
-
-
-def test_clients_hear_nothing_of_it(draft_client, held, tofu, alice):
-    draft_client.publish({**zips(), DOCS: docs.archive()}, protocols=["5.0"])
-    client = tofu(alice)
-    version = ProviderVersion.objects.get()
-
-    assert sorted(package.filename for package in version.packages.all()) == sorted(zips())
+    assert sorted(package.filename for package in archive.version.packages.all()) == sorted(zips())
     for path in ("versions", "1.2.0/download/linux/amd64"):
-        assert "docs" not in client.get(f"/v1/providers/acme/dns/{path}").content.decode()
+        assert "docs" not in tofu(alice).get(f"/v1/providers/acme/dns/{path}").content.decode()
 
 
-def test_it_is_no_part_of_what_the_publisher_signs(draft_client, registered):
+def test_it_is_no_part_of_what_the_publisher_signs_and_sums_that_list_it_say_so(draft_client, registered):
+    files = {**dist(), DOCS: docs.archive()}
+    listed = providers.sums({name: data for name, data in files.items() if name != SUMS})
+    document = draft_client.publish(signed({**files, SUMS: listed}))
+    assert codes(document) == ["sums_lists_docs"]
+    assert DOCS in document["reasons"][0]["found"]
+
     document = draft_client.publish({**signed(dist()), DOCS: docs.archive()})
     assert document["state"] == "published", document["reasons"]
     assert len(pages()) == 7
-
-
-def test_sums_that_list_it_say_what_to_fix(draft_client, registered):
-    files = {**dist(), DOCS: docs.archive()}
-    files[SUMS] = providers.sums({name: data for name, data in files.items() if name != SUMS})
-    document = draft_client.publish(signed(files))
-
-    assert codes(document) == ["sums_lists_docs"]
-    assert DOCS in document["reasons"][0]["found"]
 
 
 def test_the_same_packages_are_the_same_release_whatever_was_written(draft_client, held):

@@ -48,15 +48,6 @@ def test_todays_layout_gives_a_page_of_every_kind_and_none_of_other_languages():
     ]
 
 
-def test_the_old_layout_gives_the_same_kinds():
-    assert sorted(pages_of(docs.BEFORE)) == [
-        ("data-sources", "a_record_set"),
-        ("guides", "upgrade"),
-        ("overview", "index"),
-        ("resources", "record"),
-    ]
-
-
 @for_each_row("suffix", [".md", ".markdown", ".html.md", ".html.markdown"])
 def test_every_suffix_of_markdown_is_one(suffix):
     assert list(pages_of({f"docs/resources/zone{suffix}": "x"})) == [("resources", "zone")]
@@ -145,8 +136,14 @@ def test_links_between_pages_lead_to_pages():
     assert "nothing" in record
 
 
-def test_links_of_the_old_layout_lead_to_pages():
+def test_the_old_layout_gives_the_same_kinds_and_its_links_lead_to_pages():
     found = pages_of(docs.BEFORE)
+    assert sorted(found) == [
+        ("data-sources", "a_record_set"),
+        ("guides", "upgrade"),
+        ("overview", "index"),
+        ("resources", "record"),
+    ]
     assert f'href="{AT}/resources/record"' in found["overview", "index"].html
     assert f'href="{AT}/data-sources/a_record_set"' in found["overview", "index"].html
     assert f'href="{AT}"' in found["resources", "record"].html
@@ -204,26 +201,27 @@ def test_nothing_hostile_survives(source):
     assert not re.search(r'src="(?!data:image/)', page.html)
 
 
-def test_an_archive_without_a_page_is_refused_with_what_is_expected():
-    with pytest.raises(Refusal) as refused:
-        read(docs.archive({"README.md": "# x"}))
-    assert [reason.code for reason in refused.value.reasons] == ["docs_none"]
-    assert "docs/index.md" in str(refused.value)
-
-
-def test_a_page_that_is_too_long_is_refused_by_its_name():
-    with pytest.raises(Refusal) as refused:
-        read(docs.archive({"docs/index.md": "x" * (sources.MAX_TEXT_BYTES + 1)}))
-    assert [(reason.code, reason.file) for reason in refused.value.reasons] == [("docs_too_long", "docs/index.md")]
-
-
-def test_more_text_than_a_version_may_have_is_refused(monkeypatch):
-    monkeypatch.setattr(sources, "MAX_TOTAL_TEXT_BYTES", 50)
+@for_each_row(
+    ("files", "codes", "said"),
+    [
+        ({"README.md": "# x"}, ["docs_none"], "docs/index.md"),
+        ({"docs/index.md": "x" * (sources.MAX_TEXT_BYTES + 1)}, ["docs_too_long"], "docs/index.md"),
+        (
+            {"docs/index.md": "x" * 400_000, "docs/resources/a.md": "y" * 400_000},
+            ["docs_too_many", "docs_too_much"],
+            "1",
+        ),
+    ],
+    ids=["no page", "a long page", "many pages"],
+)
+def test_an_archive_without_pages_or_with_more_than_a_version_may_have_is_refused(files, codes, said, monkeypatch):
+    monkeypatch.setattr(sources, "MAX_TOTAL_TEXT_BYTES", sources.MAX_TEXT_BYTES + 10)
     monkeypatch.setattr(layouts, "MAX_PAGES", 1)
     monkeypatch.setattr(sources, "MAX_PAGES", 1)
     with pytest.raises(Refusal) as refused:
-        read(docs.archive({"docs/index.md": "x" * 40, "docs/resources/a.md": "y" * 40}))
-    assert [reason.code for reason in refused.value.reasons] == ["docs_too_many", "docs_too_much"]
+        read(docs.archive(files))
+    assert [reason.code for reason in refused.value.reasons] == codes
+    assert said in str(refused.value)
 
 
 @for_each_row(

@@ -24,11 +24,12 @@ def renewals() -> list[AuditEvent]:
     return list(AuditEvent.objects.filter(kind="namespace:key:renewed"))
 
 
-def test_an_extended_key_gets_its_new_end(acme: Namespace, owner: Viewer) -> None:
+def test_an_extended_key_gets_its_new_end_and_an_older_copy_changes_nothing(acme: Namespace, owner: Viewer) -> None:
     made = signing_key("expiring")
+    longer = extended(made)
     first = keys.register_or_renew(namespace=acme, armor=made.armor, actor=owner, source="Acme")
 
-    again = keys.register_or_renew(namespace=acme, armor=extended(made).armor, actor=owner)
+    again = keys.register_or_renew(namespace=acme, armor=longer.armor, actor=owner)
 
     assert (first.created, again.created, again.key) == (True, False, first.key)
     row = SigningKey.objects.get()
@@ -38,6 +39,13 @@ def test_an_extended_key_gets_its_new_end(acme: Namespace, owner: Viewer) -> Non
     (event,) = renewals()
     assert (event.subject, event.actor_id, event.detail["fingerprint"]) == ("acme", owner.user_id, made.fingerprint)
     assert event.detail["expired_at"] < event.detail["expires_at"]
+
+    for old in (made.armor, longer.armor):
+        with pytest.raises(Conflict, match="already registered in acme; it is active"):
+            keys.register_or_renew(namespace=acme, armor=old, actor=owner)
+    kept = SigningKey.objects.get()
+    assert (kept.armor, kept.expires_at) == (row.armor, row.expires_at)
+    assert len(renewals()) == 1
 
 
 def test_one_that_had_expired_vouches_again(acme: Namespace, owner: Viewer) -> None:
@@ -50,20 +58,6 @@ def test_one_that_had_expired_vouches_again(acme: Namespace, owner: Viewer) -> N
     assert keys.vouching_keys_of(acme) == [key]
     key.refresh_from_db()
     assert verify(data=b"data", signature=made.sign(b"data"), keys=[key]) == key
-
-
-def test_an_older_copy_changes_nothing(acme: Namespace, owner: Viewer) -> None:
-    made = signing_key("expiring")
-    longer = extended(made)
-    key = keys.register_or_renew(namespace=acme, armor=longer.armor, actor=owner).key
-
-    for old in (made.armor, longer.armor):
-        with pytest.raises(Conflict, match="already registered in acme; it is active"):
-            keys.register_or_renew(namespace=acme, armor=old, actor=owner)
-
-    kept = SigningKey.objects.get()
-    assert (kept.armor, kept.expires_at) == (key.armor, key.expires_at)
-    assert renewals() == []
 
 
 def test_a_subkey_that_the_new_export_leaves_out_goes_on(acme: Namespace, owner: Viewer) -> None:

@@ -193,18 +193,6 @@ def test_repacking_that_costs_too_much_is_refused(tmp_path):
     assert refusal.value.reasons[0].code in ("too_slow", "too_expensive")
 
 
-def test_a_taker_that_stops_ends_the_child(tmp_path):
-    path = tmp_path / "source"
-    path.write_bytes(gz(tar([Item("big.bin", noise(2 * MIB))])))
-    with path.open("rb") as file:
-        pieces = sandboxed.repack(file, LIMITS, form="tar.gz")
-        next(pieces)
-        assert len(children()) == 1
-        pieces.close()
-
-    assert children() == []
-
-
 @pytest.mark.slow
 @pytest.mark.needs("linux")  # reads /proc
 def test_memory_stays_flat_in_both_processes(tmp_path):

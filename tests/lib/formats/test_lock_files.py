@@ -3,7 +3,7 @@
 from unicodedata import normalize
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.lib.errors import Invalid
@@ -97,6 +97,7 @@ providers = st.dictionaries(
 
 
 @pytest.mark.slow
+@settings(suppress_health_check=[HealthCheck.too_slow])  # the first text takes a second on a busy machine
 @given(providers, st.sampled_from(Client))
 def test_what_is_written_is_read_back(found, client):
     given_ = {parse_source(address, default_host=""): locked for address, locked in found.items()}

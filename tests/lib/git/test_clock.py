@@ -59,7 +59,7 @@ def hang():
 def test_the_time_of_the_first_request_is_not_there_for_git(site, fetch, later, refusal):
     def answer(path):
         if path.endswith(DISCOVERY) and len(site.requests) == 1:
-            later(left=3)
+            later(left=1.5)
         return (200, RESULT, hang()) if path.endswith("/git-upload-pack") else None
 
     site.answer = answer

@@ -105,17 +105,14 @@ def test_behind_a_proxy_redirects_are_checked_too(registry, proxy, get):
     assert len(proxy.asked) == 1
 
 
-def test_a_proxy_that_refuses_is_named(tls_registry, proxy, get):
+def test_a_proxy_that_refuses_or_is_down_or_unknown_is_named(tls_registry, proxy, get, names):
     proxy.refusal = 403
     with pytest.raises(NotAnswered, match="the proxy answered 403 to CONNECT localhost") as refused:
         get(tls_registry.url, proxy=proxy.url, ca=tls_registry.ca)
     assert refused.value.code == "proxy_failed"
-
-
-def test_a_proxy_that_is_down_or_unknown_is_named(registry, get, names):
     with pytest.raises(NotAnswered, match="no connection to the proxy") as refused:
-        get(registry.url, proxy="http://127.0.0.1:9")
+        get(tls_registry.url, proxy="http://127.0.0.1:9")
     assert refused.value.code == "proxy_failed"
     names()
     with pytest.raises(NotAnswered, match="the name of the proxy cannot be resolved"):
-        get(registry.url, proxy="http://proxy.acme.example:3128")
+        get(tls_registry.url, proxy="http://proxy.acme.example:3128")

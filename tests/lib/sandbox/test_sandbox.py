@@ -2,21 +2,18 @@
 
 import os
 import resource
-import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from apps.lib.sandbox import parent as confined
 from apps.lib.sandbox import starter
-from tests.lib.sandbox.processes import alive, children, wait_for
+from tests.lib.sandbox.processes import children
 from tests.rows import for_each_row
 
-ROOT = Path(confined.__file__).parents[3]
 PROGRAM = "tests.lib.sandbox.programs"
 MIB = 1 << 20
 
@@ -172,17 +169,3 @@ def test_a_taker_that_stops_ends_the_child():
     pieces.close()
 
     assert children() == []
-
-
-@linux
-def test_the_child_dies_with_a_parent_that_is_killed():
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from apps.lib.sandbox import parent as confined; "
-        f"confined.run(program={PROGRAM!r}, request={{'do': 'sleep'}})"
-    )
-    with subprocess.Popen([sys.executable, "-c", code, str(ROOT)]) as parent:
-        child = wait_for(lambda: next(iter(children(parent.pid)), None))
-        time.sleep(0.3)  # so that it has asked the kernel for the signal
-        parent.kill()
-
-    wait_for(lambda: not alive(child))

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from apps.lib.sandbox import parent as confined
 from apps.lib.sandbox import starter
 from tests.lib.sandbox.conftest import PROGRAM
 from tests.lib.sandbox.processes import alive, children, servers, state_of, wait_for
+from tests.rows import for_each_row
 
 ROOT = Path(confined.__file__).parents[3]
 MIB = 1 << 20
@@ -23,17 +25,21 @@ linux = pytest.mark.needs("linux")  # the kernel's own means
 
 
 @linux
-def test_the_server_ends_with_a_parent_that_is_killed_also_while_no_check_runs():
+@for_each_row("do", ["sleep", "descriptors"], ids=["while a check runs", "while none does"])
+def test_the_server_and_its_child_end_with_a_parent_that_is_killed(do: str):
     code = (
         "import sys, time; sys.path.insert(0, sys.argv[1]); from apps.lib.sandbox import parent as confined; "
-        f"confined.run(program={PROGRAM!r}, request={{'do': 'descriptors'}}); time.sleep(60)"
+        f"confined.run(program={PROGRAM!r}, request={{'do': {do!r}}}); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(ROOT)]) as parent:
-        server = wait_for(lambda: next(iter(servers(parent.pid)), None))
-        assert alive(server)
+        started = [wait_for(lambda: next(iter(servers(parent.pid)), None))]
+        if do == "sleep":
+            started.append(wait_for(lambda: next(iter(children(parent.pid)), None)))
+        time.sleep(0.3)  # so that each has asked the kernel for the signal
+        assert all(map(alive, started))
         parent.kill()
 
-    wait_for(lambda: not alive(server))
+    wait_for(lambda: not any(map(alive, started)))
 
 
 @linux
