@@ -48,19 +48,15 @@ def test_what_is_not_kept_is_gone(backend, keys):
     assert keys() == []
 
 
-def test_a_chunk_is_kept_from_staging(backend, keys):
+def test_a_chunk_is_kept_from_staging_and_missing_where_it_was_swept(backend, keys, monkeypatch):
+    monkeypatch.setattr(backends, "SHOWN_SECONDS", 0.2)
+    swept = ingest.new_key()
+    arrival = staged_chunk(swept)
+    store.discard_staged(swept)
+    with pytest.raises(store.Missing):
+        arrival.store()
+
     key = ingest.new_key()
     keep(staged_chunk(key))
     store.discard_staged(key)
-
     assert (b"".join(store.read(DIGEST)), keys()) == (DATA, [KEY])
-
-
-def test_a_chunk_that_was_swept_is_missing(backend, monkeypatch):
-    monkeypatch.setattr(backends, "SHOWN_SECONDS", 0.2)
-    key = ingest.new_key()
-    arrival = staged_chunk(key)
-    store.discard_staged(key)
-
-    with pytest.raises(store.Missing):
-        arrival.store()

@@ -105,14 +105,12 @@ def test_nothing_is_linked_that_may_not_be_read(urls, tofu, alice, olga, charlie
     assert [tofu(alice).get(url).status_code for url in urls] == [404, 404, 404]
 
 
-def test_known_damage_is_not_linked(urls, tofu, alice):
-    integrity.known.value = {urls[2].rpartition(":")[2]: "damaged"}
-
+def test_known_damage_is_not_linked_nor_is_what_storage_lost(urls, tofu, alice, backend):
+    digest = urls[2].rpartition(":")[2]
+    integrity.known.value = {digest: "damaged"}
     assert [tofu(alice).get(url).status_code for url in urls] == [503, 503, 503]
 
-
-def test_what_storage_lost_is_not_linked(urls, tofu, alice, backend):
-    digest = urls[2].rpartition(":")[2]
+    integrity.known.value = {}
+    assert [tofu(alice).get(url).status_code for url in urls] == [307, 307, 307]
     backend.delete(f"sha256/{digest[:2]}/{digest}")
-
     assert [tofu(alice).get(url).status_code for url in urls] == [503, 503, 503]

@@ -65,12 +65,15 @@ def read_of(backend, monkeypatch):
     return install
 
 
-def test_what_is_whole_is_known_to_be(three, tomorrow):
+def test_what_is_whole_is_known_to_be_and_what_is_not_there_is_found(three, backend, tomorrow):
     report = scrub.scrub(now=tomorrow)
-
     assert figures(report) == (3, 0, 0, 0)
     assert (report.bytes, report.is_complete, report.outage) == (3000, True, "")
     assert set(Blob.objects.values_list("checked_at", "problem")) == {(tomorrow, "")}
+
+    backend.delete(key_of(three[2]))
+    assert figures(scrub.scrub(now=tomorrow + HOUR)) == (3, 1, 0, 0)
+    assert problems() == ["", "", Problem.MISSING]
 
 
 @for_each_row("damage", [b"1" * 999 + b"2", b"1" * 999, b"1" * 1001, b""], ids=["flip", "cut", "long", "empty"])
@@ -84,13 +87,6 @@ def test_damage_is_found_named_and_kept_on_the_row(three, backend, tomorrow, dam
     warned = [entry for entry in logged if entry["log_level"] == "warning"]
     assert [(entry["digest"], entry["problem"]) for entry in warned] == [(three[1].digest, "damaged")]
     assert logged[-1]["event"] == "storage_scrubbed"
-
-
-def test_what_is_not_there_is_found(three, backend, tomorrow):
-    backend.delete(key_of(three[2]))
-
-    assert figures(scrub.scrub(now=tomorrow)) == (3, 1, 0, 0)
-    assert problems() == ["", "", Problem.MISSING]
 
 
 def test_a_finding_heals_and_what_has_one_is_read_first(three, backend, tomorrow, read_of):

@@ -40,7 +40,9 @@ def kept(key: str = "one") -> Blob:
     return store.store_staged(key, digest=staged.digest, size=staged.size)
 
 
-def test_nothing_at_all_is_something(backend):
+def test_nothing_at_all_is_something_and_storage_that_answers_is_ready(backend, keys):
+    store.ready()
+    assert keys() == []
     assert store.stage("empty", []) == store.Staged(hashlib.sha256(b"").hexdigest(), 0, hashlib.sha512(b"").hexdigest())
     with store.open_staged("empty") as file:
         assert file.read() == b""
@@ -97,7 +99,7 @@ def test_a_stored_blob_is_ready_and_reads_back(db, backend, keys):
     assert keys() == [KEY, "staging/one"]
 
 
-def test_storing_again_is_the_same_blob(db, backend, keys):
+def test_stored_again_it_is_the_same_blob_and_bytes_without_a_row_are_taken(db, backend, keys):
     first = kept()
     again = store.store_staged("one", digest=DIGEST, size=len(DATA))
     store.discard_staged("one")
@@ -105,40 +107,23 @@ def test_storing_again_is_the_same_blob(db, backend, keys):
 
     assert first == again == without_staging
     assert keys() == [KEY]
-
-
-def test_bytes_that_are_there_without_a_row_are_taken(db, backend):
-    kept()
     Blob.objects.all().delete()
-
     assert kept("two").state == State.READY
 
 
 def test_a_truncated_upload_is_never_ready(db, backend, keys):
     store.stage("one", [DATA])
     backend.write("staging/one", [DATA[:-1]])
-
     with pytest.raises(store.Damaged):
         store.store_staged("one", digest=DIGEST, size=len(DATA))
-
     assert Blob.objects.get().state == State.PENDING
     assert keys() == ["staging/one"]
 
-
-def test_a_truncated_object_in_storage_is_never_ready(db, backend):
-    backend.write(KEY, [DATA[:-1]])
+    backend.write(KEY, [DATA[:-1]])  # neither is one that is in its place already
     store.stage("one", [DATA])
-
     with pytest.raises(store.Damaged):
         store.store_staged("one", digest=DIGEST, size=len(DATA))
-
     assert Blob.objects.get().state == State.PENDING
-
-
-def test_storing_what_was_never_staged_is_refused(db, backend, monkeypatch):
-    monkeypatch.setattr(backends, "SHOWN_SECONDS", 0.2)
-    with pytest.raises(store.Missing):
-        store.store_staged("one", digest=DIGEST, size=len(DATA))
 
 
 @on_disk
@@ -158,10 +143,13 @@ def test_ranges_are_exact(db, backend, start, stop):
     assert b"".join(store.read(DIGEST, start=start, stop=stop)) == DATA[start:stop]
 
 
-def test_a_missing_blob_is_missing_before_the_first_byte(backend):
+def test_a_missing_blob_is_missing_before_the_first_byte_and_so_is_what_was_never_staged(db, backend, monkeypatch):
+    monkeypatch.setattr(backends, "SHOWN_SECONDS", 0.2)
     assert store.size_of(DIGEST) is None
     with pytest.raises(store.Missing):
         store.read(DIGEST)
+    with pytest.raises(store.Missing):
+        store.store_staged("one", digest=DIGEST, size=len(DATA))
 
 
 def test_a_reader_that_leaves_half_way_closes(db, backend):
@@ -230,9 +218,3 @@ def test_the_sweep_drops_what_is_a_day_old(db, backend, keys, tomorrow):
     assert store.sweep(now=timezone.now() + timedelta(hours=23)).staged == 0
     assert store.sweep(now=tomorrow) == store.SweepReport(staged=1)
     assert keys() == ["ledger/kept.json", KEY]
-
-
-def test_storage_that_answers_is_ready(backend, keys):
-    store.ready()
-
-    assert keys() == []

@@ -57,7 +57,10 @@ def test_what_was_verified_leaves_in_small_pieces_and_every_part_is_right(digest
         assert b"".join(verifying.read_part(digest, part, size=len(DATA))) == DATA[part.start : part.stop]
 
 
-def test_what_nobody_hashed_is_hashed_on_the_way(digest):
+def test_what_nobody_hashed_is_hashed_on_the_way_and_small_files_are_nobodys_wait(digest):
+    verifying.verify_file(digest, size=LARGE - 1)
+    assert store.verified_file(digest) is None
+
     assert b"".join(verifying.read_part(digest, range(len(DATA)), size=len(DATA))) == DATA
     assert store.verified_file(digest) is not None
 
@@ -72,9 +75,3 @@ def test_damage_is_found_before_anybody_gets_a_byte(digest, settings):
         assert verifying.states_of([1, 2, 3]) == {}
     finally:
         integrity.known.value = {}
-
-
-def test_small_files_are_nobodys_wait(digest):
-    verifying.verify_file(digest, size=LARGE - 1)
-
-    assert store.verified_file(digest) is None

@@ -2,12 +2,12 @@
 ready. If none is, it answers 503 itself, as an ingress or a cloud's balancer does without a healthy target.
 """
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
+
+from tests.builders.serving import Quiet, serving
 
 NO_SERVER = b"no healthy upstream"
 NOT_PASSED_ON = {"connection", "transfer-encoding", "content-encoding", "content-length"}
@@ -24,7 +24,7 @@ def is_ready(server: httpx.Client) -> bool:
 def balancing(ports: Callable[[], list[int]], *, host: str, local_address: str) -> Iterator[str]:
     """Yield its address. `host`: the public one; `local_address`: from which the servers trust it as a proxy."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_GET(self) -> None:
             for port in ports():
                 transport = httpx.HTTPTransport(local_address=local_address)
@@ -45,14 +45,5 @@ def balancing(ports: Callable[[], list[int]], *, host: str, local_address: str) 
             self.end_headers()
             self.wfile.write(answer.content)
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with serving(Handler) as url:
+        yield url

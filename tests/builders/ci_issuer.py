@@ -4,15 +4,15 @@
 """
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+from tests.builders.serving import Quiet, serving
 
 ALGORITHMS = ("RS256", "ES256", "EdDSA")
 Answer = tuple[int, bytes, dict[str, str]]
@@ -30,9 +30,8 @@ def public_jwk(key: Any, algorithm: str, kid: str) -> dict[str, Any]:
 
 
 class Issuer:
-    def __init__(self, port: int, keys: dict[str, Any]) -> None:
-        self.url = f"http://127.0.0.1:{port}"
-        self.keys = keys
+    def __init__(self, url: str, keys: dict[str, Any]) -> None:
+        self.url, self.keys = url, keys
         self.published = [public_jwk(key, algorithm, f"key-{algorithm}") for algorithm, key in keys.items()]
         self.asked: list[str] = []
         self.at_keys: Callable[[], Answer | None] = lambda: None
@@ -71,7 +70,7 @@ class Issuer:
 
 @contextmanager
 def running(keys: dict[str, Any]) -> Iterator[Issuer]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_GET(self) -> None:
             status, body, headers = issuer.answer(self.path)
             self.send_response(status)
@@ -84,17 +83,6 @@ def running(keys: dict[str, Any]) -> Iterator[Issuer]:
             except OSError:  # a reader that has seen enough
                 self.close_connection = True
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    issuer = Issuer(server.server_address[1], keys)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with serving(Handler) as url:
+        issuer = Issuer(url, keys)
         yield issuer
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

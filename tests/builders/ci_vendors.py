@@ -4,13 +4,13 @@ The audience is what the run asked for, so one that asks for another is refused 
 """
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+
+from tests.builders.serving import Quiet, serving
 
 Signed = Callable[[str], str]  # an id token with this audience; empty for the vendor's own
 CREDENTIAL = "credential-of-the-job"
@@ -67,7 +67,7 @@ class Vendors:
 
 @contextmanager
 def running() -> Iterator[Vendors]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_GET(self) -> None:
             scheme, _, credential = self.headers.get("Authorization", "").partition(" ")
             body = vendors.token(self.command, self.path, credential if scheme == "Bearer" else "").encode()
@@ -79,17 +79,6 @@ def running() -> Iterator[Vendors]:
         def do_POST(self) -> None:
             self.do_GET()
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    vendors = Vendors(f"http://127.0.0.1:{server.server_address[1]}")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with serving(Handler) as url:
+        vendors = Vendors(url)
         yield vendors
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

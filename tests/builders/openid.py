@@ -4,12 +4,11 @@ import base64
 import contextlib
 import hashlib
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
@@ -17,6 +16,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from apps.lib.settings_values.openid import Provider
+from tests.builders.serving import Quiet, serving
 
 DROPS = 50
 CLIENT, SECRET = "larder", "only-for-tests"
@@ -128,10 +128,7 @@ def answer(handler: BaseHTTPRequestHandler, status: int, document: Any, *, drops
 
 @contextmanager
 def running(key: Key) -> Iterator[Scripted]:
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            pass
-
+    class Handler(Quiet):
         def do_GET(self) -> None:
             path = urlsplit(self.path).path
             scripted.asked.append(path)
@@ -150,10 +147,6 @@ def running(key: Key) -> Iterator[Scripted]:
             form = {name: values[0] for name, values in parse_qs(body).items()}
             answer(self, *scripted.exchange(form), **scripted.padding(self.path))
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        scripted = Scripted(f"http://127.0.0.1:{server.server_address[1]}", key)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
+    with serving(Handler) as url:
+        scripted = Scripted(url, key)
         yield scripted
-        server.shutdown()
-        thread.join()

@@ -68,16 +68,12 @@ def test_each_rule_finds_its_change(two, tofu, bob, django_assert_max_num_querie
     assert "- `windows_amd64`: platform removed" in said["markdown"]
 
 
-def test_a_version_without_documentation_says_so_once(two, tofu, bob):
+def test_a_version_without_documentation_says_so_once_and_equal_versions_differ_in_nothing(two, tofu, bob):
     two[1].docs_pages.all().delete()
     said = tofu(bob).get(URL.format("1.0.0...1.1.0")).json()["changes"]
-
     assert [(one["rule"], one["before"]) for one in said if one["kind"] == "docs"] == [("all_docs_removed", "4 pages")]
 
-
-def test_equal_versions_differ_in_nothing(two, tofu, bob):
     said = tofu(bob).get(URL.format("1.0.0...1.0.0")).json()
-
     assert (said["severity"], said["changes"], said["step"], said["is_said"]) == ("compatible", [], None, True)
 
 

@@ -28,24 +28,12 @@ def packet(tag: int, body: bytes) -> bytes:
     return bytes([0xC0 | tag, len(body)]) + body
 
 
-@for_each_row(
-    ("kind", "algorithm"),
-    [
-        ("ed25519", "ed25519"),
-        ("rsa2048", "rsa2048"),
-        ("rsa3072", "rsa3072"),
-        ("rsa4096", "rsa4096"),
-        ("nistp256", "nistp256"),
-        ("nistp384", "nistp384"),
-        ("nistp521", "nistp521"),
-        ("subkey", "ed25519"),
-    ],
-)
-def test_it_reads_what_every_client_reads(kind: str, algorithm: str) -> None:
+@for_each_row("kind", ["ed25519", "rsa2048", "rsa3072", "rsa4096", "nistp256", "nistp384", "nistp521", "subkey"])
+def test_it_reads_what_every_client_reads(kind: str) -> None:
     made = signing_key(kind)
     parsed = parse(made.armor)
     assert (parsed.fingerprint, parsed.key_id) == (made.fingerprint, made.fingerprint[-16:])
-    assert parsed.algorithm == algorithm
+    assert parsed.algorithm == ("ed25519" if kind == "subkey" else kind)
     assert parsed.uid == f"{kind.capitalize()} Tester <{kind}@example.com>"
     assert parsed.expires_at is None
     assert abs(datetime.now(UTC) - parsed.made_at) < timedelta(hours=1)
@@ -126,6 +114,7 @@ def test_it_refuses_what_is_no_key() -> None:
     foreign = whole.replace("\n\n", "\n\né", 1)
     codes = [refusal_of(text).reason.code for text in [*texts, foreign]]
     assert codes == [*["key_blocks"] * 3, "key_unreadable", "key_blocks", *["key_unreadable"] * 3]
+    assert refusal_of(whole + "x" * armor.MAX_KEY_BYTES).reason.code == "key_too_large"
 
 
 def test_it_refuses_a_key_that_was_tampered_with() -> None:
@@ -133,7 +122,3 @@ def test_it_refuses_a_key_that_was_tampered_with() -> None:
     # In the signature itself: of what is before it, GnuPG 2.4 leaves other parts unsigned than 2.2.
     lines[-2] = lines[-2][:20] + ("A" if lines[-2][20] != "A" else "B") + lines[-2][21:]
     assert refusal_of("\n".join(lines) + "\n").reason.code in ("key_unreadable", "key_cannot_sign")
-
-
-def test_it_refuses_more_than_64_kb_unread() -> None:
-    assert refusal_of(signing_key().armor + "x" * armor.MAX_KEY_BYTES).reason.code == "key_too_large"

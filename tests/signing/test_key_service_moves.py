@@ -75,11 +75,20 @@ def test_aws_rotates_by_itself(use: Use, aws: Aws, acme: Namespace) -> None:
     assert signs(key)
 
 
-def test_another_key_of_the_service_opens_nothing(use: Use, bao: FakeVault, token_file: Path, acme: Namespace) -> None:
+def test_another_key_of_the_service_opens_nothing_and_a_worker_with_it_says_so_when_it_starts(
+    use: Use, bao: FakeVault, token_file: Path, acme: Namespace
+) -> None:
     right, wrong = bao.url(token_file), bao.url(token_file, "other")
     use(right)
     key = held_key(acme)
+    with capture_logs() as logged:
+        shared_keys.compare_kek()
+    assert logged == []
     use(wrong)
+    with capture_logs() as logged:
+        shared_keys.compare_kek()
+    assert [line["event"] for line in logged] == ["kek_differs"]
+    assert "LARDER_SIGNING_KEK_URL" in logged[0]["problem"]
     with capture_logs() as logged, pytest.raises(SignerUnavailable, match="is sealed under") as refused:
         vault.unseal(row_of(key))
     assert "LARDER_SIGNING_KEK_URL" in refused.value.hint
@@ -199,20 +208,6 @@ def test_a_pasted_wrapped_key_is_not_laundered_by_a_move(
 
 
 # --- What operators see -------------------------------------------------------------------------------------------
-
-
-def test_a_worker_with_another_service_says_so_when_it_starts(
-    use: Use, bao: FakeVault, token_file: Path, acme: Namespace
-) -> None:
-    use(bao.url(token_file))
-    with capture_logs() as logged:
-        shared_keys.compare_kek()
-    assert logged == []
-    use(bao.url(token_file, "other"))
-    with capture_logs() as logged:
-        shared_keys.compare_kek()
-    assert [line["event"] for line in logged] == ["kek_differs"]
-    assert "LARDER_SIGNING_KEK_URL" in logged[0]["problem"]
 
 
 @pytest.mark.both

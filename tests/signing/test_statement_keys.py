@@ -145,15 +145,10 @@ def test_the_command_rotates_and_names_the_key(worker_host: None, capsys: pytest
 
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_that_need_a_key_at_once_get_the_same(worker_host: None) -> None:
+def test_two_workers_that_need_a_key_at_once_get_the_same_and_the_database_has_one_at_most(worker_host: None) -> None:
     found = at_once(signed, signed, signed)
     assert len({key.pk for key, _ in found}) == 1, found
     assert StatementKey.objects.count() == PrivateStatementKey.objects.count() == 1
-
-
-@pytest.mark.both
-def test_the_database_has_one_active_key_at_most(worker_host: None) -> None:
-    signed()
     with pytest.raises(IntegrityError):
         StatementKey.objects.create(key_id="ab" * 32, public_key="")
 

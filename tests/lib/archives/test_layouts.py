@@ -20,25 +20,18 @@ KEPT = [
 ]  # fmt: skip
 
 
-@for_each_row("name", LEFT_OUT)
-def test_it_leaves_out_what_is_no_part_of_a_module(name: str):
+@for_each_row(
+    ("name", "is_left_out", "is_state"),
+    [
+        *((name, True, False) for name in LEFT_OUT),
+        *((name, True, True) for name in STATE),
+        *((name, False, False) for name in KEPT),
+    ],
+)
+def test_it_leaves_out_what_is_no_part_of_a_module_and_names_state(name: str, is_left_out: bool, is_state: bool):
     layout = layout_of(["main.tf", name])
 
-    assert (layout.left_out, layout.state_files) == ((name,), ())
-
-
-@for_each_row("name", STATE)
-def test_it_names_state(name: str):
-    layout = layout_of(["main.tf", name])
-
-    assert (layout.left_out, layout.state_files) == ((name,), (name,))
-
-
-@for_each_row("name", KEPT)
-def test_it_keeps_what_only_looks_alike(name: str):
-    layout = layout_of(["main.tf", name])
-
-    assert (layout.left_out, layout.state_files) == ((), ())
+    assert (layout.left_out, layout.state_files) == ((name,) * is_left_out, (name,) * is_state)
 
 
 @for_each_row(

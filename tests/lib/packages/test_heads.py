@@ -30,11 +30,6 @@ def test_an_elf_is_for_its_architecture_only(system: str, arch: str):
     assert not {f"windows_{arch}", f"darwin_{arch}"} & platforms
 
 
-@for_each_row("system", BSDS)
-def test_a_marked_elf_is_for_its_system_only(system: str):
-    assert platforms_of(program(system, "amd64")) == {f"{system}_amd64"}
-
-
 @for_each_row(
     ("mark", "systems"),
     [
@@ -58,20 +53,23 @@ def test_marks_far_behind_the_head_say_nothing():
     assert platforms_of(elf(X86_64) + bytes(5000) + b"OpenBSD\0") == {f"{system}_amd64" for system in ELFS}
 
 
-@for_each_row(("arch", "cpu"), [("amd64", AMD64), ("arm64", ARM64), ("386", 7)])
-def test_a_mach_o_is_for_darwin(arch: str, cpu: int):
-    assert platforms_of(mach(cpu)) == {f"darwin_{arch}"}
+@for_each_row(
+    ("head", "platform"),
+    [
+        *((program(system, "amd64"), f"{system}_amd64") for system in BSDS),
+        *((mach(cpu), f"darwin_{arch}") for arch, cpu in (("amd64", AMD64), ("arm64", ARM64), ("386", 7))),
+        *((program("windows", arch), f"windows_{arch}") for arch in ("386", "amd64", "arm", "arm64")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "head",
+)
+def test_a_marked_elf_a_mach_o_and_a_pe_are_for_one_platform(head: bytes, platform: str):
+    assert platforms_of(head) == {platform}
 
 
 def test_a_universal_program_is_for_each_of_its_slices():
     assert platforms_of(universal(AMD64, ARM64)) == {"darwin_amd64", "darwin_arm64"}
     assert platforms_of(universal(ARM64)) == {"darwin_arm64"}
     assert "darwin_amd64 and darwin_arm64" in read_head(universal(AMD64, ARM64)).words
-
-
-@for_each_row("arch", ["386", "amd64", "arm", "arm64"])
-def test_a_pe_is_for_windows(arch: str):
-    assert platforms_of(program("windows", arch)) == {f"windows_{arch}"}
 
 
 @for_each_row(
