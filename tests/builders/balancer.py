@@ -4,6 +4,7 @@ ready. If none is, it answers 503 itself, as an ingress or a cloud's balancer do
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 
 import httpx
 
@@ -24,7 +25,7 @@ def is_ready(server: httpx.Client) -> bool:
 def balancing(ports: Callable[[], list[int]], *, host: str, local_address: str) -> Iterator[str]:
     """Yield its address. `host`: the public one; `local_address`: from which the servers trust it as a proxy."""
 
-    class Handler(Quiet):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             for port in ports():
                 transport = httpx.HTTPTransport(local_address=local_address)

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import jwt
@@ -70,7 +71,7 @@ class Issuer:
 
 @contextmanager
 def running(keys: dict[str, Any]) -> Iterator[Issuer]:
-    class Handler(Quiet):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status, body, headers = issuer.answer(self.path)
             self.send_response(status)

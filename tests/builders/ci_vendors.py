@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -67,7 +68,7 @@ class Vendors:
 
 @contextmanager
 def running() -> Iterator[Vendors]:
-    class Handler(Quiet):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             scheme, _, credential = self.headers.get("Authorization", "").partition(" ")
             body = vendors.token(self.command, self.path, credential if scheme == "Bearer" else "").encode()

@@ -128,7 +128,7 @@ def answer(handler: BaseHTTPRequestHandler, status: int, document: Any, *, drops
 
 @contextmanager
 def running(key: Key) -> Iterator[Scripted]:
-    class Handler(Quiet):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             path = urlsplit(self.path).path
             scripted.asked.append(path)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
-class Quiet(BaseHTTPRequestHandler):
+class Quiet:
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 
