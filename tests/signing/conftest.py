@@ -13,6 +13,7 @@ from apps.signing.tasks import make_signing_key
 from tests import key_services, s3
 from tests.builders.held import held_key
 from tests.key_services import Aws, Use
+from tests.lib.sandbox.processes import commands
 from tests.vault_server import TOKEN, FakeVault, vault_server
 
 
@@ -89,12 +90,4 @@ def homes_of(process: int) -> list[Path]:
 
 def agents_in(marks: str) -> list[str]:
     """The command lines of running agents that name it."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue  # it has ended meanwhile
-        if "gpg-agent" in words and marks in words:
-            found.append(words)
-    return found
+    return [command for command in commands() if "gpg-agent" in command and marks in command]

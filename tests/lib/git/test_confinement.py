@@ -12,6 +12,7 @@ import pytest
 
 from apps.lib.git import children, folders, landlock
 from apps.lib.git.access import GitFailed
+from tests.lib.sandbox.processes import commands, wait_for
 from tests.postgres import free_port
 
 pytestmark = pytest.mark.needs("linux")
@@ -84,22 +85,7 @@ def test_all_that_it_started_ends_with_it(run):
     with pytest.raises(GitFailed):
         run("sh", "-c", "sleep 31.4159 & sleep 31.4159", seconds=0.5)
 
-    wait_for_the_end(lambda command: b"31.4159" in command)
-
-
-def wait_for_the_end(is_meant):
-    """Of all processes with such a command line."""
-    ends = time.monotonic() + 5
-    while any(is_meant(_command(one)) for one in Path("/proc").glob("[0-9]*")):
-        assert time.monotonic() < ends
-        time.sleep(0.02)
-
-
-def _command(process: Path) -> bytes:
-    try:
-        return (process / "cmdline").read_bytes()
-    except OSError:
-        return b""
+    wait_for(lambda: not any("31.4159" in command for command in commands()), 5)
 
 
 def test_a_program_that_is_not_installed_is_named(run):
@@ -132,7 +118,7 @@ def test_after_kill_9_the_child_ends_and_its_folder_is_removed_by_the_next(own_t
         assert folders.sweep() == 0  # it is used, however old it is
         worker.send_signal(signal.SIGKILL)
         worker.wait(10)
-    wait_for_the_end(lambda command: command.startswith(b"sleep\0") and b"27.1828" in command)
+    wait_for(lambda: not any(command.startswith("sleep 27.1828") for command in commands()), 5)
     os.utime(left, (old, old))
 
     with folders.temporary():

@@ -2,13 +2,13 @@
 
 import os
 import time
-from pathlib import Path
 
 import pytest
 
 from apps.lib.git import checkouts, remotes
 from apps.lib.git.access import Limits
 from tests.builders.git_servers import Repository
+from tests.lib.sandbox.processes import commands, wait_for
 from tests.rows import for_each_row
 
 pytestmark = pytest.mark.needs("git")
@@ -38,24 +38,6 @@ def packet(band: bytes, data: bytes = b"") -> bytes:
     return b"%04x%s%s" % (len(band) + len(data) + 4, band, data)
 
 
-def command_lines() -> str:
-    """Of all processes; those that end meanwhile have none."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            found.append((folder / "cmdline").read_text("utf-8", "replace"))
-        except OSError:
-            continue
-    return "\n".join(found)
-
-
-def wait_until(condition):
-    ends = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < ends
-        time.sleep(0.01)
-
-
 @pytest.mark.slow
 def test_a_fetch_that_hangs_ends_in_time_with_all_its_processes_and_files(
     site, vpc, fetch, refusal, own_temporary_folder
@@ -63,7 +45,7 @@ def test_a_fetch_that_hangs_ends_in_time_with_all_its_processes_and_files(
     seen = []
 
     def hang():
-        seen.append((command_lines(), [p.read_bytes() for p in own_temporary_folder.rglob("*") if p.is_file()]))
+        seen.append(("\n".join(commands()), [p.read_bytes() for p in own_temporary_folder.rglob("*") if p.is_file()]))
         yield b"0008NAK\n"
         time.sleep(4)
 
@@ -75,7 +57,7 @@ def test_a_fetch_that_hangs_ends_in_time_with_all_its_processes_and_files(
 
     assert (refused.code, refused.is_final) == ("too_slow", False)
     assert time.monotonic() - began < 4
-    wait_until(lambda: site.url not in command_lines())
+    wait_for(lambda: not any(site.url in command for command in commands()), 10)
     assert list(own_temporary_folder.iterdir()) == []
     # While git ran, the credential was neither an argument nor in a file.
     lines, files = seen[0]

@@ -1,4 +1,4 @@
-"""The processes of checks, as /proc shows them."""
+"""Processes, those of checks among them, as /proc shows them."""
 
 import os
 import time
@@ -36,6 +36,12 @@ def command_of(process: int) -> bytes:
         return Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:
         return b""
+
+
+def commands() -> list[str]:
+    """The command lines of all processes, with blanks between their words. One that ends meanwhile has none."""
+    found = (command_of(int(path.name)) for path in Path("/proc").glob("[0-9]*"))
+    return [command.replace(b"\0", b" ").decode(errors="replace") for command in found]
 
 
 def state_of(pid: int) -> str:
