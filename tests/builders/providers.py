@@ -68,12 +68,12 @@ def mach(cpu: int, *, kind: int = 2) -> bytes:
     return struct.pack("<7L", 0xFEEDFACE, cpu, 3, kind, 0, 0, 0)
 
 
-def universal(*cpus: int, slices: Sequence[bytes] = ()) -> bytes:
+def universal(*cpus: int) -> bytes:
     """A fat Mach-O: one thin program for each processor, at places a page apart."""
-    bodies = list(slices) or [mach(cpu) for cpu in cpus]
     head = struct.pack(">LL", 0xCAFEBABE, len(cpus))
     body, at = b"", 4096
-    for cpu, thin in zip(cpus, bodies, strict=True):
+    for cpu in cpus:
+        thin = mach(cpu)
         head += struct.pack(">5L", cpu, 3, at, len(thin), 12)
         body += thin.ljust(4096, b"\0")
         at += 4096
@@ -94,13 +94,12 @@ def package(
     os: str,
     arch: str,
     *,
-    executable: bytes | None = None,
     extra: Sequence[Member] | Mapping[str, str] | Mapping[str, bytes] = (),
 ) -> bytes:
-    """One provider zip as GoReleaser packs it. `executable` replaces the program, `extra` are further files."""
+    """One provider zip as GoReleaser packs it; `extra` are further files."""
     suffix = ".exe" if os == "windows" else ""
     told = f"\n{type} {version} {os}_{arch}\n".encode()  # no two packages are the same bytes
-    body = program(os, arch) + told if executable is None else executable
+    body = program(os, arch) + told
     if isinstance(extra, Mapping):
         extra = [Member(name, text.encode() if isinstance(text, str) else text) for name, text in extra.items()]
     return build([*extra, Member(f"terraform-provider-{type}_v{version}{suffix}", body, mode=PROGRAM)])

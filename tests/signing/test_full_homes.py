@@ -62,6 +62,7 @@ def test_signing_waits_for_room_and_makes_no_bad_signature(memory: Path, acme: N
     assert [verify(data=DATA, signature=one, keys=[key]) for one in signatures] == [key] * sum(found)
 
 
+@pytest.mark.slow
 def test_a_publishers_signature_is_not_called_bad_for_want_of_room(memory: Path, acme: Namespace) -> None:
     """Nor is a key."""
     key, signature, armor = key_row(acme), signing_key("ed25519").sign(DATA), signing_key("rsa4096").armor

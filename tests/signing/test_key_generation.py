@@ -114,7 +114,7 @@ def import_file(text: str, folder: Path, namespace: str = "acme") -> str:
     return out.getvalue().strip()
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "rsa4096", "subkey"])
+@pytest.mark.parametrize("kind", ["ed25519", pytest.param("rsa4096", marks=pytest.mark.slow), "subkey"])
 def test_the_command_imports_a_key_that_signs_once(kind: str, acme: Namespace, tmp_path: Path, request) -> None:
     made = signing_key(kind)
     assert import_file(made.secret_armor, tmp_path) == made.fingerprint
