@@ -125,15 +125,13 @@ def test_no_private_key_outlives_signers_that_were_killed(tmp_path: Path) -> Non
         parent.kill()
         parent.wait()
     assert caught > 5, "hardly any was killed while it had a home: this test tests nothing"
+
     # The gpg of a killed signer goes on for a moment, and a worker does not start the moment one dies either.
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and any(homes_of(process) for process in signers):
+    def nothing_is_left() -> bool:
         gnupg_home.sweep()
-        time.sleep(0.2)
-    assert [home for process in signers for home in homes_of(process)] == []
-    while time.monotonic() < deadline and any(agents_in(f"larder-gpg-{process}-") for process in signers):
-        time.sleep(0.2)
-    assert [agent for process in signers for agent in agents_in(f"larder-gpg-{process}-")] == []
+        return not any(homes_of(process) or agents_in(f"larder-gpg-{process}-") for process in signers)
+
+    eventually(nothing_is_left, seconds=30, what="the end of all homes and agents")
 
 
 def wait_for_a_home(process: int) -> None:

@@ -126,17 +126,14 @@ def test_an_aws_that_hangs_is_given_up(
     assert time.monotonic() - began < 10
 
 
-def test_an_unknown_key_of_aws_is_named_with_a_hint(use: Use, aws: Aws, db: None) -> None:
+def test_an_unknown_key_is_named_and_without_credentials_or_a_region_aws_is_not_asked(
+    use: Use, aws: Aws, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, db: None
+) -> None:
     use(f"awskms://alias/nowhere?region=eu-central-1&endpoint={aws.endpoint}")
-
     with pytest.raises(KeyServiceAway, match="NotFoundException") as away:
         vault.new_data_key("A" * 40)
     assert "region" in away.value.hint
 
-
-def test_without_credentials_or_a_region_aws_is_not_asked(
-    use: Use, aws: Aws, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, db: None
-) -> None:
     for name in s3.KEYS:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")

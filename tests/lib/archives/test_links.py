@@ -119,10 +119,7 @@ def test_what_leads_nowhere_is_broken_and_says_why(target, why):
 @for_each_row("target", ["none.tf", "x.tf", "other.tf", "modules", "../main.tf"])
 def test_a_hard_link_to_anything_but_a_file_is_broken(target):
     assert list(broken("main.tf", "modules/a.tf", to("other.tf", "main.tf"), to("x.tf", target, "hard"))) == ["x.tf"]
-
-
-def test_a_control_character_in_a_target_is_shown():
-    assert r"to a\x1bb," in broken("main.tf", to("x.tf", "a\x1bb"))["x.tf"]
+    assert r"to a\x1bb," in broken("main.tf", to("x.tf", "a\x1bb"))["x.tf"], "a control character is shown"
 
 
 def test_links_that_stay_out_by_rule_are_not_looked_at():
@@ -173,20 +170,20 @@ def test_what_links_multiply_is_bounded(entries, limits, code):
     assert refusal.value.reasons[0].code == code
 
 
-@for_each_row(
-    "name",
-    [
-        "examples/a/main.tf", "test/fixtures/x.tf", "Tests/x.tf", "modules/a/examples/x.tf", "modules/a/README.md",
-        ".x", ".github/x", "a/.x/y.tf", "Makefile", "docs/x", "LICENSE", "examples", "unit/testdata/x.json",
-    ],
-)  # fmt: skip
-def test_it_knows_what_no_client_needs(name):
-    assert is_beside_module(name)
+BESIDE = [
+    "examples/a/main.tf", "test/fixtures/x.tf", "Tests/x.tf", "modules/a/examples/x.tf", "modules/a/README.md",
+    ".x", ".github/x", "a/.x/y.tf", "Makefile", "docs/x", "LICENSE", "examples", "unit/testdata/x.json",
+]  # fmt: skip
+NEEDED = [
+    "main.tf",
+    "modules/a/main.tf",
+    "modules/test/main.tf",
+    "modules/examples/x.sh",
+    "a/x.tpl",
+    "testing/x",
+    "lib",
+]
 
 
-@for_each_row(
-    "name",
-    ["main.tf", "modules/a/main.tf", "modules/test/main.tf", "modules/examples/x.sh", "a/x.tpl", "testing/x", "lib"],
-)
-def test_it_knows_what_a_module_may_need(name):
-    assert not is_beside_module(name)
+def test_it_knows_what_no_client_needs_and_what_a_module_may_need():
+    assert [name for name in [*BESIDE, *NEEDED] if is_beside_module(name)] == BESIDE
