@@ -19,7 +19,6 @@ from apps.releases.lifecycle import verification
 from apps.releases.models import Release, ReleaseFile, SearchDoc
 from apps.releases.publishing import sweeping
 from apps.signing import keys, vault
-from tests.builders.keys import signing_key
 from tests.providers.draft_client import (
     LINUX,
     SIGNATURE,
@@ -29,7 +28,6 @@ from tests.providers.draft_client import (
     body,
     codes,
     dist,
-    hold,
     signed,
     work,
     zips,
@@ -91,14 +89,6 @@ def test_a_key_that_is_revoked_while_the_release_is_checked_publishes_nothing(
 
     assert (draft_client.get()["state"], codes(draft_client.get())) == ("rejected", ["key_ended"])
     assert not Provider.objects.exists()
-
-
-def test_a_key_that_is_retired_signs_no_more_and_the_one_before_it_does(draft_client, acme, dora, held):
-    second = hold(acme, dora, signing_key("rsa2048"))
-    keys.retire(key=second, actor=Viewer(dora), reason="Too small.")
-    draft_client.publish(zips(), protocols=["5.0"])
-
-    assert ProviderVersion.objects.get().key == held
 
 
 def test_bytes_that_change_in_staging_are_never_published(draft_client, registered):
