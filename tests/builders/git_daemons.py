@@ -1,7 +1,9 @@
 """The servers of production for repositories on loopback: sshd, and git http-backend behind nginx by fcgiwrap."""
 
 import getpass
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -190,7 +192,7 @@ def _running(words: list[str], log: Path, port: int, address: str = "127.0.0.1")
             time.sleep(0.02)
         yield
     finally:
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)  # fcgiwrap leaves its workers behind
         process.wait(10)
 
 
