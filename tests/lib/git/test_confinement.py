@@ -107,6 +107,10 @@ with folders.temporary() as folder:
 """
 
 
+def is_asleep():
+    return any(command.startswith("sleep 27.1828") for command in commands())
+
+
 def test_after_kill_9_the_child_ends_and_its_folder_is_removed_by_the_next(own_temporary_folder):
     words = [sys.executable, "-c", HOLD, ROOT, str(own_temporary_folder)]
     with subprocess.Popen(words, stdout=subprocess.PIPE) as worker:
@@ -116,9 +120,10 @@ def test_after_kill_9_the_child_ends_and_its_folder_is_removed_by_the_next(own_t
         old = time.time() - 3600
         os.utime(left, (old, old))
         assert folders.sweep() == 0  # it is used, however old it is
+        wait_for(is_asleep, 5)  # what the child started does not show at once
         worker.send_signal(signal.SIGKILL)
         worker.wait(10)
-    wait_for(lambda: not any(command.startswith("sleep 27.1828") for command in commands()), 5)
+    wait_for(lambda: not is_asleep(), 5)
     os.utime(left, (old, old))
 
     with folders.temporary():
