@@ -171,6 +171,7 @@ def test_a_tag_that_is_not_there_or_leads_to_no_commit_is_refused(site, fetch, r
     assert refusal(fetch, "acme/none", "HEAD").code == "not_found"
 
 
+@pytest.mark.slow
 def test_tags_that_look_like_options_or_commands_are_fetched_as_any(site, fetch):
     vpc = site.repository("acme/vpc")
     commit_id = vpc.commit({"main.tf": ""})
@@ -213,7 +214,6 @@ def test_only_the_commit_comes_and_not_its_history(site, fetch):
     assert fetch(limits=Limits(seconds=60, pack_bytes=20_000)).entries[0].size == 30_000
 
 
-@pytest.mark.slow
 def test_limits_on_files_and_bytes_hold_for_the_commit(site, fetch, refusal, limits):
     site.repository("acme/vpc").commit({"a.tf": "1" * 1000, "b.tf": "2" * 1000})
     site.repository("acme/vpc").tag("v1.0.0")

@@ -55,7 +55,6 @@ def hang():
     time.sleep(HANG_SECONDS)
 
 
-@pytest.mark.slow
 def test_the_time_of_the_first_request_is_not_there_for_git(site, fetch, later, refusal):
     def answer(path):
         if path.endswith(DISCOVERY) and len(site.requests) == 1:

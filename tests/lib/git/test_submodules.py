@@ -37,7 +37,6 @@ def fetch(site, limits):
     return fetched
 
 
-@pytest.mark.slow
 def test_they_are_fetched_at_their_commits_with_theirs(site, fetch):
     site.token = "sesame"
     inner = site.repository("acme/inner").commit({"inner.tf": "i"})
@@ -136,7 +135,6 @@ def test_one_whose_url_looks_like_an_option_is_refused_with_its_repository(site,
     assert refusal(fetch, wanted=False).code == "bad_object"
 
 
-@pytest.mark.slow
 def test_a_credential_does_not_go_to_another_origin(site, trap, fetch):
     part = trap.repository("other/part").commit({"part.tf": "p"})
     site.repository("acme/vpc").commit({"lib": submodule(part), ".gitmodules": modules(lib=trap.url_of("other/part"))})
