@@ -80,15 +80,20 @@ def test_the_page_that_asks_for_a_reason_can_be_used_by_everybody(page, module, 
     watch.said.clear()  # axe loads a style sheet of Django's by itself, and that one imports another
 
 
-def test_the_admin_and_the_status_are_readable_in_both_themes(page, module, watch):
+PAPER = {"light": "rgb(250, 246, 239)", "dark": "rgb(26, 23, 21)"}
+NIGHTLY = pytest.mark.nightly
+
+
+@pytest.mark.parametrize("themes", [("dark",), pytest.param(("light", "dark"), marks=NIGHTLY)], ids="-".join)
+def test_the_admin_and_the_status_are_readable_in_every_theme(page, module, watch, themes):
     """In the portal's colours, on a phone and on a desk."""
-    module("seen")
+    module(f"seen-{len(themes)}")
     pages = ("", "jobs/job/", "jobs/job/1/change/", "accounts/user/1/change/")
-    for theme, paper in {"light": "rgb(250, 246, 239)", "dark": "rgb(26, 23, 21)"}.items():
+    for theme in themes:
         page.emulate_media(color_scheme=theme)
         for path in (*(f"/admin/{one}" for one in pages), "/status"):
             page.goto(path)
-            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == paper, path
+            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == PAPER[theme], path
             for width in (1440, 390):
                 page.set_viewport_size({"width": width, "height": 900})
                 assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)
@@ -111,9 +116,7 @@ def test_a_filter_by_name_suggests_and_narrows(page, space, module):
     assert serious_findings(page) == []
 
 
-@pytest.mark.parametrize(
-    "findings", [serious_findings, pytest.param(findings_in_both_themes, marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize("findings", [serious_findings, pytest.param(findings_in_both_themes, marks=NIGHTLY)])
 def test_every_list_and_page_can_be_used_by_everybody(shelf_browser, findings):
     """Labels of inline rows and of what select2 draws among them."""
     page, watch = shelf_browser

@@ -1,5 +1,8 @@
-"""Every page type in two themes and three widths: a quiet console, no CSP report, no axe finding, no overflow."""
+"""Every page type: a quiet console, no CSP report, no axe finding, no overflow. By day in one theme, light or dark by
+turns, and two widths; in both themes and three widths at night.
+"""
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import pytest
@@ -12,8 +15,11 @@ from tests.browser.conftest import Watch, browsing, serious_findings, sign_in
 from tests.browser.page_types import NO_PAGES, PAGES, READER_PAGES, Keywords
 
 pytestmark = pytest.mark.live
-WIDTHS = (1440, 768, 320)  # the widest shows the most
-THEMES: dict[int, Literal["light", "dark"]] = {1440: "dark", 320: "light"}
+Theme = Literal["light", "dark"]
+Look = tuple[int, tuple[Theme, ...]]  # a width, and the themes in which axe sees the page in it
+# The widest first: it shows the most.
+BY_DAY: tuple[tuple[Look, ...], ...] = (((1440, ("dark",)), (320, ())), ((1440, ("light",)), (320, ())))
+AT_NIGHT: tuple[Look, ...] = ((1440, ("dark", "light")), (768, ()), (320, ("light", "dark")))
 
 
 def portal_routes(patterns: Any = None) -> set[str]:
@@ -32,42 +38,54 @@ def test_every_route_of_the_portal_is_a_page_here_or_known_to_be_none():
     assert portal_routes() == PAGES.keys() | READER_PAGES.keys() | NO_PAGES
 
 
-def check(page: Page, url: str) -> list[str]:
-    """The page's faults: loaded once, then resized. axe sees each theme, one narrow and one wide."""
+def check(page: Page, url: str, looks: Iterable[Look]) -> list[str]:
+    """The page's faults: loaded once, then resized."""
     answer = page.goto(url)
     assert answer is not None
     wrong = [] if answer.status == 200 else [f"{url}: {answer.status}"]
-    for width in WIDTHS:
+    again = False
+    for width, themes in looks:
         page.set_viewport_size({"width": width, "height": 900})
         beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         if beyond > 0:
             wrong.append(f"{url}: {beyond} px to scroll sideways at {width}")
-        if width in THEMES:
+        for theme in themes:
             # Without motion: a colour on its way from one theme to the other has no contrast of its own.
-            page.emulate_media(color_scheme=THEMES[width], reduced_motion="reduce")
-            found = serious_findings(page, again=width < WIDTHS[0])
-            wrong += [f"{url} {THEMES[width]} {width}: {finding}" for finding in found]
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            wrong += [f"{url} {theme} {width}: {finding}" for finding in serious_findings(page, again=again)]
+            again = True
     return wrong
 
 
-def check_all(page: Page, shelf: Shelf, route: str, shown: list[tuple[Keywords, str]]) -> list[str]:
+def check_all(
+    page: Page, shelf: Shelf, route: str, shown: list[tuple[Keywords, str]], looks: Iterable[Look]
+) -> list[str]:
     wrong = []
     for keywords, query in shown:
         filled = {key: value(shelf) if callable(value) else value for key, value in keywords.items()}
-        wrong += check(page, reverse(f"portal:{route}", kwargs=filled) + query)
+        wrong += check(page, reverse(f"portal:{route}", kwargs=filled) + query, looks)
     return wrong
 
 
-@pytest.mark.parametrize("route", sorted(PAGES))
-def test_page(route: str, full_shelf: Shelf, shelf_page: Page) -> None:
-    assert check_all(shelf_page, full_shelf, route, PAGES[route]) == []
+@pytest.mark.parametrize(
+    ("route", "looks"),
+    [
+        *(pytest.param(route, BY_DAY[number % 2], id=route) for number, route in enumerate(sorted(PAGES))),
+        *(pytest.param(route, AT_NIGHT, id=f"{route}-at-night", marks=pytest.mark.nightly) for route in sorted(PAGES)),
+    ],
+)
+def test_page(route: str, looks: Iterable[Look], full_shelf: Shelf, shelf_page: Page) -> None:
+    assert check_all(shelf_page, full_shelf, route, PAGES[route], looks) == []
 
 
-def test_pages_of_a_reader(chromium: Browser, full_shelf: Shelf, watch: Watch) -> None:
+@pytest.mark.parametrize("looks", [BY_DAY[0], pytest.param(AT_NIGHT, marks=pytest.mark.nightly)], ids=["day", "night"])
+def test_pages_of_a_reader(chromium: Browser, full_shelf: Shelf, watch: Watch, looks: Iterable[Look]) -> None:
     state = sign_in(chromium, full_shelf.live, "bob", "bob likes pears")
     with browsing(chromium, full_shelf.live, state, watch) as open_:
         page = open_().new_page()
-        wrong = [fault for route in READER_PAGES for fault in check_all(page, full_shelf, route, READER_PAGES[route])]
+        wrong = [
+            fault for route in READER_PAGES for fault in check_all(page, full_shelf, route, READER_PAGES[route], looks)
+        ]
         page.goto("/")
         assert page.get_by_role("link", name=f"Request access to {SPACE}").count()
     assert wrong == []

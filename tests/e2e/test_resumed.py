@@ -49,7 +49,6 @@ def another_web_process(live, than: int) -> int:
     return found
 
 
-@pytest.mark.smoke
 def test_tuspy_continues_a_large_file_after_the_server_was_killed_in_its_middle(live, shelf, tmp_path):
     path = tmp_path / "package.zip"
     path.write_bytes(os.urandom(80 * MIB))

@@ -42,7 +42,6 @@ def test_what_the_origin_does_not_have_is_not_here(pair):
         Tofu(pair.mirror).provider(f"providers/{ORIGIN}/orchard/nothing")
 
 
-@pytest.mark.smoke
 def test_tofu_installs_a_provider_of_another_registry_from_the_mirror(pair, tofu):
     require(tofu, "cellar/names", host=ORIGIN)
 

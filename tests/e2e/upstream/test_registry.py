@@ -43,7 +43,6 @@ def url_of(registry: Registry) -> str:
     return f"/v1/mirror/{registry.host}/acme/tool/1.0.0/{name}"
 
 
-@pytest.mark.smoke
 def test_with_the_registry_gone_clients_continue(mirror, client_of, enabled):
     first = space_of(client_of, mirror, enabled).init()
     assert first.returncode == 0, said_by(first)

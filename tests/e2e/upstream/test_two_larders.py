@@ -65,7 +65,6 @@ def paused(larder) -> Iterator[None]:
             os.kill(pid, signal.SIGCONT)
 
 
-@pytest.mark.smoke
 def test_while_the_origin_hangs_clients_continue_with_what_is_known(pair, client_of):
     first = client_of(pair.mirror, ORIGIN)
     require(first, "cellar/names", "1.0.0", host=ORIGIN)
