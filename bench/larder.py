@@ -83,7 +83,9 @@ def start(
     scheme = {} if tls else {"LARDER_TLS": "off"}
     no_limits = {"LARDER_RATE_PUBLISH": "off", "LARDER_RATE_SEARCH": "off"}
     listen = {"LARDER_LISTEN": f"127.0.0.1:{port}"} if port else {}
-    with start_live(folder, checkout, LARDER_WEB_PROCESSES=str(processes), **scheme, **listen, **no_limits) as live:
+    with start_live(
+        folder, checkout, why="measured", LARDER_WEB_PROCESSES=str(processes), **scheme, **listen, **no_limits
+    ) as live:
         if size is not None:
             fill(live, size)
         yield live

@@ -292,7 +292,7 @@ def _figures(folder: Path, trials: int, at_once: int, kinds: Kinds = KINDS) -> I
         more = {"LARDER_WEB_PROCESSES": str(PROCESSES), "LARDER_TLS": "off"}
         if url:
             more["LARDER_DATABASE_URL"] = url
-        with start_live(folder / database, **more) as larder:
+        with start_live(folder / database, why="measured", **more) as larder:
             found = run(larder, trials, at_once=at_once, kinds=kinds)
         for kind, stale in found.items():
             what = f"stale answers after {kind}, {database}, {len(stale):,} trials"

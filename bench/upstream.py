@@ -72,7 +72,7 @@ def measure(bench: Bench) -> Iterator[Figure]:
 @contextmanager
 def _larder(bench: Bench, folder: Path) -> Iterator[Live]:
     variables = {"LARDER_UPSTREAM_ALLOW": "127.0.0.0/8", "LARDER_RATE_FETCH": "off", "LARDER_RATE_PUBLISH": "off"}
-    with start_live(folder / "larder", LARDER_WEB_PROCESSES=str(bench.processes), **variables) as live:
+    with start_live(folder / "larder", why="measured", LARDER_WEB_PROCESSES=str(bench.processes), **variables) as live:
         yield live
 
 

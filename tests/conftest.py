@@ -22,41 +22,19 @@ from apps.signing import vault
 from registry_site.server.health import checks
 from tests import children
 from tests.builders.archives import module_zip
-from tests.house import sources
-from tests.live import Live, start_live
 from tests.sessions import in_browser, sign_in
 
 pytest_plugins = [
     "tests.chaos.report",
     "tests.failures",
     "tests.garbage",
+    "tests.larders",
     "tests.migrated",
     "tests.needs",
     "tests.nothing",
     "tests.progress",
 ]
 BLOBS = Path(settings.DATA_DIR) / "blobs"
-SHARED = ("full_shelf", "live", "deadly", "four_processes")  # Larders of several files
-
-
-def send_with(item: pytest.Item, group: str) -> None:
-    """To the worker that runs the group. xdist 3.8 writes the group where pytest 9.2 no longer looks."""
-    item.add_marker(pytest.mark.xdist_group(group))
-    if item.config.getoption("loadgroup", default=False):
-        item._id = item.id.parse(f"{item.nodeid}@{group}")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Before xdist's own, which reads the groups."""
-    for item in items:
-        if item.get_closest_marker("live"):
-            # A whole Larder is dear: the tests that share one share a worker; others start their own, a file at a time.
-            asked = getattr(item, "fixturenames", ())
-            shared = next((name for name in SHARED if name in asked), item.path.stem)
-            send_with(item, shared)
-        elif getattr(getattr(item, "module", None), "sources", None) is sources:
-            send_with(item, "sources")  # whose files are read and parsed once
 
 
 # --- People and namespaces ---------------------------------------------------------------------------------------
@@ -227,10 +205,3 @@ def nothing_remembered() -> None:
         module, _, name = f"apps.{memory}".rpartition(".")
         if module in sys.modules:  # some are loaded with the first request
             getattr(sys.modules[module], name).clear()
-
-
-@pytest.fixture(scope="session")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """A whole Larder of its own: `manage.py up` on a free port, with its data in a temporary folder."""
-    with start_live(tmp_path_factory.mktemp("live"), LARDER_MCP="on") as larder:
-        yield larder

@@ -28,6 +28,7 @@ from tests.postgres import free_port
 CHECKOUT = Path(__file__).resolve().parent.parent
 ADMIN_PASSWORD = "quince jelly for everyone"
 COMMAND = threading.Lock()
+STARTS: list[tuple[str, float]] = []  # why, and in how many seconds
 
 
 @dataclass
@@ -192,12 +193,14 @@ def environment_of(data_dir: Path, port: int, **variables: str) -> dict[str, str
 
 @contextmanager
 def start_live(
-    folder: Path, checkout: Path = CHECKOUT, /, *, within: Sequence[str] = (), **variables: str
+    folder: Path, checkout: Path = CHECKOUT, /, *, why: str, within: Sequence[str] = (), **variables: str
 ) -> Iterator[Live]:
     """Start a whole Larder (of `checkout`), wait until /readyz says so, and stop it by its process id.
 
+    `why`: what none of tests/larders.py, which tests share, can give; -v shows it.
     `within`: words before its command, of a program that becomes it.
     """
+    began = time.monotonic()
     port = int(variables.get("LARDER_LISTEN", "").rpartition(":")[2] or free_port())
     data_dir = folder / "data"
     # Another public address has another certificate authority.
@@ -222,6 +225,7 @@ def start_live(
         if stack.IS_FULL:
             stack.publish_demo(larder.manage)
         wait_until_ready(larder)
+        STARTS.append((why, time.monotonic() - began))
         if is_usual and scheme == "https":
             first_run.keep(data_dir)
         yield larder

@@ -14,8 +14,11 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 
 from tests import needs, programs
 from tests.browser.catalogue import Shelf, fill
+from tests.browser.sign_on import signing_on
 from tests.builders.archives import module_zip
 from tests.live import Live, start_live
+
+__all__ = ["signing_on"]
 
 REPORT_VIOLATIONS = """
   document.addEventListener("securitypolicyviolation", (event) => {
@@ -133,10 +136,32 @@ def space(live: Live) -> str:
     return "browsers"
 
 
+ALICE = "alice", "alice likes quinces"
+OWNER = f"""
+from apps.accounts.models import Grant, Namespace, Role, User
+alice, is_new = User.objects.get_or_create(username="{ALICE[0]}")
+if is_new:
+    alice.set_password("{ALICE[1]}")
+    alice.save()
+for name in "%s".split():
+    Grant.objects.create(namespace=Namespace.objects.get(name=name), user=alice, role=Role.OWNER)
+"""
+
+
+def give_alice(larder: Live, *spaces: str) -> None:
+    """Make public namespaces that Alice owns."""
+    with larder.client(larder.token()) as client:
+        for space in spaces:
+            assert client.put(f"/api/v1/namespaces/{space}", json={"visibility": "public"}).status_code == 201
+    larder.manage("shell", "--verbosity", "0", "-c", OWNER % " ".join(spaces))
+
+
 @pytest.fixture(scope="package")
 def full_shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
     """A Larder of its own: what lies on the shelf would be counted, found and swept in the tests of others."""
-    with start_live(tmp_path_factory.mktemp("shelf")) as larder:
+    with start_live(
+        tmp_path_factory.mktemp("shelf"), why="its shelf would be counted and found in the tests of others"
+    ) as larder:
         yield fill(larder)
 
 

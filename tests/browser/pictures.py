@@ -65,7 +65,7 @@ def main() -> int:
     FOLDER.mkdir(exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as folder,
-        start_live(Path(folder), LARDER_PUBLIC_URL=f"https://{HOST}") as larder,
+        start_live(Path(folder), why="its pictures show nothing else", LARDER_PUBLIC_URL=f"https://{HOST}") as larder,
         sync_playwright() as playwright,
     ):
         fill(larder)

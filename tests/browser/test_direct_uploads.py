@@ -47,7 +47,7 @@ def direct(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Direct]:
             "LARDER_STORAGE_URL": f"s3://larder/live?endpoint={storage}&region=us-east-1",
             "LARDER_STORAGE_DIRECT_UPLOADS": "on",
         }
-        with start_live(tmp_path_factory.mktemp("direct"), **variables) as live:
+        with start_live(tmp_path_factory.mktemp("direct"), why="browsers send to its storage", **variables) as live:
             allow(storage, live.url)
             with live.client(live.token()) as client:
                 client.put("/api/v1/namespaces/direct", json={"visibility": "public"}).raise_for_status()

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Watch, browsing, look, sign_in
-from tests.builders.git_servers import Repository, Site, git_site
+from tests.browser.conftest import ALICE, Watch, browsing, give_alice, look, sign_in
+from tests.builders.git_servers import Repository, Site
 from tests.e2e.workspace import Workspace
-from tests.live import Live, start_live
+from tests.live import Live
 from tests.programs import is_there
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
@@ -17,13 +17,6 @@ SPACE, OTHER_SPACE = "orchard", "forest"
 MODULES = [f"module-{number:02}" for number in range(20)]
 VERSIONS = 15
 BROKEN = "module-07/v1.14.0"
-PASSWORD = "alice likes quinces"
-PEOPLE = f"""
-from apps.accounts.models import Grant, Namespace, Role, User
-alice = User.objects.create_user("alice", password="{PASSWORD}")
-for namespace in Namespace.objects.filter(name__in=("{SPACE}", "{OTHER_SPACE}")):
-    Grant.objects.create(namespace=namespace, user=alice, role=Role.OWNER)
-"""
 # Publishing 300 versions, while other tests use the same two processors.
 PATIENT = 600_000
 
@@ -37,21 +30,15 @@ def files_of(name: str, version: int) -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with git_site(tmp_path_factory.mktemp("git")) as found:
-        yield found
-
-
 @pytest.fixture
 def space(*, is_all: bool) -> str:
     return OTHER_SPACE if is_all else SPACE
 
 
 @pytest.fixture
-def mono(site: Site, space: str) -> Repository:
+def mono(git_server: Site, space: str) -> Repository:
     """The newest tag of one module is at a commit that lacks its folder."""
-    found = site.repository(f"{space}/modules")
+    found = git_server.repository(f"{space}/modules")
     tree: dict[str, str] = {}
     with found.batch() as batch:
         for minor in range(VERSIONS):
@@ -67,19 +54,14 @@ def mono(site: Site, space: str) -> Repository:
 
 
 @pytest.fixture(scope="module")
-def larder(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    folder = tmp_path_factory.mktemp("larder")
-    with start_live(folder, LARDER_SOURCES_ALLOW="127.0.0.0/8", LARDER_SOURCES_CA_FILE=site.ca_file) as live:
-        with live.client(live.token()) as client:
-            for space in (SPACE, OTHER_SPACE):
-                assert client.put(f"/api/v1/namespaces/{space}", json={"visibility": "public"}).status_code == 201
-        live.manage("shell", "--verbosity", "0", "-c", PEOPLE)
-        yield live
+def larder(loopback: Live) -> Live:
+    give_alice(loopback, SPACE, OTHER_SPACE)
+    return loopback
 
 
 @pytest.fixture
 def page(chromium: Browser, larder: Live, watch: Watch) -> Iterator[Page]:
-    with browsing(chromium, larder, sign_in(chromium, larder, "alice", PASSWORD), watch) as open_:
+    with browsing(chromium, larder, sign_in(chromium, larder, *ALICE), watch) as open_:
         yield open_().new_page()
 
 
@@ -126,11 +108,11 @@ def test_the_form_offers_the_credentials_that_fit_the_address(page: Page, larder
 @pytest.mark.needs("terraform")
 @pytest.mark.parametrize("is_all", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["some", "all"])
 def test_a_monorepo_becomes_twenty_modules_that_clients_install(
-    page: Page, larder: Live, space: str, mono: Repository, site: Site, tmp_path: Path, *, is_all: bool
+    page: Page, larder: Live, space: str, mono: Repository, git_server: Site, tmp_path: Path, *, is_all: bool
 ) -> None:
     """Publishing all 300 takes minutes beside other tests."""
     chosen = 286 if is_all else 16
-    connect(page, space, site.url_of(f"{space}/modules"))
+    connect(page, space, git_server.url_of(f"{space}/modules"))
     # The page of the look polls, and becomes the plan.
     expect(page.get_by_text("20 folders contain modules.")).to_be_visible(timeout=60_000)
     expect(page.get_by_text("These rules would publish 300 of 300 tags, as 20 modules.")).to_be_visible()

@@ -8,11 +8,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests import documents
-from tests.browser.conftest import Watch, browsing, look, sign_in
+from tests.browser.conftest import ALICE, Watch, browsing, give_alice, look, sign_in
 from tests.builders.git_daemons import SshSite, ssh_site
 from tests.builders.git_repositories import ENVIRONMENT
 from tests.builders.git_servers import ssh_key
-from tests.live import Live, start_live
+from tests.live import Live
 from tests.sources.conftest import module
 
 pytestmark = [
@@ -21,29 +21,20 @@ pytestmark = [
     pytest.mark.needs("git", "ssh", "sshd", "curl"),
     pytest.mark.timeout(600),
 ]
-SPACE, NAME = "orchard", "acme/terraform-aws-vpc"
-PASSWORD = "alice likes quinces"
-PEOPLE = f"""
-from apps.accounts.models import Grant, Namespace, Role, User
-alice = User.objects.create_user("alice", password="{PASSWORD}")
-Grant.objects.create(namespace=Namespace.objects.get(name="{SPACE}"), user=alice, role=Role.OWNER)
-"""
+SPACE, NAME = "harbour", "acme/terraform-aws-vpc"
 HOOK_IS_RUN_BY = "tests/e2e/test_git.py::test_a_push_to_a_plain_git_server_is_published_within_seconds"
 PATIENT = 120_000
 
 
 @pytest.fixture(scope="module")
-def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with start_live(tmp_path_factory.mktemp("larder"), LARDER_SOURCES_ALLOW="127.0.0.0/8") as live:
-        with live.client(live.token()) as client:
-            assert client.put(f"/api/v1/namespaces/{SPACE}", json={"visibility": "public"}).status_code == 201
-        live.manage("shell", "--verbosity", "0", "-c", PEOPLE)
-        yield live
+def larder(loopback: Live) -> Live:
+    give_alice(loopback, SPACE)
+    return loopback
 
 
 @pytest.fixture
 def page(chromium: Browser, larder: Live, watch: Watch) -> Iterator[Page]:
-    with browsing(chromium, larder, sign_in(chromium, larder, "alice", PASSWORD), watch) as open_:
+    with browsing(chromium, larder, sign_in(chromium, larder, *ALICE), watch) as open_:
         yield open_().new_page()
 
 
@@ -136,7 +127,7 @@ def trust(page: Page, url: str, site: SshSite) -> None:
     page.get_by_role("button", name="I compared them").click()
     password = page.get_by_label("Password", exact=True)
     if password.count():
-        password.fill(PASSWORD)
+        password.fill(ALICE[1])
         page.get_by_role("button", name="Confirm", exact=True).click()
         page.get_by_role("button", name="I compared them").click()
     expect(page.get_by_text("Host keys saved.")).to_be_visible()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Watch, browsing, sign_in
-from tests.live import Live, start_live
+from tests.live import Live
 from tests.upstream import misbehaving
 from tests.upstream.misbehaving import HOST, Registry
 
@@ -21,15 +21,9 @@ def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
         yield registry
 
 
-@pytest.fixture(scope="module")
-def larder(far: Registry, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with start_live(tmp_path_factory.mktemp("larder"), LARDER_UPSTREAM_ALLOW="127.0.0.0/8") as live:
-        yield live
-
-
 @pytest.fixture
-def page(chromium: Browser, larder: Live, watch: Watch) -> Iterator[Page]:
-    with browsing(chromium, larder, sign_in(chromium, larder), watch) as open_:
+def page(chromium: Browser, loopback: Live, watch: Watch) -> Iterator[Page]:
+    with browsing(chromium, loopback, sign_in(chromium, loopback), watch) as open_:
         yield open_().new_page()
 
 

@@ -11,36 +11,16 @@ from tests.accounts.identity.test_cli_login import ASKED
 from tests.accounts.identity.test_second_factor import code_of
 from tests.browser.conftest import Watch, browsing
 from tests.browser.test_passkeys import AUTHENTICATOR
-from tests.browser.test_sign_on_saml import acme_process
-from tests.builders.openid_server import provider_process
-from tests.live import Live, start_live
+from tests.live import Live
 
 pytestmark = pytest.mark.live
-ANN = {"sub": "ann-1", "preferred_username": "ann"}
 PASSWORD = "ripe plums in august"
 
 
-@pytest.fixture(scope="module")
-def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    folder = tmp_path_factory.mktemp("ways")
-    with provider_process(ANN) as issuer, acme_process(folder) as of_saml:
-        secrets = folder / "secrets"
-        secrets.write_text("acme=not-checked")
-        variables = {
-            "LARDER_OIDC_PROVIDERS": f"acme={issuer}",
-            "LARDER_OIDC_CLIENT_IDS": "acme=larder",
-            "LARDER_OIDC_SECRETS_FILE": str(secrets),
-            "LARDER_OIDC_NAMES": "acme=The test provider",
-            "LARDER_OIDC_NEW_ACCOUNTS": "acme=everyone",
-        }
-        with start_live(folder, **variables, **of_saml) as larder:
-            yield larder
-
-
 @pytest.fixture
-def open_browser(chromium: Browser, larder: Live, watch: Watch) -> Iterator[Callable[..., BrowserContext]]:
+def open_browser(chromium: Browser, signing_on: Live, watch: Watch) -> Iterator[Callable[..., BrowserContext]]:
     watch.expect(r"\((?!https://(127\.0\.0\.1|localhost):)\S+\)$")  # of the providers, with styles from elsewhere
-    with browsing(chromium, larder, None, watch) as open_:
+    with browsing(chromium, signing_on, None, watch) as open_:
         yield open_
 
 
@@ -50,7 +30,7 @@ def page(open_browser: Callable[..., BrowserContext]) -> Page:
 
 
 @pytest.fixture
-def newcomer(larder: Live, open_browser: Callable[..., BrowserContext]) -> Callable[[str], Page]:
+def newcomer(signing_on: Live, open_browser: Callable[..., BrowserContext]) -> Callable[[str], Page]:
     """Somebody who has just joined, in a browser at `localhost` with an authenticator: passkeys take no numbers."""
 
     def join(name: str) -> Page:
@@ -59,21 +39,21 @@ def newcomer(larder: Live, open_browser: Callable[..., BrowserContext]) -> Calla
         authenticator = context.new_cdp_session(page)
         authenticator.send("WebAuthn.enable")
         authenticator.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
-        link = larder.manage("invite", "--note", name).split()[-1]
-        page.goto(at_localhost(larder) + re.sub(r"^https://[^/]+", "", link))
+        link = signing_on.manage("invite", "--note", name).split()[-1]
+        page.goto(at_localhost(signing_on) + re.sub(r"^https://[^/]+", "", link))
         page.get_by_label("User name").fill(name)
         page.get_by_label("Password", exact=True).fill(PASSWORD)
         page.get_by_label("again").fill(PASSWORD)
         page.locator("main form button[type=submit]").click()
         expect(page.get_by_text(f"Welcome, {name}")).to_be_visible()
-        page.goto(at_localhost(larder) + "/account/second-factor")
+        page.goto(at_localhost(signing_on) + "/account/second-factor")
         return page
 
     return join
 
 
-def at_localhost(larder: Live) -> str:
-    return larder.url.replace("127.0.0.1", "localhost")
+def at_localhost(signing_on: Live) -> str:
+    return signing_on.url.replace("127.0.0.1", "localhost")
 
 
 def follow_the_link(page: Page, at: str) -> None:
@@ -100,28 +80,28 @@ def expect_home_of(page: Page, name: str, at: str) -> None:
     expect(page.get_by_text(f"You are signed in as {name}")).to_be_visible()
 
 
-def test_a_password(larder: Live, page: Page) -> None:
-    follow_the_link(page, larder.url)
-    give_password(page, "admin", larder.admin_password)
-    expect_home_of(page, "admin", larder.url)
+def test_a_password(signing_on: Live, page: Page) -> None:
+    follow_the_link(page, signing_on.url)
+    give_password(page, "admin", signing_on.admin_password)
+    expect_home_of(page, "admin", signing_on.url)
 
 
-def test_openid_connect(larder: Live, page: Page) -> None:
-    follow_the_link(page, larder.url)
+def test_openid_connect(signing_on: Live, page: Page) -> None:
+    follow_the_link(page, signing_on.url)
     page.get_by_role("button", name="Sign in with The test provider").click()
     page.get_by_role("button", name="ann-1").click()
-    expect_home_of(page, "ann", larder.url)
+    expect_home_of(page, "ann", signing_on.url)
 
 
-def test_saml(larder: Live, page: Page) -> None:
-    follow_the_link(page, larder.url)
+def test_saml(signing_on: Live, page: Page) -> None:
+    follow_the_link(page, signing_on.url)
     page.get_by_role("button", name="Sign in with Acme ID").click()
     page.get_by_role("button", name="I am Ann").click()
-    expect_home_of(page, "ann", larder.url)
+    expect_home_of(page, "ann", signing_on.url)
 
 
-def test_a_passkey(larder: Live, newcomer: Callable[[str], Page]) -> None:
-    page, at = newcomer("paula"), at_localhost(larder)
+def test_a_passkey(signing_on: Live, newcomer: Callable[[str], Page]) -> None:
+    page, at = newcomer("paula"), at_localhost(signing_on)
     page.get_by_role("button", name="Add a passkey").click()
     expect(page.locator("[data-recovery-codes] li")).to_have_count(10)
     sign_out(page, at)
@@ -131,9 +111,9 @@ def test_a_passkey(larder: Live, newcomer: Callable[[str], Page]) -> None:
 
 
 @pytest.mark.parametrize("by", ["app", "recovery code"])
-def test_a_code_after_the_password(larder: Live, newcomer: Callable[[str], Page], by: str) -> None:
+def test_a_code_after_the_password(signing_on: Live, newcomer: Callable[[str], Page], by: str) -> None:
     name = by.replace(" ", "-")
-    page, at = newcomer(name), at_localhost(larder)
+    page, at = newcomer(name), at_localhost(signing_on)
     secret = page.locator("p", has_text="Key:").locator("code").inner_text().replace(" ", "")
     page.get_by_label("Code").fill(code_of(secret, -1))
     page.get_by_role("button", name="Turn on").click()
@@ -147,23 +127,23 @@ def test_a_code_after_the_password(larder: Live, newcomer: Callable[[str], Page]
     expect_home_of(page, name, at)
 
 
-def test_tofu_login_before_and_after(larder: Live, page: Page) -> None:
+def test_tofu_login_before_and_after(signing_on: Live, page: Page) -> None:
     """Its page leads to the sign-in and back; who has signed in at the link sees it at once."""
-    authorize = f"{larder.url}/oauth/authorize?{urlencode(ASKED)}"
+    authorize = f"{signing_on.url}/oauth/authorize?{urlencode(ASKED)}"
     page.goto(authorize)
-    give_password(page, "admin", larder.admin_password)
+    give_password(page, "admin", signing_on.admin_password)
     page.wait_for_url(authorize)
     expect(page.get_by_role("heading", name="Log in on the command line?")).to_be_visible()
-    sign_out(page, larder.url)
-    follow_the_link(page, larder.url)
-    give_password(page, "admin", larder.admin_password)
-    page.wait_for_url(f"{larder.url}/")
+    sign_out(page, signing_on.url)
+    follow_the_link(page, signing_on.url)
+    give_password(page, "admin", signing_on.admin_password)
+    page.wait_for_url(f"{signing_on.url}/")
     page.goto(authorize)
     expect(page.get_by_role("heading", name="Log in on the command line?")).to_be_visible()
 
 
-def test_tofu_login_by_single_sign_on(larder: Live, page: Page) -> None:
-    authorize = f"{larder.url}/oauth/authorize?{urlencode(ASKED)}"
+def test_tofu_login_by_single_sign_on(signing_on: Live, page: Page) -> None:
+    authorize = f"{signing_on.url}/oauth/authorize?{urlencode(ASKED)}"
     page.goto(authorize)
     page.get_by_role("button", name="Sign in with Acme ID").click()
     page.get_by_role("button", name="I am Ann").click()

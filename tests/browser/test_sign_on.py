@@ -32,7 +32,8 @@ def provider() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def larder(tmp_path_factory: pytest.TempPathFactory, provider: str) -> Iterator[Live]:
     folder = tmp_path_factory.mktemp("sign-on")
-    with start_live(folder, **variables_of_the_guide(folder, provider), LARDER_LOCAL_SIGN_IN="staff") as larder:
+    variables = variables_of_the_guide(folder, provider) | {"LARDER_LOCAL_SIGN_IN": "staff"}
+    with start_live(folder, why="its ways to sign in are those of the guide", **variables) as larder:
         yield larder
 
 

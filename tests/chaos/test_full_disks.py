@@ -50,7 +50,7 @@ def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     with (
         small_disk(folder / "data", 64),
         small_disk(folder / "storage", 64),
-        start_live(folder, within=with_small_memory(8), **variables) as found,
+        start_live(folder, why="its disks and its memory are full", within=with_small_memory(8), **variables) as found,
     ):
         token = found.token()
         with found.client(token) as client:

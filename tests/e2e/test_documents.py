@@ -76,7 +76,11 @@ class Registry:
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
     """With the module acme/vpc/aws and the provider acme/dns, both private."""
     folder = tmp_path_factory.mktemp("example")
-    with start_live(folder, LARDER_PUBLIC_URL=f"https://{HOST}") as larder:
+    with start_live(
+        folder,
+        why="its name and its releases are those of the pages, which operate on all of it",
+        LARDER_PUBLIC_URL=f"https://{HOST}",
+    ) as larder:
         manage = larder.token()
         depot = Depot(larder, manage, larder.token("admin", "read"), signing_key("ed25519"))
         depot.namespace("acme", "private")

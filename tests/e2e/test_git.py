@@ -40,7 +40,12 @@ def registry(tmp_path_factory: pytest.TempPathFactory, site: Site) -> Iterator[R
     """Called registry.example.com, as on the pages. Its operator allows Git servers on loopback."""
     folder = tmp_path_factory.mktemp("example")
     settings = {"LARDER_SOURCES_ALLOW": "127.0.0.0/8", "LARDER_SOURCES_CA_FILE": site.ca_file}
-    with start_live(folder, LARDER_PUBLIC_URL=f"https://{HOST}", **settings) as larder:
+    with start_live(
+        folder,
+        why="its name and its repositories are those of the page",
+        LARDER_PUBLIC_URL=f"https://{HOST}",
+        **settings,
+    ) as larder:
         manage = larder.token()
         with larder.client(manage) as client:
             for name in ("acme", "push"):

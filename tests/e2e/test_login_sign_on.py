@@ -38,7 +38,7 @@ def larder(tmp_path_factory: pytest.TempPathFactory, issuer: str) -> Iterator[Li
         "LARDER_LOCAL_SIGN_IN": "off",
         "LARDER_SECOND_FACTOR": "everyone",
     }
-    with start_live(folder, **more) as larder:
+    with start_live(folder, why="nobody signs in there with a password", **more) as larder:
         manage = larder.token()
         with larder.client(manage) as client:
             assert client.put("/api/v1/namespaces/acme", json={"visibility": "internal"}).status_code == 201

@@ -164,7 +164,9 @@ def test_case_17_netrc_sends_basic_on_head_and_get(live, shelf, terraform):
 
 def test_case_2_with_its_setting_the_archive_answers_the_registry_token(tmp_path, terraform):
     """tofu 1.12 then asks for the archive itself: its recorded request stands in, terraform drives the same server."""
-    with start_live(tmp_path / "direct", LARDER_USE_REGISTRY_CREDENTIALS="on") as larder:
+    with start_live(
+        tmp_path / "direct", why="archives ask for the registry token", LARDER_USE_REGISTRY_CREDENTIALS="on"
+    ) as larder:
         token = larder.token()
         with larder.client(token) as client:
             client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).raise_for_status()

@@ -124,7 +124,9 @@ class Machine:
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """With a password of its own, so that it begins with no one's data."""
-    with start_live(tmp_path_factory.mktemp("nothing"), LARDER_ADMIN_PASSWORD="damson cheese") as larder:
+    with start_live(
+        tmp_path_factory.mktemp("nothing"), why="it begins with nobody's data", LARDER_ADMIN_PASSWORD="damson cheese"
+    ) as larder:
         larder.admin_password = "damson cheese"
         yield larder
 

@@ -9,75 +9,62 @@ import time
 import pytest
 
 from tests.accounts.identity.trusted.conftest import claims_of
-from tests.builders import ci_issuer
 from tests.builders.ci_claims import SHAPES
 from tests.e2e.ci_jobs import SHELLS, Machine, Step
-from tests.live import start_live
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl", "git", "dash")]
-RULES = "/api/v1/namespaces/acme/trusted-publishers"
+RULES = "/api/v1/namespaces/bakery/trusted-publishers"
 BROKEN = 'module "x" {\n  source = "./nowhere"\n}\n'
 
 
 @pytest.fixture(scope="module")
-def issuer():
-    keys = {algorithm: ci_issuer.new_key(algorithm) for algorithm in ci_issuer.ALGORITHMS}
-    with ci_issuer.running(keys) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def larder(tmp_path_factory, issuer):
-    with start_live(tmp_path_factory.mktemp("served"), LARDER_TRUSTED_ISSUERS=issuer.url) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def owner(larder, issuer):
+def owner(loopback, ci_system):
     """The admin, with a namespace whose key the registry holds and a trusted publisher."""
-    with larder.client(larder.token()) as client:
-        client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).raise_for_status()
-        client.post("/api/v1/namespaces/acme/keys", json={"generate": "ed25519"}).raise_for_status()
-        client.post(RULES, json={"kind": "github", "issuer": issuer.url, **SHAPES["github"].rule}).raise_for_status()
+    with loopback.client(loopback.token()) as client:
+        client.put("/api/v1/namespaces/bakery", json={"visibility": "private"}).raise_for_status()
+        client.post("/api/v1/namespaces/bakery/keys", json={"generate": "ed25519"}).raise_for_status()
+        client.post(RULES, json={"kind": "github", "issuer": ci_system.url, **SHAPES["github"].rule}).raise_for_status()
         deadline = time.monotonic() + 60
-        while client.get("/api/v1/namespaces/acme/keys").json()["keys"][0]["state"] != "active":
+        while client.get("/api/v1/namespaces/bakery/keys").json()["keys"][0]["state"] != "active":
             assert time.monotonic() < deadline
             time.sleep(0.2)
         yield client
 
 
 @pytest.fixture(scope="module")
-def token(larder, owner):
-    return larder.token("admin", "publish", "--namespace", "acme")
+def token(loopback, owner):
+    return loopback.token("admin", "publish", "--namespace", "bakery")
 
 
 @pytest.fixture
-def id_token(larder, issuer):
+def id_token(loopback, ci_system):
     def signed(**claims):
-        return issuer.signed(claims_of(issuer, SHAPES["github"], **{"aud": larder.url, **claims}), algorithm="ES256")
+        return ci_system.signed(
+            claims_of(ci_system, SHAPES["github"], **{"aud": loopback.url, **claims}), algorithm="ES256"
+        )
 
     return signed
 
 
 @pytest.fixture
-def machine(tmp_path, larder):
+def machine(tmp_path, loopback):
     """With the script beside the repository, and a provider that is built."""
-    here = Machine(tmp_path / "dash", larder.url, larder.ca_bundle)
-    download(here, larder)
+    here = Machine(tmp_path / "dash", loopback.url, loopback.ca_bundle)
+    download(here, loopback)
     return here
 
 
-def download(machine, larder):
-    with larder.client() as client:
+def download(machine, loopback):
+    with loopback.client() as client:
         (machine.folder / "publish.sh").write_text(client.get("/publish.sh").raise_for_status().text)
 
 
 @pytest.fixture
-def publish(machine, larder, token):
-    """Run the script: `publish("acme/vpc/aws 1.0.0", status=1)` answers what it prints."""
+def publish(machine, loopback, token):
+    """Run the script: `publish("bakery/vpc/aws 1.0.0", status=1)` answers what it prints."""
 
     def run(words, status=0, here=machine, **environment):
-        given = {"LARDER_URL": larder.url, "LARDER_TOKEN": token, **environment}
+        given = {"LARDER_URL": loopback.url, "LARDER_TOKEN": token, **environment}
         done = here.run(Step(("sh", "-c"), f"sh ../publish.sh {words}", given))
         assert done.returncode == status, done.stdout
         for secret in (token, "eyJ", *(value for name, value in environment.items() if name.endswith("TOKEN"))):
@@ -104,74 +91,74 @@ def page_of(said):
     ],
 )
 def test_a_refused_exchange_names_the_claim(publish, id_token, owner, claim, value, found):
-    said = publish("acme/refused/aws 1.0.0", 1, LARDER_TOKEN="", LARDER_ID_TOKEN=id_token(**{claim: value}))
-    assert said.startswith("Larder refused the id token of this run for acme/refused/aws:\n")
+    said = publish("bakery/refused/aws 1.0.0", 1, LARDER_TOKEN="", LARDER_ID_TOKEN=id_token(**{claim: value}))
+    assert said.startswith("Larder refused the id token of this run for bakery/refused/aws:\n")
     assert f"claim {claim}" in said
     assert found in said
-    assert owner.get("/api/v1/modules/acme/refused/aws/1.0.0").status_code == 404
+    assert owner.get("/api/v1/modules/bakery/refused/aws/1.0.0").status_code == 404
 
 
 def test_a_rejected_archive_prints_its_reasons_and_its_number_stays_free(publish, machine):
     machine.write("main.tf", BROKEN)
     machine.commit("v1")
-    said = publish("acme/rejected/aws 1.0.0", 1)
-    assert said.startswith("acme/rejected/aws 1.0.0 is not published:\nFound main.tf, line 1: the source of module x")
+    said = publish("bakery/rejected/aws 1.0.0", 1)
+    assert said.startswith("bakery/rejected/aws 1.0.0 is not published:\nFound main.tf, line 1: the source of module x")
     machine.write("main.tf", "# fixed\n")
     machine.commit("v2")
-    assert "Published acme/rejected/aws 1.0.0." in publish("acme/rejected/aws 1.0.0")
+    assert "Published bakery/rejected/aws 1.0.0." in publish("bakery/rejected/aws 1.0.0")
 
 
 def test_the_script_says_what_larder_says(publish, machine):
     (machine.repository / "module.zip").write_bytes(b"no archive")
     machine.run(Step(("sh", "-c"), "sh ci/build.sh 3.0.0"))
-    assert "expected a version like 1.2.0 or 1.2.0-rc.1" in publish("acme/said/aws v3 module.zip", 1)
-    assert "expected a zip, tar.gz or tar.xz archive. Pack" in publish("acme/said/aws 3.0.0 module.zip", 1)
-    assert "This API token is unknown." in publish("acme/said/aws 3.0.0", 1, LARDER_TOKEN="lrd_s_" + "a" * 42)
+    assert "expected a version like 1.2.0 or 1.2.0-rc.1" in publish("bakery/said/aws v3 module.zip", 1)
+    assert "expected a zip, tar.gz or tar.xz archive. Pack" in publish("bakery/said/aws 3.0.0 module.zip", 1)
+    assert "This API token is unknown." in publish("bakery/said/aws 3.0.0", 1, LARDER_TOKEN="lrd_s_" + "a" * 42)
     assert "There is no namespace 'elsewhere'" in publish("elsewhere/dns 3.0.0", 1)
     (machine.repository / "terraform-registry-manifest.json").unlink()
-    assert "no plugin protocols" in publish("acme/dns 3.0.0 dist", 1)
+    assert "no plugin protocols" in publish("bakery/dns 3.0.0 dist", 1)
 
 
 def test_what_is_missing_is_named_before_anything_is_sent(publish, machine):
     nothing = {"LARDER_TOKEN": ""}
-    assert "permissions: id-token: write" in publish("acme/x/aws 1.0.0", 2, GITHUB_ACTIONS="true", **nothing)
-    assert "id_tokens: LARDER_ID_TOKEN" in publish("acme/x/aws 1.0.0", 2, GITLAB_CI="true", **nothing)
-    assert "$(System.AccessToken)" in publish("acme/x/aws 1.0.0", 2, TF_BUILD="True", **nothing)
-    assert "oidc: audiences" in publish("acme/x/aws 1.0.0", 2, BITBUCKET_BUILD_NUMBER="7", **nothing)
-    assert "circleci or buildkite-agent" in publish("acme/x/aws 1.0.0", 2, CIRCLECI="true", **nothing)
-    assert "or LARDER_TOKEN" in publish("acme/x/aws 1.0.0", 2, **nothing)
-    assert "does this run build a tag?" in publish('acme/x/aws ""', 2)
-    assert "Set LARDER_URL" in publish("acme/x/aws 1.0.0", 2, LARDER_URL="")
-    assert "expected a URL" in publish("acme/x/aws 1.0.0", 2, LARDER_URL='https://a"b')
-    assert "expected NAMESPACE/NAME/SYSTEM" in publish("acme 1.0.0", 2)
-    assert "Usage: sh publish.sh" in publish("acme/x/aws", 2)
-    assert "Found no terraform-provider-dns_1.0.0_<os>_<arch>.zip in dist" in publish("acme/dns 1.0.0", 2)
-    assert "Found no file or folder nowhere.zip" in publish("acme/x/aws 1.0.0 nowhere.zip", 2)
+    assert "permissions: id-token: write" in publish("bakery/x/aws 1.0.0", 2, GITHUB_ACTIONS="true", **nothing)
+    assert "id_tokens: LARDER_ID_TOKEN" in publish("bakery/x/aws 1.0.0", 2, GITLAB_CI="true", **nothing)
+    assert "$(System.AccessToken)" in publish("bakery/x/aws 1.0.0", 2, TF_BUILD="True", **nothing)
+    assert "oidc: audiences" in publish("bakery/x/aws 1.0.0", 2, BITBUCKET_BUILD_NUMBER="7", **nothing)
+    assert "circleci or buildkite-agent" in publish("bakery/x/aws 1.0.0", 2, CIRCLECI="true", **nothing)
+    assert "or LARDER_TOKEN" in publish("bakery/x/aws 1.0.0", 2, **nothing)
+    assert "does this run build a tag?" in publish('bakery/x/aws ""', 2)
+    assert "Set LARDER_URL" in publish("bakery/x/aws 1.0.0", 2, LARDER_URL="")
+    assert "expected a URL" in publish("bakery/x/aws 1.0.0", 2, LARDER_URL='https://a"b')
+    assert "expected NAMESPACE/NAME/SYSTEM" in publish("bakery 1.0.0", 2)
+    assert "Usage: sh publish.sh" in publish("bakery/x/aws", 2)
+    assert "Found no terraform-provider-dns_1.0.0_<os>_<arch>.zip in dist" in publish("bakery/dns 1.0.0", 2)
+    assert "Found no file or folder nowhere.zip" in publish("bakery/x/aws 1.0.0 nowhere.zip", 2)
 
 
-def test_an_unknown_authority_is_named_and_its_file_can_be_given(publish, machine, larder):
+def test_an_unknown_authority_is_named_and_its_file_can_be_given(publish, machine, loopback):
     machine.commit("v1")
     del machine.environment["CURL_CA_BUNDLE"]
-    said = publish("acme/trusted/aws 1.0.0", 1)
-    assert f"curl does not trust the certificate of {larder.url}. Set LARDER_CA_FILE" in said
-    ca = larder.data_dir / "tls" / "ca.pem"
-    assert "Published acme/trusted/aws 1.0.0." in publish("acme/trusted/aws 1.0.0", LARDER_CA_FILE=str(ca))
+    said = publish("bakery/trusted/aws 1.0.0", 1)
+    assert f"curl does not trust the certificate of {loopback.url}. Set LARDER_CA_FILE" in said
+    ca = loopback.data_dir / "tls" / "ca.pem"
+    assert "Published bakery/trusted/aws 1.0.0." in publish("bakery/trusted/aws 1.0.0", LARDER_CA_FILE=str(ca))
 
 
 # --- Waiting ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_held_release_prints_its_question_and_the_page_for_the_answer(publish, machine, owner):
-    owner.patch("/api/v1/namespaces/acme", json={"breaking_changes": "ask"}).raise_for_status()
+    owner.patch("/api/v1/namespaces/bakery", json={"breaking_changes": "ask"}).raise_for_status()
     machine.write("main.tf", 'variable "a" {\n  default = ""\n}\n')
     machine.commit("v1")
-    publish("acme/held/aws 1.0.0")
+    publish("bakery/held/aws 1.0.0")
     machine.write("main.tf", "# without its input\n")
     machine.commit("v2")
-    said = publish("acme/held/aws 1.0.1", 1)
-    assert "acme/held/aws 1.0.1 is not published: it waits for an answer. A publisher of acme gives it on " in said
+    said = publish("bakery/held/aws 1.0.1", 1)
+    assert "bakery/held/aws 1.0.1 is not published: it waits for an answer. A publisher of bakery gives it on " in said
     assert "breaking change" in said
-    release = owner.get("/api/v1/modules/acme/held/aws/1.0.1").json()
+    release = owner.get("/api/v1/modules/bakery/held/aws/1.0.1").json()
     assert page_of(said).endswith(release["id"])
 
 
@@ -179,17 +166,17 @@ def test_a_release_that_awaits_approval_is_a_success_that_names_the_page(publish
     machine.write("main.tf", "# to be approved\n")
     machine.commit("v1")
 
-    said = publish("acme/awaits/aws 1.0.0")
-    assert "acme/awaits/aws 1.0.0 passed the checks and awaits approval." in said
-    assert "A publisher of acme other than its author approves or declines it:" in said
+    said = publish("bakery/awaits/aws 1.0.0")
+    assert "bakery/awaits/aws 1.0.0 passed the checks and awaits approval." in said
+    assert "A publisher of bakery other than its author approves or declines it:" in said
     assert owner.get(page_of(said).replace("/releases/", "/api/v1/releases/")).json()["state"] == "awaiting-approval"
-    assert page_of(publish("--published-only acme/awaits/aws 1.0.0", 3)) == page_of(said)
+    assert page_of(publish("--published-only bakery/awaits/aws 1.0.0", 3)) == page_of(said)
 
 
 @pytest.fixture
 def asks_for_approval(owner):
     for asked in (True, False):
-        owner.patch("/api/v1/namespaces/acme", json={"requires_approval": asked}).raise_for_status()
+        owner.patch("/api/v1/namespaces/bakery", json={"requires_approval": asked}).raise_for_status()
         if asked:
             yield
 
@@ -200,13 +187,13 @@ assert Release.objects.filter(name="slow/aws").update(state="checking")
 """
 
 
-def test_waiting_ends_and_the_release_continues(publish, machine, larder):
+def test_waiting_ends_and_the_release_continues(publish, machine, loopback):
     machine.write("main.tf", "# slow\n")
     machine.commit("v1")
-    publish("acme/slow/aws 1.0.0")
-    larder.manage("shell", "--verbosity", "0", "-c", CHECKING)
-    said = publish("acme/slow/aws 1.0.0", 1, LARDER_WAIT="1")
-    assert said.startswith("Larder is still checking acme/slow/aws 1.0.0. The release continues: ")
+    publish("bakery/slow/aws 1.0.0")
+    loopback.manage("shell", "--verbosity", "0", "-c", CHECKING)
+    said = publish("bakery/slow/aws 1.0.0", 1, LARDER_WAIT="1")
+    assert said.startswith("Larder is still checking bakery/slow/aws 1.0.0. The release continues: ")
     assert page_of(said)
 
 
@@ -216,16 +203,16 @@ def test_waiting_ends_and_the_release_continues(publish, machine, larder):
 def test_the_same_bytes_succeed_again_and_others_do_not(publish, machine, id_token):
     machine.commit("v1")
     for _ in range(2):
-        said = publish("acme/again/aws 1.0.0", LARDER_TOKEN="", LARDER_ID_TOKEN=id_token())
-        assert "Published acme/again/aws 1.0.0." in said
+        said = publish("bakery/again/aws 1.0.0", LARDER_TOKEN="", LARDER_ID_TOKEN=id_token())
+        assert "Published bakery/again/aws 1.0.0." in said
     machine.write("main.tf", "# other\n")
     machine.commit("v2")
-    assert "A published version never changes" in publish("acme/again/aws 1.0.0", 1)
+    assert "A published version never changes" in publish("bakery/again/aws 1.0.0", 1)
 
 
 def test_a_provider_continues_where_it_stopped_without_what_is_no_longer_built(publish, machine, owner):
     machine.run(Step(("sh", "-c"), "sh ci/build.sh 5.0.0"))
-    dist, draft = machine.repository / "dist", "/api/v1/providers/acme/dns/5.0.0"
+    dist, draft = machine.repository / "dist", "/api/v1/providers/bakery/dns/5.0.0"
     first = min(dist.glob("*.zip"))
     owner.post(draft, json={}).raise_for_status()
     owner.put(f"{draft}/files/{first.name}", content=first.read_bytes()).raise_for_status()
@@ -235,7 +222,7 @@ def test_a_provider_continues_where_it_stopped_without_what_is_no_longer_built(p
     (dist / f"{first.name}.sbom.json").write_text("{}")
     (dist / "dns_linux_amd64_v1").mkdir()
 
-    said = publish("acme/dns 5.0.0")
+    said = publish("bakery/dns 5.0.0")
 
     assert f"Already sent: {first.name}\n" in said
     assert f"Not published: {first.name}.sbom.json\n" in said
@@ -244,7 +231,7 @@ def test_a_provider_continues_where_it_stopped_without_what_is_no_longer_built(p
     release = owner.get(draft).json()
     assert release["state"] == "published"
     assert release["platforms"] == ["darwin_arm64", "linux_amd64"]
-    assert "Published acme/dns 5.0.0." in publish("acme/dns 5.0.0")
+    assert "Published bakery/dns 5.0.0." in publish("bakery/dns 5.0.0")
 
 
 # --- Secrets ---------------------------------------------------------------------------------------------------------
@@ -257,17 +244,17 @@ exec {curl} "$@"
 
 
 @pytest.mark.parametrize("shell", [pytest.param(one, marks=pytest.mark.needs(one)) for one in SHELLS])
-def test_no_token_is_printed_or_among_the_arguments_of_a_program(shell, tmp_path, larder, token, id_token, publish):
-    here = Machine(tmp_path / "noting", larder.url, larder.ca_bundle, shell)
-    download(here, larder)
+def test_no_token_is_printed_or_among_the_arguments_of_a_program(shell, tmp_path, loopback, token, id_token, publish):
+    here = Machine(tmp_path / "noting", loopback.url, loopback.ca_bundle, shell)
+    download(here, loopback)
     here.commit("v1")
     curl = next(f"{one}/curl" for one in os.environ["PATH"].split(":") if os.path.exists(f"{one}/curl"))  # noqa: PTH110
     here.program("curl", NOTING.format(folder=here.folder, curl=curl))
     (here.folder / ".curlrc").write_text("verbose\ntrace-ascii = -\n")
     (here.folder / "temporary").mkdir()
-    given = {"LARDER_URL": larder.url, "TMPDIR": str(here.folder / "temporary")}
+    given = {"LARDER_URL": loopback.url, "TMPDIR": str(here.folder / "temporary")}
     for name, secret in (("LARDER_TOKEN", token), ("LARDER_ID_TOKEN", id_token())):
-        step = Step(("sh", "-xc"), f"sh -x ../publish.sh acme/secret/{shell} 1.0.0", {**given, name: secret})
+        step = Step(("sh", "-xc"), f"sh -x ../publish.sh bakery/secret/{shell} 1.0.0", {**given, name: secret})
         done = here.run(step)
         assert "Published" in done.stdout
         arguments = (here.folder / "arguments").read_text()

@@ -49,7 +49,7 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Linked]:
             "LARDER_STORAGE_URL": f"s3://larder/live?endpoint={endpoint}&region=us-east-1",
             "LARDER_STORAGE_REDIRECT_SECONDS": "60",
         }
-        with start_live(folder / "larder", **variables) as live:
+        with start_live(folder / "larder", why="its storage sends archives", **variables) as live:
             token = live.token()
             with live.client(token) as api:
                 for name, visibility in {"acme": "private", "open": "public"}.items():

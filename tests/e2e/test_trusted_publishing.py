@@ -8,10 +8,9 @@ import time
 import pytest
 
 from tests.accounts.identity.trusted.conftest import claims_of
-from tests.builders import ci_issuer, ci_vendors
+from tests.builders import ci_vendors
 from tests.builders.ci_claims import SHAPES
 from tests.e2e.ci_jobs import NAMESPACE, SECTIONS, SHELLS, TAGS, Machine, Step, block, jobs_of
-from tests.live import start_live
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl", "git")]
 RULES = f"/api/v1/namespaces/{NAMESPACE}/trusted-publishers"
@@ -24,28 +23,15 @@ LARDER_URL="$LARDER_URL/" sh publish.sh {} "${{TAG#v}}"
 
 
 @pytest.fixture(scope="module")
-def issuer():
-    keys = {algorithm: ci_issuer.new_key(algorithm) for algorithm in ci_issuer.ALGORITHMS}
-    with ci_issuer.running(keys) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def vendors():
     with ci_vendors.running() as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def larder(tmp_path_factory, issuer):
-    with start_live(tmp_path_factory.mktemp("trusting"), LARDER_TRUSTED_ISSUERS=issuer.url) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def owner(larder):
+def owner(loopback):
     """The admin, with a public namespace whose key the registry holds."""
-    with larder.client(larder.token()) as client:
+    with loopback.client(loopback.token()) as client:
         client.put(f"/api/v1/namespaces/{NAMESPACE}", json={"visibility": "public"}).raise_for_status()
         client.post(f"/api/v1/namespaces/{NAMESPACE}/keys", json={"generate": "ed25519"}).raise_for_status()
         deadline = time.monotonic() + 60
@@ -57,13 +43,13 @@ def owner(larder):
 
 
 @pytest.fixture(scope="module")
-def rule(owner, issuer):
+def rule(owner, ci_system):
     """Add the trusted publisher of a kind once, and answer whom its releases name."""
     added = {}
 
     def of(kind):
         if kind not in added:
-            answer = owner.post(RULES, json={"kind": kind, "issuer": issuer.url, **SHAPES[kind].rule})
+            answer = owner.post(RULES, json={"kind": kind, "issuer": ci_system.url, **SHAPES[kind].rule})
             assert answer.status_code == 201, answer.text
             added[kind] = answer.json()["publishes_as"]
         return added[kind]
@@ -72,15 +58,15 @@ def rule(owner, issuer):
 
 
 @pytest.fixture
-def machine(tmp_path, larder):
+def machine(tmp_path, loopback):
     def of(shell="dash"):
-        return Machine(tmp_path / shell, larder.url, larder.ca_bundle, shell)
+        return Machine(tmp_path / shell, loopback.url, loopback.ca_bundle, shell)
 
     return of
 
 
 @pytest.fixture
-def run(issuer, vendors, rule):
+def run(ci_system, vendors, rule):
     """Execute steps as a run of this vendor: `run(machine, "github", steps, tag="v1.0.0")`."""
 
     def execute(machine, kind, steps, *, tag, audience="", **claims):
@@ -88,7 +74,7 @@ def run(issuer, vendors, rule):
 
         def signed(audience):
             own = {"job_id": f"job-{next(JOBS)}"} | ({"aud": audience} if audience else {})
-            return issuer.signed(claims_of(issuer, SHAPES[kind], **{**own, **claims}), algorithm="ES256")
+            return ci_system.signed(claims_of(ci_system, SHAPES[kind], **{**own, **claims}), algorithm="ES256")
 
         vendors.signed, vendors.asked = signed, []
         told = {name: value.replace("{}", tag) for name, value in TAGS.get(kind, {"TAG": "{}"}).items()}
@@ -107,19 +93,19 @@ def _filled(environment):
     return {name: value.replace("$(System.AccessToken)", ci_vendors.CREDENTIAL) for name, value in environment.items()}
 
 
-def files_of(kind, larder):
+def files_of(kind, loopback):
     """The module's job and the provider's, from the page."""
     if kind in SECTIONS:
-        return jobs_of(kind, block(SECTIONS[kind]).replace("https://registry.example.com", larder.url))
+        return jobs_of(kind, block(SECTIONS[kind]).replace("https://registry.example.com", loopback.url))
     return {}
 
 
 @pytest.mark.parametrize("shell", [pytest.param(one, marks=pytest.mark.needs(one)) for one in SHELLS])
 @pytest.mark.parametrize("kind", SECTIONS)
 def test_the_file_of_each_vendor_publishes_both_with_an_id_token_alone(
-    kind, shell, larder, owner, machine, run, rule, vendors
+    kind, shell, loopback, owner, machine, run, rule, vendors
 ):
-    here, jobs = machine(shell), files_of(kind, larder)
+    here, jobs = machine(shell), files_of(kind, loopback)
     assert jobs.keys() == {"module", "provider"}
     module, provider = f"{NAMESPACE}/vpc-{kind}/aws", f"{NAMESPACE}/dns"
     version = f"{list(SECTIONS).index(kind) + 1}.{SHELLS.index(shell)}.0"
@@ -132,7 +118,7 @@ def test_the_file_of_each_vendor_publishes_both_with_an_id_token_alone(
         address = module if name == "module" else provider
         assert done.returncode == 0, done.stdout
         assert "publish.sh: OK" in done.stdout
-        page = f"{larder.url}/{name}s/{address}/{version}"
+        page = f"{loopback.url}/{name}s/{address}/{version}"
         assert done.stdout.endswith(f"Published {address} {version}.\n{page}\n")
         shown = owner.get(f"/api/v1/{name}s/{address}/{version}").json()
         assert shown["state"] == "published"
@@ -149,11 +135,11 @@ def test_the_file_of_each_vendor_publishes_both_with_an_id_token_alone(
 
 
 @pytest.mark.parametrize("shell", [pytest.param(one, marks=pytest.mark.needs(one)) for one in SHELLS])
-def test_another_issuer_publishes_with_the_id_token_that_it_is_given(shell, larder, owner, machine, run):
+def test_another_issuer_publishes_with_the_id_token_that_it_is_given(shell, loopback, owner, machine, run):
     here = machine(shell)
     here.commit("v1")
     address, tag = f"{NAMESPACE}/vpc/any", f"v1.{SHELLS.index(shell)}.0"
-    step = Step(("sh", "-c"), BY_HAND.format(address), {"LARDER_URL": larder.url})
-    done = run(here, "oidc", [step], tag=tag, audience=larder.url)
+    step = Step(("sh", "-c"), BY_HAND.format(address), {"LARDER_URL": loopback.url})
+    done = run(here, "oidc", [step], tag=tag, audience=loopback.url)
     assert done.returncode == 0, done.stdout
     assert f"Published {address} {tag[1:]}." in done.stdout

@@ -31,7 +31,9 @@ SHELLS = ["sh", *(pytest.param(shell, marks=pytest.mark.needs(shell)) for shell 
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
     """With the module acme/vpc/aws and the provider acme/dns, both private, and a statement about each."""
     folder = tmp_path_factory.mktemp("verified")
-    with start_live(folder, LARDER_PUBLIC_URL=f"https://{HOST}") as larder:
+    with start_live(
+        folder, why="its name and its releases are those of the page", LARDER_PUBLIC_URL=f"https://{HOST}"
+    ) as larder:
         manage = larder.token()
         depot = Depot(larder, manage, larder.token("admin", "read"), signing_key("ed25519"))
         depot.namespace("acme", "private")

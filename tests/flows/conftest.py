@@ -58,5 +58,7 @@ def four_processes(request, tmp_path_factory) -> Iterator[Live]:
     variables = {"LARDER_WEB_PROCESSES": "4"}
     if request.param == "postgres":
         variables["LARDER_DATABASE_URL"] = postgres.start()
-    with start_live(tmp_path_factory.mktemp("four"), **variables) as larder:
+    with start_live(
+        tmp_path_factory.mktemp("four"), why="it has four web processes, on each database", **variables
+    ) as larder:
         yield larder

@@ -30,7 +30,7 @@ def larder_of_deaths(folder: Path) -> Iterator[Live]:
         "LARDER_JOB_ATTEMPTS": "200",
         "LARDER_WORKER_CONCURRENCY": "1",
     }
-    with start_live(folder, **variables) as larder, larder.more_workers(2):
+    with start_live(folder, why="its workers die at each step", **variables) as larder, larder.more_workers(2):
         yield larder
 
 

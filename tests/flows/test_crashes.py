@@ -35,7 +35,9 @@ def waiting(deadly, tmp_path_factory) -> Iterator[dict[str, Future]]:
     begun: dict[str, Future] = {}
     with ExitStack() as larders, ThreadPoolExecutor() as beside:
         for scene, variables in SCENES.items():
-            larder = larders.enter_context(start_live(tmp_path_factory.mktemp(scene.__name__), **variables))
+            larder = larders.enter_context(
+                start_live(tmp_path_factory.mktemp(scene.__name__), why="it dies, beside others that do", **variables)
+            )
             token = larder.token()
             with larder.client(token) as client:
                 client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).raise_for_status()

@@ -30,7 +30,9 @@ def service_of(kind: str, folder: Path) -> Iterator[str]:
 def test_a_provider_is_signed_with_the_key_in_a_service(kind: str, tmp_path: Path) -> None:
     with (
         service_of(kind, tmp_path) as url,
-        start_live(tmp_path / "larder", LARDER_SIGNING_KEK_URL=url, **s3.KEYS) as larder,
+        start_live(
+            tmp_path / "larder", why="its keys are sealed by a service", LARDER_SIGNING_KEK_URL=url, **s3.KEYS
+        ) as larder,
         larder.client(larder.token()) as client,
     ):
         make_key(client, "shelf", "ed25519")

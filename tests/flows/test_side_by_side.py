@@ -70,12 +70,14 @@ def test_the_version_before_goes_on_while_this_one_takes_over(checkout_before: P
         version: hashlib.sha256(module_zip(comment=version.encode())).hexdigest()
         for version in ("1.0.0", "1.1.0", "1.2.0")
     }
-    with start_live(tmp_path / "older", checkout_before, **shared) as older:
+    with start_live(tmp_path / "older", checkout_before, why="it is the version before", **shared) as older:
         token = older.token()
         with older.client(token) as client:
             client.put("/api/v1/namespaces/rolling", json={"visibility": "private"}).raise_for_status()
         publish(older, "1.0.0", token)
-        with start_live(tmp_path / "newer", **shared) as newer:  # it migrates first
+        with start_live(
+            tmp_path / "newer", why="it takes over from the version before", **shared
+        ) as newer:  # it migrates first
             publish(older, "1.1.0", token)
             publish(newer, "1.2.0", newer.token())
             assert read(older, token) == read(newer, token) == sent

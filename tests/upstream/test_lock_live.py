@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders.keys import signing_key
 from tests.e2e.providers import Depot
-from tests.live import Live, start_live
+from tests.live import Live
 from tests.needs import CLIENTS
 from tests.upstream import faults, misbehaving
 from tests.upstream.locks import HOST, Folder, entry
@@ -38,17 +38,14 @@ def far(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def larder(far, tmp_path_factory):
-    with start_live(
-        tmp_path_factory.mktemp("larder"), LARDER_UPSTREAM_ALLOW="127.0.0.0/8", LARDER_JOB_LEASE_SECONDS="5"
-    ) as live:
-        depot = Depot(live, live.token(), live.token("admin", "read"), signing_key("ed25519"))
-        depot.namespace("yard")
-        depot.publish("yard/names", "1.0.0", platforms=PLATFORMS)
-        with live.client(depot.token) as client:
-            body = {"enabled": True, "url": far.url, "ca": far.ca, "cooldown_days": 0}
-            client.put(f"/api/v1/upstreams/{HOST}", json=body).raise_for_status()
-        yield live
+def larder(far, impatient: Live) -> Live:
+    depot = Depot(impatient, impatient.token(), impatient.token("admin", "read"), signing_key("ed25519"))
+    depot.namespace("yard")
+    depot.publish("yard/names", "1.0.0", platforms=PLATFORMS)
+    with impatient.client(depot.token) as client:
+        body = {"enabled": True, "url": far.url, "ca": far.ca, "cooldown_days": 0}
+        client.put(f"/api/v1/upstreams/{HOST}", json=body).raise_for_status()
+    return impatient
 
 
 def complete(larder: Live, **fields) -> str:

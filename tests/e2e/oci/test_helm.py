@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from tests.live import start_live
+from tests.live import Live
 from tests.programs import HELM
 from tests.site.startup.test_image import DIGEST, Checkout
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("git", "helm")]
 
 
-def test_a_published_chart_is_pulled_and_names_its_image(tmp_path) -> None:
+def test_a_published_chart_is_pulled_and_names_its_image(plain: Live, tmp_path) -> None:
     """With the credentials that `docker login` leaves, as in the pipelines. Helm asks the loopback address without TLS.
 
     Four parts: a repository of three is a module in a Larder.
@@ -21,23 +21,22 @@ def test_a_published_chart_is_pulled_and_names_its_image(tmp_path) -> None:
     checkout = Checkout(tmp_path)
     (checkout.programs / "helm").unlink()
     (checkout.programs / "helm").symlink_to(HELM)
-    with start_live(tmp_path / "larder", LARDER_TLS="off") as live:
-        token = live.token()
-        with live.client(token) as client:
-            client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).raise_for_status()
-        auths = {live.host: {"auth": base64.b64encode(f"ci:{token}".encode()).decode()}}
-        (tmp_path / ".docker").mkdir()
-        (tmp_path / ".docker" / "config.json").write_text(json.dumps({"auths": auths}))
-        variables = {"REGISTRY": f"{live.host}/acme/images", "HOME": str(tmp_path)}
+    token = plain.token()
+    with plain.client(token) as client:
+        client.put("/api/v1/namespaces/charts", json={"visibility": "private"}).raise_for_status()
+    auths = {plain.host: {"auth": base64.b64encode(f"ci:{token}".encode()).decode()}}
+    (tmp_path / ".docker").mkdir()
+    (tmp_path / ".docker" / "config.json").write_text(json.dumps({"auths": auths}))
+    variables = {"REGISTRY": f"{plain.host}/charts/images", "HOME": str(tmp_path)}
 
-        done = checkout.run(**variables)
-        assert done.returncode == 0, done.stderr
-        signed = [line for line in checkout.asked if line.startswith("cosign sign ") and "/charts/" in line]
-        assert len(signed) == 1
-        assert re.search(rf" {live.host}/acme/images/charts/larder@sha256:[0-9a-f]{{64}} ", signed[0])
+    done = checkout.run(**variables)
+    assert done.returncode == 0, done.stderr
+    signed = [line for line in checkout.asked if line.startswith("cosign sign ") and "/charts/" in line]
+    assert len(signed) == 1
+    assert re.search(rf" {plain.host}/charts/images/charts/larder@sha256:[0-9a-f]{{64}} ", signed[0])
 
-        chart = f"oci://{live.host}/acme/images/charts/larder"
-        words = ("template", chart, "--version", "1.2.0", "--set", "publicUrl=https://registry.acme.example")
-        rendered = checkout.run("helm", *words, **variables)
-        assert rendered.returncode == 0, rendered.stderr
-        assert f'image: "{live.host}/acme/images/larder@{DIGEST}"' in rendered.stdout
+    chart = f"oci://{plain.host}/charts/images/charts/larder"
+    words = ("template", chart, "--version", "1.2.0", "--set", "publicUrl=https://registry.acme.example")
+    rendered = checkout.run("helm", *words, **variables)
+    assert rendered.returncode == 0, rendered.stderr
+    assert f'image: "{plain.host}/charts/images/larder@{DIGEST}"' in rendered.stdout

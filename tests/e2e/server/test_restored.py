@@ -27,7 +27,7 @@ def test_a_restored_copy_does_not_revive_a_revoked_token(tmp_path):
         "from apps.accounts.identity import tokens; from apps.accounts.access.gate import NOBODY; "
         "tokens.revoke(token=tokens.identify('{}'), actor=NOBODY)"
     )
-    with start_live(tmp_path) as larder:
+    with start_live(tmp_path, why="it ends, and an older database comes in its place") as larder:
         database, backup = larder.data_dir / "db.sqlite3", tmp_path / "backup.sqlite3"
         revoked, other = larder.token(), larder.token()
         copy(str(database), str(backup))
@@ -39,7 +39,7 @@ def test_a_restored_copy_does_not_revive_a_revoked_token(tmp_path):
         (larder.data_dir / name).unlink(missing_ok=True)
     backup.rename(database)
 
-    with start_live(tmp_path) as larder:
+    with start_live(tmp_path, why="it starts with an older database") as larder:
         assert (status(larder, revoked), status(larder, other)) == (401, 401)
         assert status(larder, larder.token()) == 200, "what is made since counts"
         assert "older_database_found" in larder.output.read_text()

@@ -35,7 +35,9 @@ def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         "LARDER_CLIENT_TIMEOUT_SECONDS": str(TIMEOUT),
         "LARDER_STOP_NOTICE_SECONDS": str(NOTICE),
     }
-    with start_live(tmp_path_factory.mktemp("slow"), **variables) as larder:
+    with start_live(
+        tmp_path_factory.mktemp("slow"), why="it is impatient, and slow clients take its threads", **variables
+    ) as larder:
         yield larder
 
 

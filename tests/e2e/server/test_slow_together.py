@@ -31,7 +31,9 @@ KINDS = (
 
 @pytest.fixture(scope="module")
 def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with start_live(tmp_path_factory.mktemp("together"), LARDER_CLIENT_TIMEOUT_SECONDS=str(TIMEOUT)) as larder:
+    with start_live(
+        tmp_path_factory.mktemp("together"), why="its threads are counted", LARDER_CLIENT_TIMEOUT_SECONDS=str(TIMEOUT)
+    ) as larder:
         yield larder
 
 

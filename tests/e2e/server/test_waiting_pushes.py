@@ -29,7 +29,7 @@ def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         "LARDER_UPLOAD_THREADS": str(THREADS),
         "LARDER_OCI_PUBLISH_SECONDS": "120",
     }
-    with start_live(tmp_path_factory.mktemp("waiting"), **variables) as larder:
+    with start_live(tmp_path_factory.mktemp("waiting"), why="its few threads are all taken", **variables) as larder:
         yield larder
 
 

@@ -10,13 +10,12 @@ from apps.portal.snippets import mirror_snippets
 from tests.builders.keys import signing_key
 from tests.e2e.providers import Depot, configure
 from tests.e2e.workspace import Workspace
-from tests.live import Live, start_live
+from tests.live import Live
 from tests.needs import CLIENTS
 from tests.upstream import misbehaving
 from tests.upstream.misbehaving import Registry
 
 ORIGIN = "registry.origin.example"  # as addresses name it; it resolves nowhere
-LOOPBACK = {"LARDER_UPSTREAM_ALLOW": "127.0.0.0/8"}
 
 
 @dataclass
@@ -41,10 +40,9 @@ def authority_of(larder: Live) -> str:
     return (larder.data_dir / "tls" / "ca.pem").read_text()
 
 
-@pytest.fixture(scope="package")
-def mirror(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with start_live(tmp_path_factory.mktemp("mirror"), **LOOPBACK) as larder:
-        yield larder
+@pytest.fixture(scope="session")
+def mirror(loopback: Live) -> Live:
+    return loopback
 
 
 @pytest.fixture(scope="package")

@@ -33,7 +33,12 @@ def pooled(server, tmp_path_factory):
     """Two web processes and a worker, with three connections each, share two sessions of the server."""
     few = {"LARDER_WEB_PROCESSES": "2", "LARDER_DATABASE_CONNECTIONS": str(OWN)}
     folder = tmp_path_factory.mktemp("pooled")
-    with pgbouncer.before(server, size=2) as url, start_live(folder, LARDER_DATABASE_URL=url, **few) as larder:
+    with (
+        pgbouncer.before(server, size=2) as url,
+        start_live(
+            folder, why="its database is behind PgBouncer, with too few connections", LARDER_DATABASE_URL=url, **few
+        ) as larder,
+    ):
         with psycopg.connect(server.url, autocommit=True) as connection:  # those from before the role had its time-outs
             others = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
             connection.execute(f"SELECT pg_terminate_backend(pid) {others}")

@@ -16,17 +16,10 @@ from typing import Any
 import pytest
 
 from tests.builders.archives import module_zip
-from tests.live import CHECKOUT, Live, start_live
+from tests.live import CHECKOUT, Live
 from tests.site.processes import child, descendants, eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.python]
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """One that these tests can disturb; forgotten jobs are rung for again soon."""
-    with start_live(tmp_path_factory.mktemp("own"), LARDER_JOB_LEASE_SECONDS="5") as larder:
-        yield larder
 
 
 def worker_of(larder: Live) -> int:
@@ -86,87 +79,89 @@ def litter(folder: Path) -> None:
     Path(os.fsdecode(bytes(folder) + b"/0_\xff.check.msg")).write_bytes(b"")
 
 
-def test_no_file_in_its_queue_stops_a_worker(own: Live) -> None:
-    before, folder = worker_of(own), own.data_dir / "queue" / "messages"
+def test_no_file_in_its_queue_stops_a_worker(impatient: Live) -> None:
+    before, folder = worker_of(impatient), impatient.data_dir / "queue" / "messages"
     litter(folder)
-    published = own.publish("demo/littered/aws", "1.0.0", module_zip(), own.token())
+    published = impatient.publish("demo/littered/aws", "1.0.0", module_zip(), impatient.token())
     assert published["state"] == "published"
-    assert worker_of(own) == before
+    assert worker_of(impatient) == before
     # What cannot be removed stays and is said once.
     eventually(lambda: [path.name for path in folder.glob("0_*")] == ["0_folder.check.msg"])
-    said = own.output.read_text()
+    said = impatient.output.read_text()
     assert said.count("queue_file_stuck") == 1
     for name in ("empty_0", "half_1", "pickle_2", "large_0", "pipe", "link"):
         assert f'"file": "0_{name}.check.msg"' in said
     shutil.rmtree(folder / "0_folder.check.msg")
 
 
-def test_without_its_folder_a_worker_waits_and_an_upload_is_accepted(own: Live) -> None:
-    before, folder = worker_of(own), own.data_dir / "queue" / "messages"
+def test_without_its_folder_a_worker_waits_and_an_upload_is_accepted(impatient: Live) -> None:
+    before, folder = worker_of(impatient), impatient.data_dir / "queue" / "messages"
     away = folder.with_name("away")
     folder.rename(away)
     folder.touch()
-    with own.client(own.token()) as client:  # commands work without it, too
+    with impatient.client(impatient.token()) as client:  # commands work without it, too
         eventually(lambda: client.get("/readyz").json()["parts"]["broker"] != "ok")
         answer = client.put("/api/v1/modules/demo/waiting/aws/1.0.0", content=module_zip())
         assert answer.status_code == 202, answer.text
         folder.unlink()
         away.rename(folder)
-        document = own.wait_for(client, f"/api/v1/releases/{answer.json()['id']}")
+        document = impatient.wait_for(client, f"/api/v1/releases/{answer.json()['id']}")
     assert document["state"] == "published"
-    assert worker_of(own) == before
+    assert worker_of(impatient) == before
 
 
 @contextmanager
-def second_worker(own: Live) -> Iterator["subprocess.Popen[bytes]"]:
+def second_worker(impatient: Live) -> Iterator["subprocess.Popen[bytes]"]:
     """One with a clock that has said that it is ready."""
-    with own.start_worker("--beat", stderr=subprocess.PIPE) as worker:
+    with impatient.start_worker("--beat", stderr=subprocess.PIPE) as worker:
         assert worker.stderr is not None
         assert any(b"ready." in line for line in worker.stderr)
         yield worker
 
 
-def test_a_worker_that_is_asked_to_stop_exits_with_0(own: Live) -> None:
-    with second_worker(own) as worker:
+def test_a_worker_that_is_asked_to_stop_exits_with_0(impatient: Live) -> None:
+    with second_worker(impatient) as worker:
         worker.terminate()
         assert worker.wait(timeout=30) == 0
 
 
-def test_a_worker_that_ends_by_itself_does_not_exit_with_0(own: Live) -> None:
-    with second_worker(own) as worker:
+def test_a_worker_that_ends_by_itself_does_not_exit_with_0(impatient: Live) -> None:
+    with second_worker(impatient) as worker:
         resource.prlimit(worker.pid, resource.RLIMIT_NOFILE, (4, 4))  # it can open its queue no more
         assert worker.wait(timeout=30) == 1
 
 
-def has_logged_end(own: Live, name: str) -> bool:
-    lines = [line for line in own.output.read_text().splitlines() if '"child_ended"' in line]
+def has_logged_end(impatient: Live, name: str) -> bool:
+    lines = [line for line in impatient.output.read_text().splitlines() if '"child_ended"' in line]
     return any(f'"child": "{name}", "status": 1,' in line for line in lines)
 
 
-def test_a_web_server_that_ends_by_itself_does_not_exit_with_0(own: Live) -> None:
-    web = child(own.process.pid, "web")
+def test_a_web_server_that_ends_by_itself_does_not_exit_with_0(impatient: Live) -> None:
+    web = child(impatient.process.pid, "web")
     assert web is not None
 
     def has_ended() -> bool:
         # granian starts a process again once; one that dies soon after is a crash loop.
         for pid in descendants(web):
             os.kill(pid, signal.SIGKILL)
-        return has_logged_end(own, "web")
+        return has_logged_end(impatient, "web")
 
     eventually(has_ended)
 
 
 @pytest.mark.parametrize("process", [["beat"], ["worker", "--beat"]], ids=" ".join)
-def test_a_clock_that_ends_by_itself_ends_its_process_with_1(tmp_path: Path, own: Live, process: list[str]) -> None:
+def test_a_clock_that_ends_by_itself_ends_its_process_with_1(
+    tmp_path: Path, impatient: Live, process: list[str]
+) -> None:
     """A worker without its clock would ring for no lost job: it ends, and `up` starts it again."""
     for suffix in ("", ".db", ".dat", ".dir", ".bak"):  # whichever files its schedule has here
         (tmp_path / f"beat-schedule{suffix}" / "in-the-way").mkdir(parents=True)
-    shutil.copy(own.data_dir / "secret_key", tmp_path)
-    database = {"LARDER_DATABASE_URL": f"sqlite:///{own.data_dir / 'db.sqlite3'}"}
+    shutil.copy(impatient.data_dir / "secret_key", tmp_path)
+    database = {"LARDER_DATABASE_URL": f"sqlite:///{impatient.data_dir / 'db.sqlite3'}"}
     done = subprocess.run(
         [sys.executable, "manage.py", *process],
         cwd=CHECKOUT,
-        env=own.environment | database | {"LARDER_DATA_DIR": str(tmp_path)},
+        env=impatient.environment | database | {"LARDER_DATA_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
         timeout=60,

@@ -138,7 +138,10 @@ def test_one_trace_leads_from_an_upload_to_its_worker_and_a_lost_collector_holds
     stack = ExitStack()
     kept = stack.enter_context(collecting())
     variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": kept.url, "OTEL_BSP_SCHEDULE_DELAY": "100"}
-    with stack, start_live(tmp_path, OTEL_SERVICE_NAME="our-registry", **variables) as live:
+    with (
+        stack,
+        start_live(tmp_path, why="its collector gets lost", OTEL_SERVICE_NAME="our-registry", **variables) as live,
+    ):
         token = live.token()
         with live.client(token) as client:
             client.put("/api/v1/namespaces/whisper", json={"visibility": "private"})

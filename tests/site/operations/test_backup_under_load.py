@@ -71,7 +71,12 @@ def send(client: httpx.Client, upload: str, start: int, end: int) -> httpx.Respo
 @pytest.mark.needs("postgres")
 def test_what_was_received_before_the_backup_ends_as_published(tmp_path):
     first, second = postgres.Server(), postgres.Server()
-    with start_live(tmp_path / "first", LARDER_DATABASE_URL=first.url, LARDER_RATE_PUBLISH="off") as larder:
+    with start_live(
+        tmp_path / "first",
+        why="its whole database is backed up and restored",
+        LARDER_DATABASE_URL=first.url,
+        LARDER_RATE_PUBLISH="off",
+    ) as larder:
         token = larder.token()
         with larder.client(token) as client:
             client.put("/api/v1/namespaces/saved", json={"visibility": "private"})
@@ -89,7 +94,7 @@ def test_what_was_received_before_the_backup_ends_as_published(tmp_path):
     restored = manage(data_dir, second.url, "restore", str(tmp_path / "backup"), "--keys", str(tmp_path / "keys"))
     assert ": 0 damaged." in restored
     manage(data_dir, second.url, "restored", "--accept-tokens")
-    with start_live(tmp_path / "second", LARDER_DATABASE_URL=second.url) as larder:
+    with start_live(tmp_path / "second", why="it was restored", LARDER_DATABASE_URL=second.url) as larder:
         with larder.client(token) as client:
             for version in before:
                 document = larder.wait_for(client, f"/api/v1/modules/saved/vpc/aws/{version}")

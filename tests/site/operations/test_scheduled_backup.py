@@ -69,7 +69,10 @@ class Drill:
 def drill(tmp_path_factory) -> Iterator[Drill]:
     """Modules and a provider in a Larder, and an empty bucket elsewhere."""
     folder = tmp_path_factory.mktemp("drill")
-    with s3.server() as port, start_live(folder / "old") as larder:
+    with (
+        s3.server() as port,
+        start_live(folder / "old", why="all that it stores is compared with what is restored") as larder,
+    ):
         s3.make_bucket(f"http://127.0.0.1:{port}", "larder-backups")
         found = Drill(larder, recipient(folder), port)
         token = larder.token()
@@ -102,7 +105,7 @@ def test_a_scheduled_backup_is_restored_into_a_fresh_larder_with_every_byte(dril
     restored = drill.on_a_new_host(new / "data", *wanted)
     assert restored.returncode == 0, restored.stderr
     assert ": 0 damaged." in restored.stdout
-    with start_live(new) as larder:
+    with start_live(new, why="it was restored") as larder:
         larder.manage("restored", "--revoke-tokens")
         token = larder.token("admin", "read")
         with larder.client(token, follow_redirects=True) as client:

@@ -81,7 +81,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     tls = certificates.served("auto", data_dir=folder, listen_host="127.0.0.1", public_url=f"https://{HOST}")
     assert tls is not None
     assert tls.bundle is not None
-    with start_live(folder / "larder", **kept) as larder, a_line({HOST: secure}) as line:
+    with (
+        start_live(folder / "larder", why="it has the settings of the page about nginx", **kept) as larder,
+        a_line({HOST: secure}) as line,
+    ):
         configuration = folder / "nginx.conf"
         configuration.write_text(AROUND.format(folder=folder, servers=servers(larder, tls, secure, plain)))
         process = subprocess.Popen(["nginx", "-p", str(folder), "-e", f"{folder}/error.log", "-c", configuration])

@@ -52,7 +52,9 @@ def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         "LARDER_RATE_SIGN_IN": "1/1000h",
         "LARDER_ACCEL_REDIRECT": "/stored",
     }
-    with start_live(tmp_path_factory.mktemp("proxied"), **variables) as live:
+    with start_live(
+        tmp_path_factory.mktemp("proxied"), why="it trusts a proxy, and locks out after one sign-in", **variables
+    ) as live:
         yield live
 
 

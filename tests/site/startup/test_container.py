@@ -40,7 +40,9 @@ def is_healthy(environment: dict[str, str]) -> bool:
 @pytest.mark.live
 @pytest.mark.parametrize(("tls", "scheme"), [("auto", "https"), ("off", "http")])
 def test_lines_and_health_check_follow_the_scheme(tmp_path: Path, tls: str, scheme: str) -> None:
-    with start_live(tmp_path, LARDER_TLS=tls, LARDER_IN_CONTAINER="on") as larder:
+    with start_live(
+        tmp_path, why="it is told that it is in a container", LARDER_TLS=tls, LARDER_IN_CONTAINER="on"
+    ) as larder:
         assert is_healthy(larder.environment)
         assert not is_healthy({**larder.environment, "LARDER_TLS": "auto" if tls == "off" else "off"})
         programs = tmp_path / "bin"
@@ -192,7 +194,13 @@ def test_it_runs_on_a_read_only_root_without_a_shell_or_pip(tmp_path: Path) -> N
     hidden = [*shells, *(one for one in pips if one.exists())]
     (data / "tmp").mkdir(parents=True, mode=0o700)
     within = as_in_a_container(data, CHECKOUT, hidden)
-    with start_live(tmp_path, within=within, TMPDIR=str(data / "tmp"), LARDER_IN_CONTAINER="on") as larder:
+    with start_live(
+        tmp_path,
+        why="its root is read-only, without a shell",
+        within=within,
+        TMPDIR=str(data / "tmp"),
+        LARDER_IN_CONTAINER="on",
+    ) as larder:
         seen = Path(f"/proc/{larder.process.pid}/root")
         for folder in (CHECKOUT, code, Path("/var/tmp")):
             with pytest.raises(OSError, match="Read-only"):

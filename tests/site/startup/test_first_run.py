@@ -14,7 +14,7 @@ from apps.accounts.models import Namespace, User
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from registry_site.startup import first_run, startup_message
-from tests.live import Live, start_live
+from tests.live import Live
 from tests.needs import CLIENTS
 from tests.site.processes import eventually
 
@@ -54,11 +54,10 @@ def test_the_printed_lines_install_and_apply_over_tls(live: Live, tmp_path: Path
 
 @pytest.mark.live
 @pytest.mark.needs("terraform")
-def test_the_printed_lines_install_and_apply_without_tls(tmp_path: Path) -> None:
-    with start_live(tmp_path / "plain", LARDER_TLS="off") as plain:
-        lines = printed_lines(plain.output)
-        assert f"export TF_CLI_CONFIG_FILE={plain.data_dir}/tofu.rc" in lines
-        assert "Apply complete!" in paste(lines, tmp_path, client="terraform")
+def test_the_printed_lines_install_and_apply_without_tls(plain: Live, tmp_path: Path) -> None:
+    lines = printed_lines(plain.output)
+    assert f"export TF_CLI_CONFIG_FILE={plain.data_dir}/tofu.rc" in lines
+    assert "Apply complete!" in paste(lines, tmp_path, client="terraform")
 
 
 def test_the_demo_archive_has_the_same_bytes_whatever_the_dates_of_the_checkout(tmp_path: Path) -> None:

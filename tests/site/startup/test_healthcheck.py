@@ -14,7 +14,7 @@ import redis
 
 from registry_site.server import pulse
 from registry_site.server.pulse import Pulse
-from tests.live import CHECKOUT, Live, environment_of, start_live
+from tests.live import CHECKOUT, Live, environment_of
 from tests.postgres import free_port, wait
 from tests.site.processes import child, eventually
 
@@ -90,37 +90,30 @@ def process(words: list[str], environment: dict[str, str], output: Path) -> Iter
         one.wait(timeout=60)
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """One that these tests can disturb."""
-    with start_live(tmp_path_factory.mktemp("whole"), LARDER_TLS="off") as larder:
-        yield larder
-
-
 @pytest.mark.live
-def test_a_worker_that_hangs_is_unhealthy_until_it_goes_on(whole: Live) -> None:
-    worker = child(whole.process.pid, "worker")
+def test_a_worker_that_hangs_is_unhealthy_until_it_goes_on(plain: Live) -> None:
+    worker = child(plain.process.pid, "worker")
     assert worker is not None
-    assert is_healthy("worker", whole.environment)
+    assert is_healthy("worker", plain.environment)
 
     os.kill(worker, signal.SIGSTOP)
     try:
-        age(whole.data_dir)
-        assert not is_healthy("worker", whole.environment)
-        assert is_healthy("web", whole.environment)
+        age(plain.data_dir)
+        assert not is_healthy("worker", plain.environment)
+        assert is_healthy("web", plain.environment)
     finally:
         os.kill(worker, signal.SIGCONT)
 
-    eventually(lambda: is_healthy("worker", whole.environment), seconds=30, what="a pulse")
+    eventually(lambda: is_healthy("worker", plain.environment), seconds=30, what="a pulse")
 
 
 @pytest.mark.live
-def test_ready_says_which_part_does_not_answer(whole: Live) -> None:
-    ready = check("ready", whole.environment)
+def test_ready_says_which_part_does_not_answer(plain: Live) -> None:
+    ready = check("ready", plain.environment)
     assert (ready.returncode, ready.stderr) == (0, "")
     assert "worker: ok" in ready.stdout
 
-    elsewhere = check("ready", whole.environment | {"LARDER_LISTEN": f"127.0.0.1:{free_port()}"})
+    elsewhere = check("ready", plain.environment | {"LARDER_LISTEN": f"127.0.0.1:{free_port()}"})
     assert (elsewhere.returncode, elsewhere.stdout) == (1, "")
 
 
@@ -130,16 +123,16 @@ def test_ready_says_which_part_does_not_answer(whole: Live) -> None:
 @pytest.mark.parametrize(
     ("mode", "pool"), [("worker", "threads"), ("worker", "prefork"), ("beat", "threads")], ids=lambda value: value
 )
-def test_no_outage_of_the_broker_makes_it_unhealthy(whole: Live, tmp_path: Path, mode: str, pool: str) -> None:
+def test_no_outage_of_the_broker_makes_it_unhealthy(plain: Live, tmp_path: Path, mode: str, pool: str) -> None:
     """Nor one that begins before it starts: restarting a process brings no broker back."""
     port = free_port()
     server = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
     environment = environment_of(
         tmp_path / "data",
         free_port(),
-        LARDER_DATABASE_URL=f"sqlite:///{whole.data_dir / 'db.sqlite3'}",
-        LARDER_STORAGE_URL=f"file://{whole.data_dir / 'blobs'}",
-        LARDER_SECRET_KEY_FILE=str(whole.data_dir / "secret_key"),
+        LARDER_DATABASE_URL=f"sqlite:///{plain.data_dir / 'db.sqlite3'}",
+        LARDER_STORAGE_URL=f"file://{plain.data_dir / 'blobs'}",
+        LARDER_SECRET_KEY_FILE=str(plain.data_dir / "secret_key"),
         LARDER_BROKER_URL=f"redis://127.0.0.1:{port}/0",
         LARDER_WORKER_POOL=pool,
         LARDER_WORKER_QUEUES="check notify",

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.live, pytest.mark.python]
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """One that these tests may kill parts of."""
-    with start_live(tmp_path_factory.mktemp("own"), LARDER_ADMIN_PASSWORD="") as larder:
+    with start_live(tmp_path_factory.mktemp("own"), why="its processes are killed", LARDER_ADMIN_PASSWORD="") as larder:
         yield larder
 
 
@@ -86,7 +86,7 @@ def test_a_killed_child_comes_back_and_its_own_children_go(own: Live, name: str)
 
 
 def test_two_with_their_own_folder_and_port_run_side_by_side(own: Live, tmp_path: Path) -> None:
-    with start_live(tmp_path) as other:
+    with start_live(tmp_path, why="it runs beside another, and is stopped") as other:
         assert answers(own)
         assert answers(other)
         assert signs_in(other, other.admin_password)
@@ -106,7 +106,7 @@ def test_kill_9_leaves_nobody_and_the_next_start_keeps_everything(own: Live) -> 
     own.process.kill()
     eventually(lambda: not everyone & parents().keys())
 
-    with start_live(own.data_dir.parent, LARDER_ADMIN_PASSWORD="") as again:
+    with start_live(own.data_dir.parent, why="it is started after kill -9", LARDER_ADMIN_PASSWORD="") as again:
         assert printed[0] in wait_for_announcement(again)  # until somebody has signed in
         assert (again.data_dir / "tls" / "server.pem").read_bytes() == certificate
         assert signs_in(again, printed[1])
