@@ -28,11 +28,11 @@ pytest_plugins = [
     "tests.chaos.report",
     "tests.failures",
     "tests.garbage",
-    "tests.larders",
     "tests.migrated",
     "tests.needs",
     "tests.nothing",
     "tests.progress",
+    "tests.larders",  # needs the one before
 ]
 BLOBS = Path(settings.DATA_DIR) / "blobs"
 

@@ -158,10 +158,8 @@ def give_alice(larder: Live, *spaces: str) -> None:
 
 @pytest.fixture(scope="package")
 def full_shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
-    """A Larder of its own: what lies on the shelf would be counted, found and swept in the tests of others."""
-    with start_live(
-        tmp_path_factory.mktemp("shelf"), why="its shelf would be counted and found in the tests of others"
-    ) as larder:
+    """What lies on the shelf would be counted, found and swept in the tests of others."""
+    with start_live(tmp_path_factory.mktemp("shelf"), why="its shelf is counted, and swept") as larder:
         yield fill(larder)
 
 

@@ -105,7 +105,7 @@ def test_a_scheduled_backup_is_restored_into_a_fresh_larder_with_every_byte(dril
     restored = drill.on_a_new_host(new / "data", *wanted)
     assert restored.returncode == 0, restored.stderr
     assert ": 0 damaged." in restored.stdout
-    with start_live(new, why="it was restored") as larder:
+    with start_live(new, why="a scheduled backup was restored to it") as larder:
         larder.manage("restored", "--revoke-tokens")
         token = larder.token("admin", "read")
         with larder.client(token, follow_redirects=True) as client:
