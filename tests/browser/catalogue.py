@@ -1,7 +1,6 @@
 """A namespace with everything in it that a page may have to show: three modules with history, one poor, one hostile."""
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import quote
@@ -13,6 +12,7 @@ from tests.builders.archives import MODULE, module_zip
 from tests.builders.tars import gz, module_tar
 from tests.live import Live
 from tests.oci.manifests.documents import IMAGE, digest_of, image
+from tests.site.processes import eventually
 
 SPACE = "shelf"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}"
@@ -108,10 +108,7 @@ def fetch(shelf: Shelf) -> None:
             headers = {"User-Agent": agent}
             answer = client.get(f"/v1/{name}/{version}/download", headers=headers)
             client.get(answer.headers["X-Terraform-Get"], headers=headers).raise_for_status()
-        deadline = time.monotonic() + 60
-        while client.get(f"/api/v1/{name}/downloads").json()["totals"]["ever"] < 3:
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+        eventually(lambda: client.get(f"/api/v1/{name}/downloads").json()["totals"]["ever"] >= 3)
 
 
 def guard(shelf: Shelf) -> None:
@@ -248,10 +245,7 @@ print(json.dumps(known | {"fingerprint": key.fingerprint, "several": ",".join(ma
 
 
 def wait_until_held(client: httpx.Client, public_id: str, state: str = "held") -> None:
-    deadline = time.monotonic() + 30
-    while client.get(f"/api/v1/releases/{public_id}").json()["state"] != state:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    eventually(lambda: client.get(f"/api/v1/releases/{public_id}").json()["state"] == state)
 
 
 def hostile_files() -> dict[str, str | bytes]:

@@ -1,13 +1,13 @@
 """Alice publishes, and cannot approve it. Bob looks at it in his own browser, and does."""
 
 import re
-import time
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import browsing, findings_in_both_themes, sign_in
 from tests.builders.archives import module_zip
+from tests.site.processes import eventually
 
 pytestmark = pytest.mark.live
 BEFORE = module_zip({"main.tf": 'variable "name" {\n  default = "x"\n}\n', "README.md": "# Orchard\n\nOld words.\n"})
@@ -38,10 +38,7 @@ def send(live, version):
     with live.client(live.token("alice-vineyard", "publish")) as client:
         sent = client.put(f"/api/v1/modules/vineyard/apple/null/{version}", content=AFTER)
         url = f"/releases/{sent.json()['id']}"
-        deadline = time.monotonic() + 60
-        while client.get(f"/api/v1{url}").json()["state"] != "awaiting-approval":
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        eventually(lambda: client.get(f"/api/v1{url}").json()["state"] == "awaiting-approval")
     return url
 
 

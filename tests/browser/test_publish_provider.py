@@ -2,7 +2,6 @@
 
 import os
 import re
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from tests.builders import providers
 from tests.builders.keys import signing_key
 from tests.builders.zips import Member
 from tests.live import Live
+from tests.site.processes import eventually
 
 pytestmark = pytest.mark.live
 OpenBrowser = Callable[..., BrowserContext]
@@ -31,10 +31,7 @@ def larder_of_keys(live: Live) -> str:
         keys = f"/api/v1/namespaces/{name}/keys"
         client.post(keys, json={"armor": signing_key().armor}).raise_for_status()
         client.post(keys, json={"generate": "ed25519"}).raise_for_status()
-        until = time.monotonic() + 60
-        while any(key["state"] == "pending" for key in client.get(keys).json()["keys"]):
-            assert time.monotonic() < until
-            time.sleep(0.2)
+        eventually(lambda: all(key["state"] != "pending" for key in client.get(keys).json()["keys"]))
     return name
 
 

@@ -2,9 +2,12 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
 
 from apps.portal.snippets import publish_script
 from tests.e2e.ci_jobs import Machine, Step
@@ -77,12 +80,24 @@ def running() -> Iterator[Server]:
         thread.join()
 
 
-def on_a_machine(here: Machine) -> Machine:
-    """With the script beside the repository, and a `sleep` that notes for how long."""
-    del here.environment["CURL_CA_BUNDLE"]
-    here.program("sleep", f"#!/bin/sh\necho $1 >> {here.folder}/slept\n")
-    (here.folder / "publish.sh").write_bytes(publish_script.newest().body)
-    return here
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with running() as found:
+        yield found
+
+
+@pytest.fixture
+def make(tmp_path: Path, server: Server) -> Callable[..., Machine]:
+    """A machine with the script beside the repository, and a `sleep` that notes for how long."""
+
+    def made(shell: str = "dash") -> Machine:
+        here = Machine(tmp_path / shell, server.url, tmp_path / "none", shell)
+        del here.environment["CURL_CA_BUNDLE"]
+        here.program("sleep", f"#!/bin/sh\necho $1 >> {here.folder}/slept\n")
+        (here.folder / "publish.sh").write_bytes(publish_script.newest().body)
+        return here
+
+    return made
 
 
 def run(here: Machine, words: str = "acme/vpc/aws 1.0.0", status: int = 0, **environment: str) -> str:

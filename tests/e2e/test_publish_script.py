@@ -4,13 +4,13 @@ keeps tokens to itself. What each CI does is in test_trusted_publishing.py.
 
 import os
 import re
-import time
 
 import pytest
 
 from tests.accounts.identity.trusted.conftest import claims_of
 from tests.builders.ci_claims import SHAPES
 from tests.e2e.ci_jobs import SHELLS, Machine, Step
+from tests.flows.crashing import make_key
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl", "git", "dash")]
 RULES = "/api/v1/namespaces/bakery/trusted-publishers"
@@ -21,13 +21,8 @@ BROKEN = 'module "x" {\n  source = "./nowhere"\n}\n'
 def owner(loopback, ci_system):
     """The admin, with a namespace whose key the registry holds and a trusted publisher."""
     with loopback.client(loopback.token()) as client:
-        client.put("/api/v1/namespaces/bakery", json={"visibility": "private"}).raise_for_status()
-        client.post("/api/v1/namespaces/bakery/keys", json={"generate": "ed25519"}).raise_for_status()
+        make_key(client, "bakery", visibility="private")
         client.post(RULES, json={"kind": "github", "issuer": ci_system.url, **SHAPES["github"].rule}).raise_for_status()
-        deadline = time.monotonic() + 60
-        while client.get("/api/v1/namespaces/bakery/keys").json()["keys"][0]["state"] != "active":
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
         yield client
 
 

@@ -7,24 +7,11 @@ from io import BytesIO
 
 import pytest
 
-from tests.e2e.answering import ADDRESS, on_a_machine, run, running
-from tests.e2e.ci_jobs import SHELLS, Machine
+from tests.e2e.answering import ADDRESS, make, run, server
+from tests.e2e.ci_jobs import SHELLS
 
+__all__ = ["make", "server"]
 pytestmark = [pytest.mark.needs("curl", "git", "dash")]
-
-
-@pytest.fixture
-def server():
-    with running() as found:
-        yield found
-
-
-@pytest.fixture
-def make(tmp_path, server):
-    def made(shell="dash"):
-        return on_a_machine(Machine(tmp_path / shell, server.url, tmp_path / "none", shell))
-
-    return made
 
 
 def packed(server):

@@ -7,24 +7,11 @@ import pytest
 
 from apps.portal.snippets import publish_script
 from tests.builders import ci_vendors
-from tests.e2e.answering import ADDRESS, EXCHANGE, RELEASE, TOKEN, document, on_a_machine, run, running
-from tests.e2e.ci_jobs import SECTIONS, SHELLS, Machine, Step, block, jobs_of
+from tests.e2e.answering import ADDRESS, EXCHANGE, RELEASE, TOKEN, document, make, run, server
+from tests.e2e.ci_jobs import SECTIONS, SHELLS, Step, block, jobs_of
 
+__all__ = ["make", "server"]
 pytestmark = [pytest.mark.needs("curl", "git", "dash")]
-
-
-@pytest.fixture
-def server():
-    with running() as found:
-        yield found
-
-
-@pytest.fixture
-def make(tmp_path, server):
-    def made(shell="dash"):
-        return on_a_machine(Machine(tmp_path / shell, server.url, tmp_path / "none", shell))
-
-    return made
 
 
 def slept(here):

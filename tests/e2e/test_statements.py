@@ -3,7 +3,6 @@
 import base64
 import json
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from tests.builders.archives import module_zip
 from tests.larders import STATING
 from tests.live import Live
+from tests.site.processes import eventually
 
 pytestmark = pytest.mark.live
 
@@ -37,13 +37,13 @@ def envelope(larder: Live) -> bytes:
 
 
 def answered(client: httpx.Client, url: str) -> bytes:
-    deadline = time.monotonic() + 120
-    while (answer := client.get(url)).status_code == 404:
-        assert "has not been signed yet" in answer.text
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
-    answer.raise_for_status()
-    return answer.content
+    def is_signed() -> bool:
+        answer = client.get(url)
+        assert answer.status_code == 200 or "has not been signed yet" in answer.text
+        return answer.status_code == 200
+
+    eventually(is_signed, seconds=120, what="its statement")
+    return client.get(url).content
 
 
 @pytest.fixture

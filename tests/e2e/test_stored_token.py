@@ -5,7 +5,6 @@ of docs/publishing.md before a pull request is merged.
 import hashlib
 import re
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from tests import documents
 from tests.e2e.ci_jobs import HOST, NAMESPACE, Machine, Step, block
+from tests.flows.crashing import make_key
 from tests.live import Live
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl", "git", "dash")]
@@ -31,15 +31,9 @@ def token(live: Live) -> str:
     """Of a service account that publishes in one namespace, as the page advises."""
     team, space = f"/api/v1/teams/{SPACE}-team", f"/api/v1/namespaces/{SPACE}"
     with live.client(live.token()) as client:
-        for path, body in (
-            (space, {"visibility": "private"}),
-            (team, {}),
-            (f"{space}/grants/teams/{SPACE}-team", {"role": "publisher"}),
-        ):
-            client.put(path, json=body).raise_for_status()
-        client.post(f"{space}/keys", json={"generate": "ed25519"}).raise_for_status()
-        while client.get(f"{space}/keys").json()["keys"][0]["state"] != "active":
-            time.sleep(0.1)
+        make_key(client, SPACE, visibility="private")
+        client.put(team, json={}).raise_for_status()
+        client.put(f"{space}/grants/teams/{SPACE}-team", json={"role": "publisher"}).raise_for_status()
     account = live.manage("shell", "--verbosity", "0", "-c", SERVICE_ACCOUNT).split()[-1]
     return live.token(account, "publish", "--namespace", SPACE)
 

@@ -3,7 +3,6 @@ them, in each vendor's shape, with the script that Larder serves and under each 
 """
 
 import itertools
-import time
 
 import pytest
 
@@ -11,6 +10,7 @@ from tests.accounts.identity.trusted.conftest import claims_of
 from tests.builders import ci_vendors
 from tests.builders.ci_claims import SHAPES
 from tests.e2e.ci_jobs import NAMESPACE, SECTIONS, SHELLS, TAGS, Machine, Step, block, jobs_of
+from tests.flows.crashing import make_key
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl", "git")]
 RULES = f"/api/v1/namespaces/{NAMESPACE}/trusted-publishers"
@@ -32,13 +32,7 @@ def vendors():
 def owner(loopback):
     """The admin, with a public namespace whose key the registry holds."""
     with loopback.client(loopback.token()) as client:
-        client.put(f"/api/v1/namespaces/{NAMESPACE}", json={"visibility": "public"}).raise_for_status()
-        client.post(f"/api/v1/namespaces/{NAMESPACE}/keys", json={"generate": "ed25519"}).raise_for_status()
-        deadline = time.monotonic() + 60
-        keys = f"/api/v1/namespaces/{NAMESPACE}/keys"
-        while not any(key["state"] == "active" for key in client.get(keys).json()["keys"]):
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+        make_key(client, NAMESPACE)
         yield client
 
 

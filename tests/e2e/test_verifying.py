@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from tests.builders.sigstore import Sigstore
 from tests.e2e.providers import Depot
 from tests.e2e.test_documents import HOST, Registry
 from tests.live import start_live
+from tests.site.processes import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl", "openssl", "gpg")]
 PAGE = "docs/verifying.md"
@@ -40,11 +40,8 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
         larder.publish("acme/vpc/aws", "1.2.0", module_zip(), manage)
         depot.publish("acme/dns", "1.2.0", platforms=("linux_amd64",))
         with larder.client(manage) as client:
-            for version in (MODULE, PROVIDER):
-                until = time.monotonic() + 60
-                while client.get(f"/api/v1/{version}/statement").status_code != 200:
-                    assert time.monotonic() < until, "no statement"
-                    time.sleep(0.2)
+            stated = [f"/api/v1/{version}/statement" for version in (MODULE, PROVIDER)]
+            eventually(lambda: all(client.get(one).status_code == 200 for one in stated), what="a statement")
         with a_line({HOST: int(larder.host.rpartition(":")[2])}) as line:
             yield Registry(larder, line.url, manage, depot.read)
 

@@ -1,7 +1,6 @@
 """A Larder whose workers die: one at every step of both kinds, as the pipelines name them."""
 
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from apps.releases.publishing.pipeline import points
 from tests.builders.archives import module_zip
 from tests.builders.providers import dist
 from tests.live import Live, start_live
+from tests.site.processes import eventually
 
 MODULES = {f"7.0.{number}": point for number, point in enumerate(points(modules.STEPS))}
 PROVIDERS = {f"8.0.{number}": point for number, point in enumerate(points(providers.STEPS))}
@@ -41,14 +41,12 @@ def send(client: httpx.Client, version: str) -> str:
     return f"/api/v1/releases/{answer.json()['id']}"
 
 
-def make_key(client: httpx.Client, namespace: str, algorithm: str) -> None:
-    client.put(f"/api/v1/namespaces/{namespace}", json={"visibility": "public"}).raise_for_status()
+def make_key(client: httpx.Client, namespace: str, algorithm: str = "ed25519", visibility: str = "public") -> None:
+    """A namespace for whose providers the registry signs."""
+    client.put(f"/api/v1/namespaces/{namespace}", json={"visibility": visibility}).raise_for_status()
     keys = f"/api/v1/namespaces/{namespace}/keys"
     client.post(keys, json={"generate": algorithm}).raise_for_status()
-    deadline = time.monotonic() + 60
-    while not any(key["state"] == "active" for key in client.get(keys).json()["keys"]):
-        assert time.monotonic() < deadline, "no key was made"
-        time.sleep(0.1)
+    eventually(lambda: any(key["state"] == "active" for key in client.get(keys).json()["keys"]), what="a key")
 
 
 def hand_in(client: httpx.Client, namespace: str, version: str, *more: str) -> str:

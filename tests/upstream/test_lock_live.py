@@ -12,6 +12,7 @@ from tests.builders.keys import signing_key
 from tests.e2e.providers import Depot
 from tests.live import Live
 from tests.needs import CLIENTS
+from tests.site.processes import eventually
 from tests.upstream import faults, misbehaving
 from tests.upstream.locks import HOST, Folder, entry
 
@@ -96,7 +97,7 @@ def test_the_next_worker_goes_on_after_kill_9(far, larder):
     larder.manage("upstream", "sync", f"{HOST}/acme/big@>=1.0", "--every=1000", "--pin")
     done = "SELECT done FROM upstream_syncrun ORDER BY id DESC LIMIT 1"
     state = "SELECT state FROM upstream_syncrun ORDER BY id DESC LIMIT 1"
-    wait_until(lambda: 1 <= (larder.query(done) or 0) < 6)
+    eventually(lambda: 1 <= (larder.query(done) or 0) < 6, seconds=120)
     worker = "SELECT worker FROM jobs_job WHERE kind = 'sync-upstream' ORDER BY id DESC LIMIT 1"
     killed = larder.query(worker)
     os.kill(int(killed.rpartition(":")[2]), signal.SIGKILL)
@@ -104,17 +105,10 @@ def test_the_next_worker_goes_on_after_kill_9(far, larder):
     assert larder.query(state) == "running"
     fetched = far.count("*/big/1.5.0/*.zip")
     far.behave()
-    wait_until(lambda: larder.query(state) == "done")
+    eventually(lambda: larder.query(state) == "done", seconds=120)
     assert larder.query(done) == 6
     assert before < 6
     assert larder.query(worker) != killed
     assert far.count("*/big/1.5.0/*.zip") == fetched  # what was done is not done again
     assert json.loads(larder.query("SELECT problems FROM upstream_syncrun ORDER BY id DESC LIMIT 1")) == []
     assert larder.query("SELECT count(*) FROM upstream_upstreampackage WHERE is_pinned") == 6
-
-
-def wait_until(condition, seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
