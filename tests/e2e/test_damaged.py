@@ -6,7 +6,6 @@ same on S3.)
 
 import hashlib
 import os
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from tests.builders.archives import module_zip
 from tests.e2e.conftest import MODULE
+from tests.e2e.curl import curl
 from tests.live import Live
 from tests.site.processes import eventually
 
@@ -62,19 +62,8 @@ def files(live: Live, shelf) -> dict[str, Stored]:
 def fetch(live: Live, tmp_path: Path, stored: Stored, protocol: str) -> tuple[int, int, bytes]:
     """curl's exit code, the status, and what it has of the file."""
     to = tmp_path / f"{stored.name}{protocol}"
-    to.write_bytes(b"")
-    done = subprocess.run(
-        [
-            "curl",
-            *("--silent", protocol, "--cacert", str(live.ca_bundle), "-o", str(to), "-w", "%{http_code}"),
-            live.url + stored.url,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return done.returncode, int(done.stdout), to.read_bytes()
+    code, (status,) = curl(live, to, stored.url, protocol)
+    return code, int(status), to.read_bytes()
 
 
 @pytest.mark.needs("curl")
