@@ -3,7 +3,6 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -38,21 +37,21 @@ class Server:
         return [body for _, at, body in self.requests if at == path]
 
 
-@contextmanager
-def running() -> Iterator[Server]:
+@pytest.fixture
+def server() -> Iterator[Server]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-            server.requests.append((self.command, self.path, body))
-            answers = server.answers.get(self.path, [(404, "{}")])
+            larder.requests.append((self.command, self.path, body))
+            answers = larder.answers.get(self.path, [(404, "{}")])
             answer = answers.pop(0) if len(answers) > 1 else answers[0]
             if answer is None:
                 self.close_connection = True
                 return
             self.send_response(answer[0])
-            for name, value in server.headers.items():
+            for name, value in larder.headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(answer[1])))
             self.end_headers()
@@ -69,21 +68,15 @@ def running() -> Iterator[Server]:
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     http.daemon_threads = True
-    server = Server(f"http://127.0.0.1:{http.server_address[1]}")
+    larder = Server(f"http://127.0.0.1:{http.server_address[1]}")
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
-        yield server
+        yield larder
     finally:
         http.shutdown()
         http.server_close()
         thread.join()
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with running() as found:
-        yield found
 
 
 @pytest.fixture

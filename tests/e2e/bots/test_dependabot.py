@@ -26,23 +26,16 @@ def answers(described: Registry) -> dict[str, httpx.Response]:  # noqa: F811
     return replay(described.larder, described.read, recording("dependabot"))
 
 
-def test_it_finds_the_services(answers: dict[str, httpx.Response]) -> None:
+def test_it_finds_the_services_and_the_versions_of_both(answers: dict[str, httpx.Response]) -> None:
     services = answers["/.well-known/terraform.json"].json()
-
-    assert {kind: services[f"{kind}.v1"] for kind in BASES} == BASES
-
-
-def test_it_finds_the_versions_of_both(answers: dict[str, httpx.Response]) -> None:
     module = answers[urljoin(BASES["modules"], "acme/vpc/aws/versions")].json()["modules"][0]
     provider = answers[urljoin(BASES["providers"], "acme/dns/versions")].json()
 
+    assert {kind: services[f"{kind}.v1"] for kind in BASES} == BASES
     for document in (module, provider):
         assert sorted(one["version"] for one in document["versions"]) == ["1.0.0", "1.2.0"]
-
-
-def test_it_finds_the_versions_of_an_oci_source_with_the_token(answers: dict[str, httpx.Response]) -> None:
+    # Of an OCI source, with the token.
     tags = answers["/v2/acme/vpc/aws/tags/list"].json()["tags"]
-
     assert [tag for tag in tags if re.fullmatch(r"[0-9]+(\.[0-9]+)*", tag)] == ["1.0.0", "1.2.0"]
 
 
