@@ -17,7 +17,7 @@ from tests.live import Live, start_live
 from tests.progress import group_of, path_of
 
 # In the order in which a test that uses two is sent to one. Those of a folder are in its conftest.py.
-SHARED = ("full_shelf", "signing_on", "deadly", "four_processes", "loopback", "plain", "impatient", "live")
+SHARED = ("full_shelf", "signing_on", "example", "deadly", "four_processes", "loopback", "plain", "impatient", "live")
 LOOPBACK = "127.0.0.0/8"
 # Where a worker of `impatient` dies, once each: at versions that no other test there publishes.
 STATING = "after:state@0.7.0"

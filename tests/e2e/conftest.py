@@ -1,10 +1,12 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.builders.archives import module_zip
+from tests.builders.git_servers import Site
+from tests.e2e.pages import Registry, registry_of_the_pages
 from tests.e2e.providers import depot
 from tests.e2e.workspace import Workspace
 from tests.live import Live
@@ -46,6 +48,15 @@ def shelf(live: Live) -> Shelf:
             assert live.publish(address, version, archive(version, address), manage)["state"] == "published"
     assert live.publish("open/early/aws", "1.0.0-beta.1", archive("1.0.0-beta.1"), manage)["state"] == "published"
     return Shelf(manage=manage, read=live.token("admin", "read"))
+
+
+@pytest.fixture(scope="package")
+def example(tmp_path_factory: pytest.TempPathFactory, git_server: Site) -> Iterator[Registry]:
+    """Its operator allows Git servers on this machine."""
+    sources = {"LARDER_SOURCES_ALLOW": "127.0.0.0/8", "LARDER_SOURCES_CA_FILE": git_server.ca_file}
+    folder = tmp_path_factory.mktemp("example")
+    with registry_of_the_pages(folder, why="its name is that of the pages", **sources) as found:
+        yield found
 
 
 @pytest.fixture(params=CLIENTS)

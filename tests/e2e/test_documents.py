@@ -1,95 +1,31 @@
-"""Commands of the pages in docs/ that name a test of this file, typed at a Larder called registry.example.com.
-
-A proxy leads that name to the Larder of this test, so addresses, variables and certificates are those of the pages.
-"""
+"""Commands of the pages in docs/ that name a test of this file, typed at a Larder called registry.example.com."""
 
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests import documents
 from tests.builders import docs
-from tests.builders.archives import module_zip
-from tests.builders.keys import signing_key
-from tests.builders.line import a_line
 from tests.documents import Fence
-from tests.e2e.providers import Depot
-from tests.live import Live, start_live
+from tests.e2e.pages import HOST, PLATFORMS, VPC, Registry, registry_of_the_pages
 from tests.needs import CLIENTS
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
-HOST = "registry.example.com"
 USING, MOVING = "docs/using.md", "docs/moving.md"
 HERE = "tests/e2e/test_documents.py::"
-VPC = {
-    "main.tf": 'locals {\n  greeting = "hello from %s"\n}\n',
-    "modules/subnet/main.tf": 'output "subnet" {\n  value = "%s"\n}\n',
-    "README.md": "# vpc\n",
-}
-PLATFORMS = ("linux_amd64", "darwin_arm64")
-
-
-@dataclass
-class Registry:
-    larder: Live
-    proxy: str
-    manage: str
-    read: str
-
-    def type(self, folder: Path, text: str, client: str = "", *, shell: str = "sh", **environment: str) -> str:
-        """What a shell in this folder prints, whose `tofu` is this client. It must end well."""
-        programs = folder.parent / "programs"
-        programs.mkdir(exist_ok=True)
-        if client and not (programs / "tofu").exists():
-            (programs / "tofu").symlink_to(shutil.which(client) or "")
-        done = subprocess.run(
-            [shell, "-eu", "-c", text],
-            cwd=folder,
-            env={
-                "PATH": f"{programs}:{os.environ['PATH']}",
-                "HOME": str(folder.parent),
-                "HTTPS_PROXY": self.proxy,
-                "SSL_CERT_FILE": str(self.larder.ca_bundle),
-                "CURL_CA_BUNDLE": str(self.larder.ca_bundle),
-                "CHECKPOINT_DISABLE": "1",
-                **environment,
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=200,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout
-        return done.stdout
 
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    """With the module acme/vpc/aws and the provider acme/dns, both private."""
-    folder = tmp_path_factory.mktemp("example")
-    with start_live(
-        folder,
-        why="its name and its releases are those of the pages, which operate on all of it",
-        LARDER_PUBLIC_URL=f"https://{HOST}",
-    ) as larder:
-        manage = larder.token()
-        depot = Depot(larder, manage, larder.token("admin", "read"), signing_key("ed25519"))
-        depot.namespace("acme", "private")
-        for version in ("1.0.0", "1.2.0"):
-            files = {name: text.replace("%s", version) for name, text in VPC.items()}
-            assert larder.publish("acme/vpc/aws", version, module_zip(files), manage)["state"] == "published"
-            depot.publish("acme/dns", version, platforms=PLATFORMS)
-        with a_line({HOST: int(larder.host.rpartition(":")[2])}) as line:
-            yield Registry(larder, line.url, manage, depot.read)
+    folder = tmp_path_factory.mktemp("documents")
+    with registry_of_the_pages(folder, why="its pages operate on all of it, and on its releases") as found:
+        yield found
 
 
 def commands(page: str, test: str) -> list[Fence]:
@@ -190,7 +126,7 @@ def versions(registry: Registry, kind: str, address: str) -> list[str]:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_moving(registry: Registry, tmp_path: Path, client: str) -> None:
     space, git = f"moved-to-{client}", repository(tmp_path / "repository")
-    Depot(registry.larder, registry.manage, registry.read, signing_key("ed25519")).namespace(space, "private")
+    registry.depot.namespace(space, "private")
     work = tmp_path / "work"
     work.mkdir()
     before = 'module "vpc" {\n  source = "git::https://git.example.com/infra/terraform-aws-vpc.git%s?ref=v1.3.0"\n}\n'

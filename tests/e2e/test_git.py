@@ -4,24 +4,21 @@ import json
 import re
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import documents
-from tests.builders.git_servers import Site, git_site
-from tests.builders.line import a_line
-from tests.e2e.test_documents import Registry
+from tests.builders.git_servers import Site
+from tests.e2e.pages import HOST, Registry
 from tests.e2e.workspace import Workspace
-from tests.live import start_live
 from tests.needs import CLIENTS
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
-HOST = "registry.example.com"
 HERE = "tests/e2e/test_git.py::"
 PAGE = "docs/git.md"
 NAME = "acme/terraform-aws-vpc"
+SPACE = "grown"  # in the place of acme, which has releases for other pages
 API = "/api/v1/namespaces/{}/repositories"
 
 
@@ -30,29 +27,16 @@ def module(version: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with git_site(tmp_path_factory.mktemp("git")) as site:
-        yield site
+def registry(example: Registry) -> Registry:
+    with example.larder.client(example.manage) as client:
+        for name in (SPACE, "push"):
+            made = client.put(f"/api/v1/namespaces/{name}", json={"visibility": "private"})
+            assert made.status_code == 201, made.text
+    return example
 
 
-@pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory, site: Site) -> Iterator[Registry]:
-    """Called registry.example.com, as on the pages. Its operator allows Git servers on loopback."""
-    folder = tmp_path_factory.mktemp("example")
-    settings = {"LARDER_SOURCES_ALLOW": "127.0.0.0/8", "LARDER_SOURCES_CA_FILE": site.ca_file}
-    with start_live(
-        folder,
-        why="its name and its repositories are those of the page",
-        LARDER_PUBLIC_URL=f"https://{HOST}",
-        **settings,
-    ) as larder:
-        manage = larder.token()
-        with larder.client(manage) as client:
-            for name in ("acme", "push"):
-                made = client.put(f"/api/v1/namespaces/{name}", json={"visibility": "private"})
-                assert made.status_code == 201, made.text
-        with a_line({HOST: int(larder.host.rpartition(":")[2])}) as line:
-            yield Registry(larder, line.url, manage, larder.token("admin", "read"))
+def ours(text: str) -> str:
+    return text.replace("/namespaces/acme/", f"/namespaces/{SPACE}/")
 
 
 def asked(registry: Registry, folder: Path, path: str, *words: str) -> dict:
@@ -72,8 +56,8 @@ def verdicts(registry: Registry, folder: Path, one: str, wanted: dict[str, str],
         time.sleep(0.2)
 
 
-def test_the_commands_of_the_page_publish_from_git(registry: Registry, site: Site, tmp_path: Path) -> None:
-    repository = site.repository(NAME)
+def test_the_commands_of_the_page_publish_from_git(registry: Registry, git_server: Site, tmp_path: Path) -> None:
+    repository = git_server.repository(NAME)
     for version in ("1.0.0", "1.1.0", "1.2.0"):
         repository.commit(module(version))
         repository.tag(f"v{version}", message=f"Version {version}")
@@ -82,14 +66,14 @@ def test_the_commands_of_the_page_publish_from_git(registry: Registry, site: Sit
     work.mkdir()
     connect, publish, retry = documents.run_by(HERE + "test_the_commands_of_the_page_publish_from_git", PAGE)
 
-    text = connect.text.replace("https://github.com", site.url)
+    text = ours(connect.text).replace("https://github.com", git_server.url)
     connected = json.loads(registry.type(work, text, LARDER_TOKEN=registry.manage))
     assert (connected["state"], connected["webhook"]["secret"][:6]) == ("draft", "whsec_")
     assert connected["webhook"]["url"].startswith(f"https://{HOST}/api/v1/git-hooks/")
-    one = f"{API.format('acme')}/{connected['id']}"
+    one = f"{API.format(SPACE)}/{connected['id']}"
 
     def typed(text: str) -> list[dict]:
-        lines = re.sub(r"/repositories/7/", f"/repositories/{connected['id']}/", text)
+        lines = re.sub(r"/repositories/7/", f"/repositories/{connected['id']}/", ours(text))
         said = registry.type(
             work,
             lines.replace('" \\\n', '" ').replace("curl", "echo; curl"),
@@ -117,14 +101,16 @@ def test_the_commands_of_the_page_publish_from_git(registry: Registry, site: Sit
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_clients_install_what_a_tag_published(registry: Registry, site: Site, tmp_path: Path, client: str) -> None:
+def test_clients_install_what_a_tag_published(
+    registry: Registry, git_server: Site, tmp_path: Path, client: str
+) -> None:
     name = f"{client}-{tmp_path.name}"
-    repository = site.repository(f"acme/{name}")
+    repository = git_server.repository(f"acme/{name}")
     repository.commit({"modules/vpc/main.tf": module("0.9.0")["main.tf"], "other/main.tf": "# not published\n"})
     repository.tag("vpc/v0.9.0")
     fields = json.dumps(
         {
-            "url": site.url_of(f"acme/{name}"),
+            "url": git_server.url_of(f"acme/{name}"),
             "rules": [{"tag": "{name}/v{version}", "folder": "modules/{name}", "module": f"{{name}}/{client}"}],
         }
     )
@@ -147,13 +133,13 @@ def test_clients_install_what_a_tag_published(registry: Registry, site: Site, tm
 
 
 def test_a_push_to_a_plain_git_server_is_published_within_seconds(
-    registry: Registry, site: Site, tmp_path: Path
+    registry: Registry, git_server: Site, tmp_path: Path
 ) -> None:
     """The hook of the page, with its two files in another folder, is all that tells Larder."""
-    bare = site.repository("acme/terraform-aws-push")
+    bare = git_server.repository("acme/terraform-aws-push")
     bare.commit(module("1.0.0"))
     bare.tag("v1.0.0")
-    rules = json.dumps({"url": site.url_of("acme/terraform-aws-push"), "poll_minutes": 1440, "rules": [
+    rules = json.dumps({"url": git_server.url_of("acme/terraform-aws-push"), "poll_minutes": 1440, "rules": [
         {"tag": "v{version}", "folder": "", "module": "push/aws"}]})  # fmt: skip
     connected = asked(registry, tmp_path, API.format("push"), f"-d '{rules}'")
     one = f"{API.format('push')}/{connected['id']}"

@@ -1,22 +1,16 @@
-"""The commands of docs/verifying.md, and those of the Origin page, in a plain shell at a Larder of this test."""
+"""The commands of docs/verifying.md, and those of the Origin page, in a plain shell."""
 
 import base64
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import documents
-from tests.builders.archives import module_zip
 from tests.builders.attestations import BUNDLE
-from tests.builders.keys import signing_key
-from tests.builders.line import a_line
 from tests.builders.sigstore import Sigstore
-from tests.e2e.providers import Depot
-from tests.e2e.test_documents import HOST, Registry
-from tests.live import start_live
+from tests.e2e.pages import Registry
 from tests.site.processes import eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl", "openssl", "gpg")]
@@ -28,22 +22,12 @@ SHELLS = ["sh", *(pytest.param(shell, marks=pytest.mark.needs(shell)) for shell 
 
 
 @pytest.fixture(scope="module")
-def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
-    """With the module acme/vpc/aws and the provider acme/dns, both private, and a statement about each."""
-    folder = tmp_path_factory.mktemp("verified")
-    with start_live(
-        folder, why="its name and its releases are those of the page", LARDER_PUBLIC_URL=f"https://{HOST}"
-    ) as larder:
-        manage = larder.token()
-        depot = Depot(larder, manage, larder.token("admin", "read"), signing_key("ed25519"))
-        depot.namespace("acme", "private")
-        larder.publish("acme/vpc/aws", "1.2.0", module_zip(), manage)
-        depot.publish("acme/dns", "1.2.0", platforms=("linux_amd64",))
-        with larder.client(manage) as client:
-            stated = [f"/api/v1/{version}/statement" for version in (MODULE, PROVIDER)]
-            eventually(lambda: all(client.get(one).status_code == 200 for one in stated), what="a statement")
-        with a_line({HOST: int(larder.host.rpartition(":")[2])}) as line:
-            yield Registry(larder, line.url, manage, depot.read)
+def registry(example: Registry) -> Registry:
+    """With a statement about the module and about the provider."""
+    with example.larder.client(example.manage) as client:
+        stated = [f"/api/v1/{version}/statement" for version in (MODULE, PROVIDER)]
+        eventually(lambda: all(client.get(one).status_code == 200 for one in stated), what="a statement")
+    return example
 
 
 @pytest.fixture

@@ -1,3 +1,8 @@
-from tests.e2e.test_documents import registry
+import pytest
 
-__all__ = ["registry"]
+from tests.e2e.pages import Registry
+
+
+@pytest.fixture(scope="package")
+def registry(example: Registry) -> Registry:
+    return example

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders.attestations import BUNDLE, bundle
 from tests.e2e.oci.clients import EMPTY, IMAGE, Pusher, digest_of
-from tests.e2e.test_documents import Registry
+from tests.e2e.pages import Registry
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
 NAME = "acme/vpc/aws"

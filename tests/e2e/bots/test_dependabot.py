@@ -15,7 +15,7 @@ import yaml
 from tests import documents
 from tests.e2e.bots.recorder import recording, replay
 from tests.e2e.bots.test_renovate import PAGE, SOURCES, described  # noqa: F401  # a fixture
-from tests.e2e.test_documents import HOST, Registry
+from tests.e2e.pages import HOST, Registry
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
 BASES = {"modules": "/v1/modules/", "providers": "/v1/providers/"}

@@ -9,7 +9,8 @@ import yaml
 from tests import documents
 from tests.builders import providers
 from tests.e2e.bots.test_tools import PAGE, blocks
-from tests.e2e.test_documents import HOST, Registry, versions
+from tests.e2e.pages import HOST, Registry
+from tests.e2e.test_documents import versions
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
 MANIFEST = '{"version": 1, "metadata": {"protocol_versions": ["6.0"]}}\n'
@@ -58,12 +59,15 @@ def test_what_goreleaser_names_as_the_file_says_is_published(registry: Registry,
     stand_in.chmod(0o755)
     [fence] = documents.run_by(RUN_BY, PAGE)
 
-    said = publish(registry, repository, fence.text.replace("1.3.0", "1.2.9"))
+    registry.depot.namespace("released", "private")  # others count the versions of acme/dns
+    text = fence.text.replace("1.3.0", "1.2.9").replace("acme/dns", "released/dns")
 
-    assert said.endswith(f"Published acme/dns 1.2.9.\nhttps://{HOST}/providers/acme/dns/1.2.9\n")
+    said = publish(registry, repository, text)
+
+    assert said.endswith(f"Published released/dns 1.2.9.\nhttps://{HOST}/providers/released/dns/1.2.9\n")
     assert "Sent: terraform-provider-dns_1.2.9_SHA256SUMS\n" in said
     assert "artifacts.json" not in said
-    assert "1.2.9" in versions(registry, "providers", "acme/dns")
+    assert "1.2.9" in versions(registry, "providers", "released/dns")
 
 
 def test_the_signature_of_the_page_is_detached_and_binary() -> None:

@@ -24,7 +24,7 @@ from jsonata import Jsonata
 from tests import documents
 from tests.builders.line import a_line
 from tests.e2e.bots.recorder import recorder, recording, replay
-from tests.e2e.test_documents import HOST, Registry
+from tests.e2e.pages import HOST, Registry
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
 PAGE = "docs/recipes/update-bots.md"

@@ -13,7 +13,8 @@ import yaml
 
 from tests import documents
 from tests.builders.archives import module_zip
-from tests.e2e.test_documents import HOST, USING, Registry, configuration
+from tests.e2e.pages import HOST, Registry
+from tests.e2e.test_documents import USING, configuration
 from tests.needs import CLIENTS, needs
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
