@@ -8,13 +8,15 @@ SHARED = "tests/larders.py"
 
 
 def reasons(path: str) -> list[str]:
-    """What each call of `start_live` in the file says; "" where it says nothing that can be read here."""
+    """What each call in the file gives as `why`; "" for a start of a Larder without it."""
     found = []
     for node in ast.walk(ast.parse((CHECKOUT / path).read_text())):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "start_live":
-            given = {keyword.arg: keyword.value for keyword in node.keywords}
-            why = given.get("why")
-            found.append(str(why.value) if isinstance(why, ast.Constant) else "")
+        if isinstance(node, ast.Call):
+            why = next((keyword.value for keyword in node.keywords if keyword.arg == "why"), None)
+            if isinstance(why, ast.Constant):
+                found.append(str(why.value))
+            elif isinstance(node.func, ast.Name) and node.func.id == "start_live" and not isinstance(why, ast.Name):
+                found.append("")  # a name is an argument, so that a caller gives the reason
     return found
 
 

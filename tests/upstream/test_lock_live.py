@@ -16,6 +16,7 @@ from tests.site.processes import eventually
 from tests.upstream import faults, misbehaving
 from tests.upstream.locks import HOST, Folder, entry
 
+pytestmark = pytest.mark.live
 PLATFORMS = ("linux_amd64", "darwin_arm64")
 MIRROR = """
 provider_installation {
@@ -62,7 +63,6 @@ def complete(larder: Live, **fields) -> str:
     return answer.json()["lock"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("program", CLIENTS)
 def test_own_and_mirrored_providers_are_locked_as_the_client_does(program, far, larder, tmp_path):
     folder = Folder(tmp_path, program, far)
@@ -90,7 +90,6 @@ def test_own_and_mirrored_providers_are_locked_as_the_client_does(program, far, 
     assert far.count("*.zip") == asked
 
 
-@pytest.mark.slow
 def test_the_next_worker_goes_on_after_kill_9(far, larder):
     """A registry that is slow, and a worker that is killed in the midst."""
     far.misbehave("*/big/*.zip", faults.slow(200_000))
