@@ -100,9 +100,9 @@ def test_of_a_provider_one_version_is_selected_that_all_constraints_allow(
     assert selected("above") == ["1.4.0"]
 
     many = add_module(pantry, "many/aws")
-    for number in range(8):
-        provider_version(pantry, f"dns{number}", "1.0.0", key=key)
-        requires(many, f"pantry/dns{number}", constraint="~> 1.0")
+    for name in [f"dns{number}" for number in range(8)]:
+        provider_version(pantry, name, "1.0.0", key=key)
+        requires(many, f"pantry/{name}", constraint="~> 1.0")
     with django_assert_max_num_queries(8):  # the versions of all providers are read at once
         rows = client.get("/api/v1/modules/pantry/many/aws/dependencies").json()["dependencies"]
     assert [row["selected"] for row in rows] == [["1.0.0"]] * 8

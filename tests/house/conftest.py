@@ -13,8 +13,9 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Namespace, Scope
 from tests.conftest import BLOBS
-from tests.house import scenario, scenario_people
+from tests.house import scenario, scenario_people, sources
 from tests.house.policy.table import COLUMNS, LIKE
+from tests.larders import send_with
 from tests.sessions import sign_in
 
 BARE = "bare"  # a session without a second factor
@@ -23,6 +24,14 @@ LIMITS: dict[str, Callable[[], dict[str, Any]]] = {
     "hall": lambda: {"scope": Scope.MANAGE, "namespaces": Namespace.objects.filter(name="hall")},
     "vpc": lambda: {"scope": Scope.MANAGE, "only_name": "vpc/aws"},
 }
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One worker reads and parses the sources of Larder."""
+    for item in items:
+        if getattr(getattr(item, "module", None), "sources", None) is sources:
+            send_with(item, "sources")
 
 
 @pytest.fixture(scope="module")

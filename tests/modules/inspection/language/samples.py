@@ -76,7 +76,7 @@ def of(kind: str, labels: tuple[str, ...] = (), *blocks: Sample, key: str = "", 
 
 
 CONDITION = {"condition": "var.size > 1", "error_message": '"Too small."'}
-RULE = of("precondition", key="condition", **CONDITION)
+RULE = of("precondition", (), key="condition", **CONDITION)
 _CONNECTION = of("connection", key="free", host='"h"')
 _ESCAPED = of("_", key="free", count="1")
 _PROVISIONER = of("provisioner", ("local-exec",), _CONNECTION, when="destroy", on_failure="continue", command='"true"')
@@ -101,7 +101,7 @@ SAMPLES: tuple[Sample, ...] = (
     of(
         "variable",
         ("size",),
-        of("validation", **CONDITION),
+        of("validation", (), **CONDITION),
         description='"How large."',
         type="number",
         default="3",
@@ -139,11 +139,11 @@ SAMPLES: tuple[Sample, ...] = (
         "terraform",
         (),
         of("backend", ("local",), path='"x"'),
-        of("required_providers", **_REQUIRED),
+        of("required_providers", (), **_REQUIRED),
         of("provider_meta", ("acme",), module='"x"'),
         required_version='">= 1.5"',
     ),
-    of("moved", **{"from": "acme_thing.old", "to": "acme_thing.web"}),
+    of("moved", (), **{"from": "acme_thing.old", "to": "acme_thing.web"}),
     of(
         "removed",
         (),
