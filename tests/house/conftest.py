@@ -3,6 +3,7 @@
 import copy
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,7 +31,8 @@ LIMITS: dict[str, Callable[[], dict[str, Any]]] = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """One worker reads and parses the sources of Larder."""
     for item in items:
-        if getattr(getattr(item, "module", None), "sources", None) is sources:
+        is_here = item.path.is_relative_to(Path(__file__).parent)
+        if is_here and getattr(getattr(item, "module", None), "sources", None) is sources:
             send_with(item, "sources")
 
 
