@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help run test test-changed test-all nightly test-full test-python pictures lint types schema contracts migrations-check advisories lock trust bench chaos image push publish release clean
 BIN := .venv/bin
-PARALLEL := -n $(shell getconf _NPROCESSORS_ONLN) --dist loadgroup --no-loadscope-reorder
+PARALLEL := -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist loadgroup --no-loadscope-reorder
 PYTEST := $(BIN)/pytest $(PARALLEL)
 # What depends on Python itself: what reads bytes, talks to child processes, starts and stops. What a database decides does
 # not, nor a whole Larder for each room: those marked `python` stand for starting, stopping, signing and a worker's end.

@@ -66,6 +66,7 @@ def test_a_list_and_a_page_of_one_row_cost_the_same_beside_500(operator_client, 
     assert max(few.values()) <= 12
 
 
+@pytest.mark.slow
 @for_each_row(("shelf", "model"), READ_ONLY, ids=named)
 def test_nothing_that_is_posted_changes_anything(operator_client, shelf, model):
     shelf.make(0, 1)
@@ -84,6 +85,7 @@ def test_nothing_that_is_posted_changes_anything(operator_client, shelf, model):
     assert AuditEvent.objects.count() == events
 
 
+@pytest.mark.slow
 @for_each_row(("shelf", "model"), [pair for pair in LISTED if acts_of(pair[1])], ids=named)
 def test_each_act_needs_its_own_permission(db, browser_of, shelf, model):
     """Who may only look is offered no act of the list and of a row's page, and sending one does nothing."""

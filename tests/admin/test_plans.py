@@ -64,6 +64,7 @@ def scanned_to_find(statements):
     return sorted(set(found))
 
 
+@pytest.mark.slow
 @pytest.mark.both
 @pytest.mark.usefixtures("planned")
 @for_each_row("model", [model for model in LARGE if admin.site._registry[model].search_fields])
@@ -144,6 +145,7 @@ def test_another_order_waits_until_the_list_is_short(operator_client, monkeypatc
     assert shown()[0] == [1, 1, 2, 2, 3, 3]
 
 
+@pytest.mark.slow
 @for_each_row(
     ("model", "query"),
     [

@@ -86,6 +86,7 @@ def test_a_file_in_the_way_is_an_outage(folder):
     assert str(folder) not in str(caught.value)
 
 
+@pytest.mark.slow
 @for_each_row(
     "act",
     [

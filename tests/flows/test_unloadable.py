@@ -101,6 +101,7 @@ def put(sent):
     return send
 
 
+@pytest.mark.slow
 @for_each_row(("files", "words"), REFUSED_BY_CLIENTS.values(), ids=REFUSED_BY_CLIENTS)
 def test_a_script_is_refused_what_no_client_loads(put, files, words):
     release = put(files)

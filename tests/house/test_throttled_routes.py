@@ -67,6 +67,7 @@ def answers(scene, client, name, method, times=2):
         yield answer
 
 
+@pytest.mark.slow
 def test_nothing_that_clients_do_during_init_has_a_limit(scene, client_of, once):
     """Nor have pushed blobs: clients do not repeat them."""
     reads = [name for name in TABLES if name.startswith(CLIENTS) or (kind_of(name) == "token" and "blob" in name)]

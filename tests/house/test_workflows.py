@@ -30,12 +30,14 @@ def complaints(schema: str, path: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @for_each_row(("path", "schema"), SCHEMAS, ids=IDS)
 def test_the_schema_of_its_service_takes_each(path, schema):
     done = complaints(schema, path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @for_each_row(("path", "schema"), SCHEMAS, ids=IDS)
 def test_a_mistyped_key_is_found(path, schema, tmp_path):
     """So the schemas really look at these files."""

@@ -13,6 +13,7 @@ RAW = image(LAYER)
 NAMES = ["pantry", "pantry/one", "pantry/a/b/c/d", "pantry/tools/my-image", "pantry/a__b/c", "pantry/v1.2/x"]
 
 
+@pytest.mark.slow
 @pytest.mark.both
 @for_each_row("name", NAMES)
 def test_it_is_pushed_pulled_and_deleted_and_a_tag_that_is_a_version_moves_like_any_other(repo, tofu, name):

@@ -30,6 +30,7 @@ ODD = [
 ]
 
 
+@pytest.mark.slow
 @for_each_row(
     "path",
     [

@@ -62,6 +62,7 @@ CONDITIONS: list[dict[str, str]] = [
 ]
 
 
+@pytest.mark.slow
 @for_each_row("way", [BY_SERVER, BY_PROXY], ids=["server", "proxy"])
 def test_a_client_cannot_tell_who_sends_a_file(urls, way, tofu, alice):
     client = tofu(alice)

@@ -35,6 +35,7 @@ def bao(settings, tmp_path: Path, worker_host: None) -> Iterator[FakeVault]:
         kms.forget()
 
 
+@pytest.mark.slow
 @for_each_row("status", [503, 403])
 def test_a_release_waits_for_five_minutes_and_is_published(bao: FakeVault, acme, dora, draft_client, status: int):
     held = hold(acme, dora)

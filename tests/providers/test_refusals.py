@@ -2,6 +2,8 @@
 
 import hashlib
 
+import pytest
+
 from apps.accounts.access.gate import Viewer
 from apps.providers.models import Provider
 from apps.signing import keys
@@ -46,6 +48,7 @@ SUMS_CASES = {
 }
 
 
+@pytest.mark.slow
 @for_each_row("case", SUMS_CASES)
 def test_bad_sums_are_rejected(draft_client, registered, case):
     code, spoil = SUMS_CASES[case]
@@ -116,6 +119,7 @@ PROTOCOLS = {
 }
 
 
+@pytest.mark.slow
 @for_each_row("case", PROTOCOLS)
 def test_protocols_are_never_guessed(draft_client, held, case):
     code, manifest, told = PROTOCOLS[case]

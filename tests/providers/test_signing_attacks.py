@@ -72,6 +72,7 @@ CHANGES: dict[str, tuple[Any, dict[str, str], str]] = {
 }
 
 
+@pytest.mark.slow
 @for_each_row("case", CHANGES)
 def test_a_release_whose_rows_changed_after_the_check_is_not_signed(waiting, held, case):
     model, changes, why = CHANGES[case]

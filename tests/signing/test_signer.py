@@ -158,6 +158,7 @@ def test_a_gpg_that_writes_something_else_is_noticed(
     assert failed_step(key) == step
 
 
+@pytest.mark.both
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a13_sixty_four_at_once_all_succeed_and_leave_nothing(pantry: Namespace, worker_host: None) -> None:

@@ -26,6 +26,7 @@ def folder(client, tls_registry, tls_upstream, tmp_path) -> Folder:
     return Folder(tmp_path, client, tls_registry)
 
 
+@pytest.mark.slow
 @for_each_row(
     ("constraint", "platforms"),
     [

@@ -109,6 +109,7 @@ def test_who_has_no_password_signs_in_by_none(without_password, tolerant, passwo
     assert "_auth_user_id" not in tolerant().session
 
 
+@pytest.mark.slow
 @for_each_row("name", ["account_login", "account_logout", "account_change_password", "account_reauthenticate"])
 def test_each_page_answers_everybody_without_a_500(bob, charlie, tolerant, name):
     """As nobody, as Bob, and as Charlie whose account was switched off while he was signed in."""

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from django.contrib.auth.models import Permission
 from django.urls import reverse
 
@@ -149,6 +150,7 @@ def test_an_action_on_a_key_that_is_none_leads_back_to_the_list(operator_client,
     assert operator_client.post(url, {"action": action, "_selected_action": key}).status_code == 302
 
 
+@pytest.mark.slow
 @for_each_row("key", ["a--b", "🦀", "9" * 30, "-1", ""])
 @for_each_row("field", ["namespace", "user", "team"])
 def test_a_link_or_form_with_a_key_that_is_none_shows_the_form(operator_client, field, key):

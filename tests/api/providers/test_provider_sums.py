@@ -2,6 +2,8 @@
 
 import hashlib
 
+import pytest
+
 from apps.blobs import store
 from apps.providers.models import Provider, ProviderVersion
 from tests.lib.packages.test_names import BYPRODUCTS
@@ -44,6 +46,7 @@ def test_lines_for_sboms_are_passed_over_where_the_registry_signs(draft_client, 
     assert b"sbom" not in b"".join(store.read(ProviderVersion.objects.get().sums_digest))
 
 
+@pytest.mark.slow
 @for_each_row(
     ("name", "hint"),
     [

@@ -36,6 +36,7 @@ def scene(scene):
     return scene
 
 
+@pytest.mark.slow
 @for_each_row("name", ROUTES)
 def test_by_a_team_alice_gets_what_she_got_by_herself(scene, client_of, name):
     expected = {cell: status for cell, status in cells_of(name).items() if cell[2].startswith("alice")}

@@ -1,5 +1,7 @@
 """Each rule, by two modules as they are published: what changed, how severe, before and after."""
 
+import pytest
+
 from apps.modules.comparing.changes import SENTENCES, between, severity_of
 from apps.modules.inspection.inspecting import inspect
 from tests.house import sources
@@ -117,6 +119,7 @@ def changes(before, after):
     return between(*documents)
 
 
+@pytest.mark.slow
 @for_each_row(("rule", "severity", "before", "after"), CASES, ids=[case[0] for case in CASES])
 def test_each_rule_finds_its_change(rule, severity, before, after):
     found = {change.rule: change.severity for change in changes(before, after)}

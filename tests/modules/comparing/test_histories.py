@@ -8,6 +8,8 @@ import lzma
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from apps.lib import versions
 from apps.modules.comparing.changes import between
 from apps.modules.comparing.guard import Verdict
@@ -43,6 +45,7 @@ def line_of(verdict):
     return f"{verdict.version} after {verdict.against}: {said}, {found} ({names})"
 
 
+@pytest.mark.slow
 @for_each_row("module", MODULES)
 def test_the_verdicts_are_those_that_a_person_has_read(module):
     assert len(MODULES) >= 5

@@ -71,6 +71,7 @@ def test_a_damaged_file_is_read_as_far_as_it_goes(seed):
         checked({"main.tf.json": mutated(rng, DOCUMENT)})
 
 
+@pytest.mark.slow
 @for_each_row("seed", range(5))
 def test_damage_elsewhere_lets_no_secret_out(seed):
     """The block of the secret is whole; everything around it is not."""

@@ -31,6 +31,7 @@ def tags(one) -> list[str]:
 # --- Bytes in quarantine ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @for_each_row(("raw", "tag"), [(RAW, "1.3.0"), (RAW, "latest"), (LATER, "1.3.0")])
 def test_bytes_in_quarantine_become_no_other_release_here_or_elsewhere(push, pusher, pantry, act, raw, tag):
     assert push().status_code == 201

@@ -3,6 +3,8 @@
 import hashlib
 import stat
 
+import pytest
+
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.builders.zips import Member, build, zeros_bomb
@@ -77,6 +79,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @for_each_row(("what", "tag"), [*((what, "1.2.0") for what in REFUSED), ("with state", "latest")])
 def test_what_no_other_door_would_take_unchanged_is_refused_with_the_reasons(push, pusher, client, what, tag):
     make, words = REFUSED[what]

@@ -24,6 +24,7 @@ def away(settings, monkeypatch):
     return switch
 
 
+@pytest.mark.slow
 @for_each_row("chunks", [0, 1, 2])
 def test_the_session_is_kept_for_the_next_try(uploader, away, chunks):
     url, data = uploader.begin(), DATA + b"%d" % chunks  # each row stores bytes of its own

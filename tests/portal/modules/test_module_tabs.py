@@ -133,6 +133,7 @@ def test_it_says_what_was_uploaded_left_out_and_not_read_and_hands_out_no_yanked
     assert "Show the block anyway" in page(at)
 
 
+@pytest.mark.slow
 @for_each_row("inspection", [{}, {"units": []}, {"units": [{"path": "", "kind": "root", "name": ""}]}])
 def test_a_version_with_nothing_optional_has_every_page_and_counts_nothing(page, acme, inspection):
     add_module(acme, "bare/aws", "1.0.0", files=[])

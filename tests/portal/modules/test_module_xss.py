@@ -111,6 +111,7 @@ def test_no_description_acts():
     assert {text: findings for text, findings in found.items() if findings} == {}
 
 
+@pytest.mark.slow
 @for_each_row("tab", TABS)
 def test_no_tab_acts(browser_of, bob, evil, tab):
     response = browser_of(bob).get(f"{AT}{tab}")
@@ -128,6 +129,7 @@ def test_the_page_with_each_readme_does_not_act(browser_of, bob, evil):
         assert findings_in(browser.get(AT).content.decode()) == []
 
 
+@pytest.mark.slow
 @for_each_row(("turn", "folder"), [*enumerate(["submodules", "examples", "files", "files/a", "raw"])])
 def test_no_page_of_a_hostile_name_acts(browser_of, bob, evil, turn, folder):
     """Each page escapes a name by the same means: the folders take the payloads in turn."""

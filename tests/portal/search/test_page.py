@@ -25,6 +25,7 @@ def stock(acme, pantry):
     provider_catalogue.refresh(version.provider)
 
 
+@pytest.mark.slow
 @pytest.mark.both
 @for_each_row(
     ("query", "heading", "url"),
@@ -125,6 +126,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.both
 @for_each_row("name", list(HOSTILE))
 def test_a_hostile_query_has_an_answer(client, tofu, stock, name):

@@ -111,6 +111,7 @@ def test_one_version_has_figures_of_its_own_and_in_quarantine_counts_without_its
     assert browser.get(URL, {"version": "1.0.0"}).status_code == 404
 
 
+@pytest.mark.slow
 @for_each_row("query", ["", "?by=version&days=90", "?version=1.0.0"])
 @for_each_row("many", [1, 10_000])
 def test_it_costs_the_same_for_one_count_and_for_ten_thousand(

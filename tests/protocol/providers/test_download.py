@@ -93,6 +93,7 @@ def test_m8_the_sums_that_are_served_name_every_package_and_parse_strictly(dns, 
     assert lines[links["filename"]] == links["shasum"]
 
 
+@pytest.mark.slow
 @for_each_row("kind", ["ed25519", "rsa4096"])
 def test_m9_the_served_signature_passes_gpgv_with_the_served_key_alone(tofu, bob, acme, tmp_path, kind):
     made = signing_key(kind)

@@ -51,6 +51,7 @@ def test_whoever_wants_no_traces_pays_nothing(tmp_path, variables):
     }
 
 
+@pytest.mark.slow
 @for_each_row(
     ("variables", "said"),
     [

@@ -83,6 +83,7 @@ def test_a_custom_resource_with_a_typo_is_refused() -> None:
 # --- What is asked for, and what is refused ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @for_each_row(
     ("typo", "said"),
     [
@@ -226,6 +227,7 @@ def test_a_component_adds_to_it_and_goes_before() -> None:
     assert limits == {"data": "3Gi", "tmp": "5Gi", "notes": "1Mi", "mine": "1Mi"}
 
 
+@pytest.mark.slow
 @for_each_row("name", EXAMPLES)
 def test_no_pod_may_fill_the_disk_of_its_node(name: str) -> None:
     for pod in charts.pods(example(name)).values():

@@ -65,6 +65,7 @@ def test_lines_and_health_check_follow_the_scheme(tmp_path: Path, tls: str, sche
     assert "make trust" not in larder.output.read_text()
 
 
+@pytest.mark.slow
 @for_each_row(
     ("listen", "tls", "url"),
     [

@@ -17,7 +17,7 @@ from tests.site.commands import run_python
 __all__ = ["run_python"]
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.needs("on SQLite")
 def test_sqlite_writes_through_to_the_disk():
     """synchronous 2 is FULL: with NORMAL a power cut takes the last commits of a WAL back, acknowledged or not."""
