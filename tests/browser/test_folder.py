@@ -61,7 +61,6 @@ def sent(live: Live, release: str) -> bytes:
         return client.get(location.partition("?")[0]).content
 
 
-@pytest.mark.smoke
 def test_a_chosen_folder_is_packed_by_the_browser_by_the_rules_of_the_server(page, space, folder, live, tmp_path):
     path = folder("terraform-local-packed-1.2.0", {**MODULE, **CLUTTER})
     describe(page, space, "")
