@@ -19,10 +19,7 @@ Ids = Iterable[str] | Callable[[Any], str | None] | None
 
 
 def for_each_row(
-    names: str | Sequence[str],
-    values: Iterable[Any],
-    *,
-    ids: Ids = None,
+    names: str | Sequence[str], values: Iterable[Any], *, ids: Ids = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Decorate a test. Used twice on one test, each row of one table meets each row of the other."""
     wanted = [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else list(names)
@@ -53,9 +50,7 @@ def for_each_row(
     return decorate
 
 
-def named(
-    names: list[str], values: list[Any], ids: Iterable[str] | Callable[[Any], str | None] | None
-) -> Iterator[Row]:
+def named(names: list[str], values: list[Any], ids: Ids) -> Iterator[Row]:
     """As pytest names them: by `ids`, by the id of a `pytest.param`, or by what is in the row."""
     given = list(ids) if ids is not None and not callable(ids) else []
     for number, value in enumerate(values):

@@ -6,26 +6,13 @@ from dataclasses import replace
 import pytest
 
 from apps.lib.net import fetching
-from tests.upstream import misbehaving
-from tests.upstream.conftest import LOOPBACK
-from tests.upstream.misbehaving import Registry
+from tests.upstream.conftest import LOOPBACK, registry, tls_registry
 from tests.upstream.proxying import Proxy, proxying
 
+__all__ = ["registry", "tls_registry"]  # fixtures
 LIMITS = fetching.Limits(
     connect_seconds=1, first_byte_seconds=0.4, total_seconds=5, min_bytes_per_second=2000, window_seconds=0.4
 )
-
-
-@pytest.fixture
-def registry() -> Iterator[Registry]:
-    with misbehaving.running() as started:
-        yield started
-
-
-@pytest.fixture
-def tls_registry(tmp_path) -> Iterator[Registry]:
-    with misbehaving.running(tls=tmp_path) as started:
-        yield started
 
 
 @pytest.fixture
