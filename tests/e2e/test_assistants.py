@@ -9,8 +9,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client, MCPError
-from mcp.client.streamable_http import streamable_http_client
 
 from tests import documents
 from tests.e2e.conftest import Shelf
@@ -21,6 +19,9 @@ pytestmark = pytest.mark.live
 
 async def asked(live: Live, token: str, mode: str, *calls: tuple[str, dict[str, str]]) -> tuple[list[str], list[Any]]:
     """The names of the tools, and the result of each call."""
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
     trust = ssl.create_default_context(cafile=str(live.ca_bundle))
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     async with (
@@ -74,6 +75,8 @@ def test_a_stranger_is_told_that_there_is_no_such_namespace(live: Live, shelf: S
 
 
 def test_without_a_token_the_client_is_refused(live: Live, shelf: Shelf) -> None:
+    from mcp import MCPError
+
     with pytest.raises((MCPError, ExceptionGroup)):
         asyncio.run(asked(live, "", "legacy"))
 

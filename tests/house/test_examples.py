@@ -14,7 +14,6 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import pytest
 from django.db import transaction
 from django.urls import resolve
-from jsonschema import Draft202012Validator
 
 from apps.accounts.models import Grant
 from tests import openapi
@@ -162,6 +161,8 @@ def test_each_example_is_what_was_sent_and_answered(found):
 
 
 def test_the_schema_shows_them_and_they_have_its_shapes():
+    from jsonschema import Draft202012Validator
+
     operations, components = schema.operations(), {"components": schema.document()["components"]}
     for name, example in json.loads(openapi.EXAMPLES.read_text()).items():
         described = operations[name]

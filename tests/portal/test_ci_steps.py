@@ -9,7 +9,6 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema.validators import validator_for
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.trusted import publishers
@@ -53,6 +52,8 @@ def complaints(kind, document):
     """By the schema of its vendor. That of Bitbucket is older than the list of audiences."""
     text = json.dumps({"on" if key is True else key: value for key, value in document.items()})
     text = text.replace(json.dumps({"audiences": [HOST]}), "true")
+    from jsonschema.validators import validator_for
+
     schema = json.loads((files("check_jsonschema") / f"builtin_schemas/vendor/{SCHEMAS[kind]}.json").read_text())
     return [error.message for error in validator_for(schema)(schema).iter_errors(json.loads(text))]
 

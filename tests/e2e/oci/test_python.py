@@ -3,7 +3,6 @@
 import random
 from pathlib import Path
 
-import oras.client
 import pytest
 
 pytestmark = pytest.mark.live
@@ -12,11 +11,13 @@ pytestmark = pytest.mark.live
 @pytest.fixture
 def client(live, tmp_path, monkeypatch):
     """Of one token, or of nobody; with a home of its own."""
+    import oras.client  # takes a second, of each run that only collects this folder
+
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
     made = []
 
-    def of(secret: str = "") -> oras.client.OrasClient:
+    def of(secret: str = ""):
         one = oras.client.OrasClient(hostname=live.host, tls_verify=str(live.ca_bundle))
         if secret:
             one.auth.set_basic_auth("ci", secret)
