@@ -28,11 +28,10 @@ LIMITS: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[Any]) -> None:
     """One worker reads and parses the sources of Larder."""
     for item in items:
-        is_here = item.path.is_relative_to(Path(__file__).parent)
-        if is_here and getattr(getattr(item, "module", None), "sources", None) is sources:
+        if item.path.is_relative_to(Path(__file__).parent) and getattr(item.module, "sources", None) is sources:
             send_with(item, "sources")
 
 

@@ -1,6 +1,7 @@
 """Signing with real gpg, judged by real gpgv; nothing of it is left behind."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -25,7 +26,7 @@ from tests.site.processes import eventually
 from tests.threads import at_once
 
 DATA = b"0" * 64 + b"  terraform-provider-maps_1.0.0_linux_amd64.zip\n"
-GPG = gpg.program("gpg")  # the real one, before a test puts its own in front of it
+GPG = shutil.which("gpg")  # the real one, before a test puts its own in front of it
 
 
 @pytest.fixture(autouse=True)
