@@ -85,7 +85,7 @@ def test_a_key_is_for_its_own_algorithm(issuer, claims, refusal):
 
 
 @pytest.mark.filterwarnings("ignore::jwt.warnings.InsecureKeyLengthWarning")
-@for_each_row("weak", ["rsa-1024", "p-384", "ed448", "private", "symmetric"])
+@pytest.mark.parametrize("weak", ["rsa-1024", "p-384", "ed448", "private", "symmetric"])
 def test_weak_private_and_other_keys_are_refused(weak, issuer, claims, refusal):
     key: Any
     if weak == "rsa-1024":
@@ -207,7 +207,7 @@ def test_an_issuer_that_is_down_is_asked_once_in_ten_seconds(issuer, claims, ref
     assert len(issuer.asked) == 1
 
 
-@for_each_row(
+@pytest.mark.parametrize(
     "document",
     [
         {"issuer": "https://other.test"},
