@@ -4,6 +4,10 @@ from tests.mutations import mutations
 from tests.programs import CHECKOUT
 
 
+def is_there(path, name):
+    return (CHECKOUT / path).exists() and (not name or f"def {name}(" in (CHECKOUT / path).read_text())
+
+
 def test_there_are_at_least_eighty_and_each_still_has_its_line_and_its_tests():
     found = mutations()
     problems = []

@@ -46,7 +46,6 @@ def test_a_webhook_while_the_tags_are_listed_has_them_listed_again(
     assert len(rounds) == 2
 
 
-@pytest.mark.slow
 def test_a_forge_that_is_down_is_asked_less_often_and_all_is_caught_up(git: Git, upstream: Repository, site: Site):
     upstream.tag("v1.0.0")
     git.sync()
@@ -112,7 +111,6 @@ def test_an_expired_token_refuses_no_tag(git: Git, upstream: Repository, site: S
     assert git.reason("v1.0.0") == "Published as acme/vpc/aws 1.0.0."
 
 
-@pytest.mark.slow
 def test_a_tag_that_moves_between_listing_and_fetching_is_listed_again(git: Git, upstream: Repository):
     upstream.tag("v1.0.0")
     syncing.sync(repository=git.repository, actor=git.actor)

@@ -49,7 +49,6 @@ def test_an_owner_connects_a_monorepo_and_publishes_what_is_ticked(owner, draft)
     assert 'href="/modules/acme/vpc/' in page
 
 
-@pytest.mark.slow
 def test_other_rules_are_previewed_before_they_are_saved(owner, draft):
     form = fields_of(owner.get(plan_url(draft)))
     only = {"rule_tag": ["vpc/v{version}", ""], "rule_folder": ["vpc", ""], "rule_module": ["net/aws", ""]}
@@ -233,7 +232,6 @@ def test_rules_and_ticks_are_changed_without_scripts_and_nothing_is_saved_by_tha
     assert not Tag.objects.exists()
 
 
-@pytest.mark.slow
 def test_later_rules_publish_what_is_ticked_of_the_old_tags(owner, draft, mono):
     form = fields_of(owner.get(plan_url(draft)))
     owner.post(plan_url(draft), form | {"act": "later"})
