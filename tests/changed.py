@@ -12,7 +12,8 @@ from pathlib import Path
 
 import grimp
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+from tests.programs import CHECKOUT
+
 EDGES = ("admin_base", "api", "assistants", "oci", "portal", "protocol")
 LISTS = ("urls", "wiring")  # import all views: what they reach says nothing
 

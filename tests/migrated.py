@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+from tests.programs import CHECKOUT
+
 COPIES = CHECKOUT / ".pytest_cache" / "larder-databases"
 IS_SQLITE = settings.DATABASES["default"]["ENGINE"].endswith("sqlite3")
 
