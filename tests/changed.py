@@ -1,8 +1,7 @@
 """The tests that a change reaches, for `make test-changed`: `python -m tests.changed [BASE]`.
 
-By the import graph that the contracts of `pyproject.toml` are checked with. A test that asks a view through its URL
-imports nothing of it, so the folder of tests that mirrors the view's stands for those. For work in between: before a
-landing every test runs.
+By the import graph of the contracts in `pyproject.toml`. A test that asks a view through its URL imports nothing of it:
+the folder of tests that mirrors the view's stands for those. Before a landing every test runs.
 """
 
 import subprocess

@@ -29,9 +29,8 @@ def for_each_row(
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         tables: list[list[Row]] = [*getattr(test, "row_tables", []), table]
         inner: Callable[..., None] = getattr(test, "row_test", test)
-        parameters = [
-            each for each in inspect.signature(test).parameters.values() if each.name not in {*wanted, "subtests"}
-        ]
+        known = inspect.signature(test).parameters.values()
+        asked = [each for each in known if each.name not in {*wanted, "subtests"}]
 
         def each_row(subtests: pytest.Subtests, **fixtures: Any) -> None:
             for chosen in product(*reversed(tables)):
@@ -41,10 +40,10 @@ def for_each_row(
                     inner(**fixtures, **arguments)
 
         own = inspect.Parameter("subtests", inspect.Parameter.KEYWORD_ONLY)
-        parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
         vars(each_row).update(vars(test), row_tables=tables, row_test=inner, __wrapped__=inner)
         each_row.__name__, each_row.__doc__, each_row.__module__ = test.__name__, test.__doc__, test.__module__
-        each_row.__signature__ = inspect.Signature([own, *parameters])  # type: ignore[attr-defined]
+        parameters = [own, *(each.replace(kind=own.kind) for each in asked)]
+        each_row.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return each_row
 
     return decorate
