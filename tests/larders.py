@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 from tests import live as lives
+from tests import postgres, stack
 from tests.builders import ci_issuer
 from tests.builders.git_servers import Site, git_site
 from tests.live import Live, start_live
+from tests.needs import needs
 from tests.progress import group_of, path_of
 
 # In the order in which a test that uses two is sent to one. Those of a folder are in its conftest.py.
-SHARED = ("full_shelf", "signing_on", "example", "deadly", "four_processes", "loopback", "plain", "impatient", "live")
+SHARED = ("on_postgres", "signing_on", "example", "deadly", "four_processes", "loopback", "plain", "impatient", "live")
 LOOPBACK = "127.0.0.0/8"
 # Where a worker of `impatient` dies, once each: at versions that no other test there publishes.
 STATING = "after:state@0.7.0"
@@ -89,6 +91,15 @@ def impatient(tmp_path_factory: pytest.TempPathFactory, git_server: Site) -> Ite
         "LARDER_SOURCES_CA_FILE": git_server.ca_file,
     }
     with start_live(tmp_path_factory.mktemp("impatient"), why="shared", **variables) as larder:
+        yield larder
+
+
+@pytest.fixture(scope="session")
+@needs("postgres")
+def on_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """Its database is PostgreSQL, for tests of each page and list: what they ask differs there, and is slower."""
+    variables = {} if stack.IS_FULL else {"LARDER_DATABASE_URL": postgres.start()}
+    with start_live(tmp_path_factory.mktemp("postgres"), why="shared", **variables) as larder:
         yield larder
 
 

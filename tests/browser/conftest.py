@@ -16,7 +16,7 @@ from tests import needs, programs
 from tests.browser.catalogue import Shelf, fill
 from tests.browser.sign_on import signing_on
 from tests.builders.archives import module_zip
-from tests.live import Live, start_live
+from tests.live import Live
 
 __all__ = ["signing_on"]
 
@@ -157,10 +157,9 @@ def give_alice(larder: Live, *spaces: str) -> None:
 
 
 @pytest.fixture(scope="package")
-def full_shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
-    """What lies on the shelf would be counted, found and swept in the tests of others."""
-    with start_live(tmp_path_factory.mktemp("shelf"), why="its shelf is counted, and swept") as larder:
-        yield fill(larder)
+def full_shelf(on_postgres: Live) -> Shelf:
+    """What lies on it is counted, found and swept: its Larder is nobody else's."""
+    return fill(on_postgres)
 
 
 @pytest.fixture(scope="package")
