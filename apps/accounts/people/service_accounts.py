@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
 from django.utils import timezone
 
+from apps.accounts.access import connections
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.people_only import people_only, refuse_token
 from apps.accounts.identity import tokens
@@ -70,10 +71,11 @@ def delete(*, account: User, actor: Viewer) -> None:
         return
     for token in ApiToken.objects.filter(user=row, revoked_at=None).order_by("pk"):
         tokens.revoke(token=token, actor=actor)
-    Membership.objects.filter(user=row).delete()
-    User.objects.filter(pk=row.pk).update(is_active=False)
-    assert row.service_of is not None  # noqa: S101  # a deleted team has deleted its accounts
-    _record(Kind.SERVICE_ACCOUNT_DELETED, row.service_of, row, actor)
+    with connections.watching(actor, users=[row.pk]):  # webhooks
+        Membership.objects.filter(user=row).delete()
+        User.objects.filter(pk=row.pk).update(is_active=False)
+        assert row.service_of is not None  # noqa: S101  # a deleted team has deleted its accounts
+        _record(Kind.SERVICE_ACCOUNT_DELETED, row.service_of, row, actor)
 
 
 @people_only("change the rights of service accounts")
