@@ -80,6 +80,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "namespace-activity": [({"namespace": SPACE}, "")],
     "namespace-members": [({"namespace": SPACE}, "")],
     "namespace-withdraw": [({"namespace": SPACE, "grant_id": lambda shelf: shelf.grant_id}, "")],
+    "namespace-connections": [({"namespace": SPACE}, "")],
     "namespace-transfer": [({"namespace": SPACE}, "")],
     "namespace-delete": [({"namespace": SPACE}, "")],
     "mail": [({}, "")],
