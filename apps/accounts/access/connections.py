@@ -10,10 +10,12 @@ Each room describes its rows (`Source`); registry_site/wiring.py lists them.
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import gate
@@ -117,9 +119,11 @@ def waiting_in(namespace: Namespace) -> list[Connected]:
     return _described(_rows(Q(namespace=namespace, suspended_at__isnull=False)))
 
 
-def has_waiting(namespace: Namespace) -> bool:
-    """Tell whether one is suspended, for pages that only point at the list."""
-    return any(source.rows().filter(namespace=namespace, suspended_at__isnull=False).exists() for source in sources)
+def has_any(namespace: Namespace, *, suspended: bool = False) -> bool:
+    """Tell in one query whether there are any, or any that are suspended, for pages that only point at the list."""
+    which = {"suspended_at__isnull": False} if suspended else {}
+    found = (Exists(source.rows().filter(namespace=OuterRef("pk"), **which).order_by()) for source in sources)
+    return Namespace.objects.filter(reduce(or_, map(Q, found), Q(pk=None)), pk=namespace.pk).exists()
 
 
 def would_leave(grant: Grant) -> list[Connected]:

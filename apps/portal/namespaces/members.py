@@ -130,7 +130,8 @@ def members(request: HttpRequest, namespace: str) -> HttpResponse:
             return _after(viewer, row, left=bool(left))
     context = {"namespace": row, "grants": namespaces.grants_in(row), "roles": Role.choices, "viewer": viewer}
     context["people"] = accounts.known_to(viewer)
-    context["left"] = [one for one in connections.of(row) if one.is_left_behind or one.is_suspended]
+    connected = connections.of(row) if connections.has_any(row) else []
+    context["left"] = [one for one in connected if one.is_left_behind or one.is_suspended]
     found = access_requests.open_requests(Namespace.objects.filter(pk=row.pk), access_requests.MOST_OPEN)
     context |= {"requests": found, "publisher": Role.PUBLISHER.value}
     return form_page(request, "portal/namespaces/members.html", form, person_form=person, team_form=team, **context)

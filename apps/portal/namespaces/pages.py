@@ -106,7 +106,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     context["may_manage"] = role == Role.OWNER
     if context["may_manage"]:
         context["expiring"] = expiring(row)
-        context["has_suspended"] = connections.has_waiting(row)
+        context["has_suspended"] = connections.has_any(row, suspended=True)
     if role is not None:  # only members see who works on what
         context["member_count"] = people_count(row)
         context["owners"] = gate.owners_of(row)
