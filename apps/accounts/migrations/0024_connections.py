@@ -23,7 +23,7 @@ def remember_changes(apps: Any, _editor: Any) -> None:
     change = apps.get_model("accounts", "ConnectionChange")
     known = set(apps.get_model("accounts", "User").objects.values_list("pk", flat=True))
     found = set()
-    for kind, actor, detail in events.order_by("pk").values_list("kind", "actor_id", "detail").iterator():
+    for kind, actor, detail in events.order_by("pk").values_list("kind", "actor_id", "detail"):
         what, name = CHANGES[kind]
         number = detail.get(name)
         if isinstance(number, int) and actor in known:
