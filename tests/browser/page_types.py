@@ -245,6 +245,7 @@ NO_PAGES = {
     "site-webhook-switch",
     "module-compare-form",
     "namespace-cleanup-apply",
+    "namespace-connection-confirm",
     "trusted-publishers-only",
     "provider-compare-form",
     "module-input",

@@ -49,7 +49,22 @@ class Source:
     resume: Callable[[Any, Viewer], None]
 
 
-sources: tuple[Source, ...] = ()  # by registry_site/wiring.py
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """What works in a namespace for everyone who knows it, as `person` does: they chose it, or saw it once."""
+
+    noun: str
+    name: str
+    person: User
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.noun} {self.name}"
+
+
+# Both by registry_site/wiring.py.
+sources: tuple[Source, ...] = ()
+secrets: tuple[Callable[[Namespace], Iterable[Secret]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +153,13 @@ def would_leave(grant: Grant) -> list[Connected]:
 def left_behind() -> list[Connected]:
     """Return all that were left behind, of all namespaces, and those of none (site-wide), which operators own."""
     return [one for one in _described(_rows(Q())) if one.is_left_behind]
+
+
+def secrets_of_others(namespace: Namespace) -> list[Secret]:
+    """Return the secrets that people know who do not own the namespace. A transfer leaves them: owners replace them."""
+    found = [secret for known in secrets for secret in known(namespace)]
+    owners = _owners({secret.person.pk for secret in found}, [namespace.pk], None) if found else None
+    return [secret for secret in found if owners is not None and not owners(secret.person.pk, namespace.pk)]
 
 
 # --- Suspend and confirm ----------------------------------------------------------------------------------------------

@@ -21,7 +21,12 @@ def connection_list(request: HttpRequest, namespace: str) -> HttpResponse:
     """What waits for a confirmation first, then what was left behind and still works."""
     row = namespace_for(session_viewer(request), namespace, need=Role.OWNER)
     found = sorted(connections.of(row), key=lambda one: (not one.is_suspended, not one.is_left_behind))
-    context = {"namespace": row, "found": found, "waiting": sum(one.is_suspended for one in found)}
+    context = {
+        "namespace": row,
+        "found": found,
+        "waiting": sum(one.is_suspended for one in found),
+        "secrets": connections.secrets_of_others(row),
+    }
     return render(request, "portal/namespaces/connections.html", context)
 
 

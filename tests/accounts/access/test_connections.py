@@ -80,6 +80,8 @@ def test_who_changed_a_connection_answers_for_it_as_well(acme, dora, eve, alice)
 
     assert sorted(suspended(acme)) == [REPOSITORY, WEBHOOK]
     assert connections.one_of(acme, WEBHOOK, rows[WEBHOOK].pk).names == ["dora", "eve"]
+    connections.confirm(namespace=acme, kind=WEBHOOK, number=rows[WEBHOOK].pk, actor=Viewer(dora))
+    assert connections.one_of(acme, WEBHOOK, rows[WEBHOOK].pk).names == ["dora"], "who confirms answers for all of it"
 
 
 def test_who_only_switches_a_webhook_off_does_not_answer_for_it(acme, dora, eve):

@@ -8,14 +8,27 @@ from django.apps import apps
 from apps.accounts import erasure, namespaces
 from apps.accounts.access import connections
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.accounts.models import Grant, GroupMapping, Membership, Role, Team
-from apps.accounts.people import accounts, group_roles, service_accounts, teams
+from apps.accounts.identity import tokens
+from apps.accounts.models import Grant, GroupMapping, Membership, Role, Scope, Team
+from apps.accounts.people import accounts, group_roles, invitations, service_accounts, teams
 from apps.accounts.rows import ConnectionChange
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.lib.errors import NotFound
 from apps.notify import webhooks
+from apps.signing.models import Custody, SigningKey
 from apps.sources import connecting
-from tests.builders.connecting import KINDS, REPOSITORY, WEBHOOK, connect_all, left_behind, listed, own, suspended
+from tests.builders.connecting import (
+    KINDS,
+    REPOSITORY,
+    WEBHOOK,
+    connect_all,
+    hand_over,
+    left_behind,
+    listed,
+    own,
+    suspended,
+)
 from tests.conftest import person
 from tests.rows import for_each_row
 
@@ -184,3 +197,43 @@ def test_the_upgrade_reads_from_the_audit_who_had_changed_what(acme, dora, eve):
 
     found = sorted(ConnectionChange.objects.values_list("kind", "number", "user"))
     assert found == [(REPOSITORY, rows[REPOSITORY].pk, eve.pk), (WEBHOOK, rows[WEBHOOK].pk, eve.pk)]
+
+
+# --- What else the former owner knows ---------------------------------------------------------------------------------
+
+
+def test_keys_and_tokens_of_machines_that_others_know_are_listed(acme, dora, eve, alice):
+    """Eve added a key, and made a token of a machine whose team she managed. Dora's own are no news."""
+    team = Team.objects.create(name="cooks")
+    namespaces.grant(namespace=acme, grantee=team, role=Role.PUBLISHER, actor=Viewer(dora))
+    bot = service_accounts.create(team=team, name="ci", actor=NOBODY)
+    teams.set_manager(membership=teams.add(team=team, user=eve, actor=NOBODY), is_manager=True, actor=NOBODY)
+    for maker, digit in ((eve, "E"), (dora, "D")):
+        tokens.issue(user=bot, label=f"of {maker}", scope=Scope.PUBLISH, actor=Viewer(maker))
+        digits = {"fingerprint": digit * 40, "key_id": digit * 16}
+        SigningKey.objects.create(
+            namespace=acme, custody=Custody.PUBLISHER, armor="-", algorithm="ed25519", added_by=maker, **digits
+        )
+    assert connections.secrets_of_others(acme) == []
+
+    namespaces.withdraw(grant=own(acme, eve), actor=Viewer(dora))
+    assert [secret.noun for secret in connections.secrets_of_others(acme)] == ["signing key"]
+    Membership.objects.filter(user=eve).update(is_manager=False)
+
+    found = connections.secrets_of_others(acme)
+    assert [(secret.noun, secret.person) for secret in found] == [("signing key", eve), ("token", eve)]
+    assert "EEEE" in str(found[0])
+    assert "(of eve) of cooks.ci[bot]" in str(found[1])
+
+
+@pytest.mark.both
+def test_an_invitation_and_a_token_of_the_former_owner_open_nothing(acme, dora, alice, tofu):
+    _, secret = invitations.invite(actor=Viewer(dora), note="me again", namespace=acme, role=Role.OWNER)
+    client = tofu(dora)
+    assert client.get("/api/v1/namespaces/acme").status_code == 200
+
+    hand_over(acme, dora, alice)
+
+    assert client.get("/api/v1/namespaces/acme").status_code == 404
+    with pytest.raises(NotFound):
+        invitations.invitation_for_secret(secret)
