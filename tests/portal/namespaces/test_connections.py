@@ -12,7 +12,11 @@ def test_the_page_of_the_transfer_lists_them_and_says_how_many_wait(acme, dora, 
     browser = browser_of(dora)
 
     page = browser.get(f"{URL}/transfer").text
-    for name in ("trusted publisher acme:github-", "Git repository https://github.com/acme/vpc", "webhook to hooks"):
+    for name in (
+        "trusted publisher GitHub Actions acme/vpc as acme:github-",
+        "Git repository https://github.com/acme/vpc",
+        "webhook to hooks",
+    ):
         assert name in page
     form = {"kind": "user", "to": "alice", "giver": own(acme, dora).pk, "confirm": "acme"}
     answer = browser.post(f"{URL}/transfer", form, follow=True)

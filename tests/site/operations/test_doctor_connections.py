@@ -30,7 +30,7 @@ def test_it_names_what_still_works_and_who_made_it_until_an_owner_confirms(acme,
 
     state, text = found()
     assert state == "warn"
-    assert text.startswith("3 of people without the role owner: trusted publisher acme:github-")
+    assert text.startswith("3 of people without the role owner: trusted publisher GitHub Actions acme/vpc as")
     for name in ("Git repository https://github.com/acme/vpc", "webhook to hooks.acme.example"):
         assert f"{name} of acme (eve)" in text
     for kind, row in rows.items():

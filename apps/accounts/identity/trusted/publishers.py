@@ -144,11 +144,18 @@ def _stop(rule: TrustedPublisher, actor: Viewer) -> None:
     machines.suspend(rule.user_id)
 
 
+def _name(rule: TrustedPublisher) -> str:
+    """As an owner recognises it: the vendor, the repository, and whom its releases name."""
+    vendor, fields = vendor_of(rule), fields_of(rule)
+    whose = next((str(fields[one.name]) for one in vendor.fields if one.identifies and one.name in fields), rule.issuer)
+    return f"{vendor.label} {whose} as {rule.user.username}"
+
+
 CONNECTIONS = connections.Source(
     kind="trusted-publisher",
     noun="trusted publisher",
     rows=lambda: TrustedPublisher.objects.filter(ended_at=None, namespace__deleted_at=None).select_related("user"),
-    name=lambda rule: f"{rule.user.username} for {subject_of(rule)}",
+    name=_name,
     path=lambda rule: reverse("portal:trusted-publishers", args=[rule.namespace.name]),
     stop=_stop,
     resume=lambda rule, actor: machines.allow(rule.user_id, rule.namespace, actor),
