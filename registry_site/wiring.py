@@ -12,8 +12,10 @@ from django.http import HttpRequest
 from prometheus_client import Metric
 
 from apps.accounts import creations, namespace_deletion
+from apps.accounts.access import connections
 from apps.accounts.identity import second_factor
 from apps.accounts.identity.trusted import publishers
+from apps.accounts.people import service_accounts
 from apps.admin_base.base import address_condition
 from apps.artifacts import gc, repositories
 from apps.audit import recorder
@@ -136,6 +138,9 @@ def connect() -> None:
     publishers.address_exists = reading.is_named
     # What tokens create, beside people, roles and tokens.
     creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS, connecting.CREATED_BY_TOKENS)
+    # What people connect to namespaces, and would leave behind there.
+    connections.sources = (publishers.CONNECTIONS, connecting.CONNECTIONS, webhooks.CONNECTIONS)
+    connections.secrets = (keys.known_to_their_publishers, service_accounts.known_to_their_makers)
     # What a namespace stops when it is deleted.
     namespace_deletion.endings = (connecting.end_all,)
     # Pushed manifests that versions need, and what is attached to what Larder attaches.

@@ -55,7 +55,45 @@ class DeletedTeam(models.Model):
         return self.name
 
 
-class TrustedPublisher(models.Model):
+class Connection(models.Model):
+    """What works in a namespace without a person: publishes there, or is sent its events. It has `namespace`,
+    `created_by` and `created_at` as well. `access.connections` says who answers for it, and has the verbs.
+    """
+
+    confirmed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        editable=False,
+        related_name="+",
+        help_text="The owner who answers for it since then, in place of those before.",
+    )
+    confirmed_at = models.DateTimeField(null=True, editable=False)
+    suspended_at = models.DateTimeField(null=True, editable=False, help_text="It does nothing until an owner confirms.")
+    suspended_reason = models.CharField(max_length=200, blank=True, default="", db_default="", editable=False)
+
+    class Meta:
+        abstract = True
+
+
+class ConnectionChange(models.Model):
+    """Who changed a connection since it was created or confirmed: they answer for it as well."""
+
+    kind = models.CharField(max_length=20, help_text="As `access.connections` names it.")
+    number = models.BigIntegerField(help_text="Of the connection.")
+    # Null once the account is erased: then nobody is known to answer for the change.
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "number", "user"], name="accounts_connection_changed_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"change of {self.kind} {self.number}"
+
+
+class TrustedPublisher(Connection):
     """A rule: whose CI runs may publish here. `identity.trusted` has the verbs.
 
     `fields` are what its owner named, by the names of the vendor's declaration; `pinned` are the immutable ids that its

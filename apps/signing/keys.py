@@ -1,14 +1,16 @@
 """Verbs on the signing keys of a namespace; keys are never deleted (D11). The caller asks the gate: owners only."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.db import IntegrityError, transaction
+from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts.access import gate
+from apps.accounts.access import connections, gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.creations import Source
 from apps.accounts.models import Namespace, Role
@@ -168,6 +170,15 @@ CREATED_BY_TOKENS = Source(
     _retire_with_token,
     at="added_at",
 )
+
+
+def known_to_their_publishers(namespace: Namespace) -> Iterator[connections.Secret]:
+    """Yield the keys whose private half a person has."""
+    rows = namespace_keys(namespace).filter(state=State.ACTIVE, custody=Custody.PUBLISHER, added_by__isnull=False)
+    for key in rows.select_related("added_by").order_by("pk"):
+        assert key.added_by is not None  # noqa: S101  # the filter says so
+        path = reverse("portal:key", args=[namespace.name, key.fingerprint])
+        yield connections.Secret("signing key", key.key_id, key.added_by, path)
 
 
 def _when(moment: datetime | None) -> str | None:

@@ -11,9 +11,10 @@ from typing import Any
 import structlog
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts.access import gate, machines
+from apps.accounts.access import connections, gate, machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.people_only import people_only
 from apps.accounts.creations import Source
@@ -125,7 +126,7 @@ def change(
     if found_rules is not None:
         said["rules"] = [rule.as_json() for rule in found_rules]
     with transaction.atomic():
-        row = locking.required(repository)
+        row = _required_of_owner(repository, actor)
         if selected is not None and row.fetched_at is not None:
             columns["selected"] = sorted(selected)
         if columns:
@@ -143,7 +144,7 @@ def change(
 @transaction.atomic
 def renew_hook_secret(*, repository: GitRepository, actor: Viewer) -> str:
     """Return the new secret, which is shown once. The old one ends at once."""
-    row = locking.required(repository)
+    row = _required_of_owner(repository, actor)
     if row.forge == Forge.REGISTRY:
         raise Conflict("Registries send no webhooks.", hint="Larder asks the registry at each poll.")
     secret = hooks.new_secret()
@@ -168,7 +169,7 @@ def trust_host_keys(*, repository: GitRepository, actor: Viewer, fingerprints: I
             hint="Compare them with those that the forge publishes, and confirm them again.",
         )
     with transaction.atomic():
-        row = locking.required(repository)
+        row = _required_of_owner(repository, actor)
         before = host_fingerprints(row)
         row.host_keys = list(keys)
         row.save(update_fields=["host_keys", *syncing.end_host_key_alarm(row)])
@@ -237,7 +238,7 @@ def repository_of(namespace: Namespace, number: int) -> GitRepository:
 
 @transaction.atomic
 def _create(draft: GitRepository, remote: Remote, found: list[rulebook.CheckedRule], actor: Viewer) -> GitRepository:
-    row = Namespace.objects.select_for_update().filter(pk=draft.namespace_id).first()
+    row = connections.lock_as_owner(draft.namespace, actor)
     if row is None:
         raise Conflict(f"The namespace {draft.namespace} was deleted.", hint="Create it again first.")
     if of(row).count() >= MAX_REPOSITORIES:
@@ -260,6 +261,14 @@ def _create(draft: GitRepository, remote: Remote, found: list[rulebook.CheckedRu
         host_keys=[host_keys.fingerprint(key) for key in draft.host_keys],
     )
     return draft
+
+
+def _required_of_owner(repository: GitRepository, actor: Viewer) -> GitRepository:
+    """Lock it for a change, for which the actor answers from now on. Raises Conflict, and what the gate raises."""
+    connections.lock_as_owner(repository.namespace, actor)  # before its repositories
+    row = locking.required(repository)
+    connections.changed(CONNECTIONS.kind, row.pk, actor)
+    return row
 
 
 def _check_credential(repository: GitRepository, given: Mapping[str, Any] | None) -> None:
@@ -322,4 +331,25 @@ CREATED_BY_TOKENS = Source(
     lambda: GitRepository.objects.filter(ended_at=None).select_related("namespace", "user"),
     lambda repository: f"{repository.url} of {repository.namespace}",
     _end_with_token,
+)
+
+
+def _stop(repository: GitRepository, _actor: Viewer) -> None:
+    """Workers that are busy with it find the role of its machine gone, and its row suspended."""
+    machines.suspend(repository.user_id)
+
+
+def _resume(repository: GitRepository, actor: Viewer) -> None:
+    machines.allow(repository.user_id, repository.namespace, actor)
+    syncing.listen(repository)
+
+
+CONNECTIONS = connections.Source(
+    kind="git-repository",
+    noun="Git repository",
+    rows=lambda: GitRepository.objects.filter(ended_at=None, namespace__deleted_at=None).defer("preview", "log"),
+    name=lambda repository: repository.url,
+    path=lambda repository: reverse("portal:git-repository", args=[repository.namespace.name, repository.pk]),
+    stop=_stop,
+    resume=_resume,
 )

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Case, Q, Value, When
 from django.db.models.functions import Now
 
+from apps.accounts.rows import Connection
 from apps.releases.models import State
 
 MAX_REASON = 1000
@@ -31,15 +32,18 @@ class CredentialKind(models.TextChoices):
 
 
 class RepositoryState(models.TextChoices):
-    """A draft publishes nothing before the first sync. The last run of one that fails did not list its tags."""
+    """A draft publishes nothing before the first sync. The last run of one that fails did not list its tags. One that
+    is suspended does nothing until an owner confirms it.
+    """
 
     DRAFT = "draft"
     ACTIVE = "active"
     FAILING = "failing"
+    SUSPENDED = "suspended"
     DISCONNECTED = "disconnected"
 
 
-class GitRepository(models.Model):
+class GitRepository(Connection):
     """A Git repository that a namespace publishes from. `connecting` has the verbs.
 
     Of the forge `registry` it is a module of another registry, whose versions are its tags (`registry_modules`). Its
@@ -110,6 +114,8 @@ class GitRepository(models.Model):
     def state(self) -> RepositoryState:
         if self.ended_at is not None:
             return RepositoryState.DISCONNECTED
+        if self.suspended_at is not None:
+            return RepositoryState.SUSPENDED
         if self.started_at is None:
             return RepositoryState.DRAFT
         return RepositoryState.ACTIVE if self.failed_at is None else RepositoryState.FAILING

@@ -9,6 +9,7 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from apps.accounts.access import connections
 from apps.accounts.access.gate import Viewer
 from apps.jobs import queue
 from apps.jobs.claims import Claim
@@ -45,6 +46,7 @@ def ask(*, repository: GitRepository, actor: Viewer) -> None:
     MAX_SUGGESTED, "refs": [{"tag", "commit"}], "unreadable": how many tags are not UTF-8, "failure": {"code", "text",
     "hint"}}. While it waits, the rest is that of the look before.
     """
+    connections.refuse_suspended(repository, "This repository")
     with transaction.atomic():
         try:
             with transaction.atomic():
@@ -76,7 +78,7 @@ def planned(repository: GitRepository, rules: Iterable[Mapping[str, Any]] | None
 
 
 def work(claim: Claim, is_ending: Callable[[], bool]) -> None:  # noqa: ARG001  # it has its own limit of time
-    repository = GitRepository.objects.filter(pk=claim.target, ended_at=None).first()
+    repository = GitRepository.objects.filter(pk=claim.target, ended_at=None, suspended_at=None).first()
     if repository is None:
         return
     found: dict[str, Any]

@@ -43,7 +43,7 @@ def sync(*, repository: GitRepository, actor: Viewer, tags: Collection[str] | No
 
     Raises Conflict for a repository that was disconnected or has no rules, and Invalid.
     """
-    row = locking.required(repository)
+    row = locking.required_working(repository)
     if not row.rules.exists():
         raise Conflict("The repository has no rules, so no tag would be published.", hint="Add a rule first.")
     names = None if tags is None else sorted({str(name) for name in tags})
@@ -74,7 +74,7 @@ def sync(*, repository: GitRepository, actor: Viewer, tags: Collection[str] | No
 @transaction.atomic
 def retry(*, tag: Tag, actor: Viewer) -> None:
     """Try a tag again that was refused, waits, or was ignored as not selected or by policy. Raises Conflict."""
-    repository = locking.required(tag.repository)
+    repository = locking.required_working(tag.repository)
     if repository.started_at is None:
         raise Conflict("The repository is a draft: nothing of it is published yet.", hint="Start it first.")
     row = Tag.objects.filter(pk=tag.pk).judged().first()
@@ -105,8 +105,10 @@ def may_retry(tag: Tag) -> bool:
 
 
 def listen(repository: GitRepository) -> None:
-    """List as soon as possible: a webhook came, or it is due. Without effect on a draft, and while such a job waits."""
-    rows = GitRepository.objects.filter(pk=repository.pk, ended_at=None).exclude(started_at=None)
+    """List as soon as possible: a webhook came, or it is due. Without effect on a draft, on one that is suspended, and
+    while such a job waits.
+    """
+    rows = GitRepository.objects.filter(pk=repository.pk, ended_at=None, suspended_at=None).exclude(started_at=None)
     # A job that runs already may have listed before the push: it sees the new time, and lists again.
     if rows.update(next_at=timezone.now()):
         enqueue_list(repository.pk)
@@ -123,14 +125,14 @@ def enqueue_list(number: int) -> bool:
 
 def list_due(now: datetime) -> int:
     """List the repositories whose time has come; return how many."""
-    due = GitRepository.objects.filter(ended_at=None, next_at__lte=now).exclude(started_at=None).order_by("next_at")
-    return sum(enqueue_list(number) for number in due.values_list("pk", flat=True))
+    due = GitRepository.objects.filter(ended_at=None, suspended_at=None, next_at__lte=now).exclude(started_at=None)
+    return sum(enqueue_list(number) for number in due.order_by("next_at").values_list("pk", flat=True))
 
 
 def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
     for _ in range(MAX_ROUNDS):
         rows = GitRepository.objects.select_related("namespace").exclude(started_at=None)
-        repository = rows.filter(pk=claim.target, ended_at=None).first()
+        repository = rows.filter(pk=claim.target, ended_at=None, suspended_at=None).first()
         if repository is None or _list(claim, repository) or is_ending():
             return
 
@@ -186,7 +188,7 @@ def _apply(claim: Claim, repository: GitRepository, found: Listing | Versions, s
     now = timezone.now()
     with transaction.atomic():
         claim.guard()
-        row = locking.connected(repository.pk)
+        row = locking.working(repository.pk)
         if row is None:
             return True
         if isinstance(found, Versions):
@@ -220,7 +222,7 @@ def _fail(claim: Claim, repository: GitRepository, failed: GitFailed, said: _Log
     said.add(f"Failed: {failed} {failed.hint}".rstrip())
     with transaction.atomic():
         claim.guard()
-        row = locking.connected(repository.pk)
+        row = locking.working(repository.pk)
         if row is None:
             return True
         note_failure(row, failed, log_text=str(said))

@@ -104,6 +104,7 @@ def test_the_same_repository_is_connected_once_by_any_url(acme: Namespace, dora:
     ):
         with pytest.raises(Conflict, match="is connected to acme already"):
             connect(url)
+    Grant.objects.create(namespace=pantry, user=dora, role=Role.OWNER)
     connect("https://git.acme.example/team/vpc", pantry)
     assert GitRepository.objects.count() == 2
 

@@ -16,8 +16,19 @@ def make(namespace: Namespace, actor: Viewer) -> User:
     machine = User.objects.create(
         username=f"new-{secrets.token_hex(16)}[bot]", password=make_password(None), is_service=True
     )
-    Grant.objects.create(namespace=namespace, user=machine, role=Role.PUBLISHER, given_by=actor.user)
+    allow(machine.pk, namespace, actor)
     return machine
+
+
+def allow(number: int, namespace: Namespace, actor: Viewer) -> None:
+    """Give its role, at first or again. Safe to repeat."""
+    values = {"role": Role.PUBLISHER, "given_by": actor.user}
+    Grant.objects.get_or_create(namespace=namespace, user_id=number, defaults=values)
+
+
+def suspend(number: int) -> None:
+    """Take its role for a time: the gate refuses what it is about to publish. Safe to repeat."""
+    Grant.objects.filter(user=number).delete()
 
 
 def name(machine: User, namespace: Namespace, what: str) -> None:
@@ -28,5 +39,5 @@ def name(machine: User, namespace: Namespace, what: str) -> None:
 
 def end(number: int) -> None:
     """Take its role. Safe to repeat."""
-    Grant.objects.filter(user=number).delete()
+    suspend(number)
     User.objects.filter(pk=number).update(is_active=False)

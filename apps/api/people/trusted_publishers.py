@@ -84,6 +84,8 @@ class Publisher(Preview):
     created_at = MomentField()
     expires_at = MomentField(allow_null=True, help_text="Unless it is used before.")
     last_used_at = MomentField(allow_null=True)
+    suspended_at = MomentField(allow_null=True, help_text="It does nothing until an owner confirms it.")
+    suspended_reason = CharField()
 
     def claims_of(self, rule: TrustedPublisher) -> dict[str, Any]:
         return publishers.claims_of(rule)

@@ -16,7 +16,7 @@ from apps.lib.git import remotes
 from apps.sources import connecting, forges, hooks, models, verdicts
 from apps.sources.models import CredentialKind, Forge, RepositoryState
 
-STATES = (RepositoryState.DRAFT, RepositoryState.ACTIVE, RepositoryState.FAILING)
+STATES = (RepositoryState.DRAFT, RepositoryState.ACTIVE, RepositoryState.FAILING, RepositoryState.SUSPENDED)
 NO_STORE = {"Cache-Control": "no-store"}
 
 
@@ -79,7 +79,10 @@ class GitRepository(Shape):
     namespace = CharField(source="namespace.name")
     url = CharField()
     forge = ChoiceField(choices=Forge.values)
-    state = ChoiceField(choices=STATES, help_text="A draft publishes nothing before the first sync.")
+    state = ChoiceField(
+        choices=STATES,
+        help_text="A draft publishes nothing before the first sync, a suspended one does nothing until confirmed.",
+    )
     rules = GitRule(many=True)
     credential = GitCredential()
     host_keys = ListField(child=CharField(), help_text="Fingerprints of the pinned keys of an ssh server.")
@@ -92,6 +95,8 @@ class GitRepository(Shape):
     started_at = MomentField(allow_null=True, help_text="The first sync.")
     fetched_at = MomentField(allow_null=True, help_text="When its tags were last listed.")
     next_at = MomentField(allow_null=True, help_text="The next poll.")
+    suspended_at = MomentField(allow_null=True)
+    suspended_reason = CharField()
     failure = GitFailure(allow_null=True, help_text="Of the last run, if that failed.")
     log = CharField(help_text="Of the last run, a line for each step.")
     tags = VerdictCounts(help_text="How many tags have each verdict.")

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
+from apps.accounts.access import connections
 from apps.accounts.identity import sealing
 from apps.accounts.models import Invitation, Namespace, Role, User
 from apps.lib.errors import Reason
@@ -34,6 +35,8 @@ _TOPICS = {
     "release.approved": Topic.APPROVALS,
     "role.granted": Topic.ROLES,
     "role.withdrawn": Topic.ROLES,
+    "connections.suspended": Topic.HANDOVER,
+    "connections.left-behind": Topic.HANDOVER,
     "access.requested": Topic.REQUESTS,
     "usage.notified": Topic.MESSAGES,
     "webhook.disabled": Topic.WEBHOOKS,
@@ -195,6 +198,7 @@ def _lines(notice: Notice) -> Iterable[str]:
         reasons = notice.release.questions if notice.event == "release.held" else notice.release.reasons
         for reason in reasons:
             yield Reason.from_dict(reason).sentence
+    yield from _connections(notice)
     yield from (f"Unusual: {sentence}" for sentence in notice.more.get("unusual", ()))
     if notice.breaking:
         yield notice.breaking
@@ -206,6 +210,18 @@ def _lines(notice: Notice) -> Iterable[str]:
         yield f"Reason: {notice.reason}"
     if replacement := notice.more.get("replacement"):
         yield f"Use instead: {replacement}"
+
+
+def _connections(notice: Notice) -> Iterable[str]:
+    found = notice.more.get("connections", ())
+    yield from (f"- {connections.noun_of(one['kind'])} {one['name']}" for one in found)
+    if more := notice.more.get("not_listed"):
+        yield f"and {more:,} more"
+    if notice.event == "connections.left-behind":
+        yield "They still work. Confirm each of them, or remove it."
+    elif found:
+        yield "Confirm each that the namespace needs, and remove the others."
+        yield "Replace credentials and secrets that the former owner knows."
 
 
 def pending() -> QuerySet[Letter]:

@@ -13,7 +13,7 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts import namespace_deletion, namespaces
-from apps.accounts.access import gate
+from apps.accounts.access import connections, gate
 from apps.accounts.access.gate import namespace_for
 from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
@@ -106,6 +106,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     context["may_manage"] = role == Role.OWNER
     if context["may_manage"]:
         context["expiring"] = expiring(row)
+        context["has_suspended"] = connections.has_any(row, suspended=True)
     if role is not None:  # only members see who works on what
         context["member_count"] = people_count(row)
         context["owners"] = gate.owners_of(row)

@@ -15,6 +15,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from apps.accounts.access import connections
 from apps.accounts.identity import tokens
 from apps.accounts.identity.trusted import attempts, matching, publishers, reading
 from apps.accounts.identity.trusted.issuers import Issuer, is_allowed
@@ -120,6 +121,11 @@ def _over(rule: TrustedPublisher, now: datetime) -> str:
             f"its trusted publisher in {rule.namespace} expired on {rule.expires_at:%Y-%m-%d}, "
             f"after {publishers.UNUSED_LIFETIME.days} days without use"
         )
+    if rule.suspended_at is not None:
+        return (
+            f"its trusted publisher in {rule.namespace} is suspended since {rule.suspended_at:%Y-%m-%d} until an owner "
+            f"confirms it: {rule.suspended_reason.rstrip('.')}"
+        )
     return ""
 
 
@@ -171,7 +177,9 @@ def _why_none(judged: list[Judged], token: Read, now: datetime) -> ExchangeRefus
         return ExchangeRefused(claim, " Also ".join([closest.wrong[0].sentence, *others]), hint=hint)
     claim = _subject_claim(judged, token)
     if near:
-        return ExchangeRefused(claim, f"{_over(near[-1].rule, now)}.", hint="An owner can add one again.")
+        last = near[-1].rule
+        hint = connections.hint_for(last) if last.suspended_at is not None else "An owner can add one again."
+        return ExchangeRefused(claim, f"{_over(last, now)}.", hint=hint)
     return ExchangeRefused(
         claim,
         f"no trusted publisher names {shown(token.claims.get(claim))}.",
