@@ -1,6 +1,8 @@
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts import creations, namespace_deletion
 from apps.accounts.access.gate import Viewer
@@ -9,12 +11,21 @@ from apps.accounts.models import Grant, Namespace, Role, Scope, User
 from apps.accounts.namespaces import grants_in
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError, RoleRequired, Unavailable
+from apps.jobs.models import Job
+from apps.lib.errors import (
+    Conflict,
+    Invalid,
+    NotFound,
+    RegistryError,
+    RoleRequired,
+    TooManyAttempts,
+    Unavailable,
+)
 from apps.lib.git import host_keys, refs
 from apps.lib.git.access import GitFailed
 from apps.notify.models import Letter, OutboxEvent
 from apps.notify.outbox import dispatch
-from apps.sources import connecting, hooks, syncing
+from apps.sources import connecting, hooks, host_scanning, syncing
 from apps.sources.models import GitRepository
 from tests.builders.git_servers import Repository
 from tests.rows import for_each_row
@@ -22,6 +33,7 @@ from tests.sessions import in_browser
 from tests.sources.conftest import RULES, Git, work_off
 
 KEYS = ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl",)
+SSH_URL = "git@git.acme.example:team/vpc.git"
 OTHER_KEYS = ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIbHUnL/2UoRdyqvMQUGUTI+pBZtEVr+ZQVXWXGq0lQX",)
 
 
@@ -118,12 +130,13 @@ def test_a_service_account_connects_and_changes_nothing(git: Git, acme: Namespac
         lambda: connecting.change(repository=git.repository, actor=actor, poll_minutes=1),
         lambda: connecting.renew_hook_secret(repository=git.repository, actor=actor),
         lambda: connecting.trust_host_keys(repository=git.repository, actor=actor, fingerprints=[]),
+        lambda: host_scanning.ask(repository=git.repository, actor=actor),
     ):
         with pytest.raises(RoleRequired, match="A service account cannot"):
             act()
     refused = AuditEvent.objects.filter(kind=Kind.PERMISSION_REFUSED)
     assert set(refused.values_list("subject", flat=True)) == {"acme"}
-    assert refused.count() == 4
+    assert refused.count() == 5
 
 
 def test_what_is_changed_is_in_the_audit_without_secrets(git: Git):
@@ -188,35 +201,97 @@ def ssh_server(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return answers
 
 
-def test_host_keys_are_pinned_when_it_is_connected_and_trusted_again_only_as_shown(
+def connected(acme: Namespace, dora: User) -> GitRepository:
+    """By ssh, and a worker has asked the server."""
+    connecting.connect(namespace=acme, actor=in_browser(dora), url=SSH_URL)
+    work_off()
+    return GitRepository.objects.get()
+
+
+@pytest.mark.both
+def test_host_keys_are_pinned_at_first_sight_and_trusted_again_only_as_shown(
     acme: Namespace, dora: User, ssh_server: list[Any]
 ):
-    actor = in_browser(dora)
-    row = connecting.connect(namespace=acme, actor=actor, url="git@git.acme.example:team/vpc.git").repository
+    actor, row = in_browser(dora), connected(acme, dora)
     known = [host_keys.fingerprint(KEYS[0])]
     assert row.host_keys == list(KEYS)
     assert connecting.host_fingerprints(row) == known
+    first = AuditEvent.objects.get(kind=Kind.GIT_HOST_KEYS_TRUSTED)
+    assert (first.actor_id, first.detail["known"], first.detail["found"]) == (dora.pk, [], known)
 
     ssh_server.append(OTHER_KEYS)
+    host_scanning.ask(repository=row, actor=actor)
+    with pytest.raises(Conflict, match="A worker is asking"):
+        connecting.trust_host_keys(repository=row, actor=actor, fingerprints=known)
+    work_off()
     with pytest.raises(Conflict, match="you confirmed"):
         connecting.trust_host_keys(repository=row, actor=actor, fingerprints=known)
     assert GitRepository.objects.get().host_keys == list(KEYS)
-    shown = sorted(map(host_keys.fingerprint, connecting.scanned_keys(row)))
+    shown = [host_keys.fingerprint(OTHER_KEYS[0])]
+    GitRepository.objects.update(host_scanned_at=timezone.now() - host_scanning.MAX_AGE - timedelta(seconds=1))
+    with pytest.raises(Conflict, match="within 10 minutes"):
+        connecting.trust_host_keys(repository=row, actor=actor, fingerprints=shown)
+    GitRepository.objects.update(host_scanned_at=timezone.now())
     connecting.trust_host_keys(repository=row, actor=actor, fingerprints=shown)
     assert GitRepository.objects.get().host_keys == list(OTHER_KEYS)
-    event = AuditEvent.objects.get(kind=Kind.GIT_HOST_KEYS_TRUSTED)
+    event = AuditEvent.objects.filter(kind=Kind.GIT_HOST_KEYS_TRUSTED).latest("pk")
     assert (event.detail["known"], event.detail["found"]) == (known, shown)
 
 
 @for_each_row(("is_final", "error"), [(True, Invalid), (False, Unavailable)])
-def test_a_server_without_host_keys_is_not_connected(
+def test_a_server_without_host_keys_is_told_with_how_to_fix_it(
     acme: Namespace, dora: User, ssh_server: list[Any], is_final: bool, error: type[RegistryError]
 ):
     ssh_server.append(GitFailed("no_answer", "nobody answers at port 22", hint="Look.", is_final=is_final))
+    row = connected(acme, dora)
 
+    assert (row.host_keys, host_scanning.state_of(row)) == ([], "failed")
     with pytest.raises(error, match="nobody answers"):
-        connecting.connect(namespace=acme, actor=in_browser(dora), url="git@git.acme.example:team/vpc.git")
-    assert not GitRepository.objects.exists()
+        connecting.trust_host_keys(repository=row, actor=in_browser(dora), fingerprints=["SHA256:x"])
+
+
+def test_a_scan_is_asked_for_once_and_not_of_a_disconnected_repository(
+    acme: Namespace, dora: User, ssh_server: list[Any]
+):
+    row, actor = connected(acme, dora), in_browser(dora)
+    host_scanning.ask(repository=row, actor=actor, unless_within=timedelta(minutes=1))
+    assert host_scanning.state_of(row) == "done"
+    for _ in range(2):
+        host_scanning.ask(repository=row, actor=actor)
+    assert Job.objects.filter(kind=host_scanning.JOB, state="queued").count() == 1
+
+    connecting.disconnect(repository=row, actor=actor)
+    work_off()
+    assert host_scanning.state_of(GitRepository.objects.get()) == "waiting", "its worker wrote nothing"
+    with pytest.raises(Conflict, match="was disconnected"):
+        host_scanning.ask(repository=row, actor=actor)
+
+
+def test_a_worker_that_is_killed_each_time_leaves_a_failure(acme: Namespace, dora: User, ssh_server: list[Any]):
+    connecting.connect(namespace=acme, actor=in_browser(dora), url=SSH_URL)
+    Job.objects.update(attempts=100)
+    work_off()
+
+    told: Any = GitRepository.objects.get().host_scan
+    assert (told["state"], told["failure"]["code"], told["keys"]) == ("failed", "interrupted", [])
+
+
+@pytest.mark.both
+def test_one_account_has_few_scans_in_progress_and_another_account_its_own(
+    acme: Namespace, dora: User, olga: User, ssh_server: list[Any]
+):
+    def connect(number: int, user: User) -> GitRepository:
+        url = f"git@git.acme.example:team/vpc-{number}.git"
+        return connecting.connect(namespace=acme, actor=in_browser(user), url=url).repository
+
+    rows = [connect(number, dora) for number in range(host_scanning.MAX_OF_ONE_ACCOUNT)]
+    with pytest.raises(TooManyAttempts, match="5 ssh servers are being asked"):
+        connect(6, dora)
+    assert GitRepository.objects.count() == len(rows)
+    host_scanning.ask(repository=rows[0], actor=in_browser(dora))  # it waits already
+    connect(7, olga)
+    work_off()
+    connect(6, dora)
 
 
 def test_a_changed_host_key_is_one_alarm_that_owners_and_webhooks_hear_of(
