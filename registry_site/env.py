@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from apps.lib.settings_values.openid import Provider
 from apps.lib.settings_values.rates import DEFAULT_RATES, Rate
 from apps.lib.settings_values.saml import SamlProvider
 
-names_read: set[str] = set()
+names_read, names_set = set[str](), os.environ.keys  # noqa: TID251
 LEAST_SECRET, LARGEST_NUMBER = 32, 10**15  # larger numbers make no sense, and dates overflow
 LISTEN, TLS = "127.0.0.1:8443", "auto"  # defaults of settings.py and of the image's health check
 NEEDED = {"http": "a host", "https": "a host", "s3": "a bucket", "gs": "a bucket", "azure": "a container"}
@@ -36,13 +35,6 @@ WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 OF_ONE_HOST = re.compile(
     r"LARDER_(?:DATA_DIR|LISTEN|INSTANCES|READY_BYTES|ADMIN_PASSWORD|.*_FILE|(?:DATABASE|BROKER|CACHE)_URL|"
     r"DATABASE_CONNECTIONS|UPSTREAM_CONNECTIONS|.*_PROXY|(?:WEB|UPLOAD|WORKER|LOG|METRICS|BACKUP|TEST)_.*)"
-)
-# Read by a command when it runs, and not by settings.py.
-READ_LATER = ("LARDER_ADMIN_PASSWORD",)
-# Of scripts, pipelines, containers and tests around Larder: it reads none of them itself.
-OF_OTHERS = re.compile(
-    r"LARDER_(?:URL|TOKEN|READ_TOKEN|ID_TOKEN|CA_FILE|WAIT|IMAGE|PYTHON|PASSWORD|DIGEST|REQUIRE|RECORD_EXAMPLES|"
-    r"SCHEMATHESIS_EXAMPLES|TEST_.*)"
 )
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -400,17 +392,6 @@ def database(name: str, database_url: str) -> dict[str, Any]:
 def of_all_hosts() -> dict[str, str]:
     """The variables on which an answer may depend: all but those about one host, its processes and its parts."""
     return {n: v for n, v in os.environ.items() if n.startswith("LARDER_") and not OF_ONE_HOST.fullmatch(n)}  # noqa: TID251
-
-
-def unknown() -> dict[str, str]:
-    """The variables that are named as Larder's and that it does not read, each with the nearest that it does, or ""."""
-    known = {name.removeprefix("LARDER_") for name in (*names_read, *READ_LATER) if name.startswith("LARDER_")}
-    names = {name for name in os.environ if name.startswith("LARDER_") and not OF_OTHERS.fullmatch(name)}  # noqa: TID251
-    # Kubernetes sets some for each Service: LARDER_SERVICE_HOST, LARDER_PORT, LARDER_PORT_8443_TCP_ADDR.
-    services = {name.removesuffix("SERVICE_HOST") for name in os.environ if name.endswith("_SERVICE_HOST")}  # noqa: TID251
-    ours = (name for name in names if not any(name.startswith((f"{of}SERVICE_", f"{of}PORT")) for of in services))
-    found = {name: get_close_matches(name.removeprefix("LARDER_"), known, 1) for name in sorted(ours)}
-    return {name: f"LARDER_{near[0]}" if near else "" for name, near in found.items() if name[7:] not in known}
 
 
 def preset(**values: str) -> None:

@@ -18,6 +18,7 @@ from apps.lib.settings_values.kek_urls import VaultAddress
 from apps.lib.settings_values.storage_urls import AzureAddress, S3Address
 from apps.signing import fingerprints, vault
 from registry_site import env
+from registry_site.startup import variables
 
 NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "ceph", "fuse.glusterfs")
 
@@ -31,7 +32,7 @@ def variables_are_known(app_configs: Sequence[AppConfig] | None, **_: Any) -> li
             hint=f"Did you mean {nearest}?" if nearest else "docs/configuration.md lists every variable.",
             id="larder.W030",
         )
-        for name, nearest in env.unknown().items()
+        for name, nearest in variables.unknown().items()
     ]
 
 

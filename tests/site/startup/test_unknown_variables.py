@@ -10,7 +10,7 @@ from registry_site import env
 from registry_site.management import process
 from registry_site.management.process import ProcessCommand
 from registry_site.operations import doctor
-from registry_site.startup import checks
+from registry_site.startup import checks, variables
 from tests import documents
 from tests.house import sources
 from tests.house.test_configuration import documented
@@ -38,7 +38,7 @@ def misspelt(name):
     for at in range(max(8, len(name) // 2 + 2), len(name) - 1):
         swapped = name[:at] + name[at + 1] + name[at] + name[at + 2 :]
         for one in (name[:at] + name[at + 1 :], swapped):
-            if one not in NAMES and not env.OF_OTHERS.fullmatch(one):
+            if one not in NAMES and not variables.OF_OTHERS.fullmatch(one):
                 return one
     raise AssertionError(name)
 
@@ -47,13 +47,13 @@ def test_every_variable_that_is_misspelt_is_named_with_the_right_one(environment
     assert len(NAMES) > 100
     environment(**{misspelt(name): "1" for name in NAMES})
 
-    assert env.unknown() == {misspelt(name): name for name in NAMES}
+    assert variables.unknown() == {misspelt(name): name for name in NAMES}
 
 
 def test_what_larder_and_others_read_is_not_named(environment):
     environment(**dict.fromkeys(NAMES, "1"), LARDER_TOKEN="x", LARDER_URL="x", LARDER_TEST_DATABASE="postgres")
 
-    assert env.unknown() == {}
+    assert variables.unknown() == {}
 
 
 def test_what_kubernetes_sets_for_services_is_not_named(environment, monkeypatch):
@@ -61,7 +61,7 @@ def test_what_kubernetes_sets_for_services_is_not_named(environment, monkeypatch
     links |= {"LARDER_WEB_SERVICE_HOST": "10.0.0.2", "LARDER_WEB_PORT": "tcp://10.0.0.2:443"}
     environment(**links, LARDER_WEB_PORCESSES="2")
 
-    assert env.unknown() == {"LARDER_WEB_PORCESSES": "LARDER_WEB_PROCESSES"}
+    assert variables.unknown() == {"LARDER_WEB_PORCESSES": "LARDER_WEB_PROCESSES"}
 
 
 def test_a_name_that_is_like_none_is_named_alone(environment):
@@ -104,10 +104,10 @@ def test_every_other_name_that_is_written_down_is_said_to_be_of_others():
     assert len(found) > 100
     # Beginnings of names, which templates and sentences have.
     beginnings = {name for name in found if any(other.startswith(f"{name}_") for other in NAMES)}
-    assert {name for name in found - beginnings - set(NAMES) if not env.OF_OTHERS.fullmatch(name)} == set()
+    assert {name for name in found - beginnings - set(NAMES) if not variables.OF_OTHERS.fullmatch(name)} == set()
 
 
 def test_settings_read_all_others_at_the_start():
     assert documents.configuration()
-    assert set(NAMES) - env.names_read <= set(env.READ_LATER) <= set(NAMES)
-    assert [name for name in NAMES if env.OF_OTHERS.fullmatch(name)] == []
+    assert set(NAMES) - env.names_read <= set(variables.READ_LATER) <= set(NAMES)
+    assert [name for name in NAMES if variables.OF_OTHERS.fullmatch(name)] == []

@@ -6,19 +6,16 @@ import time
 
 import jwt
 import pytest
-import requests
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.utils import base64url_encode
 
 from apps.accounts.identity.sign_on import fetching
-from apps.accounts.identity.sign_on import openid as sign_on_openid
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 from tests.accounts.identity.openid.conftest import begin
 from tests.accounts.identity.test_second_factor import signed_in
 from tests.builders import openid
 from tests.rows import for_each_row
-from tests.threads import at_once
 
 
 def failed(answer, client, status):
@@ -229,29 +226,6 @@ def test_a_provider_that_is_slow_is_given_up_and_more_than_a_mebibyte_is_not_rea
     del acme_id.person["groups"]
     client = browser()
     failed(sign_on_or_begin(client, acme_id, path), client, 503)
-
-
-@pytest.mark.slow
-def test_a_provider_that_hangs_is_asked_once_for_many_who_wait(acme_id, monkeypatch, settings):
-    """Each of them would keep a thread until the time is over, one after the other."""
-    monkeypatch.setattr(fetching, "MAX_SECONDS", 1.0)
-    settings.WEB_THREADS = 8
-    acme_id.slow.add(PATHS[0])
-    provider, began, refused = settings.OIDC_PROVIDERS[0], time.monotonic(), []
-
-    def ask():
-        try:
-            sign_on_openid.discovery(provider)
-        except requests.RequestException as error:
-            refused.append(str(error))
-
-    at_once(*[ask] * 8)
-    ask()
-
-    assert time.monotonic() - began < 1.9
-    assert acme_id.asked.count(PATHS[0]) <= 1
-    assert len(refused) == 9
-    assert sum("4 requests wait for documents" in text for text in refused) == 4
 
 
 @pytest.mark.parametrize("path", [path for path in PATHS if path != "/token"])
