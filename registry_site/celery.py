@@ -78,6 +78,7 @@ app.conf.update(
         **{name: {"queue": "upstream"} for name in ("fetch-upstream-*", "lock-providers", "sync-upstream")},
         # Theirs as well: they go out to other hosts, for minutes.
         **{name: {"queue": "upstream"} for name in ("list-git-tags", "publish-git-tag", "preview-git")},
+        "scan-host-keys": {"queue": "upstream"},
     },
     accept_content=["json"],
     task_serializer="json",

@@ -25,7 +25,7 @@ from apps.lib.settings_values.openid import Provider
 from apps.lib.settings_values.rates import DEFAULT_RATES, Rate
 from apps.lib.settings_values.saml import SamlProvider
 
-names_read: set[str] = set()
+names_read, names_set = set[str](), os.environ.keys  # noqa: TID251
 LEAST_SECRET, LARGEST_NUMBER = 32, 10**15  # larger numbers make no sense, and dates overflow
 LISTEN, TLS = "127.0.0.1:8443", "auto"  # defaults of settings.py and of the image's health check
 NEEDED = {"http": "a host", "https": "a host", "s3": "a bucket", "gs": "a bucket", "azure": "a container"}

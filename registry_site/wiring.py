@@ -45,7 +45,7 @@ from apps.releases.models import Kind, Release
 from apps.releases.publishing import pipeline, quotas, staging
 from apps.signing import keys, statement_keys
 from apps.signing.models import SignatureRequest, SigningKey, StatementKey
-from apps.sources import connecting, credentials, hooks, previewing, queueing, registry_modules
+from apps.sources import connecting, credentials, hooks, host_scanning, previewing, queueing, registry_modules
 from apps.sources import health as git_health
 from apps.sources import syncing as git_syncing
 from apps.sources.models import GitRepository, Tag
@@ -222,14 +222,15 @@ def _of_upstreams() -> dict[str, Source]:
 def _of_repositories() -> dict[str, Source]:
     """The targets of jobs that read Git repositories. A search word is a namespace, or a repository's URL."""
     repositories = Source(
-        GitRepository.objects.select_related("namespace").defer("preview", "log").all,
+        GitRepository.objects.select_related("namespace").defer("preview", "log", "host_scan").all,
         lambda word: Q(namespace__name=word) | Q(url=word),
     )
     tags = Source(
         Tag.objects.select_related("repository__namespace").all,
         lambda word: Q(repository__namespace__name=word) | Q(repository__url=word) | Q(name=word),
     )
-    return {git_syncing.JOB: repositories, previewing.JOB: repositories, queueing.PUBLISH_JOB: tags}
+    of_repositories = dict.fromkeys((git_syncing.JOB, previewing.JOB, host_scanning.JOB), repositories)
+    return {**of_repositories, queueing.PUBLISH_JOB: tags}
 
 
 def _by_hosted_address(word: str, provider: str = "") -> Q:

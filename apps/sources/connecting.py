@@ -20,11 +20,10 @@ from apps.accounts.access.people_only import people_only
 from apps.accounts.creations import Source
 from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
-from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError, Unavailable
+from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.lib.git import host_keys, remotes
-from apps.lib.git.access import GitFailed
 from apps.lib.git.remotes import Remote
-from apps.sources import credentials, forges, hooks, locking, registry_modules, rulebook, syncing
+from apps.sources import credentials, forges, hooks, host_scanning, locking, registry_modules, rulebook, syncing
 from apps.sources.models import Forge, GitRepository, Tag, Verdict
 
 MAX_REPOSITORIES = 200
@@ -54,14 +53,16 @@ def connect(
     poll_minutes: int = 15,
     allow_submodules: bool = False,
 ) -> Connected:
-    """Connect it as a draft: nothing is published before `syncing.sync`. Raises Invalid, Conflict and Unavailable.
+    """Connect it as a draft: nothing is published before `syncing.sync`.
+
+    Raises Invalid, Conflict, Unavailable and, where the person has too many ssh servers asked, TooManyAttempts.
 
     `url` is that of a Git repository, or the address of a module in a registry that is mirrored, such as
     registry.opentofu.org/terraform-aws-modules/vpc/aws (NotFound if it is not mirrored).
 
     `rules`: {"tag", "folder", "module"}. `credential`: {"kind": "token", "token", "username"}, {"kind": "app",
     "app_id", "installation_id", "private_key"}, {"kind": "deploy_key"} (Larder makes the key; its public half is in
-    `credential_facts`), or none. An ssh server is asked for its host keys, which takes a moment.
+    `credential_facts`), or none. A worker asks an ssh server for its host keys, and pins them (`host_scanning`).
     """
     if forge and forge not in Forge.values:
         raise Invalid(f"The forge is {forge[:40]!r}.", hint=f"Forges are {', '.join(Forge.values)}.")
@@ -89,9 +90,7 @@ def connect(
         created_by=actor.user,
         created_by_token=actor.token,
     )
-    _refuse_twin(namespace, remote)  # before a server is asked
-    if remote.scheme == "ssh":
-        draft.host_keys = list(_scanned(remote))
+    _refuse_twin(namespace, remote)
     try:
         repository = _create(draft, remote, found_rules, actor)
     except IntegrityError:
@@ -156,22 +155,24 @@ def renew_hook_secret(*, repository: GitRepository, actor: Viewer) -> str:
 
 @people_only("trust host keys")
 def trust_host_keys(*, repository: GitRepository, actor: Viewer, fingerprints: Iterable[str]) -> None:
-    """Pin the keys that the server has now, if they are those that the person was shown. Raises Conflict."""
-    remote = remotes.parse(repository.url)
-    if remote.scheme != "ssh":
+    """Pin the keys of the last scan, if they are those that the person was shown.
+
+    Raises Conflict, and what `host_scanning.found` raises.
+    """
+    if remotes.parse(repository.url).scheme != "ssh":
         raise Conflict("Only ssh servers have host keys.", hint="Servers over https are trusted by their certificates.")
-    keys = _scanned(remote)
-    now, shown = sorted(map(host_keys.fingerprint, keys)), sorted(set(fingerprints))
-    if now != shown:
-        log.warning("git_host_keys_not_trusted", repository=repository.pk, found=now, shown=shown)
-        raise Conflict(
-            f"The server has the keys {', '.join(now) or 'none'}; you confirmed {', '.join(shown) or 'none'}.",
-            hint="Compare them with those that the forge publishes, and confirm them again.",
-        )
     with transaction.atomic():
         row = _required_of_owner(repository, actor)
+        keys = host_scanning.found(row)
+        now, shown = sorted(map(host_keys.fingerprint, keys)), sorted(set(fingerprints))
+        if now != shown:
+            log.warning("git_host_keys_not_trusted", repository=row.pk, found=now, shown=shown)
+            raise Conflict(
+                f"The server has the keys {', '.join(now) or 'none'}; you confirmed {', '.join(shown) or 'none'}.",
+                hint="Compare them with those that the forge publishes, and confirm them again.",
+            )
         before = host_fingerprints(row)
-        row.host_keys = list(keys)
+        row.host_keys = keys
         row.save(update_fields=["host_keys", *syncing.end_host_key_alarm(row)])
         actor.record(Kind.GIT_HOST_KEYS_TRUSTED, subject=row.namespace.name, repository=row.pk, known=before, found=now)
         syncing.listen(row)
@@ -181,11 +182,6 @@ def trust_host_keys(*, repository: GitRepository, actor: Viewer, fingerprints: I
 def host_fingerprints(repository: GitRepository) -> list[str]:
     """Return those that are pinned."""
     return sorted(map(host_keys.fingerprint, repository.host_keys))
-
-
-def scanned_keys(repository: GitRepository) -> tuple[str, ...]:
-    """Ask the server for the keys that it has now, for a person who compares them. Raises Invalid and Unavailable."""
-    return _scanned(remotes.parse(repository.url))
 
 
 @transaction.atomic
@@ -258,8 +254,9 @@ def _create(draft: GitRepository, remote: Remote, found: list[rulebook.CheckedRu
         forge=draft.forge,
         credential_kind=draft.credential,
         rules=[rule.as_json() for rule in found],
-        host_keys=[host_keys.fingerprint(key) for key in draft.host_keys],
     )
+    if remote.scheme == "ssh":
+        host_scanning.enqueue(draft, actor)
     return draft
 
 
@@ -297,16 +294,6 @@ def _twin(namespace: Namespace, remote: Remote) -> Conflict:
         f"{remote.name} on {remote.host} is connected to {namespace} already.",
         hint="Add rules to that repository: one repository can have many.",
     )
-
-
-def _scanned(remote: Remote) -> tuple[str, ...]:
-    """Raises Invalid, or Unavailable if it may work later."""
-    try:
-        return host_keys.scanned(remote, credentials.open_access())
-    except GitFailed as failed:
-        log.warning("git_host_keys_not_scanned", host=remote.host, code=failed.code)
-        error: type[RegistryError] = Invalid if failed.is_final else Unavailable
-        raise error(f"The host keys of {remote.host} could not be read: {failed}", hint=failed.hint) from None
 
 
 def _minutes(given: object) -> int:

@@ -13,11 +13,11 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from apps.jobs.models import Job
-from apps.sources import previewing, queueing, syncing
+from apps.sources import host_scanning, previewing, queueing, syncing
 from apps.sources.models import GitRepository
 
 QUEUE = "upstream"
-KINDS = (syncing.JOB, queueing.PUBLISH_JOB, previewing.JOB)
+KINDS = (syncing.JOB, queueing.PUBLISH_JOB, previewing.JOB, host_scanning.JOB)
 LEAST_GIT = (2, 37)  # http.curloptResolve, by which the checked address is pinned
 # Longer than the backlog of a first run: no worker takes the job, or its servers hang.
 LONG_WAIT = timedelta(minutes=10)

@@ -67,6 +67,8 @@ class GitRepository(Connection):
     )
     sealed_credential = models.TextField(blank=True, help_text="Encrypted, see accounts.identity.sealing.")
     host_keys = models.JSONField(default=list, help_text="Of ssh: keys that were pinned, as in known_hosts.")
+    host_scan = models.JSONField(null=True, help_text="Of ssh: what `host_scanning` found last; null: it never asked.")
+    host_scanned_at = models.DateTimeField(null=True, help_text="When a worker last asked for the host keys.")
     hook_id = models.CharField(max_length=43, unique=True, help_text="In the URL of its webhook.")
     sealed_hook_secret = models.TextField(help_text="Encrypted, see accounts.identity.sealing.")
     hooked_at = models.DateTimeField(null=True, help_text="When its last valid webhook came.")

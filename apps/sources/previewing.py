@@ -18,7 +18,16 @@ from apps.lib.git import checkouts, refs, remotes, tar_files
 from apps.lib.git.access import Access, GitFailed
 from apps.lib.git.refs import Ref
 from apps.lib.versions import sort_key
-from apps.sources import credentials, exchanges, judging, module_folders, registry_modules, rulebook, suggesting
+from apps.sources import (
+    credentials,
+    exchanges,
+    host_scanning,
+    judging,
+    module_folders,
+    registry_modules,
+    rulebook,
+    suggesting,
+)
 from apps.sources.judging import Judged
 from apps.sources.models import Forge, GitRepository, Verdict
 from apps.sources.rulebook import CheckedRule
@@ -106,6 +115,7 @@ def _seen(repository: GitRepository) -> dict[str, Any]:
     """Raises GitFailed."""
     if repository.forge == Forge.REGISTRY:
         return registry_modules.preview(repository)
+    host_scanning.pin_first(repository)
     remote, access = remotes.parse(repository.url), credentials.access_of(repository)
     listing = exchanges.listed(repository.pk, remote, access)
     tags = [ref for ref in listing.tags if ref.is_text and "\0" not in ref.name]

@@ -18,7 +18,16 @@ from apps.lib.git.access import GitFailed
 from apps.lib.git.refs import Listing
 from apps.lib.git.remotes import Remote
 from apps.releases.publishing.fault_injection import fault_point
-from apps.sources import credentials, exchanges, listing_changes, locking, notifying, queueing, registry_modules
+from apps.sources import (
+    credentials,
+    exchanges,
+    host_scanning,
+    listing_changes,
+    locking,
+    notifying,
+    queueing,
+    registry_modules,
+)
 from apps.sources.judging import TooManyVersions
 from apps.sources.models import MAX_REASON, Forge, GitRepository, Tag, Verdict
 from apps.sources.registry_modules import Versions
@@ -181,6 +190,7 @@ def _list(claim: Claim, repository: GitRepository) -> bool:
 def _asked(repository: GitRepository, remote: Remote) -> Listing | Versions:
     if repository.forge == Forge.REGISTRY:
         return registry_modules.listed(repository)
+    host_scanning.pin_first(repository)
     return exchanges.listed(repository.pk, remote, credentials.access_of(repository))
 
 

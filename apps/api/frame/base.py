@@ -7,6 +7,7 @@ to its list and query; clients follow `next` and read nothing into it.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -101,6 +102,16 @@ def text_of(request: Request, name: str) -> str:
     return str(request.query_params.get(name, "")).replace("\0", "").strip()[:200]
 
 
+def _refuse_unknown(request: Request, known: Collection[str]) -> None:
+    """A parameter that nothing reads: a filter that does not filter, or a dry run that publishes. Raises Invalid."""
+    for name in request.query_params:
+        if name not in known:
+            nearest = next(iter(get_close_matches(name, known, 1)), "")
+            listed = f"Parameters are: {', '.join(known)}." if known else "This call has none."
+            hint = f"Did you mean {nearest}?" if nearest else listed
+            raise Invalid(f"There is no query parameter {name[:40]!a}.", hint=hint)
+
+
 class ApiView(MachineView):
     """One route. It has the methods that it declares."""
 
@@ -117,6 +128,8 @@ class ApiView(MachineView):
         declared = self.operation_of(request.method or "")
         if declared is not None and not declared.public:
             self.require_token()
+        if declared is not None:
+            _refuse_unknown(request, declared.query)
 
     def require_token(self) -> None:
         """The same 401 for every address, before anything else is checked."""

@@ -22,6 +22,8 @@ from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
+from apps.accounts.access import slots
+from apps.lib.errors import TooManyAttempts
 from apps.lib.net import addresses, outgoing
 from apps.lib.settings_values.saml import AnyProvider
 
@@ -30,6 +32,8 @@ MAX_BYTES = 1024 * 1024
 MAX_AGE_SECONDS = 3600.0
 # A signature by an unknown key asks for the keys again, and strangers can send such a signature.
 MIN_REFRESH_SECONDS = 60.0
+# After a failure everyone else fails at once for so long: each would keep a thread until the time is over.
+FAILURE_SECONDS = 10.0
 
 Asked = TypeVar("Asked", bound=AnyProvider)
 Value = TypeVar("Value")
@@ -43,16 +47,19 @@ class AnswerRefused(requests.RequestException):
 class _Bounded(BaseAdapter):
     def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
         try:
-            answer = outgoing.exchange(
-                str(request.method),
-                urlsplit(str(request.url)),
-                body=request.body.encode() if isinstance(request.body, str) else cast("bytes | None", request.body),
-                headers=request.headers,
-                allowed=addresses.ANYWHERE,
-                seconds=MAX_SECONDS,
-                max_bytes=MAX_BYTES,
-                trusted=_trusted(),
-            )
+            with slots.shared_slot("identity providers"):
+                answer = outgoing.exchange(
+                    str(request.method),
+                    urlsplit(str(request.url)),
+                    body=request.body.encode() if isinstance(request.body, str) else cast("bytes | None", request.body),
+                    headers=request.headers,
+                    allowed=addresses.ANYWHERE,
+                    seconds=MAX_SECONDS,
+                    max_bytes=MAX_BYTES,
+                    trusted=_trusted(),
+                )
+        except TooManyAttempts as error:
+            raise requests.ConnectionError(str(error)) from None
         except outgoing.NotTrusted as error:
             raise requests.exceptions.SSLError(str(error)) from None
         except outgoing.TooSlow as error:
@@ -114,6 +121,8 @@ def json_object(url: str, *, access_token: str = "") -> dict[str, Any]:
 class _Entry(Generic[Value]):
     value: Value | None = None
     at: float = 0.0
+    failed_at: float = float("-inf")
+    failure: requests.RequestException | None = None
     lock: Lock = field(default_factory=Lock)
 
 
@@ -131,15 +140,31 @@ class Remembered(Generic[Asked, Value]):
         Raises requests.RequestException if nothing is known.
         """
         entry = self._entries.setdefault(provider, _Entry())
-        with entry.lock:
-            age = time.monotonic() - entry.at
-            longest = MAX_AGE_SECONDS if entry.value is None or suffices(entry.value) else MIN_REFRESH_SECONDS
-            if entry.value is None or age > longest:
-                try:
-                    entry.value = self._fetch(provider)
-                except requests.RequestException as error:
-                    if entry.value is None:
-                        raise
-                    log.warning(self._outage, provider=provider.id, error=type(error).__name__)
-                entry.at = time.monotonic()
-            return entry.value
+        if self._is_fresh(entry, suffices):
+            return cast("Value", entry.value)
+        try:
+            with slots.shared_slot("documents of identity providers"), entry.lock:
+                return self._renewed(provider, entry, suffices)
+        except TooManyAttempts as error:
+            raise requests.ConnectionError(str(error)) from None
+
+    @staticmethod
+    def _is_fresh(entry: _Entry[Value], suffices: Callable[[Value], bool]) -> bool:
+        value, age = entry.value, time.monotonic() - entry.at
+        return value is not None and age <= (MAX_AGE_SECONDS if suffices(value) else MIN_REFRESH_SECONDS)
+
+    def _renewed(self, provider: Asked, entry: _Entry[Value], suffices: Callable[[Value], bool]) -> Value:
+        """Others may have asked while this waited for the lock."""
+        if not self._is_fresh(entry, suffices):
+            if entry.failure is not None and time.monotonic() - entry.failed_at <= FAILURE_SECONDS:
+                raise entry.failure
+            try:
+                entry.value = self._fetch(provider)
+            except requests.RequestException as error:
+                if entry.value is None:
+                    entry.failed_at, entry.failure = time.monotonic(), error
+                    raise
+                log.warning(self._outage, provider=provider.id, error=type(error).__name__)
+            entry.at, entry.failure = time.monotonic(), None
+        assert entry.value is not None  # noqa: S101  # it is fresh, or was fetched
+        return entry.value

@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from apps.accounts.access import slots
 from apps.accounts.identity.trusted.issuers import Issuer
-from apps.lib.errors import Unavailable
+from apps.lib.errors import TooManyAttempts, Unavailable
 from apps.lib.net import outgoing
 
 MAX_SECONDS = 5.0
@@ -66,6 +67,14 @@ def keys_for(issuer: Issuer, *, kid: str | None, key_type: str, algorithm: str) 
     if len(_entries) >= MAX_ISSUERS and issuer.url not in _entries:
         _entries.pop(next(iter(_entries)), None)
     entry = _entries.setdefault(issuer.url, _Entry())
+    try:
+        with slots.shared_slot("keys of issuers"):
+            return _keys_in(entry, issuer, kid, key_type, algorithm)
+    except TooManyAttempts:
+        raise KeysUnavailable(issuer, "too many requests wait for its answer") from None
+
+
+def _keys_in(entry: _Entry, issuer: Issuer, kid: str | None, key_type: str, algorithm: str) -> list[Key]:
     if not entry.lock.acquire(timeout=2 * MAX_SECONDS):
         raise KeysUnavailable(issuer, "others wait for its answer")
     try:
