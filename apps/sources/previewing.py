@@ -9,7 +9,9 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from apps.accounts.access import machines
 from apps.accounts.access.gate import Viewer
+from apps.accounts.rows import Act
 from apps.jobs import queue
 from apps.jobs.claims import Claim
 from apps.lib.errors import RegistryError
@@ -46,6 +48,7 @@ def ask(*, repository: GitRepository, actor: Viewer) -> None:
     "hint"}}. While it waits, the rest is that of the look before.
     """
     with transaction.atomic():
+        machines.acted(repository.user_id, actor, Act.SCANNED)
         try:
             with transaction.atomic():
                 queue.enqueue(JOB, target=repository.pk, created_by_id=actor.user_id)

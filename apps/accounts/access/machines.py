@@ -8,7 +8,8 @@ import secrets
 from django.contrib.auth.hashers import make_password
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Grant, Namespace, Role, User
+from apps.accounts.models import ApiToken, Grant, Namespace, Role, User
+from apps.accounts.rows import Act, MachineAct
 
 
 def make(namespace: Namespace, actor: Viewer) -> User:
@@ -30,3 +31,15 @@ def end(number: int) -> None:
     """Take its role. Safe to repeat."""
     Grant.objects.filter(user=number).delete()
     User.objects.filter(pk=number).update(is_active=False)
+
+
+def acted(number: int, actor: Viewer, act: Act) -> None:
+    """Record who had a hand in what the machine publishes for, in the caller's transaction. Safe to repeat."""
+    for person in people_behind(actor):
+        MachineAct.objects.get_or_create(machine_id=number, user_id=person, act=act)
+
+
+def people_behind(viewer: Viewer) -> set[int]:
+    """Return the account that asks, and who made the token that it sends: the token may end before anybody looks."""
+    makers = ApiToken.objects.filter(pk=viewer.token_id or 0, made_by__isnull=False).values_list("made_by", flat=True)
+    return {*([viewer.user_id] if viewer.user_id else []), *(makers if viewer.token_id else [])}

@@ -16,9 +16,9 @@ from apps.notify.mail import invited, reach
 from apps.notify.models import Letter, LetterState, Topic, Watch
 from apps.notify.notices import Notice
 from apps.releases.lifecycle.impact import DAYS
-from apps.releases.models import Fetch
+from apps.releases.models import Fetch, Release
 from apps.releases.origin.rows import Origin, Way
-from apps.releases.publishing import approving
+from apps.releases.publishing import deciding
 
 PURPOSE = "mail"  # of the sealed link
 SEALED = sealing.Column(Letter, "sealed_url", PURPOSE)
@@ -65,6 +65,22 @@ def write(notice: Notice) -> None:
         url=notice.url,
         namespace=namespace,
     )
+    if notice.release is not None and notice.event == "release.awaiting-approval":
+        _tell_refused(notice, notice.release, topic, text)
+
+
+def _tell_refused(notice: Notice, release: Release, topic: Topic, text: str) -> None:
+    """Those behind a machine cannot approve what it published: each reads why, and whom to ask."""
+    for person, why in deciding.refused_of(release).items():
+        to(
+            User.objects.filter(pk=person.pk),
+            topic=topic,
+            key=f"event:{notice.event_id}",
+            subject=_headline(notice).rstrip("."),
+            text=f"{text}\n{why}",
+            url=notice.url,
+            namespace=notice.namespace,
+        )
 
 
 def to(
@@ -172,7 +188,7 @@ def _recipients(notice: Notice, topic: Topic) -> QuerySet[User]:
 def _deciding(notice: Notice) -> QuerySet[User]:
     """The author of a release, or who is asked to approve it; owners for one that Larder fetched from Git."""
     if notice.release is not None and notice.event == "release.awaiting-approval":
-        return approving.approvers_of(notice.release)
+        return deciding.approvers_of(notice.release)
     if notice.release is not None and Origin.objects.filter(release=notice.release, way=Way.GIT).exists():
         return owners_of(notice.namespace)
     return User.objects.filter(pk=(notice.release.created_by_id if notice.release else None) or 0)
