@@ -52,8 +52,11 @@ def write(notice: Notice) -> None:
     topic = _TOPICS.get(notice.event)
     if topic is None:
         return
-    people = _recipients(notice, topic).exclude(pk=notice.actor_id or 0)
     text = "\n".join(_lines(notice))
+    if notice.release is not None and notice.event == "release.awaiting-approval":
+        _ask_for_approval(notice, notice.release, topic, text)
+        return
+    people = _recipients(notice, topic).exclude(pk=notice.actor_id or 0)
     # A role that was withdrawn may have hidden the namespace, and its former member knows of it.
     namespace = None if topic == Topic.ROLES else notice.namespace
     to(
@@ -65,19 +68,21 @@ def write(notice: Notice) -> None:
         url=notice.url,
         namespace=namespace,
     )
-    if notice.release is not None and notice.event == "release.awaiting-approval":
-        _tell_refused(notice, notice.release, topic, text)
 
 
-def _tell_refused(notice: Notice, release: Release, topic: Topic, text: str) -> None:
+def _ask_for_approval(notice: Notice, release: Release, topic: Topic, text: str) -> None:
     """Those behind a machine cannot approve what it published: each reads why, and whom to ask."""
-    for person, why in deciding.refused_of(release).items():
+    asked, refused = deciding.asked_and_refused(release)
+    texts = {text: asked} | {
+        f"{text}\n{why}": {one for one in refused if refused[one] == why} for why in refused.values()
+    }
+    for said, people in texts.items():
         to(
-            User.objects.filter(pk=person.pk),
+            User.objects.filter(pk__in=[one.pk for one in people]),
             topic=topic,
             key=f"event:{notice.event_id}",
             subject=_headline(notice).rstrip("."),
-            text=f"{text}\n{why}",
+            text=said,
             url=notice.url,
             namespace=notice.namespace,
         )
@@ -186,9 +191,7 @@ def _recipients(notice: Notice, topic: Topic) -> QuerySet[User]:
 
 
 def _deciding(notice: Notice) -> QuerySet[User]:
-    """The author of a release, or who is asked to approve it; owners for one that Larder fetched from Git."""
-    if notice.release is not None and notice.event == "release.awaiting-approval":
-        return deciding.approvers_of(notice.release)
+    """The author of a release; owners for one that Larder fetched from Git."""
     if notice.release is not None and Origin.objects.filter(release=notice.release, way=Way.GIT).exists():
         return owners_of(notice.namespace)
     return User.objects.filter(pk=(notice.release.created_by_id if notice.release else None) or 0)

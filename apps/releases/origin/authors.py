@@ -121,22 +121,40 @@ def is_automated(release: Release) -> bool:
     return authors_of(release).filter(is_service=True).exists()
 
 
+@dataclass(frozen=True, slots=True)
+class Involved:
+    """Who took part in a release: accounts, and marks of identities that may be somebody's."""
+
+    authors: tuple[User, ...]
+    others: tuple[tuple[Tie, User], ...]
+    marks: tuple[tuple[Tie, str], ...]
+
+    def bond(self, viewer: Viewer) -> Bond | None:
+        """Return why the viewer is no second person for the release, or None."""
+        if viewer.user is None or is_run(viewer.user):
+            return Bond(Tie.CI_RUN)
+        ties = ties_of(viewer)
+        for author in self.authors:
+            if (tie := ties.of(author)) is not None:
+                return Bond(tie)
+        for tie, user in self.others:
+            if (through := ties.of(user)) is not None:
+                return Bond(tie, through)
+        return next((Bond(tie, Tie.AUTHOR) for tie, mark in self.marks if mark in ties.marks), None)
+
+
+def involved_in(release: Release) -> Involved:
+    authors = tuple(authors_of(release))
+    others = [*_who_made(authors), *_who_acted(authors), *_who_is_named(release)]
+    people = User.objects.in_bulk({number for _, number in others})
+    rows = Participant.objects.filter(release__in=_of_upload(release), user=None).order_by("pk")
+    marks = tuple((_OF_PART[Part(part)], mark) for part, mark in rows.values_list("part", "mark"))
+    return Involved(authors, tuple((tie, people[number]) for tie, number in others if number in people), marks)
+
+
 def bond_of(release: Release, viewer: Viewer) -> Bond | None:
     """Return why the viewer is no second person for this release, or None."""
-    if viewer.user is None or is_run(viewer.user):
-        return Bond(Tie.CI_RUN)
-    ties = ties_of(viewer)
-    authors = list(authors_of(release))
-    for author in authors:
-        if (tie := ties.of(author)) is not None:
-            return Bond(tie)
-    took_part = [*_who_made(authors), *_who_acted(authors), *_who_is_named(release)]
-    people = User.objects.in_bulk({number for _, number in took_part})
-    for tie, number in took_part:
-        if number in people and (through := ties.of(people[number])) is not None:
-            return Bond(tie, through)
-    marked = Participant.objects.filter(release__in=_of_upload(release), mark__in=ties.marks).order_by("pk").first()
-    return Bond(_OF_PART[Part(marked.part)], Tie.AUTHOR) if marked is not None else None
+    return involved_in(release).bond(viewer)
 
 
 def bond_with(approver: User, viewer: Viewer) -> Bond | None:

@@ -10,7 +10,7 @@ from apps.accounts.models import Grant, Membership, Role, User
 from apps.lib.errors import RegistryError, RoleRequired
 from apps.releases.models import Release
 from apps.releases.origin import authors
-from apps.releases.origin.authors import Bond, Tie
+from apps.releases.origin.authors import Bond, Involved, Tie
 from apps.releases.origin.rows import Approval
 
 MAX_NAMED = 3
@@ -66,7 +66,11 @@ def bond_of(release: Release, viewer: Viewer, approval: Approval | None) -> Bond
     `approval` is as the caller read it. Who approved it first, and a service account where two people approve, may
     still decline it.
     """
-    bond = authors.bond_of(release, viewer)
+    return _bond(authors.involved_in(release), viewer, approval)
+
+
+def _bond(involved: Involved, viewer: Viewer, approval: Approval | None) -> Bond | None:
+    bond = involved.bond(viewer)
     if bond is not None or viewer.user is None or approval is None or not approval.needs_two:
         return bond
     if viewer.user.is_service:
@@ -103,8 +107,9 @@ def deciders_of(release: Release) -> Deciders:
     needed = 2 if approval is not None and approval.needs_two and approval.first_at is None else 1
     asked = list(_people_of(release).order_by("username")[: MAX_ASKED + 1])
     found: list[str] = []
+    involved = authors.involved_in(release)
     for one in asked[:MAX_ASKED]:
-        if bond_of(release, Viewer(one), approval) is None:
+        if _bond(involved, Viewer(one), approval) is None:
             found.append(one.shown_name)
         if len(found) > MAX_NAMED:
             break
@@ -113,19 +118,24 @@ def deciders_of(release: Release) -> Deciders:
     return Deciders(tuple(found[:MAX_NAMED]), are_more, missing)
 
 
-def approvers_of(release: Release) -> QuerySet[User]:
+def approvers_of(release: Release) -> set[User]:
     """Return the people who are asked: they have the role, and took no part."""
-    people, approval = _people_of(release), approval_of(release)
-    return people.exclude(pk__in=[one.pk for one in people if bond_of(release, Viewer(one), approval) is not None])
+    return {one for one, bond in _judged(release).items() if bond is None}
 
 
-def refused_of(release: Release) -> dict[User, str]:
-    """Return the people with the role who took part in what a machine published, and why they cannot approve it."""
-    if not authors.is_automated(release):
-        return {}
-    approval, ask = approval_of(release), whom_to_ask(release)
-    bonds = {one: bond_of(release, Viewer(one), approval) for one in _people_of(release)}
-    return {one: f"{_said(bond)} {ask}" for one, bond in bonds.items() if bond is not None}
+def asked_and_refused(release: Release) -> tuple[set[User], dict[User, str]]:
+    """Return the people with the role: who is asked, and why others cannot approve what a machine published."""
+    judged = _judged(release)
+    asked = {one for one, bond in judged.items() if bond is None}
+    if len(asked) == len(judged) or not authors.is_automated(release):
+        return asked, {}
+    ask = whom_to_ask(release)
+    return asked, {one: f"{_said(bond)} {ask}" for one, bond in judged.items() if bond is not None}
+
+
+def _judged(release: Release) -> dict[User, Bond | None]:
+    involved, approval = authors.involved_in(release), approval_of(release)
+    return {one: _bond(involved, Viewer(one), approval) for one in _people_of(release)}
 
 
 def approval_of(release: Release) -> Approval | None:
