@@ -215,6 +215,7 @@ ACCOUNT_RATE_LIMITS = False  # allauth's own, which several processes count by g
 # Sign-on at identity providers (docs/sign-on.md). Flows, limits and checks: apps/accounts/identity/sign_on.
 OIDC_PROVIDERS = env.openid_providers("LARDER_OIDC_PROVIDERS")
 SAML_PROVIDERS = env.saml_providers("LARDER_SAML_PROVIDERS")
+APPROVALS_NEED_TWO_PEOPLE = env.switch("LARDER_APPROVALS_NEED_TWO_PEOPLE")  # of what comes from Git or CI
 TRUSTED_ISSUERS = env.issuers("LARDER_TRUSTED_ISSUERS")  # of CI, beside the known ones (docs/trusted-publishing.md)
 env.require_different_providers(OIDC_PROVIDERS, SAML_PROVIDERS)
 SOCIALACCOUNT_ADAPTER = "apps.accounts.people.sign_on.SignOnAdapter"

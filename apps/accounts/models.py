@@ -110,6 +110,7 @@ class Namespace(models.Model):
     approval_needs_second_factor = models.BooleanField(
         default=False, db_default=False, help_text="Who approves enters a second factor again."
     )
+    approval_needs_two_people = models.BooleanField(default=False, db_default=False, help_text="Those from Git or CI.")
     cooldown_hours = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Clients see a release so many hours after its publication; 0: at once."
     )

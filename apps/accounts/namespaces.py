@@ -183,15 +183,18 @@ def require_approval(
     actor: Viewer,
     requires_approval: bool | None = None,
     approval_needs_second_factor: bool | None = None,
+    approval_needs_two_people: bool | None = None,
 ) -> None:
-    """Let someone other than its author approve each release, perhaps with a second factor; None changes nothing.
+    """Let someone who took no part in it approve each release, perhaps with a second factor, and those from Git or CI
+    two people; None changes nothing.
 
-    What awaits approval already goes on waiting, whatever is set.
+    What awaits approval already goes on waiting, for as many people as it did, whatever is set.
     """
     row = _locked(namespace)
     wanted = {
         "requires_approval": requires_approval,
         "approval_needs_second_factor": approval_needs_second_factor,
+        "approval_needs_two_people": approval_needs_two_people,
     }
     given = {field: value for field, value in wanted.items() if value is not None}
     _update(namespace, row, given, Kind.NAMESPACE_CHANGED, actor)

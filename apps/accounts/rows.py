@@ -150,12 +150,44 @@ class TokenExchange(models.Model):
     refused = models.CharField(max_length=60, blank=True, help_text="The claim; empty if it was accepted.")
     message = models.CharField(max_length=500, blank=True)
     token = models.OneToOneField("accounts.ApiToken", models.SET_NULL, null=True, related_name="exchange")
+    actor = models.JSONField(
+        default=list, db_default=[], help_text="Marks of who started the run: `identity.marks`, `trusted.actors`."
+    )
 
     class Meta:
         indexes = [models.Index(fields=["publisher", "-at"], name="accounts_exchanges_of_rule")]
 
     def __str__(self) -> str:
         return f"exchange {self.pk}"
+
+
+class Act(models.TextChoices):
+    """What somebody did to what a machine publishes for."""
+
+    STARTED = "started", "Started it"
+    CHANGED = "changed", "Changed it"
+    SCANNED = "scanned", "Scanned it"
+
+
+class MachineAct(models.Model):
+    """Who had a hand in what a machine publishes for, beside who made it: they approve nothing that comes from it.
+
+    `access.machines.acted` writes it, in the transaction of the act. Rows stay when the rule or the repository ends, so
+    that what awaits approval by then keeps its ties.
+    """
+
+    machine = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="acts_on_it")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="acts_on_machines")
+    act = models.CharField(max_length=8, choices=Act.choices)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["machine", "user", "act"], name="accounts_machine_act_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.act} {self.machine_id}"
 
 
 class UsedIdToken(models.Model):

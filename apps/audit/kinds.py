@@ -128,6 +128,7 @@ class Kind(models.TextChoices):
     ATTESTATION_REMOVED = "namespace:attestation:removed"
     RELEASE_APPROVAL_REQUESTED = "namespace:release:approval-requested", "Release awaits approval"
     RELEASE_APPROVED = "namespace:release:approved"
+    RELEASE_APPROVED_FIRST = "namespace:release:approved-first", "Release approved by the first of two people"
     RELEASE_DECLINED = "namespace:release:declined"
     RELEASE_APPROVAL_REFUSED = "namespace:release:approval-refused", "Approval of a release refused"
     RELEASE_STATED = "namespace:release:stated", "Release statement signed"

@@ -19,6 +19,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.access.people_only import people_only
 from apps.accounts.creations import Source
 from apps.accounts.models import Namespace, Role
+from apps.accounts.rows import Act
 from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.lib.git import host_keys, remotes
@@ -132,6 +133,7 @@ def change(
             GitRepository.objects.filter(pk=repository.pk).update(**columns)
         if found_rules is not None:
             rulebook.replace(repository, found_rules)
+        machines.acted(row.user_id, actor, Act.CHANGED)
         actor.record(
             Kind.GIT_REPOSITORY_CHANGED, subject=repository.namespace.name, repository=repository.pk, changes=said
         )
@@ -149,6 +151,7 @@ def renew_hook_secret(*, repository: GitRepository, actor: Viewer) -> str:
     secret = hooks.new_secret()
     row.sealed_hook_secret = repository.sealed_hook_secret = hooks.seal(secret, row.hook_id)
     row.save(update_fields=["sealed_hook_secret"])
+    machines.acted(row.user_id, actor, Act.CHANGED)
     actor.record(Kind.GIT_HOOK_SECRET_RENEWED, subject=row.namespace.name, repository=row.pk)
     return secret
 
@@ -174,6 +177,7 @@ def trust_host_keys(*, repository: GitRepository, actor: Viewer, fingerprints: I
         before = host_fingerprints(row)
         row.host_keys = keys
         row.save(update_fields=["host_keys", *syncing.end_host_key_alarm(row)])
+        machines.acted(row.user_id, actor, Act.CHANGED)
         actor.record(Kind.GIT_HOST_KEYS_TRUSTED, subject=row.namespace.name, repository=row.pk, known=before, found=now)
         syncing.listen(row)
     repository.refresh_from_db()
@@ -327,7 +331,7 @@ def _stop(repository: GitRepository, _actor: Viewer) -> None:
 
 
 def _resume(repository: GitRepository, actor: Viewer) -> None:
-    machines.allow(repository.user_id, repository.namespace, actor)
+    machines.resume(repository.user_id, repository.namespace, actor)
     syncing.listen(repository)
 
 

@@ -11,8 +11,10 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from apps.accounts.access import machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.people_only import people_only
+from apps.accounts.rows import Act
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.jobs import database_availability, queue
@@ -55,6 +57,7 @@ def ask(*, repository: GitRepository, actor: Viewer, unless_within: timedelta = 
         return
     with transaction.atomic():
         row = locking.required(repository)
+        machines.acted(row.user_id, actor, Act.SCANNED)
         enqueue(row, actor)
     repository.host_scan, repository.host_scanned_at = row.host_scan, row.host_scanned_at
 

@@ -214,6 +214,22 @@ class Tag(models.Model):
         return f"{self.name} of {self.repository_id}"
 
 
+class Request(models.Model):
+    """Who asked for a listing of a repository, or for another try of one tag: they take part in what comes of it.
+
+    `until`: when the listing that it asked for succeeded. What waited by then, or was found, comes of it.
+    """
+
+    repository = models.ForeignKey(GitRepository, models.CASCADE, related_name="requests")
+    tag = models.ForeignKey(Tag, models.CASCADE, null=True, related_name="requests", help_text="Empty: a listing.")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="git_requests")
+    at = models.DateTimeField(auto_now_add=True)
+    until = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"request {self.pk}"
+
+
 class Delivery(models.Model):
     """A webhook that came. The same one again is a replay, and refused."""
 

@@ -9,8 +9,9 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from apps.accounts.access import connections
+from apps.accounts.access import connections, machines
 from apps.accounts.access.gate import Viewer
+from apps.accounts.rows import Act
 from apps.jobs import queue
 from apps.jobs.claims import Claim
 from apps.lib.errors import RegistryError
@@ -57,6 +58,7 @@ def ask(*, repository: GitRepository, actor: Viewer) -> None:
     """
     connections.refuse_suspended(repository, "This repository")
     with transaction.atomic():
+        machines.acted(repository.user_id, actor, Act.SCANNED)
         try:
             with transaction.atomic():
                 queue.enqueue(JOB, target=repository.pk, created_by_id=actor.user_id)

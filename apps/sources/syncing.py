@@ -7,7 +7,9 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from apps.accounts.access import machines
 from apps.accounts.access.gate import Viewer
+from apps.accounts.rows import Act
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.jobs import database_availability, queue
@@ -27,6 +29,7 @@ from apps.sources import (
     notifying,
     queueing,
     registry_modules,
+    requesting,
 )
 from apps.sources.judging import TooManyVersions
 from apps.sources.models import MAX_REASON, Forge, GitRepository, Tag, Verdict
@@ -59,6 +62,9 @@ def sync(*, repository: GitRepository, actor: Viewer, tags: Collection[str] | No
     if names is not None and len(names) > MAX_SELECTED:
         raise Invalid(f"{len(names):,} tags are selected, expected at most {MAX_SELECTED:,}.")
     now = timezone.now()
+    if row.started_at is None:
+        machines.acted(row.user_id, actor, Act.STARTED)
+    requesting.ask(row, actor)
     if row.fetched_at is None:
         # Selected twice before the first listing: both count, and all stays all.
         if row.started_at is not None:
@@ -93,6 +99,7 @@ def retry(*, tag: Tag, actor: Viewer) -> None:
         raise Conflict(
             f"The tag {row.name} is {_words(row.shown)}: it cannot be tried again.", hint=_way_out(row.shown)
         )
+    requesting.ask(repository, actor, row)
     Tag.objects.filter(pk=row.pk).update(**queueing.AGAIN, release=None, published_commit="", changed_at=timezone.now())
     actor.record(
         Kind.GIT_TAG_RETRIED,
@@ -171,6 +178,7 @@ def _list(claim: Claim, repository: GitRepository) -> bool:
         return _fail(claim, repository, problem, said)
     is_mirrored = repository.forge == Forge.REGISTRY
     said.add(f"Listing the {'versions' if is_mirrored else 'tags'} of {repository.url}")
+    asked = requesting.open_ones(repository)
     database_availability.release_connection()
     try:
         found = _asked(repository, remote)
@@ -182,7 +190,7 @@ def _list(claim: Claim, repository: GitRepository) -> bool:
     else:
         said.add(f"Found {len(found.tags):,} tags" + (f" at {found.remote.url}" if found.remote != remote else ""))
     try:
-        return _apply(claim, repository, found, said)
+        return _apply(claim, repository, found, said, asked)
     except TooManyVersions as problem:
         return _fail(claim, repository, GitFailed(problem.code, str(problem), hint=problem.hint), said)
 
@@ -194,7 +202,9 @@ def _asked(repository: GitRepository, remote: Remote) -> Listing | Versions:
     return exchanges.listed(repository.pk, remote, credentials.access_of(repository))
 
 
-def _apply(claim: Claim, repository: GitRepository, found: Listing | Versions, said: _Log) -> bool:
+def _apply(
+    claim: Claim, repository: GitRepository, found: Listing | Versions, said: _Log, asked: Collection[int]
+) -> bool:
     now = timezone.now()
     with transaction.atomic():
         claim.guard()
@@ -207,6 +217,7 @@ def _apply(claim: Claim, repository: GitRepository, found: Listing | Versions, s
         else:
             tags = list(found.tags)
             changes = listing_changes.apply(row, tags, now=now)
+        requesting.answered(asked, now=now)
         queued = queueing.queue_waiting(row)
         said.add(str(changes))
         if queued:

@@ -120,7 +120,7 @@ def build():
         Grant.objects.create(namespace=namespace, user=users["alice"], role=Role.PUBLISHER)
         Grant.objects.create(namespace=namespace, user=users["dora"], role=Role.OWNER)
     Grant.objects.create(namespace=spaces["private"], user=users["bob"], role=Role.READER)
-    users |= scenario_people.others(spaces.values(), users["olga"])
+    users |= scenario_people.others(spaces.values(), users["olga"]) | scenario_approval.others(spaces.values())
     return World(users, {row: _place(space, users) for row, space in spaces.items()} | {ABSENT: _nowhere()})
 
 
@@ -164,7 +164,7 @@ def _place(namespace, users):
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
         **scenario_machines.place(team, dora, release),
         **scenario_notify.place(namespace, dora, Viewer(users["olga"])),
-        **scenario_approval.place(namespace),
+        **scenario_approval.place(namespace, users, team),
         **scenario_upstream.place(namespace, users["olga"]),
         **scenario_attestations.place(namespace, users["alice"]),
         **scenario_git.place(namespace, dora),

@@ -158,7 +158,7 @@ CONNECTIONS = connections.Source(
     name=_name,
     path=lambda rule: reverse("portal:trusted-publishers", args=[rule.namespace.name]),
     stop=_stop,
-    resume=lambda rule, actor: machines.allow(rule.user_id, rule.namespace, actor),
+    resume=lambda rule, actor: machines.resume(rule.user_id, rule.namespace, actor),
 )
 
 
