@@ -22,7 +22,7 @@ from apps.lib.net.forwarding import TrustedProxies
 from apps.lib.net.hostnames import normalised, on_the_wire
 from apps.lib.settings_values import kek_urls, outgoing, smtp_urls, storage_urls, trusted_issuers
 from apps.lib.settings_values.openid import Provider
-from apps.lib.settings_values.rates import DEFAULT_RATES, Rate
+from apps.lib.settings_values.rates import DEFAULT_RATES, Rate, variable_of
 from apps.lib.settings_values.saml import SamlProvider
 
 names_read, names_set = set[str](), os.environ.keys  # noqa: TID251
@@ -191,7 +191,7 @@ def rates() -> dict[str, Rate | None]:
     """Read the limit of each group: `5/5m`, or None for `off`."""
     found = {}
     for group, default in DEFAULT_RATES.items():
-        name = f"LARDER_RATE_{group.upper()}"
+        name = variable_of(group)
         with _stopping(name):
             found[group] = Rate.parse(text(name, default))
     return found

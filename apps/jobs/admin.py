@@ -37,7 +37,7 @@ class JobAdmin(ReadOnlyAdmin[Job]):
             {
                 "fields": (
                     ("title", "works_on"),
-                    ("state_badge", "attempts"),
+                    ("state_badge", "attempts", "lapses"),
                     "shown_error",
                     ("asked_by", "worker"),
                     ("created_at", "finished_at"),

@@ -70,13 +70,13 @@ def receive(*, hook_id: str, headers: Mapping[str, str], body: bytes, address: s
     """
     sent = Sent({name.lower(): value for name, value in headers.items()}, body)
     repository = _repository_of(hook_id, address)
-    # Of one hook and one network: forges call for all of their customers from a few addresses.
-    attempt = throttling.count(Limit("tokens", f"git hook {hook_id} {throttling.by_address('', address).subject}"))
     secret = sealing.unseal(repository.sealed_hook_secret, SEALED.purpose_of(repository.hook_id))
     forge = _signer(Forge(repository.forge), sent, secret)
     if forge is None:
+        # Refusals alone, and of one hook and one network: forges call for all of their customers from a few addresses,
+        # and a stranger may have one call here with a wrong secret.
+        throttling.count(Limit("tokens", f"git hook {hook_id} {throttling.by_address('', address).subject}"))
         raise _not_genuine(repository, sent)
-    attempt.give_back()
     if repository.suspended_at is not None:
         log.warning("git_hook_refused", repository=repository.pk, reason="suspended")
         connections.refuse_suspended(repository, "This repository")
@@ -108,8 +108,8 @@ def _repository_of(hook_id: str, address: str) -> GitRepository:
         repositories = repositories.exclude(forge=Forge.REGISTRY)  # which sends none
         found = repositories.select_related("namespace").filter(hook_id=hook_id).first()
     if found is None:
-        log.warning("git_hook_refused", reason="unknown_hook")
         throttling.count(throttling.by_address("tokens", address))
+        log.warning("git_hook_refused", reason="unknown_hook")
         raise NotFound(
             "No connected repository has this webhook URL.",
             hint="Copy the URL from the repository's page in Larder, or delete the webhook in the forge.",

@@ -35,6 +35,7 @@ class GitHooks(ApiView):
             413: "The body is larger than 1 MiB.",
             422: "It is of another repository, or no JSON.",
         },
+        limits=["tokens"],
         again="409 without effect: each webhook counts once.",
         scope=None,
         public=True,

@@ -136,18 +136,26 @@ def test_an_answer_counts_once(bob, with_passkey, passkey):
     assert not signed_in(other)
 
 
-def test_who_tries_passkeys_without_end_is_stopped(bob, with_passkey, passkey, settings):
+def test_wrong_passkeys_are_stopped_and_stop_no_right_one(bob, with_passkey, passkey, settings):
+    """Nor a code or a password: a stranger's nonsense must not lock a person or an office out."""
     settings.RATES = settings.RATES | {"second_factor": Rate(5, 3600), "sign_in": Rate(1, 3600)}
     client, answer = password(bob)
     for _ in range(5):
         assert show(client, Passkey(), answer.url).status_code == 200
+    failed = AuditEvent.objects.count()
     for page in (answer.url, "/account/reauthenticate/"):
         browser = client if page == answer.url else with_passkey[0]
-        assert show(browser, passkey, page).status_code == 429
-    assert not signed_in(client)
+        assert show(browser, Passkey(), page).status_code == 429
+        assert not signed_in(client)
+    assert AuditEvent.objects.count() == failed, "what is limited is not recorded"
+    assert client.post(answer.url, {"code": "000000"}).status_code == 200
+    assert show(client, passkey, answer.url).status_code == 302
+    assert signed_in(client)
     for _ in range(sign_ins.TIMES_BY_ADDRESS):
         assert show(Client(), Passkey(user=passkey.user), PASSWORDLESS, PASSWORDLESS).status_code == 302
-    assert show(Client(), passkey, PASSWORDLESS, PASSWORDLESS).status_code == 429
+    assert show(Client(), Passkey(user=passkey.user), PASSWORDLESS, PASSWORDLESS).status_code == 429
+    assert show(Client(), passkey, PASSWORDLESS, PASSWORDLESS).status_code == 302
+    assert password(bob)[1].status_code == 302
 
 
 WRONG = {

@@ -236,14 +236,20 @@ def test_the_secret_of_another_row_does_not_open(acme, listened):
     assert listened == []
 
 
-def test_wrong_signatures_are_counted_and_right_ones_are_not(acme, settings):
-    settings.RATES = settings.RATES | {"tokens": Rate(2, 3600)}
+@pytest.mark.both
+def test_wrong_signatures_are_counted_and_stop_no_right_one_from_the_same_address(acme, listened, settings):
+    """A stranger has the forge send wrong ones, by a webhook of their own to this URL."""
+    settings.RATES = settings.RATES | {"tokens": Rate(2, 1000 * 3600)}
     hook = Hook.recorded("gitlab_tag_push")
     repository = connected(acme, hook)
     for number in range(4):
         right = hook.changed(message=number).with_headers(Idempotency_Key=str(number))
         assert send(repository, right.signed()).status_code == 200
 
-    statuses = [send(repository, hook).status_code for _ in range(3)]
+    with capture_logs() as logs:
+        answers = [send(repository, hook) for _ in range(31)]
 
-    assert statuses == [401, 401, 429]
+    assert [answer.status_code for answer in answers] == [401] * 2 + [429] * 29
+    assert int(answers[-1].headers["Retry-After"]) in range(1, 6)
+    assert len([line for line in logs if line["event"] == "git_hook_refused"]) == 2, "what is limited fills no log"
+    assert send(repository, hook.changed(message="late").signed()).status_code == 200

@@ -2,21 +2,21 @@
 
 Asked for again after an hour, and at most once a minute for a key that is not known, since strangers can name any. If
 an issuer does not answer, the last keys continue to count; without any, requests of the next seconds fail at once.
+Who names a known key waits for nobody, and few wait for an issuer at a time.
 """
 
 import json
 import time
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
 
-from apps.accounts.access import slots
 from apps.accounts.identity.trusted.issuers import Issuer
-from apps.lib.errors import TooManyAttempts, Unavailable
+from apps.lib.errors import Unavailable
 from apps.lib.net import outgoing
 
 MAX_SECONDS = 5.0
@@ -26,6 +26,8 @@ MIN_REFRESH_SECONDS = 60.0
 FAILURE_SECONDS = 10.0
 # Of one process: an owner can name any organisation of some vendors.
 MAX_ISSUERS = 500
+# Threads of one process that wait for one issuer. Strangers can send as many ids of keys as they like.
+MAX_WAITING = 4
 NEVER = float("-inf")
 
 Key = dict[str, Any]
@@ -53,6 +55,7 @@ class _Entry:
     failed_at: float = NEVER
     failure: str = ""
     lock: Lock = field(default_factory=Lock)
+    places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING))
 
 
 _entries: dict[str, _Entry] = {}
@@ -67,14 +70,18 @@ def keys_for(issuer: Issuer, *, kid: str | None, key_type: str, algorithm: str) 
     if len(_entries) >= MAX_ISSUERS and issuer.url not in _entries:
         _entries.pop(next(iter(_entries)), None)
     entry = _entries.setdefault(issuer.url, _Entry())
+    is_fresh = time.monotonic() - entry.at <= MAX_AGE_SECONDS  # before the keys, which are replaced first
+    if is_fresh and (fitting := _fitting(entry.keys, kid, key_type, algorithm)):
+        return fitting
+    if not entry.places.acquire(blocking=False):
+        raise KeysUnavailable(issuer, "others wait for its answer")
     try:
-        with slots.shared_slot("keys of issuers"):
-            return _keys_in(entry, issuer, kid, key_type, algorithm)
-    except TooManyAttempts:
-        raise KeysUnavailable(issuer, "too many requests wait for its answer") from None
+        return _asked(entry, issuer, kid=kid, key_type=key_type, algorithm=algorithm)
+    finally:
+        entry.places.release()
 
 
-def _keys_in(entry: _Entry, issuer: Issuer, kid: str | None, key_type: str, algorithm: str) -> list[Key]:
+def _asked(entry: _Entry, issuer: Issuer, *, kid: str | None, key_type: str, algorithm: str) -> list[Key]:
     if not entry.lock.acquire(timeout=2 * MAX_SECONDS):
         raise KeysUnavailable(issuer, "others wait for its answer")
     try:
