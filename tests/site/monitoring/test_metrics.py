@@ -146,7 +146,7 @@ def test_it_tells_the_queue_and_what_expires(local, alice, bearer, django_assert
     bearer(alice)
     ApiToken.objects.update(expires_at=timezone.now() + timedelta(days=3))
 
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(17):
         found = samples_of(local.get("/metrics").text)
 
     assert found["larder_jobs", "queued"] == found["larder_jobs", "failed"] == found["larder_workers",] == 1
