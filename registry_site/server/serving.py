@@ -169,10 +169,11 @@ def beat() -> None:
 
 def _watchdog() -> None:
     """Start to look whether this worker takes what there is; while it does, it reports to the database."""
-    broker = Broker(app, settings.WORKER_QUEUES)
-    # A folder has no socket to be lost, and may keep files that are no work.
-    waiting = set if broker_is_a_folder() else broker.waiting
-    found = Watchdog(waiting, slots=settings.WORKER_CONCURRENCY, busy=_busy_slots, end=_end_asleep, stopping=stop_asked)
+    # A folder may keep files that are no work.
+    broker = Broker(app, [] if broker_is_a_folder() else settings.WORKER_QUEUES)
+    found = Watchdog(
+        broker.waiting, slots=settings.WORKER_CONCURRENCY, busy=_busy_slots, end=_end_asleep, stopping=stop_asked
+    )
     reports = Periodic(
         "heartbeat", partial(_report_if_well, found), every=settings.REAPER_INTERVAL, rest=_close_connection
     )

@@ -38,7 +38,10 @@ class BrokerAway(Exception):
 
 
 class Broker:
-    """How much waits, by a connection of its own: what the loop's cannot reach, another may."""
+    """How much waits, by a connection of its own: what the loop's cannot reach, another may.
+
+    Without queues it only tells whether the broker answers.
+    """
 
     def __init__(self, app: "Celery[Any]", queues: list[str]) -> None:
         self._app, self._queues = app, queues
@@ -50,11 +53,14 @@ class Broker:
             if self._connection is None:
                 self._connection = self._app.connection_for_read()
             channel = self._connection.default_channel
-            return {queue for queue in self._queues if channel._size(queue)}  # type: ignore[attr-defined]  # noqa: SLF001  # kombu has no other
+            found = {queue for queue in self._queues if channel._size(queue)}  # type: ignore[attr-defined]  # noqa: SLF001  # kombu has no other
         except Exception as error:
             # kombu's transports raise errors of their own kinds.
             self._close()
             raise BrokerAway(type(error).__name__) from error
+        if not self._queues:
+            self._close()  # only a new connection finds out
+        return found
 
     def _close(self) -> None:
         connection, self._connection = self._connection, None

@@ -1,6 +1,7 @@
 """A worker that takes no more work is ended; one that is busy, waits for the broker, or slept with its host is not."""
 
 import os
+import shutil
 import socket
 import threading
 import time
@@ -184,6 +185,22 @@ def test_without_systemd_nothing_is_told(monkeypatch, worker):
     for address in ("", "/no/such/socket"):
         monkeypatch.setenv("NOTIFY_SOCKET", address)
         assert worker.looked_at(**IDLE)
+
+
+def test_a_folder_that_cannot_be_used_is_a_broker_that_is_away(tmp_path):
+    """What lies in it is no reason to end a worker: some files cannot be removed, and are never taken."""
+    folder = tmp_path / "queue" / "messages"
+    app = Celery(broker="folder://", set_as_current=False)
+    app.conf.broker_transport_options = {"folder": str(folder)}
+    broker = Broker(app, [])
+    assert broker.waiting() == set()
+
+    (folder / "0.check.msg").mkdir()
+    assert broker.waiting() == set()
+    shutil.rmtree(tmp_path / "queue")
+    (tmp_path / "queue").touch()
+    with pytest.raises(BrokerAway):
+        broker.waiting()
 
 
 # --- With a Redis -----------------------------------------------------------------------------------------------------
