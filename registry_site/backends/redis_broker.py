@@ -23,13 +23,16 @@ class Poller(redis.MultiChannelPoller):
     """Asks Redis for work in each round of the loop, unless an acknowledgement was lost."""
 
     lost: BaseException | None = None
+    _channels: "set[Channel]"
 
     def on_poll_start(self) -> None:
-        if self.lost is not None:
-            # Celery's loop ends with it, and the consumer starts again with a new connection, which has a new poller.
-            raise Lost(f"An acknowledgement was lost ({type(self.lost).__name__}).") from self.lost
+        lost, self.lost = self.lost, None
+        # Celery's loop also asks the pollers of former connections, in each round and for good: they have no channel.
+        if lost is not None and self._channels:
+            # The loop ends with it, and the consumer begins again with a new connection, which has a new poller.
+            raise Lost(f"An acknowledgement was lost ({type(lost).__name__}).") from lost
         super().on_poll_start()
-        if any(channel.is_listening() for channel in self._channels):  # type: ignore[attr-defined]  # the stubs lack it
+        if any(channel.is_listening() for channel in self._channels):
             of_this_worker.listens += 1
 
 

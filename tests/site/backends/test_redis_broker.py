@@ -143,15 +143,21 @@ def test_an_acknowledgement_that_is_lost_ends_the_connection(server, lose, answe
 
 
 @pytest.mark.slow
-def test_one_that_is_lost_by_a_closed_channel_leaves_the_next_connection_alone(server):
+def test_one_that_is_lost_ends_its_own_connection_once_and_the_next_one_never(server):
     connection, rings = busy(server.url)
+    transport: Any = connection.transport
+    asked_for_ever = transport.cycle.on_poll_start  # Celery's loop never forgets it
     end(server)
     with pytest.raises(connection.connection_errors):
         rings[0].ack()
+    with pytest.raises(connection.connection_errors, match="An acknowledgement was lost"):
+        asked_for_ever()
+    asked_for_ever()
     connection.close()
     server.start()
     with pytest.raises(connection.connection_errors):
         rings[1].ack()  # of a task that ends only now
+    asked_for_ever()
 
     others = SimpleQueue(connection.default_channel, "check")
     others.put({"job": 7})
