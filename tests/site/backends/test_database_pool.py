@@ -84,7 +84,6 @@ def figures():
     return tuple(base.pool_figures()[state] for state in ("in_use", "idle", "limit", "waiting"))
 
 
-@pytest.mark.slow
 def test_connections_are_counted_as_the_server_and_the_threads_have_them(server, quiet_before, monkeypatch):
     """A thread waits in steps, and the pool counts each of them until a connection comes."""
     monkeypatch.setattr(base, "WAIT_SECONDS", 3 * base.STEP_SECONDS)

@@ -127,7 +127,6 @@ def make_a_replica(server: Server) -> None:
     server.redis.replicaof("127.0.0.1", "1")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lose", [end, make_a_replica], ids=lambda lose: lose.__name__)
 @pytest.mark.parametrize("answer", ["ack", "reject", "requeue"])
 def test_an_acknowledgement_that_is_lost_ends_the_connection(server, lose, answer):
@@ -142,7 +141,6 @@ def test_an_acknowledgement_that_is_lost_ends_the_connection(server, lose, answe
         connection.drain_events(timeout=0.2)
 
 
-@pytest.mark.slow
 def test_one_that_is_lost_ends_its_own_connection_once_and_the_next_one_never(server):
     connection, rings = busy(server.url)
     transport: Any = connection.transport
