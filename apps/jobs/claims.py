@@ -185,7 +185,12 @@ def _take(job_id: int) -> Job | None:
                 worker=worker_name(),
             )
         )
-        return Job.objects.get(pk=job_id) if won else None
+        job = Job.objects.get(pk=job_id) if won else None
+    if job is not None and job.fence == 1 and job.lease_until is not None:
+        # The first claim: what is taken again has waited for other reasons. The database's clock says when.
+        waited = job.lease_until - settings.JOB_LEASE - job.created_at
+        metrics.job_wait.labels(job.kind).observe(max(0.0, waited.total_seconds()))
+    return job
 
 
 def _mine(own: Claim) -> QuerySet[Job]:

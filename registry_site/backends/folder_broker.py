@@ -23,6 +23,8 @@ import structlog
 from kombu.transport import virtual
 from kombu.utils.json import dumps, loads
 
+from registry_site.backends.activity import of_this_worker
+
 # A ring is 1 KB. Anything larger is foreign, and must not fill the memory of a worker.
 MAX_MESSAGE_BYTES = 1024 * 1024
 # Longer than any write: older files were left by a killed writer.
@@ -77,6 +79,7 @@ class Channel(virtual.Channel):
         while listed:
             name = listed.popleft()
             if name not in self._stuck[queue] and (message := self._take(queue, name)) is not None:
+                of_this_worker.taken += 1
                 return message
         raise Empty
 
@@ -161,6 +164,7 @@ class Transport(virtual.Transport):
         return super().establish_connection()
 
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
+        of_this_worker.listens += 1
         super().drain_events(connection, timeout=min(timeout or MAX_DRAIN_SECONDS, MAX_DRAIN_SECONDS))
 
     def driver_version(self) -> str:

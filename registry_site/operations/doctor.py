@@ -131,9 +131,8 @@ def shared_cache() -> Iterator[Finding]:
 
 
 def workers() -> Iterator[Finding]:
-    """The heartbeat is work that beat asks for, so its age tells of both."""
     health.check_worker()
-    yield Finding("worker and beat", OK, "a worker reported recently")
+    yield Finding("worker and beat", OK, "workers of each queue and beat reported recently")
     since = Job.objects.waiting_since()
     if since is not None and timezone.now() - since > LONG_WAIT:
         age = int((timezone.now() - since).total_seconds())
@@ -369,7 +368,7 @@ LOOKS: dict[str, Look] = {
         shared_cache,
         hint="Is it running, and is LARDER_CACHE_URL right? Until then, each process counts rate limits separately.",
     ),
-    # Beat asks the workers to report, by the broker.
+    # A worker without the broker does not report.
     "worker and beat": Look(
         workers,
         ("database", "broker"),

@@ -10,7 +10,10 @@ import os
 import re
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import psycopg
 import structlog
@@ -71,7 +74,33 @@ class _Exhaustion:
         log.error("database_connections_exhausted", reason=reason, refused=refused, **more)
 
 
-failures, exhaustion = _Failures(), _Exhaustion()
+class _Counts:
+    """Who has a connection of the pools, and who waits for one.
+
+    The pool counts connections that it only tries to open, and each step of a wait for one that waits still.
+    """
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """In a fork as well: the threads of its parent are not there, and one of them may have had the lock."""
+        self._lock = threading.Lock()
+        self.waiting = 0
+        self.given: WeakSet[Any] = WeakSet()
+
+    @contextmanager
+    def one_waits(self) -> Iterator[None]:
+        with self._lock:
+            self.waiting += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.waiting -= 1
+
+
+failures, exhaustion, counts = _Failures(), _Exhaustion(), _Counts()
 logging.getLogger("psycopg.pool").addFilter(failures)
 
 
@@ -110,6 +139,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise ImproperlyConfigured("The pool gives every connection the isolation level of the server.")
         self.isolation_level = IsolationLevel.READ_COMMITTED
         pool.open()
+        with counts.one_waits():
+            found = self._connection_of(pool)
+        counts.given.add(found)
+        return found
+
+    def _close(self) -> Any:
+        if self.connection is not None:
+            counts.given.discard(self.connection)
+        return super()._close()  # type: ignore[misc]  # unknown to the stubs
+
+    @staticmethod
+    def _connection_of(pool: Any) -> Any:
         began = time.monotonic()
         while True:
             try:
@@ -128,14 +169,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 def pool_figures() -> dict[str, int]:
     """Return how many connections this process uses, keeps ready and may have, and how many threads wait for one."""
-    found = {"in_use": 0, "idle": 0, "limit": 0, "waiting": 0}
-    for pool in list(_pools.values()):
-        stats = pool.get_stats()
-        found["in_use"] += stats["pool_size"] - stats["pool_available"]
-        found["idle"] += stats["pool_available"]
-        found["limit"] += pool.max_size
-        found["waiting"] += stats["requests_waiting"]
-    return found
+    pools = list(_pools.values())
+    return {
+        "in_use": len(counts.given),
+        "idle": sum(pool.get_stats()["pool_available"] for pool in pools),
+        "limit": sum(pool.max_size for pool in pools),
+        "waiting": counts.waiting,
+    }
 
 
 def close_pools() -> None:
@@ -148,4 +188,5 @@ def close_pools() -> None:
 _pools: dict[str, ConnectionPool[Any]] = DatabaseWrapper._connection_pools  # type: ignore[attr-defined]  # noqa: SLF001
 # A forked child would inherit the pool's connections without its threads.
 os.register_at_fork(after_in_child=_pools.clear)
+os.register_at_fork(after_in_child=counts.clear)
 atexit.register(close_pools)

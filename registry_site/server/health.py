@@ -60,14 +60,15 @@ def check_worker() -> None:
             raise RegistryError(f"no {worker} has reported yet")
         age = timezone.now() - newest
         if age > HEARTBEAT_MAX_AGE:
-            check_beat()
             raise RegistryError(f"the last {worker} reported {age.total_seconds():.0f} s ago")
+    check_beat()
 
 
 def check_beat() -> None:
-    """Workers report when beat asks them to, so its silence explains theirs."""
     rang = heartbeats.beat_rang()
-    if rang is not None and timezone.now() - rang > HEARTBEAT_MAX_AGE:
+    if rang is None:
+        raise RegistryError("beat has not reported within a day")
+    if timezone.now() - rang > HEARTBEAT_MAX_AGE:
         raise RegistryError(f"beat last reported {(timezone.now() - rang).total_seconds():.0f} s ago")
 
 

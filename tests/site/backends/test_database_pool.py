@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 from apps.audit import generation
 from registry_site.postgres import base
 from tests import postgres
+from tests.site.processes import eventually
 
 pytestmark = [
     pytest.mark.needs("postgres"),
@@ -77,6 +78,34 @@ def test_who_finds_all_in_use_is_told_and_the_log_says_so_once(server, quiet_bef
         three.ensure_connection()
 
     assert [(log["event"], log["connections"]) for log in logs] == [("database_connections_exhausted", 2)]
+
+
+def figures():
+    return tuple(base.pool_figures()[state] for state in ("in_use", "idle", "limit", "waiting"))
+
+
+def test_connections_are_counted_as_the_server_and_the_threads_have_them(server, quiet_before, monkeypatch):
+    """A thread waits in steps, and the pool counts each of them until a connection comes."""
+    monkeypatch.setattr(base, "WAIT_SECONDS", 3 * base.STEP_SECONDS)
+    with wrappers(5, port_of(server)) as (one, two, *late), ThreadPoolExecutor(3) as threads:
+        assert figures() == (0, 0, 0, 0)
+        one.ensure_connection()
+        two.ensure_connection()
+        waits = [threads.submit(other.ensure_connection) for other in late]
+        eventually(lambda: figures() == (2, 0, 2, 3), seconds=10, what="three who wait")
+        assert {type(wait.exception()) for wait in waits} == {OperationalError}
+        assert figures() == (2, 0, 2, 0)
+
+        two.close()
+        eventually(lambda: figures() == (1, 1, 2, 0), seconds=10, what="one that is idle")
+
+
+def test_a_server_that_is_away_has_given_no_connection(quiet_before):
+    """The pool takes the attempt for a connection."""
+    with wrappers(1, postgres.free_port()) as (one,):
+        with pytest.raises(OperationalError):
+            one.ensure_connection()
+        assert figures() == (0, 0, 2, 0)
 
 
 def test_a_server_that_takes_no_more_is_named_in_the_log(server, quiet_before, monkeypatch):
