@@ -28,7 +28,7 @@ from apps.sources.models import GitRepository
 
 JOB = "scan-host-keys"
 NONE, WAITING, DONE, FAILED = "none", "waiting", "done", "failed"
-# Of one account at a time. A worker runs them one after the other, so that others get their turn.
+# Of one account in progress. A worker does one at a time of each account, so that others get their turn.
 MAX_OF_ONE_ACCOUNT = 5
 # Keys that were read longer ago are not pinned: the server is asked again.
 MAX_AGE = timedelta(minutes=10)

@@ -68,7 +68,7 @@ def work_off(*, most: int = 200) -> int:
             if job.kind == "publish-module":
                 publish_module(job_id=job.pk)
             else:
-                tasks.threads_of(job.kind).run_here(job.pk)
+                tasks.run_here(job.pk)
     raise AssertionError(f"more than {most} jobs")
 
 

@@ -49,7 +49,7 @@ def test_a_worker_gives_it_up_and_the_page_says_so(portal, monkeypatch):
     with speaking(silent) as port:
         portal.connect(f"ssh://git@localhost:{port}/acme/vpc.git")
         began = time.monotonic()
-        assert tasks.scans.run_here(Job.objects.get().pk)
+        assert tasks.run_here(Job.objects.get().pk)
     assert time.monotonic() - began < 10
     row = GitRepository.objects.get()
     page = pages.shown(portal.client.get(f"{LIST}/{row.pk}/key"))
