@@ -5,6 +5,7 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
+from apps.accounts.models import Scope
 from apps.artifacts import gc
 from apps.artifacts.models import Manifest
 from apps.audit.models import AuditEvent
@@ -87,6 +88,17 @@ def test_bytes_that_came_over_the_api_can_be_pushed_as_well(at, package, release
     assert Attestation.objects.get().is_pushed is False
     assert at.delete(digest_of(raw)).status_code == 202
     assert Attestation.objects.get().pk == over_api.pk
+
+
+def test_a_reader_attaches_nothing(at, repo, package, release, bob):
+    content = attestations.bundle(release.digest)
+    for data in (b"{}", content):
+        at.blob(data)
+
+    for reader in (repo(NAME, bob), repo(NAME, scope=Scope.READ)):
+        assert code_of(reader.put(document(package, content))) == (403, "DENIED")
+    assert not Attestation.objects.exists()
+    assert at.referrers(digest_of(package)).json()["manifests"] == []
 
 
 @for_each_row(

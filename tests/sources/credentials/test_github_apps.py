@@ -82,6 +82,16 @@ def test_what_github_refuses_has_a_code_and_a_hint(repository, forge, answer, co
     assert any(line["event"] in ("github_app_refused", "github_app_unreachable") for line in logs)
 
 
+def test_the_web_token_of_the_app_follows_no_redirect(repository, forge):
+    """Not even on its own server: whoever can have that redirect would get a token of the app."""
+    forge.answer = (302, "")
+
+    with pytest.raises(GitFailed, match="redirect"):
+        credentials.access_of(repository)
+
+    assert [asked["path"] for asked in forge.asked] == ["/api/v3/app/installations/42/access_tokens"]
+
+
 def test_the_key_of_another_app_is_refused(forge, repository_with):
     given = {"kind": "app", "app_id": 7, "installation_id": 42, "private_key": new_key()[0]}
 
