@@ -109,7 +109,7 @@ def test_a_signed_time_of_another_hour_is_refused(acme, listened, age):
     refused(connected(acme, hook), hook, 401, "wrong_signature")
 
 
-@for_each_row("at", ["", "x", "-1", "1e9", "9" * 30, "१२"])
+@for_each_row("at", ["", "x", "-1", "1e9", "9" * 30, "9" * 5000, "१२"])
 def test_a_signed_time_that_is_none_is_refused(acme, listened, at):
     hook = Hook.recorded("gitlab_tag_push").signed_as_standard_webhooks().with_headers(webhook_timestamp=at)
 
@@ -121,6 +121,13 @@ def test_an_authorization_of_another_form_is_refused(acme, listened, text):
     hook = replace(Hook.recorded("azure_push_tag"), forge="git")
 
     refused(connected(acme, hook), hook.with_headers(Authorization=text), 401, "wrong_signature")
+
+
+def test_the_secret_under_another_scheme_is_refused(acme, listened):
+    hook = Hook.recorded("azure_push_tag").signed()
+    other = hook.headers["Authorization"].replace("Basic", "Digest")
+
+    refused(connected(acme, hook), hook.with_headers(Authorization=other), 401, "wrong_signature")
 
 
 @pytest.mark.parametrize("name", OF_EACH)
