@@ -20,6 +20,7 @@ pytestmark = pytest.mark.needs("linux")
 ROOT = str(Path(__file__).resolve().parents[3])
 confined = pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
 CONNECT = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 5)"
+LISTEN = "import socket, sys; socket.create_server(('127.0.0.1', int(sys.argv[1])))"
 LIMITS = """
 import ctypes, json, resource
 kinds = {"memory": "AS", "seconds": "CPU", "written": "FSIZE", "files": "NOFILE", "core": "CORE"}
@@ -70,6 +71,7 @@ def test_it_connects_to_its_port_alone(run):
         assert run(*python, port=port)[0] == 0
         for other in (0, free_port()):
             assert "Permission denied" in run(*python, port=other)[2]
+    assert "Permission denied" in run("python3", "-I", "-S", "-c", LISTEN, str(port), port=port)[2]
 
 
 def test_its_memory_processor_time_and_files_are_limited_and_it_gains_no_rights(run):
