@@ -43,6 +43,18 @@ def test_its_urls_may_be_relative_and_sizes_that_cannot_be_are_passed_over():
 
 
 @for_each_row(
+    "said", [None, 7, [], "x", {"linux_amd64": 7}, {"linux_amd64": {"package_size": "7"}}, {"a": {"b": 1}}], ids=str
+)
+def test_sizes_of_another_form_are_none(said):
+    assert parse(packages=said).sizes == {}
+
+
+def test_a_key_may_name_its_source():
+    keys = [{"ascii_armor": "a", "source": "Acme"}, {"ascii_armor": "b"}]
+    assert [key.source for key in parse(signing_keys={"gpg_public_keys": keys}).keys] == ["Acme", ""]
+
+
+@for_each_row(
     "name",
     [
         "../tool.zip",

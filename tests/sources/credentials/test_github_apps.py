@@ -116,6 +116,26 @@ def test_an_answer_of_another_form_is_no_token(repository, forge, raw, code, sai
     assert said in str(failed.value)
 
 
+def test_a_token_of_another_status_is_none(repository, forge):
+    forge.answer, forge.raw = (200, ""), b'{"token": "ghs_x", "expires_at": "2099-01-01T00:00:00Z"}'
+
+    with pytest.raises(GitFailed, match="status 200, expected 201") as failed:
+        credentials.access_of(repository)
+    assert failed.value.code == "app_failed"
+
+
+def test_a_process_remembers_so_many_tokens_and_no_more(repository, forge, monkeypatch):
+    monkeypatch.setattr(github_apps, "MAX_CACHED", 2)
+    for number in ("42", "43", "44", "45", "46"):
+        forge.installation = number
+        repository.credential_facts |= {"installation_id": number}
+        token_of(repository)
+        assert 1 <= len(github_apps._tokens) <= 2
+    asked = len(forge.asked)
+    token_of(repository)
+    assert len(forge.asked) == asked, "the newest is remembered"
+
+
 def test_a_private_address_is_not_asked(repository, forge, settings):
     settings.SOURCES = Sources()
 
