@@ -42,6 +42,12 @@ lease_losses = _counter(
     ["how"],
 )
 storage_errors = _counter("larder_storage_errors", "Storage operations that failed or timed out.", ["reason"])
+circuit_openings = _counter("larder_circuit_openings", "Times that a service outside was found away.", ["service"])
+outside_refusals = _counter(
+    "larder_outside_refusals",
+    "Requests that were not let wait: for a `service` that is away, or `too_many_wait` in threads.",
+    ["service"],
+)
 database_errors = _counter(
     "larder_database_errors", "Requests and tasks that the database failed: `no_answer`, `full`.", ["reason"]
 )
