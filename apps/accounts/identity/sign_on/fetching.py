@@ -23,6 +23,7 @@ from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
 from apps.lib.net import addresses, outgoing
+from apps.lib.process import outside
 from apps.lib.settings_values.saml import AnyProvider
 
 MAX_SECONDS = 5.0
@@ -40,19 +41,26 @@ class AnswerRefused(requests.RequestException):
     """The answer is too large or leads elsewhere. Callers of allauth handle its base class."""
 
 
+def _away() -> requests.RequestException:
+    return requests.ConnectionError("it has not answered lately")
+
+
 class _Bounded(BaseAdapter):
     def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
+        where = urlsplit(str(request.url))
+        circuit = outside.circuit_of(outside.SIGN_ON, where.netloc, _away)
         try:
-            answer = outgoing.exchange(
-                str(request.method),
-                urlsplit(str(request.url)),
-                body=request.body.encode() if isinstance(request.body, str) else cast("bytes | None", request.body),
-                headers=request.headers,
-                allowed=addresses.ANYWHERE,
-                seconds=MAX_SECONDS,
-                max_bytes=MAX_BYTES,
-                trusted=_trusted(),
-            )
+            with circuit.exchange(outgoing.NotAnswered):
+                answer = outgoing.exchange(
+                    str(request.method),
+                    where,
+                    body=request.body.encode() if isinstance(request.body, str) else cast("bytes | None", request.body),
+                    headers=request.headers,
+                    allowed=addresses.ANYWHERE,
+                    seconds=MAX_SECONDS,
+                    max_bytes=MAX_BYTES,
+                    trusted=_trusted(),
+                )
         except outgoing.NotTrusted as error:
             raise requests.exceptions.SSLError(str(error)) from None
         except outgoing.TooSlow as error:
@@ -131,15 +139,23 @@ class Remembered(Generic[Asked, Value]):
         Raises requests.RequestException if nothing is known.
         """
         entry = self._entries.setdefault(provider, _Entry())
-        with entry.lock:
-            age = time.monotonic() - entry.at
-            longest = MAX_AGE_SECONDS if entry.value is None or suffices(entry.value) else MIN_REFRESH_SECONDS
-            if entry.value is None or age > longest:
+        value = entry.value
+        # While one request asks again, the others use what is known.
+        if value is not None and suffices(value) and (_is_fresh(entry, MAX_AGE_SECONDS) or entry.lock.locked()):
+            return value
+        with outside.waiting(_away), entry.lock:
+            value = entry.value
+            longest = MAX_AGE_SECONDS if value is None or suffices(value) else MIN_REFRESH_SECONDS
+            if value is None or not _is_fresh(entry, longest):
                 try:
-                    entry.value = self._fetch(provider)
+                    entry.value = value = self._fetch(provider)
                 except requests.RequestException as error:
-                    if entry.value is None:
+                    if value is None:
                         raise
                     log.warning(self._outage, provider=provider.id, error=type(error).__name__)
                 entry.at = time.monotonic()
-            return entry.value
+            return value
+
+
+def _is_fresh(entry: _Entry[Any], seconds: float) -> bool:
+    return time.monotonic() - entry.at <= seconds

@@ -6,6 +6,7 @@ an issuer does not answer, the last keys continue to count; without any, request
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from threading import Lock
@@ -17,6 +18,7 @@ import structlog
 from apps.accounts.identity.trusted.issuers import Issuer
 from apps.lib.errors import Unavailable
 from apps.lib.net import outgoing
+from apps.lib.process import outside
 
 MAX_SECONDS = 5.0
 MAX_BYTES = 256 * 1024
@@ -66,22 +68,32 @@ def keys_for(issuer: Issuer, *, kid: str | None, key_type: str, algorithm: str) 
     if len(_entries) >= MAX_ISSUERS and issuer.url not in _entries:
         _entries.pop(next(iter(_entries)), None)
     entry = _entries.setdefault(issuer.url, _Entry())
-    if not entry.lock.acquire(timeout=2 * MAX_SECONDS):
-        raise KeysUnavailable(issuer, "others wait for its answer")
-    try:
-        now = time.monotonic()
-        if now - entry.at > MAX_AGE_SECONDS:
-            _renew(entry, issuer)
-        fitting = _fitting(entry.keys, kid, key_type, algorithm)
-        if not fitting and now - entry.refreshed_at > MIN_REFRESH_SECONDS:
-            # The issuer may have rotated its keys, even while this was asked.
-            entry.refreshed_at = now
-            if not _renew(entry, issuer):
-                raise KeysUnavailable(issuer, entry.failure)
-            fitting = _fitting(entry.keys, kid, key_type, algorithm)
+    fitting = _fitting(entry.keys, kid, key_type, algorithm)
+    # While one request asks for newer keys, the others use those that are known.
+    if fitting and (time.monotonic() - entry.at <= MAX_AGE_SECONDS or entry.lock.locked()):
         return fitting
-    finally:
-        entry.lock.release()
+    with outside.waiting():
+        if not entry.lock.acquire(timeout=2 * MAX_SECONDS):
+            raise KeysUnavailable(issuer, "others wait for its answer")
+        try:
+            return _asked(entry, issuer, lambda: _fitting(entry.keys, kid, key_type, algorithm))
+        finally:
+            entry.lock.release()
+
+
+def _asked(entry: _Entry, issuer: Issuer, fitting: Callable[[], list[Key]]) -> list[Key]:
+    """Return the fitting keys, after asking the issuer where its keys are old or none fits. Raises KeysUnavailable."""
+    now = time.monotonic()
+    if now - entry.at > MAX_AGE_SECONDS:
+        _renew(entry, issuer)
+    found = fitting()
+    if not found and now - entry.refreshed_at > MIN_REFRESH_SECONDS:
+        # The issuer may have rotated its keys, even while this was asked.
+        entry.refreshed_at = now
+        if not _renew(entry, issuer):
+            raise KeysUnavailable(issuer, entry.failure)
+        found = fitting()
+    return found
 
 
 def _renew(entry: _Entry, issuer: Issuer) -> bool:
