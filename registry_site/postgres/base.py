@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import psycopg
 import structlog
@@ -18,6 +19,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.backends.postgresql import base
 from psycopg import IsolationLevel, OperationalError
 from psycopg_pool import ConnectionPool, PoolTimeout
+
+from registry_site.backends.database import this_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +37,8 @@ POOL: dict[str, Any] = {
     # No retries: the next request makes the next attempt.
     "reconnect_timeout": 0.0,
 }
+# Threads that serve machines leave so many connections of a process to all others: a fifth, at least one.
+LEFT_FRACTION = 5
 _FULL = re.compile(r"too many (clients|connections)|connection slots|no more connections allowed", re.IGNORECASE)
 
 log = structlog.get_logger("larder.database")
@@ -71,6 +76,24 @@ class _Exhaustion:
         log.error("database_connections_exhausted", reason=reason, refused=refused, **more)
 
 
+class _Share(threading.Semaphore):
+    """Counts the connections of a pool that threads for machines may have, and who waits for one."""
+
+    waiting = 0
+
+    def take(self, seconds: float) -> bool:
+        if self.acquire(blocking=False):
+            return True
+        with _counting:
+            self.waiting += 1
+        try:
+            return self.acquire(timeout=seconds)
+        finally:
+            with _counting:
+                self.waiting -= 1
+
+
+_counting = threading.Lock()
 failures, exhaustion = _Failures(), _Exhaustion()
 logging.getLogger("psycopg.pool").addFilter(failures)
 
@@ -80,6 +103,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().__init__(*arguments, **keywords)
         # What a transaction does last: statements that lock what all transactions need.
         self.before_commit: list[Callable[[], None]] = []
+        self._share: _Share | None = None  # what this connection took of those for machines
 
     def _commit(self) -> None:
         works, self.before_commit = self.before_commit, []
@@ -95,8 +119,18 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.before_commit = []
         super().close()
 
+    def _close(self) -> Any:
+        try:
+            return super()._close()  # type: ignore[misc]  # unknown to the stubs
+        finally:
+            share, self._share = self._share, None
+            if share is not None:
+                share.release()
+
     @property
     def pool(self) -> Any:
+        if this_thread.has_own:
+            return None
         options = self.settings_dict["OPTIONS"]
         if isinstance(options.get("pool"), dict):
             options["pool"] = POOL | options["pool"]
@@ -111,19 +145,42 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.isolation_level = IsolationLevel.READ_COMMITTED
         pool.open()
         began = time.monotonic()
-        while True:
-            try:
-                return pool.getconn(timeout=STEP_SECONDS)
-            except PoolTimeout:
-                if failures.at >= began:
-                    reason = str(failures.error).strip()
-                    if _FULL.search(reason):
-                        exhaustion.record("the server accepts no more connections", server_says=reason[:200])
-                    raise type(failures.error)(reason) from None
-                if time.monotonic() - began > WAIT_SECONDS:
-                    limit = pool.max_size
-                    exhaustion.record("all connections of this process are in use", connections=limit)
-                    raise OperationalError(f"all {limit} connections of this process are in use") from None
+        if this_thread.leaves_some:
+            share = _share_of(pool)
+            if not share.take(WAIT_SECONDS):
+                raise _exhausted(pool)
+            self._share = share
+        try:
+            return _connection_of(pool, began)
+        except BaseException:
+            if self._share is not None:
+                self._share.release()
+                self._share = None
+            raise
+
+
+def _connection_of(pool: ConnectionPool[Any], began: float) -> Any:
+    while True:
+        try:
+            return pool.getconn(timeout=STEP_SECONDS)
+        except PoolTimeout:
+            if failures.at >= began:
+                reason = str(failures.error).strip()
+                if _FULL.search(reason):
+                    exhaustion.record("the server accepts no more connections", server_says=reason[:200])
+                raise type(failures.error)(reason) from None
+            if time.monotonic() - began > WAIT_SECONDS:
+                raise _exhausted(pool) from None
+
+
+def _exhausted(pool: ConnectionPool[Any]) -> OperationalError:
+    limit = pool.max_size
+    exhaustion.record("all connections of this process are in use", connections=limit)
+    return OperationalError(f"all {limit} connections of this process are in use")
+
+
+def _share_of(pool: ConnectionPool[Any]) -> _Share:
+    return _shares.setdefault(pool, _Share(pool.max_size - max(1, pool.max_size // LEFT_FRACTION)))
 
 
 def pool_figures() -> dict[str, int]:
@@ -134,7 +191,7 @@ def pool_figures() -> dict[str, int]:
         found["in_use"] += stats["pool_size"] - stats["pool_available"]
         found["idle"] += stats["pool_available"]
         found["limit"] += pool.max_size
-        found["waiting"] += stats["requests_waiting"]
+        found["waiting"] += stats["requests_waiting"] + _share_of(pool).waiting
     return found
 
 
@@ -144,6 +201,7 @@ def close_pools() -> None:
         _pools.popitem()[1].close()
 
 
+_shares: WeakKeyDictionary[ConnectionPool[Any], _Share] = WeakKeyDictionary()
 # Django's pools by alias, for all threads; there is no public name.
 _pools: dict[str, ConnectionPool[Any]] = DatabaseWrapper._connection_pools  # type: ignore[attr-defined]  # noqa: SLF001
 # A forked child would inherit the pool's connections without its threads.
