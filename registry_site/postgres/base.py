@@ -104,6 +104,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         # What a transaction does last: statements that lock what all transactions need.
         self.before_commit: list[Callable[[], None]] = []
         self._share: _Share | None = None  # what this connection took of those for machines
+        self._is_own = False  # it is none of the pool's
 
     def _commit(self) -> None:
         works, self.before_commit = self.before_commit, []
@@ -129,7 +130,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @property
     def pool(self) -> Any:
-        if this_thread.has_own:
+        if self._is_own:
             return None
         options = self.settings_dict["OPTIONS"]
         if isinstance(options.get("pool"), dict):
@@ -137,6 +138,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return super().pool
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        self._is_own = this_thread.has_own
         pool = self.pool
         if pool is None:
             return super().get_new_connection(conn_params)

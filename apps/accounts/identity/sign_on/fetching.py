@@ -61,6 +61,8 @@ class _Bounded(BaseAdapter):
                     max_bytes=MAX_BYTES,
                     trusted=_trusted(),
                 )
+                if not answer.is_whole and len(answer.body) < MAX_BYTES:
+                    raise outgoing.TooSlow("a part of the answer came, and no more")
         except outgoing.NotTrusted as error:
             raise requests.exceptions.SSLError(str(error)) from None
         except outgoing.TooSlow as error:
@@ -77,7 +79,7 @@ class _Bounded(BaseAdapter):
         if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise AnswerRefused(f"it is {answer.status}")
         if not answer.is_whole:
-            raise AnswerRefused(f"it was cut off, or has more than {MAX_BYTES} bytes")
+            raise AnswerRefused(f"it has more than {MAX_BYTES} bytes")
         return response
 
     def close(self) -> None:
