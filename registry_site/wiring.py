@@ -22,8 +22,9 @@ from apps.audit import recorder
 from apps.blobs import references, store
 from apps.http import mirrors
 from apps.http.errors import log_exception
-from apps.jobs import queues, targets
+from apps.jobs import database_availability, queues, targets
 from apps.jobs.targets import Source
+from apps.lib.process import outside
 from apps.modules import lifecycle as module_lifecycle
 from apps.modules import package_manifest, reinspection
 from apps.modules import publishing as module_publishing
@@ -126,6 +127,8 @@ def connect() -> None:
     user_logged_in.connect(first_run.forget_password, dispatch_uid="larder-first-password")
     # Who is told of an event.
     recorder.outbox = outbox.add
+    # What a thread gives back before it waits for another service.
+    outside.give_back = database_availability.release_connection
     # References to blobs by digest, without a foreign key.
     references.checks = (release_blobs.referenced_by_release,)
     # Providers of other registries, beside our own.

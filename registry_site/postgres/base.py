@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 import psycopg
 import structlog
@@ -21,6 +21,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.backends.postgresql import base
 from psycopg import IsolationLevel, OperationalError
 from psycopg_pool import ConnectionPool, PoolTimeout
+
+from registry_site.backends.database import this_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +39,8 @@ POOL: dict[str, Any] = {
     # No retries: the next request makes the next attempt.
     "reconnect_timeout": 0.0,
 }
+# Threads that serve machines leave so many connections of a process to all others: a fifth, at least one.
+LEFT_FRACTION = 5
 _FULL = re.compile(r"too many (clients|connections)|connection slots|no more connections allowed", re.IGNORECASE)
 
 log = structlog.get_logger("larder.database")
@@ -109,6 +113,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().__init__(*arguments, **keywords)
         # What a transaction does last: statements that lock what all transactions need.
         self.before_commit: list[Callable[[], None]] = []
+        self._share: threading.Semaphore | None = None  # what this connection took of those for machines
+        self._is_own = False  # it is none of the pool's
 
     def _commit(self) -> None:
         works, self.before_commit = self.before_commit, []
@@ -124,14 +130,25 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.before_commit = []
         super().close()
 
+    def _close(self) -> Any:
+        if self.connection is not None:
+            counts.given.discard(self.connection)
+        try:
+            return super()._close()  # type: ignore[misc]  # unknown to the stubs
+        finally:
+            self._give_share_back()
+
     @property
     def pool(self) -> Any:
+        if self._is_own:
+            return None
         options = self.settings_dict["OPTIONS"]
         if isinstance(options.get("pool"), dict):
             options["pool"] = POOL | options["pool"]
         return super().pool
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        self._is_own = this_thread.has_own
         pool = self.pool
         if pool is None:
             return super().get_new_connection(conn_params)
@@ -140,31 +157,51 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.isolation_level = IsolationLevel.READ_COMMITTED
         pool.open()
         with counts.one_waits():
-            found = self._connection_of(pool)
+            found = self._of_the_pool(pool)
         counts.given.add(found)
         return found
 
-    def _close(self) -> Any:
-        if self.connection is not None:
-            counts.given.discard(self.connection)
-        return super()._close()  # type: ignore[misc]  # unknown to the stubs
+    def _of_the_pool(self, pool: ConnectionPool[Any]) -> Any:
+        if this_thread.leaves_some:
+            share = _share_of(pool)
+            if not share.acquire(timeout=WAIT_SECONDS):
+                raise _exhausted(pool)
+            self._share = share
+        try:
+            return _connection_of(pool, time.monotonic())
+        except BaseException:
+            self._give_share_back()
+            raise
 
-    @staticmethod
-    def _connection_of(pool: Any) -> Any:
-        began = time.monotonic()
-        while True:
-            try:
-                return pool.getconn(timeout=STEP_SECONDS)
-            except PoolTimeout:
-                if failures.at >= began:
-                    reason = str(failures.error).strip()
-                    if _FULL.search(reason):
-                        exhaustion.record("the server accepts no more connections", server_says=reason[:200])
-                    raise type(failures.error)(reason) from None
-                if time.monotonic() - began > WAIT_SECONDS:
-                    limit = pool.max_size
-                    exhaustion.record("all connections of this process are in use", connections=limit)
-                    raise OperationalError(f"all {limit} connections of this process are in use") from None
+    def _give_share_back(self) -> None:
+        share, self._share = self._share, None
+        if share is not None:
+            share.release()
+
+
+def _connection_of(pool: ConnectionPool[Any], began: float) -> Any:
+    while True:
+        try:
+            return pool.getconn(timeout=STEP_SECONDS)
+        except PoolTimeout:
+            if failures.at >= began:
+                reason = str(failures.error).strip()
+                if _FULL.search(reason):
+                    exhaustion.record("the server accepts no more connections", server_says=reason[:200])
+                raise type(failures.error)(reason) from None
+            if time.monotonic() - began > WAIT_SECONDS:
+                raise _exhausted(pool) from None
+
+
+def _exhausted(pool: ConnectionPool[Any]) -> OperationalError:
+    limit = pool.max_size
+    exhaustion.record("all connections of this process are in use", connections=limit)
+    return OperationalError(f"all {limit} connections of this process are in use")
+
+
+def _share_of(pool: ConnectionPool[Any]) -> threading.Semaphore:
+    """Return what counts the connections that threads for machines may have."""
+    return _shares.setdefault(pool, threading.Semaphore(pool.max_size - max(1, pool.max_size // LEFT_FRACTION)))
 
 
 def pool_figures() -> dict[str, int]:
@@ -184,6 +221,7 @@ def close_pools() -> None:
         _pools.popitem()[1].close()
 
 
+_shares: WeakKeyDictionary[ConnectionPool[Any], threading.Semaphore] = WeakKeyDictionary()
 # Django's pools by alias, for all threads; there is no public name.
 _pools: dict[str, ConnectionPool[Any]] = DatabaseWrapper._connection_pools  # type: ignore[attr-defined]  # noqa: SLF001
 # A forked child would inherit the pool's connections without its threads.

@@ -36,6 +36,7 @@ from apps.http.ready import PREPARED_FOR, Ready, ready_of
 from apps.lib.errors import RegistryError
 from apps.lib.net import bodies
 from apps.lib.net.bodies import Disconnected
+from apps.lib.process import outside
 from registry_site import wsgi
 
 # isort: split
@@ -49,6 +50,7 @@ from registry_site.server import first_step, health
 from registry_site.server.access_lines import access_lines
 from registry_site.server.connections import PATHSEND, can_send_files, client_of, connections, is_http2
 from registry_site.server.first_step import on_the_loop
+from registry_site.server.lanes import Lanes
 from registry_site.server.middleware import ORIGIN
 from registry_site.server.request_body import Gathering, RequestBody, Sender
 from registry_site.server.threads import CountedThreads
@@ -150,8 +152,8 @@ class Application:
     """
 
     def __init__(self) -> None:
-        self.threads = CountedThreads(settings.WEB_THREADS, "web")
-        self.upload_threads = CountedThreads(settings.UPLOAD_THREADS, "upload")
+        self.lanes = Lanes()
+        self.upload_threads = CountedThreads(settings.UPLOAD_THREADS, "upload", is_for_machines=True)
         self.refusal_thread = ThreadPoolExecutor(1, thread_name_prefix="refusal")
         self.readiness_thread = ThreadPoolExecutor(1, thread_name_prefix="readyz")
         self.gathering = Gathering()
@@ -167,7 +169,7 @@ class Application:
         """Ask Django a question that the front has of its own accord."""
         environ = environ_of(scope) | {PREPARED_FOR: question.prepared_for}
         run = contextvars.copy_context().run
-        answer = await asyncio.get_running_loop().run_in_executor(self.threads, run, _call, environ)
+        answer = await asyncio.get_running_loop().run_in_executor(self.lanes.machines, run, _call, environ)
         if answer.parts is not None:
             answer.close()
         return _store(question, answer, environ)
@@ -211,12 +213,12 @@ class Exchange:
     ) -> None:
         self.application = application
         self.question = question
-        self.threads: ThreadPoolExecutor = application.threads
+        self.threads: ThreadPoolExecutor = application.lanes.of(scope["path"])
         self.sender = sender
         self.send = send
         self.environ = environ_of(scope)
         self.client = client_of(scope)
-        self.method = scope["method"]
+        self.method, self.path = scope["method"], scope["path"]
         self.is_http2 = is_http2(scope)
         self.context = contextvars.copy_context()
 
@@ -282,14 +284,16 @@ class Exchange:
         return await loop.run_in_executor(self.threads, self.context.run, work, *arguments)
 
     async def _answer(self, body: RequestBody | None = None) -> None:
-        answer: Answer = await self._in_thread(_call, self.environ)
+        async with self.application.lanes.turn(self.threads, self.method, self.path):
+            answer: Answer = await self._in_thread(_call, self.environ)
         if self.question is not None:
             front.settle(self.question, is_ready=_store(self.question, answer, self.environ))
         if body is not None:
             await body.close()
         while (waiting := self.environ.get(ASKED)) is not None:
             await self.application.waiting_room.wait(waiting)
-            answer = await self._in_thread(_call, self.environ)
+            async with self.application.lanes.turn(self.threads, self.method, self.path):
+                answer = await self._in_thread(_call, self.environ)
         await front.tell(self.method, self.environ["PATH_INFO"], answer.status)
         if answer.status == HTTPStatus.REQUEST_TIMEOUT and not self.is_http2:
             answer.headers.append((b"connection", b"close"))
@@ -308,12 +312,17 @@ class Exchange:
         is_head = self.method == "HEAD"
         if answer.parts is not None:
             try:
-                while not is_head and (part := await self._in_thread(_next, answer.parts)) is not _END:
+                while not is_head and (part := await self._next(answer.parts)) is not _END:
                     for start in range(0, len(part), PIECE):
                         await self._send_body(part[start : start + PIECE], more=True)
             finally:
                 await self._in_thread(answer.close)
         await self._send_body(b"" if is_head else answer.whole, more=False)
+
+    async def _next(self, parts: Iterator[bytes]) -> Any:
+        """Make the next part, which may wait for storage: not in all threads at once."""
+        async with self.application.lanes.storage.turn():
+            return await self._in_thread(_next, parts)
 
     async def _send_body(self, body: bytes, *, more: bool) -> None:
         try:
@@ -372,6 +381,7 @@ async def send_document(send: Send, scope: HTTPScope, status: int, document: dic
 signal.signal(signal.SIGUSR1, lambda *_: health.stopping.set())
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.watch()
+outside.watch()
 access_lines.start()
 application = Application()
 front.ask = application.ask

@@ -5,7 +5,7 @@ how long each of them has kept a thread.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
@@ -15,7 +15,7 @@ from apps.accounts.access.gate import Viewer
 from apps.lib.errors import TooManyAttempts
 from apps.lib.process import metrics
 
-_taken: Counter[Hashable] = Counter()
+_taken: Counter[int | None] = Counter()  # by account
 _lock = Lock()
 
 
@@ -25,24 +25,11 @@ def slot_of(viewer: Viewer) -> Iterator[None]:
 
     Of people without an account all together have so many.
     """
-    most = max(2, min(settings.WEB_THREADS, settings.UPLOAD_THREADS) // 4)
-    with _slot(("account", viewer.user_id), most, f"{most} of your requests are being worked on, the maximum."):
-        yield
-
-
-@contextmanager
-def shared_slot(what: str) -> Iterator[None]:
-    """Take one of the slots that all requests share for `what`, half of the threads. Raises TooManyAttempts."""
-    most = max(2, settings.WEB_THREADS // 2)
-    with _slot(("all", what), most, f"{most} requests wait for {what}, the maximum."):
-        yield
-
-
-@contextmanager
-def _slot(key: Hashable, most: int, refusal: str) -> Iterator[None]:
+    key, most = viewer.user_id, max(2, min(settings.WEB_THREADS, settings.UPLOAD_THREADS) // 4)
     with _lock:
         if _taken[key] >= most:
             metrics.rate_limit_refusals.labels("slots").inc()
+            refusal = f"{most} of your requests are being worked on, the maximum."
             raise TooManyAttempts(refusal, hint="Try again in a few seconds.", wait=2)
         _taken[key] += 1
     try:

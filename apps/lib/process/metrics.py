@@ -52,6 +52,12 @@ watchdog_ends = _counter(
     "larder_watchdog_ends", "Workers that their watchdog ended, because they took no work.", ["reason"]
 )
 storage_errors = _counter("larder_storage_errors", "Storage operations that failed or timed out.", ["reason"])
+circuit_openings = _counter("larder_circuit_openings", "Times that a service outside stopped answering.", ["service"])
+outside_refusals = _counter(
+    "larder_outside_refusals",
+    "Requests that were refused: the service does not answer, or `too_many_wait` in threads.",
+    ["service"],
+)
 database_errors = _counter(
     "larder_database_errors", "Requests and tasks that the database failed: `no_answer`, `full`.", ["reason"]
 )

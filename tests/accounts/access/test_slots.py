@@ -1,4 +1,4 @@
-"""How many threads of requests one account may keep busy with what takes long, and all of them for one thing."""
+"""How many threads of requests one account may keep busy with what takes long."""
 
 import threading
 import time
@@ -33,17 +33,6 @@ def test_an_account_keeps_a_quarter_of_the_threads_and_others_have_their_own(ali
             pass
     with slots.slot_of(Viewer(alice)):
         pass
-    assert not slots._taken
-
-
-def test_requests_share_half_of_the_threads_for_one_thing(db):
-    with ExitStack() as taken:
-        for _ in range(4):
-            taken.enter_context(slots.shared_slot("keys"))
-        with pytest.raises(TooManyAttempts, match="4 requests wait for keys"), slots.shared_slot("keys"):
-            pass
-        with slots.shared_slot("documents"):
-            pass
     assert not slots._taken
 
 

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from apps.accounts.access import slots
+from apps.lib.process import outside
 from apps.blobs import backends
 from tests.house import sources
 from tests.house.outside import watch
@@ -171,9 +172,8 @@ def test_each_row_has_the_bound_and_takes_the_slot_that_it_names(door):
     row = DOORS[door]
     seconds = row.get("times", 1) * sum(map(number_of, row["seconds"]))
     assert 0 < seconds <= 80, f"{door} may take {seconds} s"
-    slot = {"account": slots.slot_of, "all": slots.shared_slot}.get(row["limit"])
-    if slot is not None:
-        assert f"{slot.__module__}.{slot.__name__}" in calls().edges[row.get("by", door)]
+    if taken := {"account": {slots.slot_of}, "all": {outside.waiting, outside.Circuit.exchange}}.get(row["limit"]):
+        assert {f"{one.__module__}.{one.__qualname__}" for one in taken} & calls().edges[row.get("by", door)]
     else:
         assert row["limit"] in ("one", "storage")
     for test in filter(None, (row["slow"], row.get("limited"))):

@@ -14,6 +14,7 @@ from django.db.utils import ConnectionHandler
 from structlog.testing import capture_logs
 
 from apps.audit import generation
+from registry_site.backends.database import leave_some_connections, use_own_connection
 from registry_site.postgres import base
 from tests import postgres
 from tests.site.processes import eventually
@@ -54,6 +55,8 @@ def handler(port, user="larder", connections=2):
 def wrappers(count, port, user="larder", connections=2):
     """As that many threads have them."""
     made = [handler(port, user, connections)["default"] for _ in range(count)]
+    for one in made:
+        one.inc_thread_sharing()
     try:
         yield made
     finally:
@@ -225,3 +228,46 @@ def test_a_transaction_that_fails_bumps_nothing_and_neither_does_the_next_one(se
     with transactions():
         generation.touch({"pantry"})
     assert numbers(server) == {generation.ANYTHING: 1, "pantry": 1}
+
+
+def test_threads_for_machines_leave_a_connection_to_all_others(server, quiet_before):
+    with wrappers(3, port_of(server)) as (machine, second, page):
+
+        def of_machines(work):
+            leave_some_connections()
+            return work()
+
+        with ThreadPoolExecutor(1) as machines:
+            machines.submit(of_machines, machine.ensure_connection).result()
+            with pytest.raises(OperationalError, match="all 2 connections of this process are in use"):
+                machines.submit(of_machines, second.ensure_connection).result()
+            page.ensure_connection()
+            assert base.pool_figures() == {"in_use": 2, "idle": 0, "limit": 2, "waiting": 0}
+            machines.submit(machine.close).result()
+            machines.submit(of_machines, second.ensure_connection).result()
+
+
+def test_a_connection_that_was_not_made_is_none_of_the_machines(quiet_before):
+    with wrappers(1, postgres.free_port()) as (one,), ThreadPoolExecutor(1) as machines:
+        machines.submit(leave_some_connections).result()
+        for _ in range(3):
+            with pytest.raises(OperationalError, match="refused"):
+                machines.submit(one.ensure_connection).result()
+
+
+def test_health_connects_beside_a_pool_of_which_all_are_in_use(server, quiet_before):
+    with wrappers(3, port_of(server)) as (one, two, health), ThreadPoolExecutor(1) as checks:
+        one.ensure_connection()
+        two.ensure_connection()
+
+        def look():
+            with health.cursor() as cursor:
+                cursor.execute("SELECT 1")
+                found = cursor.fetchone()
+            health.close()
+            return found
+
+        checks.submit(use_own_connection).result()
+        for _ in range(2):
+            assert checks.submit(look).result() == (1,)
+        assert base.pool_figures()["in_use"] == 2

@@ -22,9 +22,8 @@ from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
-from apps.accounts.access import slots
-from apps.lib.errors import TooManyAttempts
 from apps.lib.net import addresses, outgoing
+from apps.lib.process import outside
 from apps.lib.settings_values.saml import AnyProvider
 
 MAX_SECONDS = 5.0
@@ -44,13 +43,19 @@ class AnswerRefused(requests.RequestException):
     """The answer is too large or leads elsewhere. Callers of allauth handle its base class."""
 
 
+def _away() -> requests.RequestException:
+    return requests.ConnectionError("it has not answered lately")
+
+
 class _Bounded(BaseAdapter):
     def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
+        where = urlsplit(str(request.url))
+        circuit = outside.circuit_of(outside.SIGN_ON, where.netloc, _away)
         try:
-            with slots.shared_slot("identity providers"):
+            with circuit.exchange(outgoing.NotAnswered):
                 answer = outgoing.exchange(
                     str(request.method),
-                    urlsplit(str(request.url)),
+                    where,
                     body=request.body.encode() if isinstance(request.body, str) else cast("bytes | None", request.body),
                     headers=request.headers,
                     allowed=addresses.ANYWHERE,
@@ -58,8 +63,8 @@ class _Bounded(BaseAdapter):
                     max_bytes=MAX_BYTES,
                     trusted=_trusted(),
                 )
-        except TooManyAttempts as error:
-            raise requests.ConnectionError(str(error)) from None
+                if not answer.is_whole and len(answer.body) < MAX_BYTES:
+                    raise outgoing.TooSlow("a part of the answer came, and no more")
         except outgoing.NotTrusted as error:
             raise requests.exceptions.SSLError(str(error)) from None
         except outgoing.TooSlow as error:
@@ -76,7 +81,7 @@ class _Bounded(BaseAdapter):
         if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise AnswerRefused(f"it is {answer.status}")
         if not answer.is_whole:
-            raise AnswerRefused(f"it was cut off, or has more than {MAX_BYTES} bytes")
+            raise AnswerRefused(f"it has more than {MAX_BYTES} bytes")
         return response
 
     def close(self) -> None:
@@ -125,6 +130,10 @@ class _Entry(Generic[Value]):
     failure: requests.RequestException | None = None
     lock: Lock = field(default_factory=Lock)
 
+    def is_fresh(self, suffices: Callable[[Value], bool]) -> bool:
+        value, age = self.value, time.monotonic() - self.at
+        return value is not None and age <= (MAX_AGE_SECONDS if suffices(value) else MIN_REFRESH_SECONDS)
+
 
 class Remembered(Generic[Asked, Value]):
     """`fetch` raises requests.RequestException; `outage` is the log event where the last answer has to do."""
@@ -140,22 +149,15 @@ class Remembered(Generic[Asked, Value]):
         Raises requests.RequestException if nothing is known.
         """
         entry = self._entries.setdefault(provider, _Entry())
-        if self._is_fresh(entry, suffices):
+        # While one request asks again, the others use what is known.
+        if entry.is_fresh(suffices) or (entry.value is not None and suffices(entry.value) and entry.lock.locked()):
             return cast("Value", entry.value)
-        try:
-            with slots.shared_slot("documents of identity providers"), entry.lock:
-                return self._renewed(provider, entry, suffices)
-        except TooManyAttempts as error:
-            raise requests.ConnectionError(str(error)) from None
-
-    @staticmethod
-    def _is_fresh(entry: _Entry[Value], suffices: Callable[[Value], bool]) -> bool:
-        value, age = entry.value, time.monotonic() - entry.at
-        return value is not None and age <= (MAX_AGE_SECONDS if suffices(value) else MIN_REFRESH_SECONDS)
+        with outside.waiting(_away), entry.lock:
+            return self._renewed(provider, entry, suffices)
 
     def _renewed(self, provider: Asked, entry: _Entry[Value], suffices: Callable[[Value], bool]) -> Value:
         """Others may have asked while this waited for the lock."""
-        if not self._is_fresh(entry, suffices):
+        if not entry.is_fresh(suffices):
             if entry.failure is not None and time.monotonic() - entry.failed_at <= FAILURE_SECONDS:
                 raise entry.failure
             try:
