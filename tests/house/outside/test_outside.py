@@ -13,8 +13,8 @@ from django.conf import settings
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from apps.accounts.access import slots
-from apps.lib.process import outside
 from apps.blobs import backends
+from apps.lib.process import outside
 from tests.house import sources
 from tests.house.outside import watch
 from tests.house.outside.calls import Calls
