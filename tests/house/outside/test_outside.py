@@ -172,8 +172,9 @@ def test_each_row_has_the_bound_and_takes_the_slot_that_it_names(door):
     row = DOORS[door]
     seconds = row.get("times", 1) * sum(map(number_of, row["seconds"]))
     assert 0 < seconds <= 80, f"{door} may take {seconds} s"
-    if taken := {"account": {slots.slot_of}, "all": {outside.waiting, outside.Circuit.exchange}}.get(row["limit"]):
-        assert {f"{one.__module__}.{one.__qualname__}" for one in taken} & calls().edges[row.get("by", door)]
+    takes: dict[str, list[Any]] = {"account": [slots.slot_of], "all": [outside.waiting, outside.Circuit.exchange]}
+    if taken := {f"{one.__module__}.{one.__qualname__}" for one in takes.get(row["limit"], ())}:
+        assert taken & calls().edges[row.get("by", door)]
     else:
         assert row["limit"] in ("one", "storage")
     for test in filter(None, (row["slow"], row.get("limited"))):
