@@ -15,6 +15,7 @@ import stat
 import time
 import uuid
 from collections import defaultdict, deque
+from collections.abc import Iterable
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -132,6 +133,11 @@ class Channel(virtual.Channel):
             return len(self._names(queue))
         except FileNotFoundError:
             return 0  # the first message makes the folder
+
+    def queues_with_work(self, _queues: Iterable[str]) -> set[str]:
+        """Ask for the watchdog whether the folder can be used. What lies there and is never taken may be no work."""
+        self.connection.establish_connection()
+        return set()
 
     def _purge(self, queue: str) -> int:
         names = self._names(queue)

@@ -9,7 +9,7 @@ slot had lost one, the worker asked for no more work, and with no command under 
 slept until it was restarted. Here a lost acknowledgement is a lost connection. The loop connects again, with all slots.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -74,6 +74,12 @@ class Channel(redis.Channel):
     def is_listening(self) -> bool:
         """Tell whether Redis owes this channel an answer to "give me work", by a socket that the loop reads."""
         return bool(getattr(vars(self).get("_in_poll"), "_sock", None) and self.qos.can_consume())
+
+    def queues_with_work(self, queues: Iterable[str]) -> set[str]:
+        """Ask for the watchdog. Raises if Redis is away or refuses to change anything, as the loop's requests need."""
+        # No ring has this tag.
+        self.qos._remove_from_indices("watchdog").execute()  # type: ignore[attr-defined]  # noqa: SLF001  # kombu's
+        return {queue for queue in queues if self._size(queue)}
 
     def _brpop_read(self, **options: Any) -> Any:
         """Deliver a ring. Raises Empty if there was none."""

@@ -169,8 +169,7 @@ def beat() -> None:
 
 def _watchdog() -> None:
     """Start to look whether this worker takes what there is; while it does, it reports to the database."""
-    # A folder may keep files that are no work.
-    broker = Broker(app, [] if broker_is_a_folder() else settings.WORKER_QUEUES)
+    broker = Broker(app, settings.WORKER_QUEUES)
     found = Watchdog(
         broker.waiting, slots=settings.WORKER_CONCURRENCY, busy=_busy_slots, end=_end_asleep, stopping=stop_asked
     )

@@ -38,10 +38,7 @@ class BrokerAway(Exception):
 
 
 class Broker:
-    """How much waits, by a connection of its own: what the loop's cannot reach, another may.
-
-    Without queues it only tells whether the broker answers.
-    """
+    """What waits, by a connection of its own: what the loop's cannot reach, another may."""
 
     def __init__(self, app: "Celery[Any]", queues: list[str]) -> None:
         self._app, self._queues = app, queues
@@ -52,15 +49,12 @@ class Broker:
         try:
             if self._connection is None:
                 self._connection = self._app.connection_for_read()
-            channel = self._connection.default_channel
-            found = {queue for queue in self._queues if channel._size(queue)}  # type: ignore[attr-defined]  # noqa: SLF001  # kombu has no other
+            channel: Any = self._connection.default_channel  # of one of our transports
+            return set(channel.queues_with_work(self._queues))
         except Exception as error:
             # kombu's transports raise errors of their own kinds.
             self._close()
             raise BrokerAway(type(error).__name__) from error
-        if not self._queues:
-            self._close()  # only a new connection finds out
-        return found
 
     def _close(self) -> None:
         connection, self._connection = self._connection, None

@@ -192,7 +192,7 @@ def test_a_folder_that_cannot_be_used_is_a_broker_that_is_away(tmp_path):
     folder = tmp_path / "queue" / "messages"
     app = Celery(broker="folder://", set_as_current=False)
     app.conf.broker_transport_options = {"folder": str(folder)}
-    broker = Broker(app, [])
+    broker = Broker(app, ["check"])
     assert broker.waiting() == set()
 
     (folder / "0.check.msg").mkdir()
@@ -227,7 +227,12 @@ def test_it_asks_the_broker_what_waits_by_a_connection_of_its_own():
             Queue("notify", routing_key="notify", channel=connection.default_channel).declare()
             connection.Producer().publish({}, routing_key="notify")
         assert broker.waiting() == {"notify"}
-        for breaks, heals in ((server.freeze, server.thaw), (server.end, server.start)):
+        for breaks, heals in (
+            (server.freeze, server.thaw),
+            (server.end, server.start),
+            # It tells lengths and gives nothing out, as one whose disk is full.
+            (lambda: server.redis.replicaof("127.0.0.1", "1"), lambda: server.redis.replicaof("NO", "ONE")),
+        ):
             breaks()
             assert is_away()
             heals()
