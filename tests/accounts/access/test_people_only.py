@@ -15,6 +15,7 @@ from tests.rows import for_each_row
 
 # Verbs that give power over people, change who may publish, or cannot be undone (docs/maintain/rules.md).
 VERBS = {
+    "accounts.access.connections.confirm": "confirm connections",
     "accounts.identity.trusted.publishers.create": "add trusted publishers",
     "accounts.namespace_deletion.delete": "delete a namespace",
     "accounts.namespaces.grant": "change roles",
@@ -37,6 +38,7 @@ VERBS = {
     "sources.connecting.connect": "connect repositories",
     "sources.connecting.renew_hook_secret": "renew the secrets of webhooks",
     "sources.connecting.trust_host_keys": "trust host keys",
+    "sources.host_scanning.ask": "read host keys",
 }
 MARKED = re.compile(r"^@people_only\(", re.MULTILINE)
 
