@@ -339,8 +339,7 @@ JOB_LEASE = timedelta(seconds=env.number("LARDER_JOB_LEASE_SECONDS", 30, least=5
 JOB_RENEWAL = JOB_LEASE / 3
 JOB_RING_AGAIN = JOB_LEASE
 JOB_ATTEMPTS = env.number("LARDER_JOB_ATTEMPTS", 5, least=1)
-# Restarts of workers are nobody's fault, but one job may kill each: by the memory that it takes.
-JOB_LAPSES = env.number("LARDER_JOB_LAPSES", 25, least=1)
+JOB_LAPSES = env.number("LARDER_JOB_LAPSES", 25, least=1)  # one job may kill each worker: by the memory that it takes
 REAPER_INTERVAL = JOB_LEASE / 3
 # Staged bytes are swept after 24 hours: an answer must come before.
 HELD_LIFETIME = timedelta(hours=env.number("LARDER_HELD_HOURS", 12, least=1, most=20))

@@ -16,6 +16,7 @@ WHERE = {
     "apps/blobs/capabilities.py: seconds_left",
     "apps/sources/signatures.py: _is_secret",
     "registry_site/monitoring/page.py: may_read",
+    "registry_site/operations/authenticity.py: problem_with",
 }
 
 

@@ -52,7 +52,7 @@ ADDED = {"instance", "job"}
 
 
 @pytest.fixture
-def document(settings, tmp_path, monkeypatch, acme, alice, bearer):
+def document(settings, tmp_path, monkeypatch, acme, dora, bearer):
     """/metrics of a Larder that has counted everything once, and in which everything expires."""
     monkeypatch.setattr(health.checks, "states", lambda: dict.fromkeys(health.PARTS, "ok"))
     monkeypatch.setitem(front.table.answers, ("protocol:discovery", 200), 1)
@@ -62,9 +62,9 @@ def document(settings, tmp_path, monkeypatch, acme, alice, bearer):
     settings.DATA_DIR, settings.TLS = tmp_path, "auto"
     certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="https://127.0.0.1")
     frozen_key(acme, expires_at=timezone.now() + timedelta(days=40))
-    bearer(alice)
+    bearer(dora)
     Upstream.objects.create(host="registry.example.com", is_enabled=True)
-    connecting.connect(namespace=acme, actor=in_browser(alice), url="https://git.example.com/acme/vpc")
+    connecting.connect(namespace=acme, actor=in_browser(dora), url="https://git.example.com/acme/vpc")
     heartbeats.ring("here:1")
     runs.record(runs.What.BACKUP, is_good=True)
     monkeypatch.setitem(threads.pools, "web", threads.CountedThreads(1, "web"))
