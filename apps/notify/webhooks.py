@@ -118,7 +118,10 @@ def change(
 def rotate(*, hook: Webhook, actor: Viewer) -> str:
     """Return a new secret. For a day the former one signs as well, so that receivers can change in their time."""
     connections.lock_as_owner(hook.namespace, actor)
-    connections.changed(CONNECTIONS.kind, hook.pk, actor)
+    if hook.namespace is None:  # no page of connections has it, so this is how another operator takes it over
+        connections.take_over(CONNECTIONS.kind, hook, actor)
+    else:
+        connections.changed(CONNECTIONS.kind, hook.pk, actor)
     secret = _new_secret()
     hook.former_secret, hook.former_until = hook.sealed_secret, timezone.now() + FORMER_SECRET
     hook.sealed_secret = sealing.seal(secret, PURPOSE)

@@ -325,7 +325,7 @@ def left_behind() -> Iterator[Finding]:
     named = [f"{one} of {one.row.namespace or 'the registry'} ({', '.join(one.names)})" for one in working]
     more = f" and {len(named) - MAX_CONNECTIONS:,} more" if len(named) > MAX_CONNECTIONS else ""
     listed = "; ".join(named[:MAX_CONNECTIONS])
-    hint = "Owners confirm or remove each on the page of its namespace: docs/handing-over.md."
+    hint = "Owners confirm or remove each on the page Connections of its namespace: docs/handing-over.md."
     yield Finding("connections", WARN, f"{len(named):,} of people without the role owner: {listed}{more}", hint)
 
 

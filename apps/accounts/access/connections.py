@@ -192,10 +192,7 @@ def confirm(*, namespace: Namespace, kind: str, number: int, actor: Viewer) -> C
     found = one_of(namespace if row is None else row, kind, number)
     if not found.is_suspended and not found.is_unknown and [one.pk for one in found.people] == [actor.user_id]:
         return found
-    type(found.row).objects.filter(pk=found.number).update(
-        confirmed_by=actor.user, confirmed_at=timezone.now(), suspended_at=None, suspended_reason=""
-    )
-    ConnectionChange.objects.filter(kind=kind, number=number).delete()
+    take_over(kind, found.row, actor)
     actor.record(
         Kind.CONNECTION_CONFIRMED,
         subject=namespace.name,
@@ -206,6 +203,14 @@ def confirm(*, namespace: Namespace, kind: str, number: int, actor: Viewer) -> C
     if found.is_suspended:
         found.source.resume(found.row, actor)
     return one_of(namespace, kind, number)
+
+
+def take_over(kind: str, row: Any, actor: Viewer) -> None:
+    """The actor alone answers for it from now on, and it is not suspended. In the transaction of the verb."""
+    type(row).objects.filter(pk=row.pk).update(
+        confirmed_by=actor.user, confirmed_at=timezone.now(), suspended_at=None, suspended_reason=""
+    )
+    ConnectionChange.objects.filter(kind=kind, number=row.pk).delete()
 
 
 def noun_of(kind: str) -> str:

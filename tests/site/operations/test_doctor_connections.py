@@ -55,9 +55,13 @@ def test_it_names_at_most_so_many(acme, dora, monkeypatch):
 
 def test_a_webhook_of_the_site_needs_an_operator(db, olga):
     erin = person("erin", is_staff=True, is_superuser=True)
-    webhooks.create(namespace=None, url="https://a.example/", events=["release.published"], actor=Viewer(erin))
+    hook, _ = webhooks.create(
+        namespace=None, url="https://a.example/", events=["release.published"], actor=Viewer(erin)
+    )
     assert found()[0] == "ok"
 
     accounts.change(user=erin, actor=Viewer(olga), is_active=True, is_staff=False, is_superuser=False)
 
     assert found() == ("warn", "1 of people without the role owner: webhook to a.example of the registry (erin)")
+    webhooks.rotate(hook=hook, actor=Viewer(olga))
+    assert found()[0] == "ok", "who gives it another secret answers for it"
