@@ -88,8 +88,12 @@ def test_a_service_account_is_none_of_the_two(waiting, acme, erin):
     assert not listed(bot)
 
 
-def test_one_person_who_took_no_part_declines_it(waiting, alice, bob):
+def test_one_person_who_took_no_part_declines_it(waiting, alice, browser_of):
+    """Also the one who has approved it."""
     decide(client_of(alice), waiting, "approve")
+    page = pages.text_of(browser_of(alice).get(f"/releases/{waiting.public_id}"))
+    assert "Reason to decline" in page
+    assert "You approved it already: someone else has to decide." in page
 
     assert decide(client_of(alice), waiting, "decline", reason="I looked again.").status_code == 200
 

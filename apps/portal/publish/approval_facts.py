@@ -34,6 +34,7 @@ def context_of(viewer: Viewer, release: Release, approval: Approval) -> dict[str
         "approval": approval,
         "refused": "" if refused is None else sentence(refused),
         "may_cancel": refused is not None and approving.may_cancel(release, viewer),
+        "may_decline": refused is None or approving.may_decline(release, viewer),
         "found": found,
         "is_module": release.kind == Kind.MODULE,
         "groups": [(title, rows) for title, rows in groups if rows],

@@ -150,6 +150,11 @@ def may_cancel(release: Release, viewer: Viewer) -> bool:
     return bond is not None and bond.tie != Tie.CI_RUN
 
 
+def may_decline(release: Release, viewer: Viewer) -> bool:
+    """As far as their person matters. Who approved it first, of two people, may decline it too."""
+    return authors.bond_of(release, viewer) is None
+
+
 def waiting_for(viewer: Viewer) -> ReleaseQuerySet:
     """Return what awaits the viewer's approval, the oldest first, where they have a role: operators may do more."""
     if viewer.user is None or authors.is_run(viewer.user):
