@@ -42,6 +42,7 @@ from registry_site import wsgi
 # After wsgi, which loads the apps: since Python 3.14 granian's workers are no forks of a process that did.
 from apps.http import byte_ranges
 from apps.jobs.waiting import ASKED, OFFERED
+from apps.releases.lifecycle.quarantine import blocked
 from registry_site.front.front import front
 from registry_site.front.lease import Origin
 from registry_site.front.table import Question, question_of
@@ -67,6 +68,7 @@ QUIET_SECONDS = 1.0
 # Python's 5 ms made reads of 5 ms take 170 while one thread refused slow clients, and 30 with this.
 SWITCH_SECONDS = 0.001
 NOTHING: Any = io.BytesIO()
+UNTOLD = "The database went down during this request. The change may have been made: check before you repeat it."
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 _END = object()
 
@@ -157,10 +159,13 @@ class Application:
         self.gathering = Gathering()
         self.waiting_room = WaitingRoom()
         self.preparing: asyncio.Task[None] | None = None
+        self.asking: asyncio.Task[None] | None = None  # for an outage of the database
 
     def begin(self) -> None:
         """Have the answers ready that were asked for most; then /readyz answers 200. On the loop; safe to repeat."""
         if self.preparing is None:
+            if settings.SERVE_STALE_SECONDS:
+                self.asking = asyncio.get_running_loop().create_task(front.lease.keep())
             self.preparing = asyncio.get_running_loop().create_task(front.prepare())
 
     async def ask(self, scope: Any, question: Question) -> bool:
@@ -290,7 +295,14 @@ class Exchange:
         while (waiting := self.environ.get(ASKED)) is not None:
             await self.application.waiting_room.wait(waiting)
             answer = await self._in_thread(_call, self.environ)
-        await front.tell(self.method, self.environ["PATH_INFO"], answer.status)
+        is_away = answer.status == HTTPStatus.SERVICE_UNAVAILABLE
+        # The database may have gone while Django was asked.
+        if is_away and self.question is not None and await front.stale.has_answered(self.question, self.send):
+            answer.close()
+            return
+        if not await front.tell(self.method, self.environ["PATH_INFO"], answer.status):
+            answer.close()
+            answer = untold(self.method)
         if answer.status == HTTPStatus.REQUEST_TIMEOUT and not self.is_http2:
             answer.headers.append((b"connection", b"close"))
         if self._is_refusal(answer):
@@ -356,6 +368,14 @@ class Exchange:
         await self._send_body(answer.whole[end:], more=False)
 
 
+def untold(method: str) -> Answer:
+    """Instead of an answer that nobody may have yet: the database went away before every process knew of the change."""
+    said = "The database is down." if method in READ_ONLY else UNTOLD
+    document = {"error": {"code": "unavailable", "message": said, "hint": "Try again in a few seconds."}}
+    headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store"), (b"retry-after", b"2"), NOSNIFF]
+    return Answer(HTTPStatus.SERVICE_UNAVAILABLE, headers, json.dumps(document).encode())
+
+
 async def send_document(send: Send, scope: HTTPScope, status: int, document: dict[str, Any]) -> None:
     body = json.dumps(document).encode()
     headers = [
@@ -375,4 +395,5 @@ connections.watch()
 access_lines.start()
 application = Application()
 front.ask = application.ask
+blocked.newest = lambda: front.lease.history
 first_step.at_start.append(application.begin)
