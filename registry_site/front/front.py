@@ -371,11 +371,14 @@ class Front:
         finally:
             self.settle(question, is_ready=False)
 
-    async def tell(self, method: str, path: str, status: int) -> bool:
+    async def tell(self, method: str, path: str, status: int, *, was_away: bool = False) -> bool:
         """Hold back an answer that may tell of a change until no process repeats what was before it.
 
         Where answers are repeated while the database is away, False: it went away first, so nobody may be told.
+        `was_away`: before Django was asked, so that a page without the database, as /status, tells of nothing.
         """
+        if was_away and self.lease.outage.is_sure and method in ("GET", "HEAD"):
+            return True
         tells = status < HTTPStatus.INTERNAL_SERVER_ERROR and may_tell(method, path)
         return not tells or await self.lease.run_out()
 

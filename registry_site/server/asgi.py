@@ -287,6 +287,7 @@ class Exchange:
         return await loop.run_in_executor(self.threads, self.context.run, work, *arguments)
 
     async def _answer(self, body: RequestBody | None = None) -> None:
+        was_away = front.lease.outage.is_sure
         answer: Answer = await self._in_thread(_call, self.environ)
         if self.question is not None:
             front.settle(self.question, is_ready=_store(self.question, answer, self.environ))
@@ -295,14 +296,13 @@ class Exchange:
         while (waiting := self.environ.get(ASKED)) is not None:
             await self.application.waiting_room.wait(waiting)
             answer = await self._in_thread(_call, self.environ)
-        is_away = answer.status == HTTPStatus.SERVICE_UNAVAILABLE
-        # The database may have gone while Django was asked.
-        if is_away and self.question is not None and await front.stale.has_answered(self.question, self.send):
+        is_refused = answer.status == HTTPStatus.SERVICE_UNAVAILABLE  # the database may have gone meanwhile
+        if is_refused and self.question is not None and await front.stale.has_answered(self.question, self.send):
             answer.close()
             return
-        if not await front.tell(self.method, self.environ["PATH_INFO"], answer.status):
+        if not await front.tell(self.method, path := self.environ["PATH_INFO"], answer.status, was_away=was_away):
             answer.close()
-            answer = untold(self.method)
+            answer = untold(self.method, path)
         if answer.status == HTTPStatus.REQUEST_TIMEOUT and not self.is_http2:
             answer.headers.append((b"connection", b"close"))
         if self._is_refusal(answer):
@@ -368,12 +368,13 @@ class Exchange:
         await self._send_body(answer.whole[end:], more=False)
 
 
-def untold(method: str) -> Answer:
-    """Instead of an answer that nobody may have yet: the database went away before every process knew of the change."""
+def untold(method: str, path: str) -> Answer:
+    """Instead of an answer that nobody may have yet: not every process can know of its change."""
     said = "The database is down." if method in READ_ONLY else UNTOLD
-    document = {"error": {"code": "unavailable", "message": said, "hint": "Try again in a few seconds."}}
-    headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store"), (b"retry-after", b"2"), NOSNIFF]
-    return Answer(HTTPStatus.SERVICE_UNAVAILABLE, headers, json.dumps(document).encode())
+    error = {"code": "unavailable", "message": said, "hint": "Try again in a few seconds."}
+    kind = b"application/json" if (is_api := path.startswith("/api/")) else b"text/plain; charset=utf-8"
+    headers = [(b"content-type", kind), (b"cache-control", b"no-store"), (b"retry-after", b"2"), NOSNIFF]
+    return Answer(HTTPStatus.SERVICE_UNAVAILABLE, headers, (json.dumps({"error": error}) if is_api else said).encode())
 
 
 async def send_document(send: Send, scope: HTTPScope, status: int, document: dict[str, Any]) -> None:

@@ -271,5 +271,8 @@ def test_nobody_is_told_of_a_change_that_a_process_may_not_have_seen(process, mo
     assert not process.run(process.front.tell("POST", "/api/v1/x", 200))
     assert process.run(process.front.tell("GET", PUBLIC, 200)), "which tells nobody"
     assert process.run(process.front.tell("POST", "/api/v1/x", 503))
+    assert process.run(process.front.tell("GET", "/status", 200, was_away=True)), "it has not read the database"
+    assert not process.run(process.front.tell("GET", "/modules", 200)), "it has, before the outage"
+    assert not process.run(process.front.tell("POST", "/api/v1/x", 200, was_away=True)), "it may be back"
     lease.outage.seconds = 0
     assert process.run(process.front.tell("POST", "/api/v1/x", 200)), "nothing is repeated: as before"
