@@ -294,7 +294,13 @@ class ApiToken(models.Model):
         constraints = [
             models.CheckConstraint(name="accounts_scope_known", condition=Q(scope__in=["read", "publish", "manage"])),
         ]
-        indexes = [models.Index(fields=["created_at"], name="accounts_tokens_by_day")]
+        indexes = [
+            models.Index(fields=["created_at"], name="accounts_tokens_by_day"),
+            models.Index(fields=["user", "-created_at"], name="accounts_tokens_of_user"),
+            # For operators: searches, and machines that may manage.
+            models.Index(fields=["start"], name="accounts_tokens_by_start", opclasses=["varchar_pattern_ops"]),
+            models.Index(fields=["user"], condition=Q(scope="manage"), name="accounts_tokens_that_manage"),
+        ]
         permissions = [("revoke_apitoken", "Can revoke an API token")]
 
     def __str__(self) -> str:
