@@ -81,9 +81,7 @@ class Lease:
 
     async def holds(self) -> bool:
         """Renew in the background from half of the lease on, so that a busy process waits for no renewal."""
-        if self.outage.is_sure:
-            return False  # it is asked all the time
-        if not self.holds_unattended():
+        if not self.outage.is_sure and not self.holds_unattended():
             self._begin_renewal()
             for _ in range(2):  # a renewal that was on its way may have asked before the change
                 if self.has_ended():
@@ -146,7 +144,7 @@ class Lease:
             await asyncio.sleep(outage.ASK_EVERY)
 
     def may_serve_stale(self) -> bool:
-        """Tell, in any thread, whether the database is away and this process knows all changes before."""
+        """Whether the database is away and this process knows all changes before. In any thread."""
         return self.outage.lasts() and self._word[0] == self._word_asked
 
     async def has_outage(self) -> bool:
@@ -171,7 +169,7 @@ class Lease:
         remaining = changed + generation.LEASE_OUT - time.monotonic()
         if self._told < changed and remaining > 0:
             await asyncio.sleep(remaining)
-            is_known = not self.outage.seconds or await self.renew()
+            is_known = bool(self.outage.seconds) and await self.renew()
         return is_known or not self.outage.seconds
 
     @property

@@ -74,9 +74,24 @@ def workspace(folder: Path, installing: Installing) -> Workspace:
     return made
 
 
+def is_fresh(answer: httpx.Response) -> bool:
+    return answer.status_code == 200 and "Warning" not in answer.headers
+
+
+def hide(installing: Installing) -> None:
+    """Revoke a token, hide a namespace, put a version into quarantine: each is acknowledged."""
+    admin = installing.admin
+    tokens = admin.get("/api/v1/tokens").json()["tokens"]
+    number = next(one["id"] for one in tokens if installing.revoked.startswith(one["start"]))
+    admin.delete(f"/api/v1/tokens/{number}").raise_for_status()
+    admin.put("/api/v1/namespaces/hiding", json={"visibility": "private"}).raise_for_status()
+    reason = {"reason": "malware"}
+    admin.post("/api/v1/modules/open/vpc/aws/2.0.0/quarantine", json=reason).raise_for_status()
+
+
 @needs("terraform")
 def test_terraform_installs_and_nothing_that_was_hidden_a_moment_before_is_answered(installing, tmp_path):
-    larder, admin = installing.larder, installing.admin
+    larder = installing.larder
     with (
         larder.client() as nobody,
         larder.client(installing.reader) as reader,
@@ -90,25 +105,20 @@ def test_terraform_installs_and_nothing_that_was_hidden_a_moment_before_is_answe
             (nobody, "hiding"),
             (nobody, "last"),
         ):
-            for url in (url_of(namespace), url_of(namespace, "1.0.0"), url_of(namespace, "2.0.0")):
-                client.get(url).raise_for_status()
+            for version in ("", "1.0.0", "2.0.0"):
+                client.get(url_of(namespace, version)).raise_for_status()
         archive = nobody.get(url_of("hiding", "2.0.0")).headers["X-Terraform-Get"].partition("?")[0]
         bad = reader.get(url_of("open", "2.0.0")).headers["X-Terraform-Get"].partition("?")[0]
         assert [nobody.get(one).status_code for one in (archive, bad)] == [200, 200]
         assert workspace(tmp_path / "before", installing).init().returncode == 0
 
-        # Each is acknowledged, and then the database goes.
-        tokens = admin.get("/api/v1/tokens").json()["tokens"]
-        number = next(one["id"] for one in tokens if installing.revoked.startswith(one["start"]))
-        admin.delete(f"/api/v1/tokens/{number}").raise_for_status()
-        admin.put("/api/v1/namespaces/hiding", json={"visibility": "private"}).raise_for_status()
-        reason = {"reason": "malware"}
-        admin.post("/api/v1/modules/open/vpc/aws/2.0.0/quarantine", json=reason).raise_for_status()
+        hide(installing)
         # What the quarantine ended is asked for again before the outage.
         assert workspace(tmp_path / "again", installing).init().returncode == 0
         for client, url in ((nobody, url_of("last")), (nobody, url_of("open")), (reader, url_of("closed", "1.0.0"))):
             client.get(url).raise_for_status()
-        admin.post("/api/v1/modules/last/vpc/aws/2.0.0/yank", json=reason).raise_for_status()
+        yanked = installing.admin.post("/api/v1/modules/last/vpc/aws/2.0.0/yank", json={"reason": "broken"})
+        yanked.raise_for_status()
         installing.database.stop_at_once()
         try:
             eventually(lambda: "Warning" in reader.get(url_of("closed", "1.0.0")).headers, what="a repeated answer")
@@ -135,10 +145,5 @@ def test_terraform_installs_and_nothing_that_was_hidden_a_moment_before_is_answe
             assert "last known answers until" in nobody.get("/status", headers={"Accept": "text/html"}).text
         finally:
             installing.database.start_again()
-
-        def is_back() -> bool:
-            answer = reader.get(url_of("last"))
-            return answer.status_code == 200 and "Warning" not in answer.headers
-
-        eventually(is_back, what="fresh answers")
+        eventually(lambda: is_fresh(reader.get(url_of("last"))), what="fresh answers")
         assert versions_of(reader.get(url_of("last"))) == ["1.0.0"]
