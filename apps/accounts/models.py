@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from apps.accounts import rows  # noqa: F401  # Django looks for models from here
+from apps.accounts import rows  # Django looks for models from here
 
 PSEUDONYM = "forgotten-"
 EXPIRES_SOON = timedelta(days=7)
@@ -295,7 +295,7 @@ class ApiToken(models.Model):
         constraints = [
             models.CheckConstraint(name="accounts_scope_known", condition=Q(scope__in=["read", "publish", "manage"])),
         ]
-        indexes = [models.Index(fields=["created_at"], name="accounts_tokens_by_day")]
+        indexes = rows.TOKEN_INDEXES
         permissions = [("revoke_apitoken", "Can revoke an API token")]
 
     def __str__(self) -> str:

@@ -3,6 +3,14 @@
 from django.conf import settings
 from django.db import models
 
+TOKEN_INDEXES = [
+    models.Index(fields=["created_at"], name="accounts_tokens_by_day"),
+    models.Index(fields=["user", "-created_at"], name="accounts_tokens_of_user"),
+    # For operators: searches, and machines that may manage.
+    models.Index(fields=["start"], name="accounts_tokens_by_start", opclasses=["varchar_pattern_ops"]),
+    models.Index(fields=["user"], condition=models.Q(scope="manage"), name="accounts_tokens_that_manage"),
+]
+
 
 class LoginCode(models.Model):
     """A code of `tofu login`. `identity.cli_login` has the verbs."""

@@ -101,6 +101,7 @@ class Job(models.Model):
             models.Index(fields=["-created_at"], name="jobs_newest"),
             # A release page looks up the job of its release.
             models.Index(F("kind"), F("target"), name="jobs_by_target"),
+            models.Index(fields=["request_id"], name="jobs_by_request"),
         ]
         permissions = [("retry_job", "Can retry a job"), ("cancel_job", "Can cancel a job")]
 

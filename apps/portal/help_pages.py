@@ -31,10 +31,11 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.net import outgoing
 from apps.lib.net.addresses import ANYWHERE
 from apps.lib.net.hostnames import as_written
-from apps.modules.catalogue.reading import visible_modules
 from apps.modules.models import ModuleVersion
 from apps.portal.snippets import ci_steps, client_setup, module_snippets, oci_snippets, publish_script
+from apps.releases.models import Kind, SearchDoc
 
+NEWEST = 20  # of the catalogue: some may not be visible to clients yet
 TOKENS = 10
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MAX_SECONDS = 3.0
@@ -102,7 +103,10 @@ def _checked(secret: str) -> dict[str, Any]:
 
 def _for_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     """The reader's tokens, a module that they can see, a namespace in which they publish."""
-    visible = ModuleVersion.objects.filter(module__in=visible_modules(viewer)).listed().for_blocks()
+    # The newest of the catalogue, by its index: of all versions the newest one is found by reading all of them.
+    docs = SearchDoc.objects.filter(namespace__in=visible_namespaces(viewer), kind=Kind.MODULE, is_listed=True)
+    newest = docs.order_by("-published_at", "-pk").values("release")[:NEWEST]
+    visible = ModuleVersion.objects.filter(release__in=newest).listed().for_blocks()
     rows = visible.select_related("module__namespace", "release")
     shown = rows.order_by("is_prerelease", "-release__published_at", "-pk").first()
     address = shown.module.address if shown else ModuleAddress("acme", "vpc", "aws")

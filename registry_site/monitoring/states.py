@@ -48,6 +48,17 @@ class ReadyAnswers:
         for (route, status), count in list(front.table.answers.items()):
             answers.add_metric([route, str(status)], count)
         yield answers
+        stale = CounterMetricFamily(
+            "larder_stale_answers", "Answers that were repeated while the database was down.", labels=["route"]
+        )
+        for route, count in list(front.stale.answers.items()):
+            stale.add_metric([route], count)
+        yield stale
+        yield GaugeMetricFamily(
+            "larder_serving_stale",
+            "Web processes that repeat answers because the database is down.",
+            float(front.lease.may_serve_stale()),
+        )
         figures = front.figures()
         misses = CounterMetricFamily("larder_ready_misses", "Reads that were not in memory, or no longer valid.")
         misses.add_metric([], figures["misses"])

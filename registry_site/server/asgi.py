@@ -43,6 +43,7 @@ from registry_site import wsgi
 # After wsgi, which loads the apps: since Python 3.14 granian's workers are no forks of a process that did.
 from apps.http import byte_ranges
 from apps.jobs.waiting import ASKED, OFFERED
+from apps.releases.lifecycle.quarantine import blocked
 from registry_site.front.front import front
 from registry_site.front.lease import Origin
 from registry_site.front.table import Question, question_of
@@ -69,6 +70,7 @@ QUIET_SECONDS = 1.0
 # Python's 5 ms made reads of 5 ms take 170 while one thread refused slow clients, and 30 with this.
 SWITCH_SECONDS = 0.001
 NOTHING: Any = io.BytesIO()
+UNTOLD = "The database went down during this request. The change may have been made: check before you repeat it."
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 _END = object()
 
@@ -159,10 +161,13 @@ class Application:
         self.gathering = Gathering()
         self.waiting_room = WaitingRoom()
         self.preparing: asyncio.Task[None] | None = None
+        self.asking: asyncio.Task[None] | None = None  # for an outage of the database
 
     def begin(self) -> None:
         """Have the answers ready that were asked for most; then /readyz answers 200. On the loop; safe to repeat."""
         if self.preparing is None:
+            if settings.SERVE_STALE_SECONDS:
+                self.asking = asyncio.get_running_loop().create_task(front.lease.keep())
             self.preparing = asyncio.get_running_loop().create_task(front.prepare())
 
     async def ask(self, scope: Any, question: Question) -> bool:
@@ -284,6 +289,7 @@ class Exchange:
         return await loop.run_in_executor(self.threads, self.context.run, work, *arguments)
 
     async def _answer(self, body: RequestBody | None = None) -> None:
+        was_away = front.lease.outage.is_sure
         async with self.application.lanes.turn(self.threads, self.method, self.path):
             answer: Answer = await self._in_thread(_call, self.environ)
         if self.question is not None:
@@ -294,7 +300,13 @@ class Exchange:
             await self.application.waiting_room.wait(waiting)
             async with self.application.lanes.turn(self.threads, self.method, self.path):
                 answer = await self._in_thread(_call, self.environ)
-        await front.tell(self.method, self.environ["PATH_INFO"], answer.status)
+        is_refused = answer.status == HTTPStatus.SERVICE_UNAVAILABLE  # the database may have gone meanwhile
+        if is_refused and self.question is not None and await front.stale.has_answered(self.question, self.send):
+            answer.close()
+            return
+        if not await front.tell(self.method, path := self.environ["PATH_INFO"], answer.status, was_away=was_away):
+            answer.close()
+            answer = untold(self.method, path)
         if answer.status == HTTPStatus.REQUEST_TIMEOUT and not self.is_http2:
             answer.headers.append((b"connection", b"close"))
         if self._is_refusal(answer):
@@ -365,6 +377,15 @@ class Exchange:
         await self._send_body(answer.whole[end:], more=False)
 
 
+def untold(method: str, path: str) -> Answer:
+    """Instead of an answer that nobody may have yet: not every process can know of its change."""
+    said = "The database is down." if method in READ_ONLY else UNTOLD
+    error = {"code": "unavailable", "message": said, "hint": "Try again in a few seconds."}
+    kind = b"application/json" if (is_api := path.startswith("/api/")) else b"text/plain; charset=utf-8"
+    headers = [(b"content-type", kind), (b"cache-control", b"no-store"), (b"retry-after", b"2"), NOSNIFF]
+    return Answer(HTTPStatus.SERVICE_UNAVAILABLE, headers, (json.dumps({"error": error}) if is_api else said).encode())
+
+
 async def send_document(send: Send, scope: HTTPScope, status: int, document: dict[str, Any]) -> None:
     body = json.dumps(document).encode()
     headers = [
@@ -385,4 +406,5 @@ outside.watch()
 access_lines.start()
 application = Application()
 front.ask = application.ask
+blocked.newest = lambda: front.lease.history
 first_step.at_start.append(application.begin)
