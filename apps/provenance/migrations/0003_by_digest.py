@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('oci', '0004_searches'),
         ('provenance', '0002_attest'),
-        ('releases', '0009_of_upload'),
+        ('releases', '0010_of_upload'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -105,7 +105,7 @@ def test_a_list_has_a_minute_or_less(site, monkeypatch, refusal):
         seen.append(limits.total_seconds)
         raise NotAnswered("the server is away")
 
-    monkeypatch.setattr(refs.fetching, "opened", opened)
+    monkeypatch.setattr("apps.lib.git.refs.fetching.opened", opened)
     for seconds in (240, 5):
         refusal(refs.listed, site.remote("acme/vpc"), site.access(), Limits(seconds=seconds))
     assert seen == [60, 5]

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('releases', '0008_from_git'),
+        ('releases', '0009_took_part'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0023_approve'),
+        ('accounts', '0025_took_part'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0001_squashed_0003_worker_queues'),
+        ('jobs', '0004_lapses'),
     ]
 
     operations = [
