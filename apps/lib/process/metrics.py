@@ -42,10 +42,10 @@ lease_losses = _counter(
     ["how"],
 )
 storage_errors = _counter("larder_storage_errors", "Storage operations that failed or timed out.", ["reason"])
-circuit_openings = _counter("larder_circuit_openings", "Times that a service outside was found away.", ["service"])
+circuit_openings = _counter("larder_circuit_openings", "Times that a service outside stopped answering.", ["service"])
 outside_refusals = _counter(
     "larder_outside_refusals",
-    "Requests that were not let wait: for a `service` that is away, or `too_many_wait` in threads.",
+    "Requests that were refused: the service does not answer, or `too_many_wait` in threads.",
     ["service"],
 )
 database_errors = _counter(

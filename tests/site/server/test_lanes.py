@@ -19,10 +19,6 @@ def storage(monkeypatch):
     return state
 
 
-def turns_at_storage(places: int) -> Turns:
-    return Turns(places, lambda: store.is_on_this_host() or store.is_away())
-
-
 def running(test: Callable[[], Awaitable[None]]) -> None:
     async def within() -> None:
         async with asyncio.timeout(20):
@@ -37,6 +33,15 @@ def lanes(monkeypatch, settings):
     monkeypatch.setattr("apps.lib.process.outside.listeners", [])
     monkeypatch.setattr("registry_site.server.threads.pools", {})
     return Lanes()
+
+
+@pytest.fixture
+def turns_at_storage(lanes, settings):
+    def of(places: int) -> Turns:
+        settings.WEB_THREADS = 2 * places
+        return Lanes().storage
+
+    return of
 
 
 @for_each_row(
@@ -67,7 +72,7 @@ def test_at_most_half_of_the_threads_wait_for_what_is_outside(lanes):
     assert lanes.people.places.size == lanes.people.size // 2 == 2
 
 
-def test_turns_are_given_in_order_and_no_more_than_there_are(storage):
+def test_turns_are_given_in_order_and_no_more_than_there_are(storage, turns_at_storage):
     async def test() -> None:
         turns, order, most = turns_at_storage(2), [], 0
         inside = 0
@@ -87,7 +92,7 @@ def test_turns_are_given_in_order_and_no_more_than_there_are(storage):
     running(test)
 
 
-def test_nobody_waits_for_a_turn_at_storage_that_is_away_or_on_this_host(storage, monkeypatch):
+def test_nobody_waits_for_a_turn_at_storage_that_is_away_or_on_this_host(storage, monkeypatch, turns_at_storage):
     async def test() -> None:
         turns = turns_at_storage(1)
         async with turns.turn():
@@ -102,7 +107,7 @@ def test_nobody_waits_for_a_turn_at_storage_that_is_away_or_on_this_host(storage
     running(test)
 
 
-def test_all_go_on_once_storage_is_found_away(storage):
+def test_all_go_on_once_storage_is_found_away(storage, turns_at_storage):
     async def test() -> None:
         turns, gone = turns_at_storage(1), []
 
@@ -127,7 +132,7 @@ def test_all_go_on_once_storage_is_found_away(storage):
     running(test)
 
 
-def test_who_leaves_while_it_waits_takes_no_turn(storage):
+def test_who_leaves_while_it_waits_takes_no_turn(storage, turns_at_storage):
     async def test() -> None:
         turns = turns_at_storage(1)
 

@@ -3,18 +3,15 @@
 import hmac
 import json
 import time
-from typing import Any
 
 import jwt
 import pytest
-import requests
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.utils import base64url_encode
 
 from apps.accounts.identity.sign_on import fetching
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
-from apps.lib.process import outside
 from tests.accounts.identity.openid.conftest import begin
 from tests.accounts.identity.test_second_factor import signed_in
 from tests.builders import openid
@@ -289,26 +286,3 @@ def test_known_keys_outlive_an_outage(sign_on, acme_id, monkeypatch, answer):
     client, _ = sign_on()
     assert signed_in(client)
     assert acme_id.asked.count("/keys") == 2
-
-
-def test_known_keys_count_while_another_request_asks_for_newer_ones(sign_on, acme_id, monkeypatch):
-    sign_on()
-    monkeypatch.setattr(fetching, "MAX_AGE_SECONDS", -1.0)
-    provider = acme_id.provider()
-    answers = iter(["first", "second"])
-    known: fetching.Remembered[Any, str] = fetching.Remembered(lambda _: next(answers), outage="away")
-    known.of(provider)
-    with known._entries[provider].lock:
-        assert known.of(provider) == "first"
-    assert known.of(provider) == "second"
-
-
-def test_a_provider_that_hangs_again_and_again_is_left_alone(acme_id, monkeypatch):
-    monkeypatch.setattr(fetching, "MAX_SECONDS", 0.2)
-    acme_id.slow.add("/keys")
-    url = f"{acme_id.provider().issuer}/keys"
-    for _ in range(outside.MAX_FAILURES):
-        with pytest.raises(requests.ReadTimeout):
-            fetching.json_object(url)
-    with pytest.raises(requests.ConnectionError, match="it has not answered lately"):
-        fetching.json_object(url)
