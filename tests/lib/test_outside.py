@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from unittest.mock import MagicMock
 
 import pytest
 from structlog.testing import capture_logs
@@ -139,15 +140,18 @@ def test_a_slow_exchange_opens_nothing_while_the_service_answers_the_question_of
 
 def test_the_watch_asks_in_the_background_until_it_answers(monkeypatch):
     monkeypatch.setattr(outside, "PAUSE_SECONDS", 0.05)
-    monkeypatch.setattr(outside, "TICK_SECONDS", 0.02)
+    begun = MagicMock()  # no thread: it would outlive the test
+    monkeypatch.setattr(outside, "Periodic", begun)
     answers = iter([TimeoutError(), TimeoutError(), None])
     asked = Circuit(outside.STORAGE, "the bucket", away, lambda: ask(asked, next(answers)))
     outside.watch()
+    outside.watch()
+    (look,) = (call.args[1] for call in begun.call_args_list)
     fail(asked, MAX_FAILURES)
 
     with pytest.raises(Away):
         ask(asked)
-    eventually(lambda: not asked.is_open, what="the third question")
+    eventually(lambda: look() or not asked.is_open, what="the third question")
     assert next(answers, "all were asked") == "all were asked"
 
 

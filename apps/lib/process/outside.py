@@ -9,11 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 
 import structlog
 
 from apps.lib.errors import Unavailable
 from apps.lib.process import metrics
+from apps.lib.process.periodic import Periodic
 
 # So many exchanges in succession without an answer open a circuit.
 MAX_FAILURES = 3
@@ -192,12 +194,12 @@ class Circuit:
         if silence > SILENCE_SECONDS:
             self._open("silence")
         if asks and self._probe is not None and not self._is_being_probed and now >= self._next_try:
-            self._is_being_probed, self._next_try = True, now + PAUSE_SECONDS
+            self._next_try = now + PAUSE_SECONDS
             threading.Thread(target=self._ask, daemon=True, name=f"probe-{self.name}").start()
 
     def _ask(self) -> None:
         assert self._probe is not None  # noqa: S101  # see `look`
-        _thread.is_probing = True
+        _thread.is_probing = self._is_being_probed = True
         try:
             with suppress(Exception):  # the exchange inside has noted how it ended
                 self._probe()
@@ -244,12 +246,10 @@ def figures() -> dict[str, dict[str, int]]:
 def watch() -> None:
     """Look at all circuits from now on, in a thread. Web processes call it."""
 
-    def forever() -> None:
-        while True:
-            time.sleep(TICK_SECONDS)
-            for circuit in circuits():
-                circuit.look()
+    def look() -> None:
+        for circuit in circuits():
+            circuit.look()
 
     if not _watch.is_set():
         _watch.set()
-        threading.Thread(target=forever, daemon=True, name="outside").start()
+        Periodic("outside", look, every=timedelta(seconds=TICK_SECONDS), rest=_nothing).start()
