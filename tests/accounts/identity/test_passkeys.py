@@ -9,7 +9,7 @@ from allauth.mfa.models import Authenticator
 from django.test import Client
 from fido2.utils import websafe_encode
 
-from apps.accounts.identity import sign_ins
+from apps.accounts.identity import passkeys, sign_ins
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 from apps.lib.settings_values.rates import Rate
@@ -65,6 +65,19 @@ def test_bob_adds_a_passkey_and_gets_recovery_codes_once(bob, with_passkey, even
     assert "10 of 10 unused" in page
     assert event_kinds()[-1] == "account:second-factor:added"
     assert register(client, Passkey(), "desk").url == PAGE, "no second set of codes"
+
+
+def test_there_are_so_many_and_no_more_and_a_long_answer_is_none(bob, with_passkey, monkeypatch):
+    client, _ = with_passkey
+    monkeypatch.setattr(passkeys, "MAX_CHARACTERS", 300)
+    register(client, Passkey(), "too long")
+    assert passkeys.of(bob).count() == 1
+    monkeypatch.undo()
+
+    monkeypatch.setattr(passkeys, "MAX_PASSKEYS", 2)
+    for name in ("desk", "phone"):
+        register(client, Passkey(), name)
+    assert [str(one) for one in passkeys.of(bob)] == ["blue key", "desk"]
 
 
 def test_signing_in_asks_for_it_after_the_password(bob, with_passkey, passkey):
