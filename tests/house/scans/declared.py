@@ -29,6 +29,7 @@ QUERIES: dict[str, tuple[str, ...]] = {
 }
 
 _STORED = "not repaired yet: it adds up what is stored of each registry, by reading all packages that are mirrored"
+_SEARCH = "a search of staff for which the planner expects hundreds of rows: of so few it reads all"
 _COUNTS = "staff sort a short list by a count, which is made for each row of it"
 # (Route or model of the admin, table): why it may be read whole.
 BY_DESIGN: dict[tuple[str, str], str] = {
@@ -37,6 +38,8 @@ BY_DESIGN: dict[tuple[str, str], str] = {
         for name in ("api:upstreams", "portal:mirror", "portal:sync", "upstream.Upstream")
         for table in ("upstream_upstreampackage", "upstream_upstreamversion", "blobs_blob")
     },
+    ("jobs.Job", "jobs_job"): _SEARCH,
+    ("releases.DownloadCount", "releases_downloadcount"): _SEARCH,
     ("signing.SigningKey", "providers_providerversion"): _COUNTS,
     ("signing.StatementKey", "provenance_statement"): _COUNTS,
 }

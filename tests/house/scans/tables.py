@@ -25,7 +25,7 @@ _CONTENT = "django.contrib.contenttypes and auth: written by migrations"
 _PEOPLE = "a few for each person or team"
 _SIGN_ON = "a few for each person who signs on"
 _UPLOADS = "in progress: they end, or expire within a day"
-_MODULES = "g % 3 = 0"
+_PROVIDERS = "g % 3 = 0"
 _SYSTEM = "(ARRAY['aws', 'azurerm', 'google'])[1 + g % 3]"
 _OLD = "now() - g * interval '1 minute'"
 _SEMVER = "(1 + g / 100) || '.' || (g / 10 % 10) || '.' || (g % 10)"
@@ -147,8 +147,8 @@ GROWING: dict[str, dict[str, str]] = {
     "providers.DocsPage": {"kind": "'resources'", "slug": "'page-' || g", "name": "'page_' || g"},
     "providers.DocsArchive": {"state": "'shown'"},
     "releases.Release": {
-        "kind": f"CASE WHEN {_MODULES} THEN 'provider' ELSE 'module' END",
-        "name": "'module-' || (g / 10) || '/aws'",
+        "kind": f"CASE WHEN {_PROVIDERS} THEN 'provider' ELSE 'module' END",
+        "name": f"CASE WHEN {_PROVIDERS} THEN 'provider-' || (g / 10) ELSE 'module-' || (g / 10) || '/aws' END",
         "version": _SEMVER,
         "sort_key": "decode(md5(g::text), 'hex')",
         # One in a thousand waits for somebody, one in fifty was refused.
@@ -167,8 +167,8 @@ GROWING: dict[str, dict[str, str]] = {
     "releases.Fetch": {"count": "g"},
     "releases.TeamDownload": {"count": "g"},
     "releases.SearchDoc": {
-        "kind": f"CASE WHEN {_MODULES} THEN 'provider' ELSE 'module' END",
-        "name": "'module-' || g || '/aws'",
+        "kind": f"CASE WHEN {_PROVIDERS} THEN 'provider' ELSE 'module' END",
+        "name": f"CASE WHEN {_PROVIDERS} THEN 'provider-' || g ELSE 'module-' || g || '/aws' END",
         "sort_key": "('module-' || lpad(g::text, 6, '0'))::bytea",
         "lifecycle": "'maintained'",
         "is_listed": "TRUE",
@@ -184,7 +184,7 @@ GROWING: dict[str, dict[str, str]] = {
     "signing.SignatureRequest": {},
     "sources.Tag": {"verdict": "'published'", "name": "'v' || g", "module": "'module/aws'"},
     "sources.Delivery": {},
-    "upstream.SyncRun": {"state": "'done'", "ended_at": _OLD},
+    "upstream.SyncRun": {"request": """'{"patterns": []}'""", "state": "'done'", "ended_at": _OLD},
     "upstream.LockRun": {"state": "'done'", "ended_at": _OLD},
     "upstream.UpstreamProvider": {"type": "'type-' || g", "namespace": "'space-' || (g % 500)"},
     "upstream.UpstreamVersion": {"version": _SEMVER, "sort_key": "decode(md5(g::text), 'hex')", "key_id": "NULL"},

@@ -123,7 +123,7 @@ def admin_urls(page: Any) -> list[str]:
     queries += [f"o={sign}{number}" for number in range(1, len(page.list_display) + 1) for sign in ("", "-")]
     queries += [f"q={quote(word)}" for word in SEARCHES if page.search_fields]
     urls = [f"{url}?{query}" for query in queries]
-    first = page.model._default_manager.order_by("-pk").first()
+    first = page.model._default_manager.order_by("pk").first()  # of the scene: a whole one
     return urls if first is None else [*urls, reverse(f"admin:{of}_change", args=[first.pk])]
 
 
@@ -143,7 +143,8 @@ def test_no_filter_of_the_admin_reads_a_growing_table_whole(scene, client_of):
     for model in admin.site._registry:
         url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         changes = olga.get(url).context["cl"]
-        queries = {str(one["query_string"]) for spec in changes.filter_specs for one in spec.choices(changes)}
+        choices = [one for spec in changes.filter_specs for one in spec.choices(changes)]
+        queries = {str(one["query_string"]) for one in choices if "query_string" in one}  # not of a field for words
         found |= {
             scan: asked
             for scan, asked in read_whole({"olga": olga}, [url + query for query in sorted(queries)]).items()
