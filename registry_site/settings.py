@@ -322,10 +322,8 @@ SIGNING_KEK_FILE = env.folder("LARDER_SIGNING_KEK_FILE", DATA_DIR / "signing" / 
 SIGNING_KEKS = env.kek_addresses("LARDER_SIGNING_KEK_URL")
 
 # --- Protocol -------------------------------------------------------------------------------------
-# Per process: protocol answers that are repeated without asking Django (D16).
-READY_BYTES = env.number("LARDER_READY_BYTES", 32 * 1024 * 1024)
-# While the database is away, protocol answers are repeated for so long. 0: not at all.
-SERVE_STALE_SECONDS = env.number("LARDER_SERVE_STALE_SECONDS", 0, least=0, most=3600)
+READY_BYTES = env.number("LARDER_READY_BYTES", 32 * 1024 * 1024)  # of one process: answers that are repeated (D16)
+SERVE_STALE_SECONDS = env.number("LARDER_SERVE_STALE_SECONDS", 0, least=0, most=3600)  # while the database is away
 # OpenTofu 1.12 and later; off by default, because such a download must arrive within ten seconds (D7).
 USE_REGISTRY_CREDENTIALS = env.switch("LARDER_USE_REGISTRY_CREDENTIALS")
 # OpenTofu 1.12 and later; off by default: it records nothing more for a registry of one's own, and only checks more.

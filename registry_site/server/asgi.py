@@ -15,18 +15,15 @@ import contextvars
 import io
 import json
 import signal
-import string
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote_from_bytes
 
 import structlog
 from a2wsgi.asgi_typing import HTTPScope, Receive
-from a2wsgi.wsgi import build_environ
 from django.conf import settings
 from django.core.handlers.wsgi import get_path_info
 from django.db import close_old_connections
@@ -42,14 +39,15 @@ from registry_site import wsgi
 # isort: split
 # After wsgi, which loads the apps: since Python 3.14 granian's workers are no forks of a process that did.
 from apps.http import byte_ranges
-from apps.jobs.waiting import ASKED, OFFERED
+from apps.jobs.waiting import ASKED
 from apps.releases.lifecycle.quarantine import blocked
 from registry_site.front.front import front
 from registry_site.front.lease import Origin
 from registry_site.front.table import Question, question_of
 from registry_site.server import first_step, health
 from registry_site.server.access_lines import access_lines
-from registry_site.server.connections import PATHSEND, can_send_files, client_of, connections, is_http2
+from registry_site.server.connections import PATHSEND, client_of, connections, is_http2
+from registry_site.server.environ import environ_of
 from registry_site.server.first_step import on_the_loop
 from registry_site.server.lanes import Lanes
 from registry_site.server.middleware import ORIGIN
@@ -69,7 +67,6 @@ QUIET_SECONDS = 1.0
 # A request takes the GIL again after each query and each hand-over, and waits so long for a thread that computes.
 # Python's 5 ms made reads of 5 ms take 170 while one thread refused slow clients, and 30 with this.
 SWITCH_SECONDS = 0.001
-NOTHING: Any = io.BytesIO()
 UNTOLD = "The database went down during this request. The change may have been made: check before you repeat it."
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 _END = object()
@@ -128,22 +125,6 @@ def _next(parts: Iterator[bytes]) -> Any:
         return next(parts, _END)
     finally:
         close_old_connections()
-
-
-def environ_of(scope: HTTPScope) -> dict[str, Any]:
-    """Return a2wsgi's environ with four corrections and an empty input."""
-    query = quote_from_bytes(scope["query_string"], safe=string.punctuation)  # a2wsgi takes only ASCII
-    # X_Forwarded_For and X-Forwarded-For become one key of the environ: like nginx, drop names with an underscore.
-    headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
-    readable: HTTPScope = {**scope, "query_string": query.encode(), "headers": headers}
-    environ: dict[str, Any] = dict(build_environ(readable, NOTHING))
-    # Over HTTP/2 browsers send one field per cookie, to be joined by "; " (RFC 9113, 8.2.3).
-    cookies = [value for name, value in scope["headers"] if name == b"cookie"]
-    if cookies:
-        environ["HTTP_COOKIE"] = b"; ".join(cookies).decode("latin-1")
-    # HTTP/2 and chunked uploads send no length: the input ends with the body (D2).
-    offered = {OFFERED: True, byte_ranges.OFFERED: can_send_files(scope)}
-    return environ | {"wsgi.input_terminated": True, "wsgi.errors": sys.stderr} | offered
 
 
 class Application:

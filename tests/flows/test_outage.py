@@ -47,7 +47,9 @@ def installing(tmp_path_factory) -> Iterator[Installing]:
     variables = {"LARDER_SERVE_STALE_SECONDS": str(SECONDS), "LARDER_WEB_PROCESSES": "2"}
     folder = tmp_path_factory.mktemp("outage")
     with (
-        start_live(folder, why="its database goes away", LARDER_DATABASE_URL=database.url, **variables) as larder,
+        start_live(
+            folder, why="it repeats answers while its database is away", LARDER_DATABASE_URL=database.url, **variables
+        ) as larder,
         larder.client(token := larder.token()) as admin,
     ):
         for name, visibility in (("open", "public"), ("closed", "private"), ("hiding", "public"), ("last", "public")):
