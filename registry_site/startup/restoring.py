@@ -17,11 +17,9 @@ KEY = "restoring/backup"
 
 def begun() -> tuple[str, bool]:
     """Return the backup that is being restored to the database, or "", and whether its rows are all there."""
-    if connection.vendor == "sqlite" and not Path(str(connection.settings_dict["NAME"])).exists():
-        return "", False  # to look would create it
+    if not _is_marked():
+        return "", False
     with connection.cursor() as cursor:
-        if TABLE not in connection.introspection.table_names(cursor):
-            return "", False
         cursor.execute(f"SELECT backup, has_rows FROM {TABLE}")  # noqa: S608  # our own name
         found = cursor.fetchone()
     return (found[0], bool(found[1])) if found else ("", False)
@@ -68,9 +66,16 @@ def end() -> None:
 
 
 def require_none() -> None:
-    """Raise CannotStartError while a restore has not ended."""
-    if begun()[0]:
+    """Raise CannotStartError while a restore has not ended. For any role: which backup it is, only the owner reads."""
+    if _is_marked():
         raise CannotStartError(
             "A restore to this database has begun and not ended, so that rows may be missing. Run the same restore "
             "again: it continues. Or start with an empty database and an empty storage."
         )
+
+
+def _is_marked() -> bool:
+    if connection.vendor == "sqlite" and not Path(str(connection.settings_dict["NAME"])).exists():
+        return False  # to look would create it
+    with connection.cursor() as cursor:
+        return TABLE in connection.introspection.table_names(cursor)

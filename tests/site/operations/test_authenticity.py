@@ -13,6 +13,7 @@ from registry_site.operations.backup import Manifest, Unusable
 from registry_site.startup import restoring, schema
 from registry_site.startup.bootstrap import CannotStartError
 from tests.rows import for_each_row
+from tests.site.operations.database_roles import WEB, role
 
 STORED = {"backups/2026-01-31T021500Z/manifest.json", "backups/2026-01-31T021500Z/contents.json"}
 
@@ -132,6 +133,13 @@ def test_nothing_starts_until_it_has_ended(begun, monkeypatch):
     assert restoring.begun() == ("", False)
     [refusal] = backup.in_use(begun, storage_survived=True)
     assert "is in use" in str(refusal)
+
+
+@pytest.mark.both
+@pytest.mark.needs("on PostgreSQL")
+def test_a_role_that_may_not_read_the_mark_does_not_start_either(roles, begun):
+    with role(WEB), pytest.raises(CannotStartError, match="begun and not ended"):
+        restoring.require_none()
 
 
 @pytest.mark.both
