@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 from structlog.testing import capture_logs
 
+from apps.accounts.models import Namespace
 from apps.lib.errors import Conflict
 from apps.lib.settings_values.rates import Rate
 from apps.sources import hooks, syncing
@@ -174,6 +175,7 @@ def test_deliveries_are_forgotten_after_a_month(acme, listened):
     hook = Hook.recorded("github_push_tag").signed()
     repository = connected(acme, hook)
     send(repository, hook)
+    Delivery.objects.update(at=timezone.now() - timedelta(days=29))
     assert hooks.prune() == 0
     Delivery.objects.update(at=timezone.now() - timedelta(days=31))
 
@@ -259,6 +261,22 @@ def test_one_of_a_repository_that_was_disconnected_is_not_found(acme, listened):
     repository = connected(acme, hook, ended_at=timezone.now())
 
     assert "No connected repository" in refused(repository, hook, 404, "unknown_hook")
+
+
+def test_one_of_a_namespace_that_was_deleted_is_not_found(acme, listened):
+    hook = Hook.recorded("github_push_tag").signed()
+    repository = connected(acme, hook)
+    Namespace.objects.filter(pk=acme.pk).update(deleted_at=timezone.now())
+
+    refused(repository, hook, 404, "unknown_hook")
+    assert listened == []
+
+
+def test_urls_cannot_be_guessed_without_a_limit(db, client, settings):
+    settings.RATES = settings.RATES | {"tokens": Rate(2, 3600)}
+    paths = [f"{hooks.PATH}{hooks.new_id()}" for _ in range(3)]
+
+    assert [client.post(path, b"{}", content_type="application/json").status_code for path in paths] == [404, 404, 429]
 
 
 @for_each_row("hook_id", ["x", "x" * 44, "x" * 3000, "é", "%00"])
