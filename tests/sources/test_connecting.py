@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts import creations, namespace_deletion
 from apps.accounts.access.gate import Viewer
@@ -9,14 +10,9 @@ from apps.accounts.models import Grant, Namespace, Role, Scope, User
 from apps.accounts.namespaces import grants_in
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.lib.errors import (
-    Conflict,
-    Invalid,
-    NotFound,
-    RoleRequired,
-)
+from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
 from apps.sources import connecting, hooks, host_scanning
-from apps.sources.models import GitRepository
+from apps.sources.models import GitRepository, Tag, Verdict
 from tests.builders.git_servers import Repository
 from tests.rows import for_each_row
 from tests.sessions import in_browser
@@ -159,6 +155,22 @@ def test_a_disconnected_repository_keeps_no_credential_and_is_not_found(git: Git
     with pytest.raises(Conflict):
         connecting.change(repository=git.repository, actor=git.actor, poll_minutes=5)
     assert AuditEvent.objects.filter(kind=Kind.GIT_REPOSITORY_DISCONNECTED).count() == 1
+
+
+def test_what_waits_is_not_published_after_the_repository_was_disconnected(git: Git):
+    now = timezone.now()
+    for name, verdict in (("v1.0.0", Verdict.WAITING), ("v0.9.0", Verdict.PUBLISHED)):
+        row = {"module": "vpc/aws", "commit": "4d7a" * 10, "verdict": verdict, "seen_at": now, "changed_at": now}
+        Tag.objects.create(repository=git.repository, name=name, **row)
+
+    connecting.disconnect(repository=git.repository, actor=git.actor)
+
+    waited, made = Tag.objects.order_by("-name")
+    assert (waited.verdict, waited.code) == (Verdict.IGNORED, "disconnected")
+    assert (made.verdict, made.code) == (Verdict.PUBLISHED, "")
+    git.repository.refresh_from_db()
+    assert git.repository.next_at is None
+    assert work_off() == 0
 
 
 def test_a_repository_that_a_stolen_token_connected_can_be_ended_with_it(acme: Namespace, dora: User):

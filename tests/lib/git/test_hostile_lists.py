@@ -7,6 +7,7 @@ import pytest
 from apps.lib.git import refs
 from apps.lib.git.access import Limits
 from apps.lib.git.remotes import Remote
+from apps.lib.net import fetching
 from apps.lib.net.outgoing import NotAnswered
 from tests.rows import for_each_row
 
@@ -105,7 +106,7 @@ def test_a_list_has_a_minute_or_less(site, monkeypatch, refusal):
         seen.append(limits.total_seconds)
         raise NotAnswered("the server is away")
 
-    monkeypatch.setattr("apps.lib.git.refs.fetching.opened", opened)
+    monkeypatch.setattr(fetching, "opened", opened)
     for seconds in (240, 5):
         refusal(refs.listed, site.remote("acme/vpc"), site.access(), Limits(seconds=seconds))
     assert seen == [60, 5]

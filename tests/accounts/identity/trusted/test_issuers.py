@@ -2,6 +2,7 @@
 
 import pytest
 
+from apps.accounts.identity.trusted import keys
 from apps.accounts.identity.trusted.issuers import Issuer
 from apps.lib.net.addresses import ANYWHERE
 from tests.rows import for_each_row
@@ -46,3 +47,17 @@ def test_keys_are_read_by_https_or_on_this_machine_if_a_listed_issuer_is_here(is
 def test_only_an_issuer_that_staff_listed_may_be_in_a_private_network():
     assert Issuer(LISTED).allowed == ANYWHERE
     assert Issuer(OTHER).allowed == ()
+
+
+def test_a_process_remembers_the_keys_of_so_many_issuers_and_no_more(monkeypatch):
+    """An owner can name any organisation of some vendors."""
+    keys.clear()
+    monkeypatch.setattr(keys, "MAX_ISSUERS", 2)
+    monkeypatch.setattr(keys, "_fetch", lambda issuer: [{"kty": "RSA", "kid": issuer.url}])
+
+    for number in range(5):
+        url = f"https://ci-{number}.example"
+        found = keys.keys_for(Issuer(url), kid=url, key_type="RSA", algorithm="RS256")
+        assert [key["kid"] for key in found] == [url]
+        assert len(keys._entries) <= 2
+    keys.clear()
