@@ -28,6 +28,19 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "oci:catalog": ("n=100", "n=100&last=acme/vpc"),
 }
 
+# One row for each module, provider or repository that people made, however many versions it has and however often it
+# is asked for. Pages of the catalogue count them by namespace, system and provider, so they read them.
+CATALOGUE = frozenset(
+    [
+        "modules.Module",
+        "oci.Repository",
+        "providers.Provider",
+        "releases.SearchDoc",
+        "releases.SearchFacet",
+        "upstream.UpstreamProvider",
+    ]
+)
+
 _STORED = "not repaired yet: it adds up what is stored of each registry, by reading all packages that are mirrored"
 _FILTER = "not repaired yet: a filter of staff that most rows meet, or by a column without an index"
 _SEARCH = "a search of staff for which the planner expects hundreds of rows: of so few it reads all"

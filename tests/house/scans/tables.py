@@ -87,19 +87,6 @@ SMALL: dict[str, str] = {
     "contenttypes.ContentType": _CONTENT,
 }
 
-# One row for each module, provider or repository that people made, however many versions it has and however often it
-# is asked for. Pages of the catalogue count them by namespace, system and provider, so they read them.
-CATALOGUE = frozenset(
-    [
-        "modules.Module",
-        "oci.Repository",
-        "providers.Provider",
-        "releases.SearchDoc",
-        "releases.SearchFacet",
-        "upstream.UpstreamProvider",
-    ]
-)
-
 GROWING: dict[str, dict[str, str]] = {
     "accounts.ApiToken": {"scope": "'publish'", "expires_at": "now() + g * interval '1 minute'", "label": "'ci'"},
     "accounts.ApiToken_namespaces": {},
