@@ -60,13 +60,14 @@ def later(monkeypatch) -> Callable[[float], None]:
     return pass_on
 
 
-def away(process: Process, error: Exception | None = None) -> None:
-    """The lease asks twice, and nothing answers."""
+def away(process: Process, error: Exception | None = None, *, age: float = 0.0) -> None:
+    """The lease asks twice, and nothing answers. `age`: of its last answer, however slow this machine is."""
 
     def ask(_since: int) -> Any:
         raise error or OperationalError("connection refused")
 
     process.learn()
+    process.front.lease._asked = time.monotonic() - age
     process.front.lease._ask = ask  # type: ignore[method-assign,assignment]
     for _ in range(2):
         assert not process.run(process.front.lease.renew())
@@ -141,9 +142,7 @@ def test_nothing_from_before_a_change_is_repeated(process, published, modules, t
 def test_a_process_that_may_have_missed_a_change_repeats_nothing(process, modules, tofu):
     """Its last question was answered too long before the one that failed."""
     process.ask(tofu(None), PUBLIC)
-    process.front.lease._asked -= generation.LEASE
-    process.learn = lambda: None
-    away(process)
+    away(process, age=generation.LEASE)
     assert not stale(process, tofu(None), PUBLIC)
 
 
