@@ -7,7 +7,8 @@ from typing import Any
 
 from django.db import connection
 
-from tests.house.scans.tables import CATALOGUE, GROWING, ROWS, tables
+from tests.house.scans.declared import CATALOGUE
+from tests.house.scans.tables import GROWING, ROWS, tables
 
 # A query that reads so many rows of a table reads the table: with ten times as many rows it takes ten times as long.
 WHOLE = ROWS * 9 // 10

@@ -4,6 +4,7 @@ A model stands in one of the two lists, or the test fails. `GROWING` says what t
 type of a column does not: SQL by column, with `g` for the number of the row. `SMALL` says why a table stays small.
 """
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.db import connection, models
 
 from apps.modules import inspection
 from apps.modules.contents import readme
+from apps.upstream.sync_requests import Request
 
 # More than an admin list sorts whatever its order is (MAX_SORTED_ROWS).
 ROWS = 24_000
@@ -26,6 +28,7 @@ _PEOPLE = "a few for each person or team"
 _SIGN_ON = "a few for each person who signs on"
 _UPLOADS = "in progress: they end, or expire within a day"
 _PROVIDERS = "g % 3 = 0"
+_SYNC = "'" + json.dumps(Request(("hashicorp/random",), "", "", ()).as_json()) + "'"
 _SYSTEM = "(ARRAY['aws', 'azurerm', 'google'])[1 + g % 3]"
 _OLD = "now() - g * interval '1 minute'"
 _SEMVER = "(1 + g / 100) || '.' || (g / 10 % 10) || '.' || (g % 10)"
@@ -83,19 +86,6 @@ SMALL: dict[str, str] = {
     "auth.Group": _CONTENT,
     "contenttypes.ContentType": _CONTENT,
 }
-
-# One row for each module, provider or repository that people made, however many versions it has and however often it is
-# asked for. Pages of the catalogue count them by namespace, system and provider, so they read them.
-CATALOGUE = frozenset(
-    {
-        "modules.Module",
-        "oci.Repository",
-        "providers.Provider",
-        "releases.SearchDoc",
-        "releases.SearchFacet",
-        "upstream.UpstreamProvider",
-    }
-)
 
 GROWING: dict[str, dict[str, str]] = {
     "accounts.ApiToken": {"scope": "'publish'", "expires_at": "now() + g * interval '1 minute'", "label": "'ci'"},
@@ -184,7 +174,7 @@ GROWING: dict[str, dict[str, str]] = {
     "signing.SignatureRequest": {},
     "sources.Tag": {"verdict": "'published'", "name": "'v' || g", "module": "'module/aws'"},
     "sources.Delivery": {},
-    "upstream.SyncRun": {"request": """'{"patterns": []}'""", "state": "'done'", "ended_at": _OLD},
+    "upstream.SyncRun": {"request": _SYNC, "state": "'done'", "ended_at": _OLD},
     "upstream.LockRun": {"state": "'done'", "ended_at": _OLD},
     "upstream.UpstreamProvider": {"type": "'type-' || g", "namespace": "'space-' || (g % 500)"},
     "upstream.UpstreamVersion": {"version": _SEMVER, "sort_key": "decode(md5(g::text), 'hex')", "key_id": "NULL"},
@@ -215,6 +205,7 @@ _SMALL_COLUMNS: dict[str, dict[str, str]] = {
     "signing.KeyFingerprint": {"key": "'key-' || g"},
     "signing.StatementKey": {"retired_at": _OLD},
     "upstream.Alarm": {"kind": "'key_changed'", "state": "'dismissed'", "resolved_at": _OLD},
+    "upstream.Schedule": {"request": _SYNC},
     "upstream.Upstream": {"host": "'registry' || g || '.example'"},
     "upstream.KeyPin": {"state": "'trusted'"},
     "upstream.PolicyException": {"upstream_id": "NULL", "module": "''", "module_version": "''"},
@@ -266,8 +257,8 @@ def _value(field: Any) -> str:
 def _reference(field: Any) -> str:
     target = field.related_model
     label = f"{target._meta.app_label}.{target._meta.object_name}"
-    if isinstance(target._meta.pk, models.UUIDField) or label in ("contenttypes.ContentType", "auth.Permission"):
-        return "gen_random_uuid()" if isinstance(target._meta.pk, models.UUIDField) else "1"
+    if isinstance(target._meta.pk, models.UUIDField):
+        return "gen_random_uuid()"
     if label in GROWING:
         return f"{FIRST} + 1 + g * {_STEP}::bigint % {ROWS}"
     return f"{FIRST} + 1 + g % {FEW}"
