@@ -16,7 +16,7 @@ from apps.sources.models import GitRepository, Tag, Verdict
 from tests.builders.git_servers import Repository
 from tests.rows import for_each_row
 from tests.sessions import in_browser
-from tests.sources.conftest import RULES, Git
+from tests.sources.conftest import RULES, Git, work_off
 
 
 def test_a_repository_has_a_machine_that_publishes_and_nothing_else(git: Git, acme: Namespace):
