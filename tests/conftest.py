@@ -15,6 +15,7 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import Grant, Namespace, Role, Scope, User, Visibility
 from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress
+from apps.lib.process import outside
 from apps.modules import publishing
 from apps.modules.tasks import publish_module
 from apps.releases.models import Release
@@ -191,6 +192,18 @@ def stored_files() -> Callable[[], list[str]]:
 def empty_storage() -> None:
     """Each test begins with no stored byte: the ledger would remember the versions of other tests."""
     shutil.rmtree(BLOBS, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_to_give_back(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test without a database may not touch the connection that the tests before it have left open."""
+    node: Any = request.node
+    has_database = "db" in request.fixturenames or node.get_closest_marker("django_db") is not None
+    kept = outside.give_back
+    if not has_database:
+        outside.give_back = lambda: None
+    yield
+    outside.give_back = kept
 
 
 @pytest.fixture(autouse=True)

@@ -56,6 +56,7 @@ def document(settings, tmp_path, monkeypatch, acme, dora, bearer):
     """/metrics of a Larder that has counted everything once, and in which everything expires."""
     monkeypatch.setattr(health.checks, "states", lambda: dict.fromkeys(health.PARTS, "ok"))
     monkeypatch.setitem(front.table.answers, ("protocol:discovery", 200), 1)
+    monkeypatch.setitem(front.stale.answers, "protocol:discovery", 1)
     for metric in metrics.registry._collector_to_names:
         if isinstance(metric, MetricWrapperBase) and metric._labelnames:
             metric.labels(*("none" for _ in metric._labelnames))
