@@ -198,7 +198,10 @@ def empty_storage() -> None:
 def nothing_to_give_back(request: pytest.FixtureRequest) -> Iterator[None]:
     """A test without a database may not touch the connection that the tests before it have left open."""
     node: Any = request.node
-    has_database = "db" in request.fixturenames or node.get_closest_marker("django_db") is not None
+    has_database = (
+        not {"db", "transactional_db"}.isdisjoint(request.fixturenames)
+        or node.get_closest_marker("django_db") is not None
+    )
     kept = outside.give_back
     if not has_database:
         outside.give_back = lambda: None

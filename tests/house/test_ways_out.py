@@ -76,5 +76,5 @@ def test_a_way_out_gives_the_connection_back_first(way_out: Callable[[], Any], m
         way_out()
 
 
-def test_the_site_says_how_a_connection_is_given_back():
+def test_the_site_says_how_a_connection_is_given_back(db):
     assert outside.give_back is database_availability.release_connection
