@@ -20,8 +20,8 @@ from apps.releases.origin.rows import Approval, Decision
 from apps.releases.publishing import sweeping
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
 from tests.builders.archives import module_zip
-from tests.conftest import run_jobs
 from tests.rows import for_each_row
+from tests.shelves import run_jobs
 
 pytestmark = pytest.mark.django_db
 VERSION = "/api/v1/modules/acme/vpc/aws/1.2.0"

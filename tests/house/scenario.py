@@ -24,7 +24,7 @@ from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
 from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.archives import MODULE, module_zip
-from tests.conftest import person, run_jobs
+from tests.conftest import person
 from tests.house import (
     scenario_approval,
     scenario_attestations,
@@ -40,6 +40,7 @@ from tests.house import (
 from tests.house.scenario_uploads import ORIGIN, OTHER_VERSIONS
 from tests.protocol.providers import cast
 from tests.sessions import in_browser
+from tests.shelves import run_jobs
 
 ABSENT = "missing"
 NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}

@@ -26,8 +26,9 @@ from tests import pages
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
 from tests.builders.archives import module_zip
 from tests.builders.ci_claims import GITHUB
-from tests.conftest import person, run_jobs
+from tests.conftest import person
 from tests.rows import for_each_row
+from tests.shelves import run_jobs
 
 pytestmark = pytest.mark.django_db
 

@@ -12,8 +12,8 @@ from tests import pages
 from tests.accounts.identity.test_second_factor import code_of, fresh_cache, password, set_up
 from tests.builders.approving import ask_for_approval, client_of, decide, publisher
 from tests.builders.archives import module_zip
-from tests.conftest import run_jobs
 from tests.sessions import next_of
+from tests.shelves import run_jobs
 
 __all__ = ["fresh_cache"]
 

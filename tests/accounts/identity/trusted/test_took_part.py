@@ -16,7 +16,7 @@ from apps.releases.publishing import approving, deciding
 from tests.builders.approving import ask_for_approval, client_of, decide, publisher
 from tests.builders.archives import module_zip
 from tests.builders.providers import package
-from tests.conftest import run_jobs
+from tests.shelves import run_jobs
 
 pytestmark = pytest.mark.django_db
 
