@@ -234,6 +234,7 @@ NO_PAGES = {
     "upstream-exception-withdraw",
     "mail-address",
     "git-look",
+    "git-scan",
     "git-sync",
     "git-retry",
     "git-hook-renew",
