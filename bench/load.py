@@ -41,10 +41,12 @@ def is_there() -> bool:
     return shutil.which("wrk") is not None
 
 
-def drive(server: Server, path: str, *, connections: int, seconds: float, headers: Mapping[str, str]) -> Load:
-    """Raises RuntimeError if any answer is not 2xx or 3xx."""
+def drive(
+    server: Server, path: str, *, connections: int, seconds: float, headers: Mapping[str, str], lua: str = ""
+) -> Load:
+    """Raises RuntimeError if any answer is not 2xx or 3xx. `lua`: what else wrk runs, such as a choice of paths."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        script.write(SUMMARY)
+        script.write(SUMMARY + lua)
         script.flush()
         named = [part for name, value in headers.items() for part in ("-H", f"{name}: {value}")]
         command = ["wrk", "-t2", f"-c{connections}", f"-d{math.ceil(seconds) + 60}s", "--timeout", "60s", *named]

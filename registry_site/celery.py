@@ -78,6 +78,7 @@ app.conf.update(
         **{name: {"queue": "upstream"} for name in ("fetch-upstream-*", "lock-providers", "sync-upstream")},
         # Theirs as well: they go out to other hosts, for minutes.
         **{name: {"queue": "upstream"} for name in ("list-git-tags", "publish-git-tag", "preview-git")},
+        "scan-host-keys": {"queue": "upstream"},
     },
     accept_content=["json"],
     task_serializer="json",
@@ -101,23 +102,6 @@ app.conf.update(
     timezone="UTC",
     beat_schedule={
         "reap": {"task": "jobs.reap", "schedule": settings.REAPER_INTERVAL},
-        # On each queue, so that the workers of both report.
-        "heartbeat": {"task": "jobs.heartbeat", "schedule": settings.REAPER_INTERVAL},
-        "heartbeat-sign": {
-            "task": "jobs.heartbeat",
-            "schedule": settings.REAPER_INTERVAL,
-            "options": {"queue": "sign"},
-        },
-        "heartbeat-notify": {
-            "task": "jobs.heartbeat",
-            "schedule": settings.REAPER_INTERVAL,
-            "options": {"queue": "notify"},
-        },
-        "heartbeat-upstream": {
-            "task": "jobs.heartbeat",
-            "schedule": settings.REAPER_INTERVAL,
-            "options": {"queue": "upstream"},
-        },
         "report-kek": {"task": "signing.report_kek", "schedule": 60.0, "options": {"queue": "sign"}},
         "notify": {"task": "notify.run", "schedule": 5.0},
         "notify-daily": {"task": "notify.daily", "schedule": crontab(hour=7, minute=7)},

@@ -22,10 +22,10 @@ from apps.lib.net.forwarding import TrustedProxies
 from apps.lib.net.hostnames import normalised, on_the_wire
 from apps.lib.settings_values import kek_urls, outgoing, smtp_urls, storage_urls, trusted_issuers
 from apps.lib.settings_values.openid import Provider
-from apps.lib.settings_values.rates import DEFAULT_RATES, Rate
+from apps.lib.settings_values.rates import DEFAULT_RATES, Rate, variable_of
 from apps.lib.settings_values.saml import SamlProvider
 
-names_read: set[str] = set()
+names_read, names_set = set[str](), os.environ.keys  # noqa: TID251
 LEAST_SECRET, LARGEST_NUMBER = 32, 10**15  # larger numbers make no sense, and dates overflow
 LISTEN, TLS = "127.0.0.1:8443", "auto"  # defaults of settings.py and of the image's health check
 NEEDED = {"http": "a host", "https": "a host", "s3": "a bucket", "gs": "a bucket", "azure": "a container"}
@@ -191,7 +191,7 @@ def rates() -> dict[str, Rate | None]:
     """Read the limit of each group: `5/5m`, or None for `off`."""
     found = {}
     for group, default in DEFAULT_RATES.items():
-        name = f"LARDER_RATE_{group.upper()}"
+        name = variable_of(group)
         with _stopping(name):
             found[group] = Rate.parse(text(name, default))
     return found

@@ -2,15 +2,20 @@
 
 `web`, the default: the server answers. `worker`, `beat`: the process went round its loop within the last minute.
 `ready`: the server at LARDER_LISTEN can answer and warns of nothing; what is wrong is printed.
-Without Django's settings, which would take seconds.
+With `--restart` it kills a process that has been unwell for minutes, so that whoever started it starts another: Docker
+does nothing about an unhealthy container. Without Django's settings, which would take seconds.
 """
 
 import http.client
 import json
+import os
+import signal
 import ssl
 import sys
+import time
 from argparse import ArgumentParser
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
@@ -19,6 +24,13 @@ from pathlib import Path
 from registry_site import env
 from registry_site.server import pulse
 from registry_site.startup.certificates import Served
+
+# Where the web server notes its number (server/serving.py).
+WEB_PID = "web.pid"
+# Twice as long as a process may be silent until it is unwell. Before that, the watchdog of a worker ends it in order.
+RESTART_AFTER_SECONDS = 120.0
+# On a host that was suspended the time has jumped, and its processes have not had theirs yet.
+SECOND_LOOK_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -75,7 +87,70 @@ MODES: dict[str, Callable[[], bool]] = {
     "ready": is_ready,
 }
 
+
+def silent_web(*, is_well: bool) -> float:
+    """Return for how long checks have found no web server that answers, this one included."""
+    data_dir = env.folder("LARDER_DATA_DIR", env.CHECKOUT / "var")
+    since = data_dir / "pulse" / "web-is-silent"
+    with suppress(OSError):
+        if is_well:
+            since.unlink(missing_ok=True)
+            return 0.0
+        since.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            since.touch(mode=0o600, exist_ok=False)
+        # The note of a former server says nothing of this one, which wrote its number when it started.
+        return time.time() - max(since.stat().st_mtime, (data_dir / WEB_PID).stat().st_mtime)
+    return 0.0
+
+
+def restart(mode: str, *, is_well: bool) -> None:
+    """Kill the process of `web`, `worker` or `beat` if it has been unwell for minutes."""
+    if mode == "web":
+        # One that was told to stop answers nothing new while it drains.
+        drains = env.number("LARDER_DRAIN_SECONDS", 6) + env.number("LARDER_STOP_NOTICE_SECONDS", 0)
+        is_stuck = silent_web(is_well=is_well) > RESTART_AFTER_SECONDS + drains
+        pid = _number_in(env.folder("LARDER_DATA_DIR", env.CHECKOUT / "var") / WEB_PID)
+    else:
+        process: pulse.Process = "worker" if mode == "worker" else "beat"
+        is_stuck, pid = _has_no_pulse(process), pulse.pid_of(process)
+    if is_stuck and pid and name_of(pid) == mode:
+        sys.stdout.write(f"{mode}: process {pid} has been silent for minutes and is killed\n")
+        os.kill(pid, signal.SIGKILL)
+
+
+def _has_no_pulse(process: pulse.Process) -> bool:
+    if (pulse.age(process) or 0.0) < RESTART_AFTER_SECONDS:
+        return False
+    time.sleep(SECOND_LOOK_SECONDS)
+    return (pulse.age(process) or 0.0) >= RESTART_AFTER_SECONDS
+
+
+def _number_in(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def name_of(pid: int) -> str:
+    """Return which command of manage.py a process runs; empty if none: numbers are used again."""
+    try:
+        name = Path(f"/proc/{pid}/comm").read_text().strip()
+        words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return ""
+    if name.startswith("larder-"):  # a child of `manage.py up`
+        return name.removeprefix("larder-")
+    return words[2] if len(words) > 2 and words[1].endswith("manage.py") else ""  # noqa: PLR2004  # python manage.py web
+
+
 if __name__ == "__main__":
     parser = ArgumentParser(prog="python -m registry_site.healthcheck")
     parser.add_argument("mode", nargs="?", choices=MODES, default="web")
-    sys.exit(not MODES[parser.parse_args().mode]())
+    parser.add_argument("--restart", action="store_true", help="Kill a process that has been unwell for minutes.")
+    given = parser.parse_args()
+    is_well = MODES[given.mode]()
+    if given.restart and given.mode != "ready":
+        restart(given.mode, is_well=is_well)
+    sys.exit(not is_well)

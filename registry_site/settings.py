@@ -215,6 +215,7 @@ ACCOUNT_RATE_LIMITS = False  # allauth's own, which several processes count by g
 # Sign-on at identity providers (docs/sign-on.md). Flows, limits and checks: apps/accounts/identity/sign_on.
 OIDC_PROVIDERS = env.openid_providers("LARDER_OIDC_PROVIDERS")
 SAML_PROVIDERS = env.saml_providers("LARDER_SAML_PROVIDERS")
+APPROVALS_NEED_TWO_PEOPLE = env.switch("LARDER_APPROVALS_NEED_TWO_PEOPLE")  # of what comes from Git or CI
 TRUSTED_ISSUERS = env.issuers("LARDER_TRUSTED_ISSUERS")  # of CI, beside the known ones (docs/trusted-publishing.md)
 env.require_different_providers(OIDC_PROVIDERS, SAML_PROVIDERS)
 SOCIALACCOUNT_ADAPTER = "apps.accounts.people.sign_on.SignOnAdapter"
@@ -321,8 +322,8 @@ SIGNING_KEK_FILE = env.folder("LARDER_SIGNING_KEK_FILE", DATA_DIR / "signing" / 
 SIGNING_KEKS = env.kek_addresses("LARDER_SIGNING_KEK_URL")
 
 # --- Protocol -------------------------------------------------------------------------------------
-# Per process: protocol answers that are repeated without asking Django (D16).
-READY_BYTES = env.number("LARDER_READY_BYTES", 32 * 1024 * 1024)
+READY_BYTES = env.number("LARDER_READY_BYTES", 32 * 1024 * 1024)  # of one process: answers that are repeated (D16)
+SERVE_STALE_SECONDS = env.number("LARDER_SERVE_STALE_SECONDS", 0, least=0, most=3600)  # while the database is away
 # OpenTofu 1.12 and later; off by default, because such a download must arrive within ten seconds (D7).
 USE_REGISTRY_CREDENTIALS = env.switch("LARDER_USE_REGISTRY_CREDENTIALS")
 # OpenTofu 1.12 and later; off by default: it records nothing more for a registry of one's own, and only checks more.
@@ -338,6 +339,7 @@ JOB_LEASE = timedelta(seconds=env.number("LARDER_JOB_LEASE_SECONDS", 30, least=5
 JOB_RENEWAL = JOB_LEASE / 3
 JOB_RING_AGAIN = JOB_LEASE
 JOB_ATTEMPTS = env.number("LARDER_JOB_ATTEMPTS", 5, least=1)
+JOB_LAPSES = env.number("LARDER_JOB_LAPSES", 25, least=1)  # one job may kill each worker: by the memory that it takes
 REAPER_INTERVAL = JOB_LEASE / 3
 # Staged bytes are swept after 24 hours: an answer must come before.
 HELD_LIFETIME = timedelta(hours=env.number("LARDER_HELD_HOURS", 12, least=1, most=20))

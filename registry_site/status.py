@@ -76,6 +76,7 @@ def status(request: HttpRequest) -> HttpResponse:
     if up["database"] and (is_publishing := wiring.git_status()) is not None:
         up["git"] = is_publishing
     overall = _overall(up)
+    stale = front.stale.figures()
     is_known = up["database"] and session_viewer(request).is_identified
     more = {"queue": _queue(), "ready_answers": front.figures(), "versions": _versions()} if is_known else {}
     if is_known and kek:
@@ -85,6 +86,8 @@ def status(request: HttpRequest) -> HttpResponse:
             "status": overall,
             "parts": {name: "up" if is_up else "down" for name, is_up in up.items()},
         }
+        if stale:
+            document["serving_stale"] = stale
         code = HTTPStatus.SERVICE_UNAVAILABLE if overall in ("down", "stopping") else HTTPStatus.OK
         response: HttpResponse = JsonResponse(document | more, status=code)
     else:
@@ -93,6 +96,7 @@ def status(request: HttpRequest) -> HttpResponse:
             "is_delayed": not (up["broker"] and up["worker"] and up.get("key_service", True)),
             "parts": [(PARTS[name], is_up) for name, is_up in up.items()],
             "looked_at": timezone.now(),
+            "stale": stale,
             **more,
         }
         # Without the request if the database is away: its context processors would query it.

@@ -12,16 +12,19 @@ from django.http import HttpRequest
 from prometheus_client import Metric
 
 from apps.accounts import creations, namespace_deletion
+from apps.accounts.access import connections
 from apps.accounts.identity import second_factor
 from apps.accounts.identity.trusted import publishers
+from apps.accounts.people import service_accounts
 from apps.admin_base.base import address_condition
 from apps.artifacts import gc, repositories
 from apps.audit import recorder
 from apps.blobs import references, store
 from apps.http import mirrors
 from apps.http.errors import log_exception
-from apps.jobs import queues, targets
+from apps.jobs import database_availability, queues, targets
 from apps.jobs.targets import Source
+from apps.lib.process import outside
 from apps.modules import lifecycle as module_lifecycle
 from apps.modules import package_manifest, reinspection
 from apps.modules import publishing as module_publishing
@@ -43,7 +46,7 @@ from apps.releases.models import Kind, Release
 from apps.releases.publishing import pipeline, quotas, staging
 from apps.signing import keys, statement_keys
 from apps.signing.models import SignatureRequest, SigningKey, StatementKey
-from apps.sources import connecting, credentials, hooks, previewing, queueing, registry_modules
+from apps.sources import connecting, credentials, hooks, host_scanning, previewing, queueing, registry_modules
 from apps.sources import health as git_health
 from apps.sources import syncing as git_syncing
 from apps.sources.models import GitRepository, Tag
@@ -124,6 +127,8 @@ def connect() -> None:
     user_logged_in.connect(first_run.forget_password, dispatch_uid="larder-first-password")
     # Who is told of an event.
     recorder.outbox = outbox.add
+    # What a thread gives back before it waits for another service.
+    outside.give_back = database_availability.release_connection
     # References to blobs by digest, without a foreign key.
     references.checks = (release_blobs.referenced_by_release,)
     # Providers of other registries, beside our own.
@@ -136,6 +141,9 @@ def connect() -> None:
     publishers.address_exists = reading.is_named
     # What tokens create, beside people, roles and tokens.
     creations.sources = (keys.CREATED_BY_TOKENS, webhooks.CREATED_BY_TOKENS, connecting.CREATED_BY_TOKENS)
+    # What people connect to namespaces, and would leave behind there.
+    connections.sources = (publishers.CONNECTIONS, connecting.CONNECTIONS, webhooks.CONNECTIONS)
+    connections.secrets = (keys.known_to_their_publishers, service_accounts.known_to_their_makers)
     # What a namespace stops when it is deleted.
     namespace_deletion.endings = (connecting.end_all,)
     # Pushed manifests that versions need, and what is attached to what Larder attaches.
@@ -217,14 +225,15 @@ def _of_upstreams() -> dict[str, Source]:
 def _of_repositories() -> dict[str, Source]:
     """The targets of jobs that read Git repositories. A search word is a namespace, or a repository's URL."""
     repositories = Source(
-        GitRepository.objects.select_related("namespace").defer("preview", "log").all,
+        GitRepository.objects.select_related("namespace").defer("preview", "log", "host_scan").all,
         lambda word: Q(namespace__name=word) | Q(url=word),
     )
     tags = Source(
         Tag.objects.select_related("repository__namespace").all,
         lambda word: Q(repository__namespace__name=word) | Q(repository__url=word) | Q(name=word),
     )
-    return {git_syncing.JOB: repositories, previewing.JOB: repositories, queueing.PUBLISH_JOB: tags}
+    of_repositories = dict.fromkeys((git_syncing.JOB, previewing.JOB, host_scanning.JOB), repositories)
+    return {**of_repositories, queueing.PUBLISH_JOB: tags}
 
 
 def _by_hosted_address(word: str, provider: str = "") -> Q:

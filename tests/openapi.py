@@ -19,6 +19,8 @@ from drf_spectacular.settings import patched_settings
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, PolymorphicProxySerializer
 
+from apps.lib.settings_values.rates import variable_of
+
 PREFIX = "/api/v1"
 EXAMPLES = Path(__file__).with_name("examples.json")
 DESCRIPTION = (
@@ -126,14 +128,23 @@ class Operations(AutoSchema):
             for status, shape in self._operation.answers.items()
         }
         usual = {status: text for status, text in ERRORS.items() if self._may(status)}
+        errors = dict(self._operation.errors)
+        if limits := self._limits():
+            errors[429] = " ".join([*limits, errors[429]] if 429 in errors else limits)
         for media in self._operation.files:
             kind = OpenApiTypes.OBJECT if media.endswith("json") else OpenApiTypes.STR
             good[200, media] = OpenApiResponse(kind, description=HTTPStatus.OK.phrase)
-        wrong = {
-            status: OpenApiResponse(Problem, description=text)
-            for status, text in (usual | dict(self._operation.errors)).items()
-        }
+        wrong = {status: OpenApiResponse(Problem, description=text) for status, text in (usual | errors).items()}
         return good | wrong
+
+    def _limits(self) -> list[str]:
+        """What the operation counts against says when it is answered 429."""
+        from apps.accounts.access.throttling import COUNTED  # needs the apps
+
+        return [
+            f"Too many {COUNTED[group]} (`{variable_of(group)}`): try again after `Retry-After`."
+            for group in self._operation.limits
+        ]
 
     def _no_shape(self) -> Any:
         """Of the schema itself, the one read that has none."""

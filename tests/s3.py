@@ -1,10 +1,12 @@
 """An S3 server of the test run: moto's, in a process of its own."""
 
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -16,17 +18,45 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 
 
+@dataclass(frozen=True)
+class Server:
+    port: int
+    process: "subprocess.Popen[bytes]"
+
+    def url(self, bucket: str) -> str:
+        """The storage URL of a bucket of it, which is made."""
+        endpoint = f"http://127.0.0.1:{self.port}"
+        make_bucket(endpoint, bucket)
+        return f"s3://{bucket}/larder?endpoint={endpoint}&region=us-east-1"
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """It is stopped: connections open and are not answered."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+
 @contextmanager
-def server(*options: str) -> Iterator[int]:
-    """Start one (tests/s3_process.py has the options) and stop it by its process id; answers its port."""
+def running(*options: str) -> Iterator[Server]:
+    """Start one (tests/s3_process.py has the options) and stop it by its process id."""
     port = free_port()
     process = subprocess.Popen([sys.executable, "-m", "tests.s3_process", str(port), *options], cwd=CHECKOUT)
     try:
         wait(process, port)
-        yield port
+        yield Server(port, process)
     finally:
         process.terminate()
         process.wait(10)
+
+
+@contextmanager
+def server(*options: str) -> Iterator[int]:
+    """Like `running`; answers its port."""
+    with running(*options) as found:
+        yield found.port
 
 
 def keys(storage_url: str, folder: str) -> set[str]:

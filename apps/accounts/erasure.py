@@ -8,6 +8,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import models, transaction
 
 from apps.accounts import namespaces
+from apps.accounts.access import connections
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Invitation, Membership, Role, User
 from apps.accounts.people import accounts, teams
@@ -34,17 +35,18 @@ def erase(*, user: User, actor: Viewer, hand_to: User | None = None) -> None:
     _redact_admin_log(row)
     Invitation.objects.filter(models.Q(created_by=row) | models.Q(used_by=row)).update(note="")
     _delete_what_is_theirs(row)
-    User.objects.filter(pk=row.pk).update(
-        username=row.pseudonym,
-        email="",
-        first_name="",
-        last_name="",
-        password=make_password(None),
-        last_login=None,
-        is_active=False,
-        is_staff=False,
-        is_superuser=False,
-    )
+    with connections.watching(actor, users=[row.pk]):  # as an operator; roles are withdrawn above
+        User.objects.filter(pk=row.pk).update(
+            username=row.pseudonym,
+            email="",
+            first_name="",
+            last_name="",
+            password=make_password(None),
+            last_login=None,
+            is_active=False,
+            is_staff=False,
+            is_superuser=False,
+        )
     user.refresh_from_db()
     actor.record(Kind.USER_ERASED, subject=f"user/{row.pk}", handed_to=hand_to.pk if hand_to else None)
 

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from apps.accounts import rows  # noqa: F401  # Django looks for models from here
+from apps.accounts import rows  # Django looks for models from here
 
 PSEUDONYM = "forgotten-"
 EXPIRES_SOON = timedelta(days=7)
@@ -110,6 +110,7 @@ class Namespace(models.Model):
     approval_needs_second_factor = models.BooleanField(
         default=False, db_default=False, help_text="Who approves enters a second factor again."
     )
+    approval_needs_two_people = models.BooleanField(default=False, db_default=False, help_text="Those from Git or CI.")
     cooldown_hours = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Clients see a release so many hours after its publication; 0: at once."
     )
@@ -294,7 +295,7 @@ class ApiToken(models.Model):
         constraints = [
             models.CheckConstraint(name="accounts_scope_known", condition=Q(scope__in=["read", "publish", "manage"])),
         ]
-        indexes = [models.Index(fields=["created_at"], name="accounts_tokens_by_day")]
+        indexes = rows.TOKEN_INDEXES
         permissions = [("revoke_apitoken", "Can revoke an API token")]
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from apps.accounts.access import operators
+from apps.accounts.access import connections, operators
 from apps.accounts.access.gate import Viewer, operates
 from apps.accounts.access.people_only import people_only
 from apps.accounts.identity.trusted import publishers
@@ -91,6 +91,7 @@ def revive(*, name: str, visibility: str, description: str, actor: Viewer) -> Na
         again=True,
         owners={"users": [one.pk for one in people], "teams": [one.pk for one in teams]},
     )
+    connections.suspend_left_behind(namespace=row, actor=actor, reason=connections.CREATED_AGAIN)
     return row
 
 

@@ -1,6 +1,7 @@
 """Verbs on namespaces and the roles in them. The caller asks the gate first."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from zlib import crc32
 
@@ -9,6 +10,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q, QuerySet
 
 from apps.accounts import namespace_deletion
+from apps.accounts.access import connections
 from apps.accounts.access.gate import Viewer, highest_role, operates, visible_namespaces
 from apps.accounts.access.operators import creator
 from apps.accounts.access.people_only import people_only
@@ -181,15 +183,18 @@ def require_approval(
     actor: Viewer,
     requires_approval: bool | None = None,
     approval_needs_second_factor: bool | None = None,
+    approval_needs_two_people: bool | None = None,
 ) -> None:
-    """Let someone other than its author approve each release, perhaps with a second factor; None changes nothing.
+    """Let someone who took no part in it approve each release, perhaps with a second factor, and those from Git or CI
+    two people; None changes nothing.
 
-    What awaits approval already goes on waiting, whatever is set.
+    What awaits approval already goes on waiting, for as many people as it did, whatever is set.
     """
     row = _locked(namespace)
     wanted = {
         "requires_approval": requires_approval,
         "approval_needs_second_factor": approval_needs_second_factor,
+        "approval_needs_two_people": approval_needs_two_people,
     }
     given = {field: value for field, value in wanted.items() if value is not None}
     _update(namespace, row, given, Kind.NAMESPACE_CHANGED, actor)
@@ -229,14 +234,15 @@ def grant(*, namespace: Namespace, grantee: User | Team, role: Role, actor: View
         return existing
     if existing and existing.role == Role.OWNER:
         _keep_an_owner(existing)
-    given = _give(namespace, who, role, actor)
-    actor.record(
-        Kind.GRANT_GIVEN,
-        subject=namespace.name,
-        **_named(given),
-        role=_word(role),
-        before=_word(existing.role) if existing else "",
-    )
+    with _watching(existing, actor):
+        given = _give(namespace, who, role, actor)
+        actor.record(
+            Kind.GRANT_GIVEN,
+            subject=namespace.name,
+            **_named(given),
+            role=_word(role),
+            before=_word(existing.role) if existing else "",
+        )
     return given
 
 
@@ -250,8 +256,9 @@ def withdraw(*, grant: Grant, actor: Viewer) -> None:
         return
     if existing.role == Role.OWNER:
         _keep_an_owner(existing)
-    existing.delete()
-    actor.record(Kind.GRANT_WITHDRAWN, subject=namespace.name, **_named(existing), role=_word(existing.role))
+    with _watching(existing, actor):
+        Grant.objects.filter(pk=existing.pk).delete()
+        actor.record(Kind.GRANT_WITHDRAWN, subject=namespace.name, **_named(existing), role=_word(existing.role))
 
 
 @people_only("transfer a namespace")
@@ -261,7 +268,8 @@ def transfer(
 ) -> Grant:
     """Make `to` an owner; the owner `giver` loses the role or stays as publisher.
 
-    Without a giver nobody loses a role: staff hand on a namespace that was left behind. Raises Conflict and Invalid.
+    Without a giver nobody loses a role: staff hand on a namespace that was left behind. What people connected who are
+    no owners then is suspended, until an owner confirms it. Raises Conflict and Invalid.
     """
     _locked(namespace)
     who = _grantee_filter(to)
@@ -284,7 +292,15 @@ def transfer(
         giver=_named(before) if before else {},
         kept="publisher" if before and keep_publisher else "",
     )
+    connections.suspend_left_behind(namespace=namespace, actor=actor, reason=connections.TRANSFERRED)
     return given
+
+
+def _watching(before: Grant | None, actor: Viewer) -> AbstractContextManager[None]:
+    """Record what an owner, or members of a team of owners, leave behind; others answer for nothing here."""
+    if before is None or before.role != Role.OWNER:
+        return nullcontext()
+    return connections.watching(actor, namespaces=[before.namespace_id])
 
 
 def grants_in(namespace: Namespace) -> QuerySet[Grant]:

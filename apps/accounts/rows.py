@@ -3,6 +3,14 @@
 from django.conf import settings
 from django.db import models
 
+TOKEN_INDEXES = [
+    models.Index(fields=["created_at"], name="accounts_tokens_by_day"),
+    models.Index(fields=["user", "-created_at"], name="accounts_tokens_of_user"),
+    # For operators: searches, and machines that may manage.
+    models.Index(fields=["start"], name="accounts_tokens_by_start", opclasses=["varchar_pattern_ops"]),
+    models.Index(fields=["user"], condition=models.Q(scope="manage"), name="accounts_tokens_that_manage"),
+]
+
 
 class LoginCode(models.Model):
     """A code of `tofu login`. `identity.cli_login` has the verbs."""
@@ -55,7 +63,45 @@ class DeletedTeam(models.Model):
         return self.name
 
 
-class TrustedPublisher(models.Model):
+class Connection(models.Model):
+    """What works in a namespace without a person: publishes there, or is sent its events. It has `namespace`,
+    `created_by` and `created_at` as well. `access.connections` says who answers for it, and has the verbs.
+    """
+
+    confirmed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        editable=False,
+        related_name="+",
+        help_text="The owner who answers for it since then, in place of those before.",
+    )
+    confirmed_at = models.DateTimeField(null=True, editable=False)
+    suspended_at = models.DateTimeField(null=True, editable=False, help_text="It does nothing until an owner confirms.")
+    suspended_reason = models.CharField(max_length=200, blank=True, default="", db_default="", editable=False)
+
+    class Meta:
+        abstract = True
+
+
+class ConnectionChange(models.Model):
+    """Who changed a connection since it was created or confirmed: they answer for it as well."""
+
+    kind = models.CharField(max_length=20, help_text="As `access.connections` names it.")
+    number = models.BigIntegerField(help_text="Of the connection.")
+    # Null once the account is erased: then nobody is known to answer for the change.
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "number", "user"], name="accounts_connection_changed_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"change of {self.kind} {self.number}"
+
+
+class TrustedPublisher(Connection):
     """A rule: whose CI runs may publish here. `identity.trusted` has the verbs.
 
     `fields` are what its owner named, by the names of the vendor's declaration; `pinned` are the immutable ids that its
@@ -112,12 +158,44 @@ class TokenExchange(models.Model):
     refused = models.CharField(max_length=60, blank=True, help_text="The claim; empty if it was accepted.")
     message = models.CharField(max_length=500, blank=True)
     token = models.OneToOneField("accounts.ApiToken", models.SET_NULL, null=True, related_name="exchange")
+    actor = models.JSONField(
+        default=list, db_default=[], help_text="Marks of who started the run: `identity.marks`, `trusted.actors`."
+    )
 
     class Meta:
         indexes = [models.Index(fields=["publisher", "-at"], name="accounts_exchanges_of_rule")]
 
     def __str__(self) -> str:
         return f"exchange {self.pk}"
+
+
+class Act(models.TextChoices):
+    """What somebody did to what a machine publishes for."""
+
+    STARTED = "started", "Started it"
+    CHANGED = "changed", "Changed it"
+    SCANNED = "scanned", "Scanned it"
+
+
+class MachineAct(models.Model):
+    """Who had a hand in what a machine publishes for, beside who made it: they approve nothing that comes from it.
+
+    `access.machines.acted` writes it, in the transaction of the act. Rows stay when the rule or the repository ends, so
+    that what awaits approval by then keeps its ties.
+    """
+
+    machine = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="acts_on_it")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="acts_on_machines")
+    act = models.CharField(max_length=8, choices=Act.choices)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["machine", "user", "act"], name="accounts_machine_act_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.act} {self.machine_id}"
 
 
 class UsedIdToken(models.Model):

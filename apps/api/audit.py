@@ -8,7 +8,7 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.serializers import CharField, DictField, IntegerField, JSONField
 
-from apps.accounts.access import gate, operators, throttling
+from apps.accounts.access import gate, operators
 from apps.accounts.models import Role
 from apps.api.frame import base
 from apps.api.frame.base import ApiView, operation
@@ -29,6 +29,7 @@ _ASKED: dict[str, Any] = {
     "query": _QUERY,
     "choices": {"kind": Kind.values, "format": list(reading.CONTENT_TYPES)},
     "files": [kind.partition(";")[0] for kind in reading.CONTENT_TYPES.values()],
+    "limits": ["export"],
 }
 
 
@@ -64,7 +65,7 @@ class AuditView(ApiView):
         events = reading.Filter.from_query(query).of(events)
         form = query.get("format", "")
         if form in reading.CONTENT_TYPES:
-            throttling.count(throttling.by_account("export", self.viewer.user_id, ""))
+            self.count("export")
             return StreamingHttpResponse(reading.export(events, form), content_type=reading.CONTENT_TYPES[form])
         if form:
             raise Invalid(f"There is no format “{form[:40]}”.", hint=f"Ask for {' or '.join(reading.CONTENT_TYPES)}.")

@@ -22,7 +22,7 @@ from apps.lib.addresses import canonical
 from apps.lib.errors import Invalid, NotFound
 from apps.releases.publishing import quotas
 
-_APPROVAL = ("requires_approval", "approval_needs_second_factor")
+_APPROVAL = ("requires_approval", "approval_needs_second_factor", "approval_needs_two_people")
 
 
 class NamespaceInput(serializers.Serializer[Any]):
@@ -42,6 +42,7 @@ class NamespaceChange(serializers.Serializer[Any]):
     trusted_publishers_only = serializers.BooleanField(required=False)
     requires_approval = serializers.BooleanField(required=False)
     approval_needs_second_factor = serializers.BooleanField(required=False)
+    approval_needs_two_people = serializers.BooleanField(required=False)
     quota_bytes = serializers.IntegerField(required=False, allow_null=True)
     quota_versions = serializers.IntegerField(required=False, allow_null=True)
 
@@ -81,8 +82,9 @@ class Namespace(NamespaceNames):
         help_text="Clients see a release so many hours after its publication. A change is for later releases."
     )
     trusted_publishers_only = BooleanField(help_text="Only CI publishes, by its trusted publishers.")
-    requires_approval = BooleanField(help_text="Someone other than its author approves each release.")
+    requires_approval = BooleanField(help_text="Someone who took no part in it approves each release.")
     approval_needs_second_factor = BooleanField(help_text="Who approves enters a second factor again.")
+    approval_needs_two_people = BooleanField(help_text="Two people approve each release from Git or CI.")
     role = RoleField(allow_null=True, help_text="The caller's; null without a grant.")
     usage = Usage()
     quota = Quota(source="usage", help_text="The limits in force; null for none.")

@@ -8,7 +8,17 @@ from rest_framework.request import Request
 from apps.api import audit, jobs, keys, namespaces, webhooks
 from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search, usage
 from apps.api.frame.base import ApiView, Unknown, operation
-from apps.api.people import grants, invitations, leaks, service_accounts, teams, tokens, trusted_publishers, users
+from apps.api.people import (
+    connections,
+    grants,
+    invitations,
+    leaks,
+    service_accounts,
+    teams,
+    tokens,
+    trusted_publishers,
+    users,
+)
 from apps.api.sources import urls as sources
 from apps.api.upstream import urls as upstream
 from apps.api.versions import (
@@ -45,6 +55,7 @@ urlpatterns = [
     *namespaces.urlpatterns,
     *cleanup.urlpatterns,
     *grants.urlpatterns,
+    *connections.urlpatterns,
     *keys.urlpatterns,
     *webhooks.urlpatterns,
     *leaks.urlpatterns,

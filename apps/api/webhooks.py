@@ -51,6 +51,8 @@ class Webhook(Shape):
     enabled = BooleanField()
     disabled_at = MomentField(allow_null=True)
     disabled_reason = CharField()
+    suspended_at = MomentField(allow_null=True, help_text="Since then nothing is sent, until an owner confirms it.")
+    suspended_reason = CharField()
     failing_since = MomentField(allow_null=True, help_text="The first failure since the last success.")
 
     def enabled_of(self, hook: models.Webhook) -> bool:

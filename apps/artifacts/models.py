@@ -90,6 +90,10 @@ class Manifest(models.Model):
         indexes = [
             models.Index(fields=["repository", "subject"], name="oci_manifests_by_subject"),
             models.Index(fields=["pushed_at"], name="oci_manifests_by_day"),
+            # For the searches of operators.
+            models.Index(fields=["digest"], name="oci_manifests_by_digest", opclasses=["varchar_pattern_ops"]),
+            models.Index(fields=["subject"], name="oci_manifests_attached", opclasses=["varchar_pattern_ops"]),
+            models.Index(fields=["artifact_type"], name="oci_manifests_by_type"),
         ]
 
     def __str__(self) -> str:
@@ -127,7 +131,10 @@ class Tag(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["repository", "name"], name="oci_tag_once")]
-        indexes = [models.Index(fields=["moved_at"], name="oci_tags_by_day")]
+        indexes = [
+            models.Index(fields=["moved_at"], name="oci_tags_by_day"),
+            models.Index(fields=["name"], name="oci_tags_by_name", opclasses=["varchar_pattern_ops"]),
+        ]
 
     def __str__(self) -> str:
         return f"{self.repository}:{self.name}"

@@ -46,7 +46,12 @@ def seconds_left(segment: str, *, digest: str, file_name: str, now: datetime) ->
 
 def same_until(now: datetime) -> datetime:
     """Return until when `sign` gives the same segments as now."""
-    return datetime.fromtimestamp(_expiry(now), UTC) - settings.ARCHIVE_URL_LIFETIME
+    return valid_until(now) - settings.ARCHIVE_URL_LIFETIME
+
+
+def valid_until(now: datetime) -> datetime:
+    """Return when the segments end that `sign` gives now."""
+    return datetime.fromtimestamp(_expiry(now), UTC)
 
 
 def _expiry(now: datetime) -> int:

@@ -21,6 +21,7 @@ from apps.blobs.care import integrity
 from apps.blobs.care.integrity import DamagedInStorage
 from apps.blobs.models import Blob, State
 from apps.lib.formats.fingerprints import Fingerprint, Fingerprints
+from apps.lib.process import outside
 
 # Callers know one room for bytes: these are defined below it.
 __all__ = ["STEP", "BadKey", "Damaged", "DamagedInStorage", "Missing", "StorageUnavailable", "UploadLink"]
@@ -50,7 +51,7 @@ class SweepReport:
 
 def stage(key: str, chunks: Iterable[bytes]) -> Staged:
     """Stream to staging, durable on return. What `chunks` raises passes through, and nothing is stored."""
-    backends.wait_without_database()
+    outside.give_back()  # slow senders would soon have all connections
     prints = Fingerprints(with_sha512=False)
     backends.current().write(_staged(key), prints.over(chunks))
     taken = prints.taken
@@ -193,6 +194,11 @@ def verified_file(digest: str) -> File | None:
 def is_on_this_host() -> bool:
     """Tell whether blobs are files of this host, which a process reads without waiting for another machine."""
     return backends.current().path("sha256") is not None
+
+
+def is_away() -> bool:
+    """Tell whether storage has stopped answering, so that every call fails at once."""
+    return backends.is_away()
 
 
 def link_to(digest: str, *, headers: Mapping[str, str]) -> str | None:

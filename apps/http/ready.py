@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import inf
 from typing import Any, NamedTuple
 
 from django.http.response import HttpResponseBase
@@ -9,6 +10,8 @@ from django.http.response import HttpResponseBase
 # However an answer came to be, it is asked for again after so many seconds: rows may change behind the verbs, and
 # the use of a token is recorded by Django alone (accounts.identity.token_usage).
 LONGEST = 60.0
+# While the database is away, what was answered earlier than so many seconds ago is not repeated either.
+KEPT = 3600.0
 # In the environ of a question that the front asks of its own accord, so that the answer is ready: the digest of the
 # token to answer as, or "". It is neither a use of the token, nor a download, nor a request in the log.
 PREPARED_FOR = "larder.prepared_for"
@@ -27,12 +30,18 @@ class Ready:
     """The answer holds for whoever asks exactly the same, with the same credentials, until a change of these scopes
     (apps/audit/generation.py), and for so many seconds from the arrival of the request. Each time it counts as the
     download, if it is one. `readers` is the canonical name of a namespace, all of whose readers get the same answer.
+
+    The rest is for an outage of the database: for how long the answer stays true and its links open, for how long the
+    credentials are valid, and who may read the namespace of `readers`.
     """
 
     scopes: Collection[str]
     seconds: float
     download: Download | None = None
     readers: str = ""
+    true_for: float = 0.0
+    credentials_for: float = inf
+    visibility: str = ""
 
 
 def mark(response: HttpResponseBase, ready: Ready) -> None:

@@ -1,12 +1,15 @@
 """The base view of the machine edges (D1): token or anonymous, one renderer, no parsers, own error dialect."""
 
 from collections.abc import Callable, Collection, Iterable
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from http import HTTPStatus
+from math import inf
 from typing import Any, ClassVar
 from urllib.parse import parse_qs
 
 import structlog
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -19,7 +22,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import ApiToken
+from apps.accounts.models import ApiToken, Namespace, Visibility
 from apps.audit import generation
 from apps.blobs import capabilities
 from apps.http import errors, ready
@@ -33,6 +36,8 @@ from apps.releases.catalogue import downloads
 
 CHALLENGE = 'Bearer realm="Larder"'
 MAX_FORM_BYTES = 64 * 1024
+# Of a link in a document that is repeated while the database is away, so much is left at least.
+TIME_TO_FETCH = timedelta(minutes=2)
 _MAX_FIELDS = 200
 
 
@@ -141,12 +146,32 @@ class MachineView(APIView):
         if (scopes := self.ready_scopes()) is not None:
             ends = [capabilities.same_until(asked_at)]
             ends += [self.ready_until] if self.ready_until else []
+            end = self.credentials_end() if self.request.auth is not None else None
             if self.request.auth is not None:
                 scopes = {*scopes, generation.ACCESS}
-                ends += [end] if (end := self.credentials_end()) else []
+                ends += [end] if end else []
             seconds = min(ready.LONGEST, self.ready_seconds(), (min(ends) - asked_at).total_seconds())
-            ready.mark(response, ready.Ready(scopes, seconds, self.counted, self.readers()))
+            found = ready.Ready(scopes, seconds, self.counted, self.readers())
+            if settings.SERVE_STALE_SECONDS:
+                found = self._for_outages(found, asked_at, end)
+            ready.mark(response, found)
         return response
+
+    def _for_outages(self, found: ready.Ready, asked_at: datetime, end: datetime | None) -> ready.Ready:
+        """Add what the front needs to know to repeat the answer while the database is away."""
+        namespace = Namespace.objects.filter(canonical=found.readers).first() if found.readers else None
+        visibility = namespace.visibility if namespace else ""
+        # Public documents have links that do not end.
+        is_lasting = visibility == Visibility.PUBLIC
+        ends = [] if is_lasting else [capabilities.valid_until(asked_at) - TIME_TO_FETCH]
+        ends += [self.ready_until] if self.ready_until else []
+        own = self.ready_seconds()
+        return replace(
+            found,
+            true_for=min(own if own < ready.LONGEST else inf, *((one - asked_at).total_seconds() for one in ends), inf),
+            credentials_for=(end - asked_at).total_seconds() if end else inf,
+            visibility=visibility,
+        )
 
 
 class ReadyInNamespace:

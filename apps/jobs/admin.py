@@ -23,10 +23,23 @@ def _each(verb: Callable[..., None], done: str) -> Callable[[Any, HttpRequest, Q
     return run
 
 
+class Kinds(admin.SimpleListFilter):
+    """Of all that there are: those of all rows are another question, which reads all of them."""
+
+    title = "kind"
+    parameter_name = "kind"
+
+    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        return [(kind, kind) for kind in sorted(targets.sources)]
+
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[Job]) -> QuerySet[Job]:
+        return queryset.filter(kind=self.value()) if self.value() else queryset
+
+
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdmin[Job]):
     list_display = ("title", "state_badge", "attempts", "age", "worker", "finished_at")
-    list_filter = ("state", "kind")
+    list_filter = ("state", Kinds)
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
     search_fields = ("kind", "target", "request_id")
@@ -37,7 +50,7 @@ class JobAdmin(ReadOnlyAdmin[Job]):
             {
                 "fields": (
                     ("title", "works_on"),
-                    ("state_badge", "attempts"),
+                    ("state_badge", "attempts", "lapses"),
                     "shown_error",
                     ("asked_by", "worker"),
                     ("created_at", "finished_at"),

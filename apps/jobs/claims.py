@@ -14,12 +14,12 @@ import structlog
 from celery import shared_task
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, transaction
-from django.db.models import F, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Case, F, IntegerField, QuerySet, TextField, Value, When
+from django.db.models.functions import Concat, Now
 
 from apps.blobs.store import StorageUnavailable
 from apps.jobs import database_availability
-from apps.jobs.models import WORKING, Job, State
+from apps.jobs.models import WORKING, Job, State, if_lapsed
 from apps.lib.process import metrics, traces
 from apps.lib.text.redaction import redact
 
@@ -44,7 +44,9 @@ OUTAGES = (Outage, StorageUnavailable, *database_availability.AWAY)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """This worker's claim on a job. `exhausted`: no attempts are left, so the work must record its failure."""
+    """This worker's claim on a job. `lapses`: how many workers were lost before. `exhausted`: no attempts are left, or
+    too many were lost, so the work must record its failure.
+    """
 
     job_id: int
     kind: str
@@ -52,6 +54,7 @@ class Claim:
     attempt: int
     fence: int
     exhausted: bool
+    lapses: int = 0
 
     def guard(self) -> None:
         """Lock the job row until the caller's transaction ends, and renew the lease. Raises LostLease.
@@ -80,7 +83,8 @@ def claim(job_id: int) -> Iterator[Claim | None]:
         target=job.target,
         attempt=job.attempts,
         fence=job.fence,
-        exhausted=job.attempts > settings.JOB_ATTEMPTS,
+        exhausted=job.attempts > settings.JOB_ATTEMPTS or job.lapses > settings.JOB_LAPSES,
+        lapses=job.lapses,
     )
     traces.note(job=job.pk, attempt=job.attempts, request_id=job.request_id)
     with structlog.contextvars.bound_contextvars(request_id=job.request_id, job_id=job.pk, attempt=job.attempts):
@@ -166,14 +170,27 @@ def _take(job_id: int) -> Job | None:
             .filter(pk=job_id)
             .update(
                 state=State.RUNNING,
-                attempts=F("attempts") + 1,
+                # Of another worker's lease that no reaper took back before. Its attempt, taken back, is this one's.
+                **if_lapsed()
+                | {
+                    "attempts": Case(
+                        When(lease_until=None, then=F("attempts") + 1),
+                        default=F("attempts"),
+                        output_field=IntegerField(),
+                    )
+                },
                 fence=F("fence") + 1,
                 lease_until=Now() + settings.JOB_LEASE,
                 not_before=None,
                 worker=worker_name(),
             )
         )
-        return Job.objects.get(pk=job_id) if won else None
+        job = Job.objects.get(pk=job_id) if won else None
+    if job is not None and job.fence == 1 and job.lease_until is not None:
+        # The first claim: what is taken again has waited for other reasons. The database's clock says when.
+        waited = job.lease_until - settings.JOB_LEASE - job.created_at
+        metrics.job_wait.labels(job.kind).observe(max(0.0, waited.total_seconds()))
+    return job
 
 
 def _mine(own: Claim) -> QuerySet[Job]:
@@ -182,7 +199,9 @@ def _mine(own: Claim) -> QuerySet[Job]:
 
 def _ended(own: Claim) -> dict[str, object]:
     if own.exhausted:
-        return {"state": State.FAILED, "lease_until": None, "finished_at": Now()}
+        lost = f"Given up after {own.lapses} lost workers. " if own.lapses > settings.JOB_LAPSES else ""
+        error = Concat(Value(lost), F("error"), output_field=TextField())
+        return {"state": State.FAILED, "lease_until": None, "finished_at": Now(), "error": error}
     return {"state": State.SUCCEEDED, "lease_until": None, "finished_at": Now(), "error": ""}
 
 

@@ -15,12 +15,12 @@ _BEAT = "beat"
 
 
 def beat(worker_name: str) -> None:
-    """Record that this worker is alive and what it works on, by the database's clock."""
+    """Record that this worker takes work, and of which queues, by the database's clock."""
     _record(worker_name, " ".join(settings.WORKER_QUEUES))
 
 
 def ring(process_name: str) -> None:
-    """Record that the process of beat has just asked the workers to report."""
+    """Record that the process of beat has just rung for regular work."""
     _record(f"{_BEAT} {process_name}"[:120], _BEAT)
 
 
@@ -49,7 +49,7 @@ def newest(queue: str = "") -> datetime | None:
 
 
 def beat_rang() -> datetime | None:
-    """Return when beat last asked the workers to report; None if it has not within a day."""
+    """Return when beat last rang for regular work; None if it has not within a day."""
     return _newest(Heartbeat.objects.filter(queues=_BEAT))
 
 

@@ -3,8 +3,8 @@ from typing import Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
-from django.db.models.functions import Now
+from django.db.models import Case, Expression, ExpressionWrapper, F, Q, Value, When
+from django.db.models.functions import Concat, Greatest, Now
 
 
 class State(models.TextChoices):
@@ -16,6 +16,29 @@ class State(models.TextChoices):
 
 
 WORKING = (State.QUEUED, State.RUNNING)
+
+
+# What a worker that is lost leaves behind.
+LOST = " was lost during the work: it was killed, ran out of memory, or could not reach the database."
+
+
+def if_lapsed() -> dict[str, Case]:
+    """Return what changes in a job whose lease has run out, and nothing for one without a lease.
+
+    Its worker was killed or cut off, which is no attempt: it has counted one when it began, and that is taken back.
+    """
+    return {
+        name: Case(When(lease_until=None, then=F(name)), default=change, output_field=change.output_field)
+        for name, change in _lapsed().items()
+    }
+
+
+def _lapsed() -> dict[str, Expression]:
+    return {
+        "attempts": Greatest(F("attempts") - 1, 0, output_field=models.IntegerField()),
+        "lapses": ExpressionWrapper(F("lapses") + 1, output_field=models.IntegerField()),
+        "error": Concat(Value("The worker "), F("worker"), Value(LOST), output_field=models.TextField()),
+    }
 
 
 class JobQuerySet(models.QuerySet["Job"]):
@@ -50,6 +73,9 @@ class Job(models.Model):
     target = models.BigIntegerField(help_text="Primary key of the object it works on.")
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     attempts = models.PositiveIntegerField(default=0)
+    lapses = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="How often a worker was lost while it worked on it: no attempt."
+    )
     fence = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True, blank=True)
     not_before = models.DateTimeField(null=True, blank=True)
@@ -75,6 +101,7 @@ class Job(models.Model):
             models.Index(fields=["-created_at"], name="jobs_newest"),
             # A release page looks up the job of its release.
             models.Index(F("kind"), F("target"), name="jobs_by_target"),
+            models.Index(fields=["request_id"], name="jobs_by_request"),
         ]
         permissions = [("retry_job", "Can retry a job"), ("cancel_job", "Can cancel a job")]
 

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.jobs.models import WORKING, Job, State
+from apps.jobs.models import WORKING, Job, State, if_lapsed
 from apps.lib.errors import Conflict
 from apps.lib.process import metrics
 
@@ -67,12 +67,13 @@ def reap() -> int:
     for job in Job.objects.to_ring().order_by("pk")[:REAP_BATCH_SIZE]:
         # Of two reapers that see the same job, the second finds no row: the first has recorded its ring and taken back
         # the lapsed lease. A worker that slept may still finish if nobody claims the job before.
-        won = Job.objects.to_ring().filter(pk=job.pk).update(state=State.QUEUED, lease_until=None, rung_at=Now())
+        taken_back = {"state": State.QUEUED, "lease_until": None, "rung_at": Now(), **if_lapsed()}
+        won = Job.objects.to_ring().filter(pk=job.pk).update(**taken_back)
         if not won:
             continue
         if job.lease_until is not None:
             metrics.lease_losses.labels("lapsed").inc()
-            log.warning("lease_lapsed", job_id=job.pk, kind=job.kind, worker=job.worker, attempt=job.attempts)
+            log.warning("lease_lapsed", job_id=job.pk, kind=job.kind, worker=job.worker, lapses=job.lapses + 1)
         if not ring(job):
             break  # the broker is away, and the next reaper comes soon
         rung += 1
@@ -87,6 +88,7 @@ def retry(job: Job, actor_id: int | None, token_id: int | None = None) -> None:
             won = Job.objects.filter(pk=job.pk, state__in=[State.FAILED, State.CANCELLED]).update(
                 state=State.QUEUED,
                 attempts=0,
+                lapses=0,
                 lease_until=None,
                 not_before=None,
                 finished_at=None,

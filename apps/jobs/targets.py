@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from apps.admin_base.listing import searched
 from apps.jobs.models import Job
 
 
@@ -46,5 +47,5 @@ def matching(word: str) -> Q:
     found = Q(pk__in=[])
     for source in set(sources.values()):
         kinds = [kind for kind, registered in sources.items() if registered is source]
-        found |= Q(kind__in=kinds, target__in=source.rows().filter(source.matching(word)).order_by().values("pk"))
+        found |= Q(kind__in=kinds, target__in=searched(source.rows(), source.matching(word)).order_by().values("pk"))
     return found

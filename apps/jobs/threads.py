@@ -10,6 +10,7 @@ from threading import Event, Lock, Thread
 
 import structlog
 from django.db import connection
+from django.db.models import Min
 
 from apps.jobs import claims, database_availability
 from apps.jobs.claims import Claim
@@ -114,8 +115,22 @@ class JobThreads(Threads):
                 self._works[held.kind](held, self.is_ending)
             return held is not None
 
-    def _claimable(self) -> Iterable[tuple[int, str]]:
+    def _claimable(self) -> Iterable[tuple[int, Hashable]]:
         # Each kind by itself: hundreds of older jobs of one must not hide those of another.
         for kind in self._works:
             jobs = Job.objects.claimable().filter(kind=kind).order_by("pk")
             yield from jobs.values_list("pk", "kind")[: 4 * self._share()]
+
+
+class AccountThreads(JobThreads):
+    """One thread for the jobs of one account, the oldest first: one account keeps no others from their turn."""
+
+    def __init__(
+        self, name: str, works: Mapping[str, Callable[[Claim, Callable[[], bool]], object]], *, most: int
+    ) -> None:
+        super().__init__(name, works, most=most, share=1, goes_on=True)
+
+    def _claimable(self) -> Iterable[tuple[int, Hashable]]:
+        jobs = Job.objects.claimable().filter(kind__in=self._works)
+        oldest = jobs.values("created_by_id").annotate(first=Min("pk")).order_by("first")
+        yield from oldest.values_list("first", "created_by_id")[: 4 * self._most]

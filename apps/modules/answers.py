@@ -15,6 +15,7 @@ from apps.lib.errors import Conflict, Invalid
 from apps.modules import checking, folder_names, publishing
 from apps.modules.comparing import guard
 from apps.releases.models import Release, State
+from apps.releases.origin import recording
 from apps.releases.publishing import receiving, reserving, transitions
 
 
@@ -78,6 +79,7 @@ def answer(
                 notes=notes,
                 held_until=None,
             )
+            recording.answered(release, viewer)
             _record(release, viewer, confirmed)
             queue.enqueue(publishing.JOB, target=release.pk, created_by_id=viewer.user_id)
     except reserving.VersionTaken as taken:

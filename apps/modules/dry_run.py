@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from apps.accounts.access import gate
+from apps.accounts.access import gate, slots
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import BreakingChanges, Namespace, Role
 from apps.blobs import store
@@ -72,7 +72,8 @@ def forecast(
         upload = checking.Upload(
             what, staged.digest, f"{key}.zip", file_name=file_name, folder=folder, confirmed=confirmed
         )
-        found, notes, refused = _examined(key, upload)
+        with slots.slot_of(viewer):
+            found, notes, refused = _examined(key, upload)
     finally:
         store.discard_staged(key)
         store.discard_staged(f"{key}.zip")

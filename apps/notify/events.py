@@ -37,6 +37,16 @@ EVENTS = {
         Kind.GRANT_GIVEN, "A person or team got a role, or another role", "has a new member, or a member has a new role"
     ),
     "role.withdrawn": Event(Kind.GRANT_WITHDRAWN, "A person or team lost their role", "lost a member"),
+    "connections.suspended": Event(
+        Kind.CONNECTIONS_SUSPENDED,
+        "Connections of former owners were suspended by a transfer",
+        "has connections of former owners, which are suspended until an owner confirms them",
+    ),
+    "connections.left-behind": Event(
+        Kind.CONNECTIONS_LEFT_BEHIND,
+        "An owner lost the role, and left connections behind",
+        "has connections of a person who no longer owns it",
+    ),
     "access.requested": Event(
         Kind.ACCESS_REQUESTED, "Someone requested publish access", "received a request for publish access"
     ),

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from apps.accounts.models import ApiToken, Namespace
+from apps.accounts.rows import Connection
 from apps.lib.net.addresses import MAX_URL_CHARACTERS
 
 
@@ -27,7 +28,7 @@ class Shape(models.TextChoices):
     TEAMS = "teams", "Microsoft Teams: a card in a channel"
 
 
-class Webhook(models.Model):
+class Webhook(Connection):
     """An address that is told of events of a namespace, or of all of them."""
 
     namespace = models.ForeignKey(
@@ -63,7 +64,7 @@ class State(models.TextChoices):
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def due(self, now: datetime) -> Self:
-        return self.filter(state=State.WAITING, next_at__lte=now, webhook__disabled_at=None)
+        return self.filter(state=State.WAITING, next_at__lte=now, webhook__disabled_at=None, webhook__suspended_at=None)
 
     def newest_first(self) -> Self:
         return self.order_by("-created_at", "-pk")
@@ -115,6 +116,7 @@ class Topic(models.TextChoices):
     MESSAGES = "messages", "Messages from owners of what you use"
     REQUESTS = "requests", "Requests for publish access to your namespaces"
     APPROVALS = "approvals", "Releases that await your approval, and approvals of yours"
+    HANDOVER = "handover", "What former owners of your namespaces have connected"
     WEBHOOKS = "webhooks", "Webhooks of your namespaces that were switched off"
     GIT = "git", "Alarms of Git repositories of your namespaces"
     UPSTREAMS = "upstreams", "Alarms of mirrored registries, if you may decide them"

@@ -29,6 +29,8 @@ _TOLD = (
     "changes",
     "team",
     "message",
+    "connections",
+    "not_listed",
     # Of an alarm about a mirrored registry.
     "what",
     "known",
@@ -39,7 +41,8 @@ _TOLD = (
     "code",
 )
 _BREAKING_NAMED = 5
-_BY_NOBODY = ("release.held", "release.failed", "release.awaiting-approval")
+OF_CONNECTIONS = ("connections.suspended", "connections.left-behind")
+_BY_NOBODY = ("release.held", "release.failed", "release.awaiting-approval", *OF_CONNECTIONS)
 # Their page is that of the repository.
 OF_GIT = ("tag.refused", "tag.moved", "tag.deleted", "repository.failing", "repository.host-keys-changed")
 # Their page is that of the upload.
@@ -175,6 +178,8 @@ def _path(name: str, namespace: Namespace | None, address: str, version: str, re
         return reverse(one, args=[namespace.name, number] if namespace else [number])
     if namespace is None:  # an event of the whole site
         return ""
+    if name in OF_CONNECTIONS:
+        return reverse("portal:namespace-connections", args=[namespace.name])
     return reverse("portal:keys" if name.startswith("key.") else "portal:namespace", args=[namespace.name])
 
 

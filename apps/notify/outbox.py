@@ -69,7 +69,7 @@ def _dispatch(number: int) -> int:
 
 def listening(namespace: Namespace | None, event: str) -> list[Webhook]:
     """The webhooks that are called for an event of the namespace, site-wide ones among them."""
-    hooks = Webhook.objects.filter(Q(namespace=namespace) | Q(namespace=None), disabled_at=None)
+    hooks = Webhook.objects.filter(Q(namespace=namespace) | Q(namespace=None), disabled_at=None, suspended_at=None)
     return [hook for hook in hooks.order_by("pk") if event in hook.events]
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
+from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts.access import gate, operators
+from apps.accounts.access import connections, gate, operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.creations import Source
 from apps.accounts.identity import sealing
@@ -61,6 +62,7 @@ def create(
     if shape not in Shape.values:
         raise Invalid(f"There is no format {shape[:40]!r}.", hint=f"Use one of {', '.join(Shape.values)}.")
     addresses.check_url(url, settings.WEBHOOK_ALLOW)
+    connections.lock_as_owner(namespace, actor)
     if of(namespace).count() >= MAX_WEBHOOKS:
         raise Conflict(f"There are {MAX_WEBHOOKS} webhooks already.", hint="Delete one that is not needed.")
     secret = _new_secret()
@@ -88,6 +90,7 @@ def change(
     enabled: bool | None = None,
 ) -> None:
     """Change what is given. Enabled again, it is told of what happens from then on. Raises Invalid."""
+    connections.lock_as_owner(hook.namespace, actor)
     changes: dict[str, Any] = {}
     if url is not None and url != hook.url:
         changes["url"] = addresses.check_url(url, settings.WEBHOOK_ALLOW)
@@ -105,6 +108,8 @@ def change(
     if hook.disabled_at is not None:
         give_up_waiting(hook)
     changed = sorted(name for name in changes if name in ("url", "events"))
+    if changed or hook.disabled_at is None:  # who only switches it off does not answer for it
+        connections.changed(CONNECTIONS.kind, hook.pk, actor)
     enabled_now = {} if "disabled_at" not in changes else {"enabled": hook.disabled_at is None}
     _record(Kind.WEBHOOK_CHANGED, hook, actor, changed=changed, **enabled_now)
 
@@ -112,6 +117,11 @@ def change(
 @transaction.atomic
 def rotate(*, hook: Webhook, actor: Viewer) -> str:
     """Return a new secret. For a day the former one signs as well, so that receivers can change in their time."""
+    connections.lock_as_owner(hook.namespace, actor)
+    if hook.namespace is None:  # no page of connections has it, so this is how another operator takes it over
+        connections.take_over(CONNECTIONS.kind, hook, actor)
+    else:
+        connections.changed(CONNECTIONS.kind, hook.pk, actor)
     secret = _new_secret()
     hook.former_secret, hook.former_until = hook.sealed_secret, timezone.now() + FORMER_SECRET
     hook.sealed_secret = sealing.seal(secret, PURPOSE)
@@ -178,12 +188,28 @@ CREATED_BY_TOKENS = Source(
 )
 
 
-def give_up_waiting(hook: Webhook) -> None:
+def give_up_waiting(hook: Webhook, error: str = "The webhook was switched off.") -> None:
     waiting = Delivery.objects.filter(webhook=hook, state=State.WAITING)
-    waiting.update(state=State.FAILED, ended_at=timezone.now(), error="The webhook was switched off.")
+    waiting.update(state=State.FAILED, ended_at=timezone.now(), error=error)
+
+
+CONNECTIONS = connections.Source(
+    kind="webhook",
+    noun="webhook",
+    rows=lambda: Webhook.objects.filter(Q(namespace=None) | Q(namespace__deleted_at=None)),
+    name=lambda hook: f"to {hook.host}",
+    path=lambda hook: (
+        reverse("portal:webhook", args=[hook.namespace.name, hook.pk])
+        if hook.namespace
+        else reverse("portal:site-webhook", args=[hook.pk])
+    ),
+    stop=lambda hook, _actor: give_up_waiting(hook, "The webhook was suspended."),
+    resume=lambda _hook, _actor: None,  # it hears of what happens from now on
+)
 
 
 def _refuse_if_off(hook: Webhook) -> None:
+    connections.refuse_suspended(hook, "This webhook")
     if hook.disabled_at is not None:
         raise Conflict("This webhook is switched off.", hint="Switch it on first.")
 

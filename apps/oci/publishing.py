@@ -13,6 +13,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
+from apps.accounts.access import slots
 from apps.accounts.access.gate import Viewer
 from apps.artifacts import manifests
 from apps.artifacts.errors import ManifestBlobUnknown, ManifestInvalid
@@ -100,7 +101,7 @@ def publish(push: Push, *, authorise: Callable[[], None]) -> None:
     if push.version:
         publish_version(push.caller.viewer, manifest, push.version, begun=push.release)
     if packages.LATEST in push.others:
-        check(manifest.repository, manifest)
+        check(push.caller.viewer, manifest.repository, manifest)
     if push.others:
         authorise()
         manifests.move_tags(push.caller.viewer, manifest.repository, manifest, push.others)
@@ -143,7 +144,7 @@ def publish_version(viewer: Viewer, manifest: Manifest, tag: str, *, begun: int 
     raise Undecided(release)
 
 
-def check(repository: Repository, manifest: Manifest) -> None:
+def check(viewer: Viewer, repository: Repository, manifest: Manifest) -> None:
     """Check a module package without a release, for `latest`. Raises ManifestInvalid with the reasons.
 
     What is no module package is let through: it is stored untouched. So is what is a release already, while it is
@@ -163,7 +164,7 @@ def check(repository: Repository, manifest: Manifest) -> None:
         raise ManifestInvalid(f"{release} is yanked or in quarantine: it cannot be latest.", hint="Restore it first.")
     package = _read(repository, manifest, "A module package is checked before it is called latest")
     try:
-        with open_blob(package.archive.digest) as archive:
+        with slots.slot_of(viewer), open_blob(package.archive.digest) as archive:
             checking.check_package(archive)
     except Refusal as refusal:
         raise _refused("This module package was refused", refusal.reasons) from None

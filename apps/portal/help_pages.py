@@ -2,7 +2,7 @@
 client gets it, and a pasted token.
 """
 
-import http.client
+import http
 import json
 import shlex
 import ssl
@@ -28,14 +28,17 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.tokens import TokenRefused
 from apps.accounts.models import ApiToken, Role
 from apps.lib.addresses import ModuleAddress
+from apps.lib.net import outgoing
+from apps.lib.net.addresses import ANYWHERE
 from apps.lib.net.hostnames import as_written
-from apps.modules.catalogue.reading import visible_modules
 from apps.modules.models import ModuleVersion
 from apps.portal.snippets import ci_steps, client_setup, module_snippets, oci_snippets, publish_script
+from apps.releases.models import Kind, SearchDoc
 
+NEWEST = 20  # of the catalogue: some may not be visible to clients yet
 TOKENS = 10
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-TIMEOUT = 3.0
+MAX_SECONDS = 3.0
 CACHE_SECONDS = 10.0  # seconds: repeated checks cost one request in this time
 MAX_BYTES = 64 * 1024
 NAMES = 20
@@ -100,7 +103,10 @@ def _checked(secret: str) -> dict[str, Any]:
 
 def _for_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     """The reader's tokens, a module that they can see, a namespace in which they publish."""
-    visible = ModuleVersion.objects.filter(module__in=visible_modules(viewer)).listed().for_blocks()
+    # The newest of the catalogue, by its index: of all versions the newest one is found by reading all of them.
+    docs = SearchDoc.objects.filter(namespace__in=visible_namespaces(viewer), kind=Kind.MODULE, is_listed=True)
+    newest = docs.order_by("-published_at", "-pk").values("release")[:NEWEST]
+    visible = ModuleVersion.objects.filter(release__in=newest).listed().for_blocks()
     rows = visible.select_related("module__namespace", "release")
     shown = rows.order_by("is_prerelease", "-release__published_at", "-pk").first()
     address = shown.module.address if shown else ModuleAddress("acme", "vpc", "aws")
@@ -157,59 +163,71 @@ def token_facts(secret: str) -> TokenFacts:
     return TokenFacts(token, names[:NAMES], list(publishes[:NAMES]), max(len(names) - NAMES, 0))
 
 
+BEING_CHECKED = Outcome(
+    is_good=False, title="The address is being checked", text="Reload this page in a few seconds to see the result."
+)
+
+
 class DiscoveryCheck:
-    """Fetch the document from the public URL, as a client does. One request at a time, with a limited rate."""
+    """Fetch the document from the public URL, as a client does. One request at a time, with a limited rate; the others
+    do not wait for it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last: tuple[float, Outcome] | None = None
 
     def outcome(self) -> Outcome:
-        with self._lock:
-            if self._last is None or time.monotonic() - self._last[0] > CACHE_SECONDS:
-                outcome = self._ask()
-                self._last = time.monotonic(), outcome
-            return self._last[1]
+        last = self._last
+        if last is not None and time.monotonic() - last[0] <= CACHE_SECONDS:
+            return last[1]
+        if not self._lock.acquire(blocking=False):
+            return last[1] if last is not None else BEING_CHECKED
+        try:
+            outcome = self._ask()
+            self._last = time.monotonic(), outcome
+            return outcome
+        finally:
+            self._lock.release()
 
     def _ask(self) -> Outcome:
         url = settings.PUBLIC_URL + reverse("protocol:discovery")
         try:
             status, kind, body = _get(url)
-        except ssl.SSLCertVerificationError as error:
+        except outgoing.NotTrusted as error:
             return Outcome(
                 is_good=False,
                 title="The certificate is not trusted here",
-                text=f"Requesting {url} failed on Larder's machine: {error.verify_message}. Clients on machines that "
-                "do not trust the authority fail too.",
+                text=f"Requesting {url} failed on Larder's machine: {error}. Clients on machines that do not trust the "
+                "authority fail too.",
             )
-        except (OSError, http.client.HTTPException) as error:
-            why = str(error) or type(error).__name__
+        except outgoing.NotAnswered as error:
             return Outcome(
                 is_good=False,
                 title="Larder cannot reach its own address",
-                text=f"Requesting {url} failed on Larder's machine ({why}). The cause may be only the server's "
+                text=f"Requesting {url} failed on Larder's machine: {error}. The cause may be only the server's "
                 "network: run the command below on the client's machine.",
             )
         return _judged(url, status, kind, body)
 
 
 def _get(url: str) -> tuple[int, str, bytes]:
-    parts = urlsplit(url)
-    assert parts.hostname  # noqa: S101  # settings read it as a URL
-    if parts.scheme == "https":
-        trust = ssl.create_default_context()
-        authority = client_setup.own_authority()
-        if authority:
-            trust.load_verify_locations(cadata=authority["pem"])
-        connection = http.client.HTTPSConnection(parts.hostname, parts.port, timeout=TIMEOUT, context=trust)
-    else:
-        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=TIMEOUT)  # type: ignore[assignment]  # its base
-    try:
-        connection.request("GET", parts.path, headers={"Accept": "application/json", "User-Agent": "Larder"})
-        answer = connection.getresponse()
-        return answer.status, answer.headers.get_content_type(), answer.read(MAX_BYTES)
-    finally:
-        connection.close()
+    """Raises NotAnswered. Operators choose the address, so any is allowed."""
+    trust = ssl.create_default_context()
+    if authority := client_setup.own_authority():
+        trust.load_verify_locations(cadata=authority["pem"])
+    headers = {"Accept": "application/json", "User-Agent": "Larder"}
+    answer = outgoing.exchange(
+        "GET",
+        urlsplit(url),
+        body=None,
+        headers=headers,
+        allowed=ANYWHERE,
+        seconds=MAX_SECONDS,
+        max_bytes=MAX_BYTES,
+        trusted=trust,
+    )
+    return answer.status, answer.headers.get_content_type(), answer.body
 
 
 def _judged(url: str, status: int, kind: str, body: bytes) -> Outcome:

@@ -216,7 +216,8 @@ def _token_notices(user: User) -> Iterator[Notice]:
     """For the person's own tokens, and those of the service accounts whose team they manage."""
     now = timezone.now()
     managed = Membership.objects.filter(user=user, is_manager=True).values("team")
-    theirs = ApiToken.objects.filter(Q(user=user) | Q(user__service_of__in=managed, user__is_active=True))
+    own, machines = User.objects.filter(pk=user.pk), User.objects.filter(service_of__in=managed, is_active=True)
+    theirs = ApiToken.objects.filter(user__in=own.values("pk").union(machines.values("pk")))
     soon = theirs.filter(
         revoked_at=None,
         suspended_at=None,

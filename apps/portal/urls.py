@@ -4,7 +4,7 @@ from apps.portal import api_docs, help_pages, home, publish_script
 from apps.portal.frame import context, reauthentication
 from apps.portal.help import pages as manual
 from apps.portal.modules import pages as modules
-from apps.portal.namespaces import access, cleanup, keys, members, trusted_publishers, webhooks
+from apps.portal.namespaces import access, cleanup, connections, keys, members, trusted_publishers, webhooks
 from apps.portal.namespaces import pages as namespaces
 from apps.portal.people import (
     account,
@@ -57,6 +57,7 @@ urlpatterns = [
     *namespaces.urlpatterns,
     *access.urlpatterns,
     *members.urlpatterns,
+    *connections.urlpatterns,
     *cleanup.urlpatterns,
     *keys.urlpatterns,
     *feeds.urlpatterns,

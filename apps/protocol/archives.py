@@ -10,7 +10,7 @@ from django.utils import timezone
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from apps.accounts.access.gate import NOBODY, Viewer, visible_namespaces
+from apps.accounts.access.gate import Viewer, visible_namespaces
 from apps.blobs import capabilities, store
 from apps.http.byte_ranges import byte_response
 from apps.jobs import database_availability
@@ -19,6 +19,7 @@ from apps.lib.errors import CredentialsRequired, NotFound, RegistryError, Unavai
 from apps.protocol.base import ProtocolView
 from apps.protocol.last_public import last_public
 from apps.protocol.locations import FILE_NAME, disposition_of
+from apps.releases import fetchable
 from apps.releases.lifecycle.quarantine import blocked
 from apps.releases.models import Release, ReleaseQuerySet
 
@@ -105,6 +106,8 @@ class CapabilityArchive(ArchiveView):
             try:
                 is_served = _released(digest).exists()
             except database_availability.AWAY:
+                if not blocked.is_complete():
+                    raise
                 is_served = digest not in blocked  # without the database it cannot change either
             if not is_served:  # purged or in quarantine, effective immediately
                 raise NotFound("This archive is no longer served.")
@@ -112,15 +115,16 @@ class CapabilityArchive(ArchiveView):
 
 
 def _is_public(digest: str, file_name: str) -> bool:
+    if not is_sha256(digest) or not FILE_NAME.fullmatch(file_name):
+        return False
     try:
-        is_public = _is_visible(NOBODY, digest, file_name)
+        places = fetchable.public_places(fetchable.places_of([digest]).get(digest, {}))
     except database_availability.AWAY:
-        if digest in last_public and digest not in blocked and FILE_NAME.fullmatch(file_name):
+        if digest in last_public and blocked.is_complete() and digest not in blocked:
             return True
         raise
-    if is_sha256(digest):
-        last_public.update(digest, is_public=is_public)
-    return is_public
+    last_public.update(digest, places)
+    return bool(places)
 
 
 def _is_visible(viewer: Viewer, digest: str, file_name: str) -> bool:

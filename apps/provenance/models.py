@@ -63,6 +63,9 @@ class Attestation(models.Model):
             models.UniqueConstraint(fields=["release", "digest"], name="provenance_attestation_once"),
             models.CheckConstraint(name="provenance_attestation_digest", condition=Q(digest__regex=r"^[0-9a-f]{64}$")),
         ]
+        indexes = [
+            models.Index(fields=["digest"], name="provenance_attested_digest", opclasses=["varchar_pattern_ops"]),
+        ]
 
     def __str__(self) -> str:
         return f"attestation {self.digest[:12]} of {self.release}"

@@ -30,7 +30,14 @@ LABELS = {
     "tagger": "Tagged by",
     "signature": "Signature of the tag",
 }
-JOINED = ("namespace", "created_by", "origin__publisher", "approval__decided_by", "provider_version__key")
+JOINED = (
+    "namespace",
+    "created_by",
+    "origin__publisher",
+    "approval__decided_by",
+    "approval__first_by",
+    "provider_version__key",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,12 +143,16 @@ def _approval(release: Release, approval: Approval | None) -> dict[str, Any] | N
     """Of these very bytes, by someone else than the author; None if none is recorded."""
     if approval is None or not approval.allows(release.digest):
         return None
-    return {
+    said = {
         "by": "a person other than the author" if approval.token_id is None else "the API token of another account",
         "digest": {"sha256": approval.digest},
         "approvedOn": _moment(approval.decided_at),
         "secondFactor": approval.has_second_factor,
     }
+    if approval.needs_two:
+        said["by"] = "two people who took no part in it"
+        said["secondFactor"] = approval.has_second_factor and approval.first_has_second_factor
+    return said
 
 
 def _links_of(origin: Origin | None) -> dict[str, str]:

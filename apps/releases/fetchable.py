@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
+from apps.accounts.models import Visibility
 from apps.releases.models import Release, ReleaseBlob, State
 
 
@@ -24,3 +25,8 @@ def places_of(digests: Collection[str]) -> Mapping[str, Mapping[str, str]]:
         elif state == State.PUBLISHED:
             found.setdefault(digest, {})[namespace] = visibility
     return {digest: places for digest, places in found.items() if digest not in blocked}
+
+
+def public_places(places: Mapping[str, str]) -> frozenset[str]:
+    """The public ones among the namespaces of `places_of`."""
+    return frozenset(name for name, visibility in places.items() if visibility == Visibility.PUBLIC)

@@ -233,6 +233,8 @@ class Release(models.Model):
             models.Index(fields=["created_by"], condition=Q(state="held"), name="releases_held"),
             # A person's own releases, and how many there are in each state.
             models.Index(fields=["created_by", "namespace", "state"], name="releases_of_person"),
+            # Who else took part in an upload that became several releases.
+            models.Index(fields=["staging_key"], condition=~Q(staging_key=""), name="releases_of_upload"),
             # For the searches of operators.
             models.Index(fields=["name"], name="releases_by_name", opclasses=["varchar_pattern_ops"]),
             models.Index(fields=["version"], name="releases_by_version"),

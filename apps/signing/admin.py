@@ -195,12 +195,12 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
 
 @admin.register(StatementKey)
 class StatementKeyAdmin(ReadOnlyAdmin[StatementKey]):
-    list_display = ("title", "state_badge", "made_at", "retired_at", "statements")
+    list_display = ("title", "state_badge", "made_at", "retired_at", "signed")
     list_filter = (is_set("state", "retired", "retired_at", ("Retired", "Active")),)
     ordering = ("-made_at", "-pk")
     search_fields = ("key_id",)
     search_help_text = "The beginning of a key id."
-    fields = ("key_id", ("made_at", "retired_at"), "statements", "public_half")
+    fields = ("key_id", ("made_at", "retired_at"), "signed", "public_half")
     acts = {
         "rotate": Act(
             "Rotate selected keys",
@@ -223,5 +223,6 @@ class StatementKeyAdmin(ReadOnlyAdmin[StatementKey]):
 
     title = Column("key", str, order="key_id")
     state_badge = Column("state", lambda key: badge(key.state))
-    statements = Column("statements signed", "statement_count", order="statement_count")
+    # Not by the name of the relation: Django would sort by that, and show a key for each of its statements.
+    signed = Column("statements signed", "statement_count", order="statement_count")
     public_half = Column("public key", lambda key: format_html("<pre>{}</pre>", key.public_key))

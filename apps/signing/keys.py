@@ -1,14 +1,16 @@
 """Verbs on the signing keys of a namespace; keys are never deleted (D11). The caller asks the gate: owners only."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.db import IntegrityError, transaction
+from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts.access import gate
+from apps.accounts.access import connections, gate, slots
 from apps.accounts.access.gate import Viewer
 from apps.accounts.creations import Source
 from apps.accounts.models import Namespace, Role
@@ -49,13 +51,19 @@ def due() -> SigningKeyQuerySet:
     return SigningKey.objects.filter(state=State.ACTIVE, expires_at__lte=timezone.now() + EXPIRY_WARNING)
 
 
+def read(armor: str, *, actor: Viewer, known: str = "") -> ParsedKey:
+    """As `armor.parse`, in a request: a crafted key keeps gpg busy for all its time. Raises TooManyAttempts too."""
+    with slots.slot_of(actor):
+        return parse(armor, known=known)
+
+
 def register_or_renew(
     *, namespace: Namespace, armor: str, actor: Viewer, source: str = "", source_url: str = ""
 ) -> Registered:
     """Add a publisher's public key, or renew it. Raises Invalid (KeyRefused, with a Reason) and Conflict."""
     _check_source(source, source_url)
     said = {"source": source.strip(), "source_url": source_url.strip()}
-    parsed = parse(armor)  # gpg runs before the transaction
+    parsed = read(armor, actor=actor)  # gpg runs before the transaction
     try:
         with transaction.atomic():
             key = _add(namespace, parsed, Custody.PUBLISHER, actor, **said)
@@ -64,7 +72,7 @@ def register_or_renew(
         if taken.known.custody != Custody.PUBLISHER:
             raise
         told = {name: text for name, text in said.items() if text}
-        renew(taken.known, parse(armor, known=taken.known.armor), actor, **told)
+        renew(taken.known, read(armor, actor=actor, known=taken.known.armor), actor, **told)
         return Registered(taken.known, created=False)
     return Registered(key, created=True)
 
@@ -168,6 +176,15 @@ CREATED_BY_TOKENS = Source(
     _retire_with_token,
     at="added_at",
 )
+
+
+def known_to_their_publishers(namespace: Namespace) -> Iterator[connections.Secret]:
+    """Yield the keys whose private half a person has."""
+    rows = namespace_keys(namespace).filter(state=State.ACTIVE, custody=Custody.PUBLISHER, added_by__isnull=False)
+    for key in rows.select_related("added_by").order_by("pk"):
+        assert key.added_by is not None  # noqa: S101  # the filter says so
+        path = reverse("portal:key", args=[namespace.name, key.fingerprint])
+        yield connections.Secret("signing key", key.key_id, key.added_by, path)
 
 
 def _when(moment: datetime | None) -> str | None:

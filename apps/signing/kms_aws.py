@@ -7,6 +7,7 @@ from boto3.session import Session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from apps.lib.process import outside
 from apps.lib.settings_values.kek_urls import AwsAddress
 from apps.signing.kms import Context, KeyServiceAway, NotUnwrapped
 
@@ -56,6 +57,7 @@ class AwsService:
         return bytes(self._ask("decrypt", CiphertextBlob=wrapped, EncryptionContext=context)["Plaintext"])
 
     def _ask(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        outside.give_back()
         try:
             answer: dict[str, Any] = getattr(self._client, operation)(KeyId=self._address.key, **parameters)
         except ClientError as error:

@@ -15,6 +15,7 @@ from threading import Event, Timer
 from typing import Any
 from urllib.parse import urlsplit
 
+from apps.lib.process import outside
 from apps.lib.settings_values.kek_urls import VaultAddress
 from apps.signing.kms import Context, KeyServiceAway, NotUnwrapped
 
@@ -96,6 +97,7 @@ class VaultService:
         headers |= {"X-Vault-Token": token} if token else {}
         headers |= {"X-Vault-Namespace": self._address.namespace} if self._address.namespace else {}
         cut = Event()
+        outside.give_back()
         try:
             connection = self._connection()
             connection.connect()

@@ -11,19 +11,20 @@ from typing import Any
 import structlog
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts.access import gate, machines
+from apps.accounts.access import connections, gate, machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.people_only import people_only
 from apps.accounts.creations import Source
 from apps.accounts.models import Namespace, Role
+from apps.accounts.rows import Act
 from apps.audit.kinds import Kind
-from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError, Unavailable
+from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.lib.git import host_keys, remotes
-from apps.lib.git.access import GitFailed
 from apps.lib.git.remotes import Remote
-from apps.sources import credentials, forges, hooks, locking, registry_modules, rulebook, syncing
+from apps.sources import credentials, forges, hooks, host_scanning, locking, registry_modules, rulebook, syncing
 from apps.sources.models import Forge, GitRepository, Tag, Verdict
 
 MAX_REPOSITORIES = 200
@@ -53,14 +54,16 @@ def connect(
     poll_minutes: int = 15,
     allow_submodules: bool = False,
 ) -> Connected:
-    """Connect it as a draft: nothing is published before `syncing.sync`. Raises Invalid, Conflict and Unavailable.
+    """Connect it as a draft: nothing is published before `syncing.sync`.
+
+    Raises Invalid, Conflict, Unavailable and, where the person has too many ssh servers asked, TooManyAttempts.
 
     `url` is that of a Git repository, or the address of a module in a registry that is mirrored, such as
     registry.opentofu.org/terraform-aws-modules/vpc/aws (NotFound if it is not mirrored).
 
     `rules`: {"tag", "folder", "module"}. `credential`: {"kind": "token", "token", "username"}, {"kind": "app",
     "app_id", "installation_id", "private_key"}, {"kind": "deploy_key"} (Larder makes the key; its public half is in
-    `credential_facts`), or none. An ssh server is asked for its host keys, which takes a moment.
+    `credential_facts`), or none. A worker asks an ssh server for its host keys, and pins them (`host_scanning`).
     """
     if forge and forge not in Forge.values:
         raise Invalid(f"The forge is {forge[:40]!r}.", hint=f"Forges are {', '.join(Forge.values)}.")
@@ -88,9 +91,7 @@ def connect(
         created_by=actor.user,
         created_by_token=actor.token,
     )
-    _refuse_twin(namespace, remote)  # before a server is asked
-    if remote.scheme == "ssh":
-        draft.host_keys = list(_scanned(remote))
+    _refuse_twin(namespace, remote)
     try:
         repository = _create(draft, remote, found_rules, actor)
     except IntegrityError:
@@ -125,13 +126,14 @@ def change(
     if found_rules is not None:
         said["rules"] = [rule.as_json() for rule in found_rules]
     with transaction.atomic():
-        row = locking.required(repository)
+        row = _required_of_owner(repository, actor)
         if selected is not None and row.fetched_at is not None:
             columns["selected"] = sorted(selected)
         if columns:
             GitRepository.objects.filter(pk=repository.pk).update(**columns)
         if found_rules is not None:
             rulebook.replace(repository, found_rules)
+        machines.acted(row.user_id, actor, Act.CHANGED)
         actor.record(
             Kind.GIT_REPOSITORY_CHANGED, subject=repository.namespace.name, repository=repository.pk, changes=said
         )
@@ -143,35 +145,39 @@ def change(
 @transaction.atomic
 def renew_hook_secret(*, repository: GitRepository, actor: Viewer) -> str:
     """Return the new secret, which is shown once. The old one ends at once."""
-    row = locking.required(repository)
+    row = _required_of_owner(repository, actor)
     if row.forge == Forge.REGISTRY:
         raise Conflict("Registries send no webhooks.", hint="Larder asks the registry at each poll.")
     secret = hooks.new_secret()
     row.sealed_hook_secret = repository.sealed_hook_secret = hooks.seal(secret, row.hook_id)
     row.save(update_fields=["sealed_hook_secret"])
+    machines.acted(row.user_id, actor, Act.CHANGED)
     actor.record(Kind.GIT_HOOK_SECRET_RENEWED, subject=row.namespace.name, repository=row.pk)
     return secret
 
 
 @people_only("trust host keys")
 def trust_host_keys(*, repository: GitRepository, actor: Viewer, fingerprints: Iterable[str]) -> None:
-    """Pin the keys that the server has now, if they are those that the person was shown. Raises Conflict."""
-    remote = remotes.parse(repository.url)
-    if remote.scheme != "ssh":
+    """Pin the keys of the last scan, if they are those that the person was shown.
+
+    Raises Conflict, and what `host_scanning.found` raises.
+    """
+    if remotes.parse(repository.url).scheme != "ssh":
         raise Conflict("Only ssh servers have host keys.", hint="Servers over https are trusted by their certificates.")
-    keys = _scanned(remote)
-    now, shown = sorted(map(host_keys.fingerprint, keys)), sorted(set(fingerprints))
-    if now != shown:
-        log.warning("git_host_keys_not_trusted", repository=repository.pk, found=now, shown=shown)
-        raise Conflict(
-            f"The server has the keys {', '.join(now) or 'none'}; you confirmed {', '.join(shown) or 'none'}.",
-            hint="Compare them with those that the forge publishes, and confirm them again.",
-        )
     with transaction.atomic():
-        row = locking.required(repository)
+        row = _required_of_owner(repository, actor)
+        keys = host_scanning.found(row)
+        now, shown = sorted(map(host_keys.fingerprint, keys)), sorted(set(fingerprints))
+        if now != shown:
+            log.warning("git_host_keys_not_trusted", repository=row.pk, found=now, shown=shown)
+            raise Conflict(
+                f"The server has the keys {', '.join(now) or 'none'}; you confirmed {', '.join(shown) or 'none'}.",
+                hint="Compare them with those that the forge publishes, and confirm them again.",
+            )
         before = host_fingerprints(row)
-        row.host_keys = list(keys)
+        row.host_keys = keys
         row.save(update_fields=["host_keys", *syncing.end_host_key_alarm(row)])
+        machines.acted(row.user_id, actor, Act.CHANGED)
         actor.record(Kind.GIT_HOST_KEYS_TRUSTED, subject=row.namespace.name, repository=row.pk, known=before, found=now)
         syncing.listen(row)
     repository.refresh_from_db()
@@ -180,11 +186,6 @@ def trust_host_keys(*, repository: GitRepository, actor: Viewer, fingerprints: I
 def host_fingerprints(repository: GitRepository) -> list[str]:
     """Return those that are pinned."""
     return sorted(map(host_keys.fingerprint, repository.host_keys))
-
-
-def scanned_keys(repository: GitRepository) -> tuple[str, ...]:
-    """Ask the server for the keys that it has now, for a person who compares them. Raises Invalid and Unavailable."""
-    return _scanned(remotes.parse(repository.url))
 
 
 @transaction.atomic
@@ -237,7 +238,7 @@ def repository_of(namespace: Namespace, number: int) -> GitRepository:
 
 @transaction.atomic
 def _create(draft: GitRepository, remote: Remote, found: list[rulebook.CheckedRule], actor: Viewer) -> GitRepository:
-    row = Namespace.objects.select_for_update().filter(pk=draft.namespace_id).first()
+    row = connections.lock_as_owner(draft.namespace, actor)
     if row is None:
         raise Conflict(f"The namespace {draft.namespace} was deleted.", hint="Create it again first.")
     if of(row).count() >= MAX_REPOSITORIES:
@@ -257,9 +258,18 @@ def _create(draft: GitRepository, remote: Remote, found: list[rulebook.CheckedRu
         forge=draft.forge,
         credential_kind=draft.credential,
         rules=[rule.as_json() for rule in found],
-        host_keys=[host_keys.fingerprint(key) for key in draft.host_keys],
     )
+    if remote.scheme == "ssh":
+        host_scanning.enqueue(draft, actor)
     return draft
+
+
+def _required_of_owner(repository: GitRepository, actor: Viewer) -> GitRepository:
+    """Lock it for a change, for which the actor answers from now on. Raises Conflict, and what the gate raises."""
+    connections.lock_as_owner(repository.namespace, actor)  # before its repositories
+    row = locking.required(repository)
+    connections.changed(CONNECTIONS.kind, row.pk, actor)
+    return row
 
 
 def _check_credential(repository: GitRepository, given: Mapping[str, Any] | None) -> None:
@@ -290,16 +300,6 @@ def _twin(namespace: Namespace, remote: Remote) -> Conflict:
     )
 
 
-def _scanned(remote: Remote) -> tuple[str, ...]:
-    """Raises Invalid, or Unavailable if it may work later."""
-    try:
-        return host_keys.scanned(remote, credentials.open_access())
-    except GitFailed as failed:
-        log.warning("git_host_keys_not_scanned", host=remote.host, code=failed.code)
-        error: type[RegistryError] = Invalid if failed.is_final else Unavailable
-        raise error(f"The host keys of {remote.host} could not be read: {failed}", hint=failed.hint) from None
-
-
 def _minutes(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MAX_POLL_MINUTES:
         raise Invalid(f"poll_minutes is {given!a:.40}, expected 1 to {MAX_POLL_MINUTES:,}.", hint="15 is the default.")
@@ -322,4 +322,25 @@ CREATED_BY_TOKENS = Source(
     lambda: GitRepository.objects.filter(ended_at=None).select_related("namespace", "user"),
     lambda repository: f"{repository.url} of {repository.namespace}",
     _end_with_token,
+)
+
+
+def _stop(repository: GitRepository, _actor: Viewer) -> None:
+    """Workers that are busy with it find the role of its machine gone, and its row suspended."""
+    machines.suspend(repository.user_id)
+
+
+def _resume(repository: GitRepository, actor: Viewer) -> None:
+    machines.resume(repository.user_id, repository.namespace, actor)
+    syncing.listen(repository)
+
+
+CONNECTIONS = connections.Source(
+    kind="git-repository",
+    noun="Git repository",
+    rows=lambda: GitRepository.objects.filter(ended_at=None, namespace__deleted_at=None).defer("preview", "log"),
+    name=lambda repository: repository.url,
+    path=lambda repository: reverse("portal:git-repository", args=[repository.namespace.name, repository.pk]),
+    stop=_stop,
+    resume=_resume,
 )

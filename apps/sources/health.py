@@ -13,11 +13,11 @@ from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from apps.jobs.models import Job
-from apps.sources import previewing, queueing, syncing
+from apps.sources import host_scanning, previewing, queueing, syncing
 from apps.sources.models import GitRepository
 
 QUEUE = "upstream"
-KINDS = (syncing.JOB, queueing.PUBLISH_JOB, previewing.JOB)
+KINDS = (syncing.JOB, queueing.PUBLISH_JOB, previewing.JOB, host_scanning.JOB)
 LEAST_GIT = (2, 37)  # http.curloptResolve, by which the checked address is pinned
 # Longer than the backlog of a first run: no worker takes the job, or its servers hang.
 LONG_WAIT = timedelta(minutes=10)
@@ -32,11 +32,14 @@ Told = tuple[str, str, str]
 
 def families() -> Iterator[Metric]:
     """Yield nothing while no repository is connected."""
-    draft, failing = Q(started_at=None), Q(started_at__isnull=False, failed_at__isnull=False)
-    active = Q(started_at__isnull=False, failed_at=None)
-    found = _connected().aggregate(
-        draft=Count("pk", filter=draft), active=Count("pk", filter=active), failing=Count("pk", filter=failing)
-    )
+    works = Q(suspended_at=None)
+    states = {
+        "draft": works & Q(started_at=None),
+        "active": works & Q(started_at__isnull=False, failed_at=None),
+        "failing": works & Q(started_at__isnull=False, failed_at__isnull=False),
+        "suspended": ~works,
+    }
+    found = _connected().aggregate(**{state: Count("pk", filter=which) for state, which in states.items()})
     if not any(found.values()):
         return
     gauge = GaugeMetricFamily(
@@ -85,7 +88,13 @@ def programs() -> Iterator[Told]:
 
 def repositories() -> Iterator[Told]:
     """Yield what workers last found; a repository whose owners must act does not fail the check-up."""
-    failing = _connected().exclude(failed_at=None).select_related("namespace").order_by("failed_at", "pk")
+    failing = (
+        _connected()
+        .filter(suspended_at=None)
+        .exclude(failed_at=None)
+        .select_related("namespace")
+        .order_by("failed_at", "pk")
+    )
     count = failing.count()
     if not count:
         number = _connected().count()

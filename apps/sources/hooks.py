@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
-from apps.accounts.access import throttling
+from apps.accounts.access import connections, throttling
 from apps.accounts.access.throttling import Limit
 from apps.accounts.identity import sealing
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound
@@ -65,18 +65,21 @@ def url_of(repository: GitRepository) -> str:
 
 @sensitive_variables("secret")
 def receive(*, hook_id: str, headers: Mapping[str, str], body: bytes, address: str = "") -> Received:
-    """Raises NotFound, CredentialsRequired (unsigned, or a wrong signature), Conflict (a replay), TooManyAttempts, and
-    Invalid (another repository, or no JSON).
+    """Raises NotFound, CredentialsRequired (unsigned, or a wrong signature), Conflict (a replay, or its repository is
+    suspended), TooManyAttempts, and Invalid (another repository, or no JSON).
     """
     sent = Sent({name.lower(): value for name, value in headers.items()}, body)
     repository = _repository_of(hook_id, address)
-    # Of one hook and one network: forges call for all of their customers from a few addresses.
-    attempt = throttling.count(Limit("tokens", f"git hook {hook_id} {throttling.by_address('', address).subject}"))
     secret = sealing.unseal(repository.sealed_hook_secret, SEALED.purpose_of(repository.hook_id))
     forge = _signer(Forge(repository.forge), sent, secret)
     if forge is None:
+        # Refusals alone, and of one hook and one network: forges call for all of their customers from a few addresses,
+        # and a stranger may have one call here with a wrong secret.
+        throttling.count(Limit("tokens", f"git hook {hook_id} {throttling.by_address('', address).subject}"))
         raise _not_genuine(repository, sent)
-    attempt.give_back()
+    if repository.suspended_at is not None:
+        log.warning("git_hook_refused", repository=repository.pk, reason="suspended")
+        connections.refuse_suspended(repository, "This repository")
     vendor = forges.VENDORS[forge]
     read = _read(repository, sent) if forge != Forge.GIT else {}  # whose hooks send what they like
     if forge != Forge.GIT:
@@ -103,10 +106,10 @@ def _repository_of(hook_id: str, address: str) -> GitRepository:
     if 0 < len(hook_id) <= MAX_ID_CHARACTERS:
         repositories = GitRepository.objects.filter(ended_at=None, namespace__deleted_at=None)
         repositories = repositories.exclude(forge=Forge.REGISTRY)  # which sends none
-        found = repositories.filter(hook_id=hook_id).first()
+        found = repositories.select_related("namespace").filter(hook_id=hook_id).first()
     if found is None:
-        log.warning("git_hook_refused", reason="unknown_hook")
         throttling.count(throttling.by_address("tokens", address))
+        log.warning("git_hook_refused", reason="unknown_hook")
         raise NotFound(
             "No connected repository has this webhook URL.",
             hint="Copy the URL from the repository's page in Larder, or delete the webhook in the forge.",
@@ -118,6 +121,8 @@ def _signer(forge: Forge, sent: Sent, secret: str) -> Forge | None:
     """As which forge the webhook is signed; None if it is not genuine. What a company calls git.acme.example may be any
     of those that can be installed.
     """
+    if not secret:  # with an empty one anybody can sign
+        return None
     likely = [Forge.GITEA, Forge.GITHUB, Forge.GITLAB, Forge.GIT] if forge == Forge.GIT else [forge]
     return next((one for one in likely if forges.VENDORS[one].is_genuine(sent, secret)), None)
 

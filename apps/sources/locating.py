@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from apps.accounts.identity import marks
 from apps.lib.git import remotes
 from apps.lib.git.access import Access
 from apps.lib.git.checkouts import Commit
 from apps.lib.git.remotes import Remote
 from apps.releases.origin.recording import Fetched
-from apps.sources import credentials, forges, tag_signatures
+from apps.sources import credentials, forges, requesting, tag_signatures
 from apps.sources.models import Forge, Tag
 
 
@@ -54,11 +55,16 @@ def facts_of(tag: Tag, source: Source, commit: Commit) -> Fetched:
         "commit": forges.commit_page(forge, remote, commit.id),
         "ref": forges.tag_page(forge, remote, source.ref.removeprefix(forges.TAGS)) if is_tag else "",
     }
+    makers: set[str] = set()
     if is_tag:
+        makers = tag_signatures.makers_of(commit.tag, commit.raw)
         signed = tag_signatures.read(commit.tag, repository.namespace)
         facts |= {"tagger": signed.tagger, "signature": signed.signature}
     return Fetched(
-        {name: text for name, text in facts.items() if text}, {name: link for name, link in links.items() if link}
+        {name: text for name, text in facts.items() if text},
+        {name: link for name, link in links.items() if link},
+        taggers={marks.of_address(address) for address in makers},
+        asked=requesting.behind(tag),
     )
 
 

@@ -5,6 +5,7 @@ The repository comes before its tags: in another order two could wait for each o
 
 from django.db.models import QuerySet
 
+from apps.accounts.access import connections
 from apps.lib.errors import Conflict
 from apps.sources.models import GitRepository
 
@@ -19,11 +20,23 @@ def connected(number: int) -> GitRepository | None:
     return _rows().filter(pk=number, ended_at=None).first()
 
 
+def working(number: int) -> GitRepository | None:
+    """For what workers do: None for one that was disconnected or suspended."""
+    return _rows().filter(pk=number, ended_at=None, suspended_at=None).first()
+
+
 def required(repository: GitRepository) -> GitRepository:
     """Raises Conflict for one that was disconnected."""
     row = connected(repository.pk)
     if row is None:
         raise Conflict("This repository was disconnected.", hint="Connect it again.")
+    return row
+
+
+def required_working(repository: GitRepository) -> GitRepository:
+    """Raises Conflict for one that was disconnected or is suspended."""
+    row = required(repository)
+    connections.refuse_suspended(row, "This repository")
     return row
 
 

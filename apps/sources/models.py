@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Case, Q, Value, When
 from django.db.models.functions import Now
 
+from apps.accounts.rows import Connection
 from apps.releases.models import State
 
 MAX_REASON = 1000
@@ -31,15 +32,18 @@ class CredentialKind(models.TextChoices):
 
 
 class RepositoryState(models.TextChoices):
-    """A draft publishes nothing before the first sync. The last run of one that fails did not list its tags."""
+    """A draft publishes nothing before the first sync. The last run of one that fails did not list its tags. One that
+    is suspended does nothing until an owner confirms it.
+    """
 
     DRAFT = "draft"
     ACTIVE = "active"
     FAILING = "failing"
+    SUSPENDED = "suspended"
     DISCONNECTED = "disconnected"
 
 
-class GitRepository(models.Model):
+class GitRepository(Connection):
     """A Git repository that a namespace publishes from. `connecting` has the verbs.
 
     Of the forge `registry` it is a module of another registry, whose versions are its tags (`registry_modules`). Its
@@ -63,6 +67,8 @@ class GitRepository(models.Model):
     )
     sealed_credential = models.TextField(blank=True, help_text="Encrypted, see accounts.identity.sealing.")
     host_keys = models.JSONField(default=list, help_text="Of ssh: keys that were pinned, as in known_hosts.")
+    host_scan = models.JSONField(null=True, help_text="Of ssh: what `host_scanning` found last; null: it never asked.")
+    host_scanned_at = models.DateTimeField(null=True, help_text="When a worker last asked for the host keys.")
     hook_id = models.CharField(max_length=43, unique=True, help_text="In the URL of its webhook.")
     sealed_hook_secret = models.TextField(help_text="Encrypted, see accounts.identity.sealing.")
     hooked_at = models.DateTimeField(null=True, help_text="When its last valid webhook came.")
@@ -110,6 +116,8 @@ class GitRepository(models.Model):
     def state(self) -> RepositoryState:
         if self.ended_at is not None:
             return RepositoryState.DISCONNECTED
+        if self.suspended_at is not None:
+            return RepositoryState.SUSPENDED
         if self.started_at is None:
             return RepositoryState.DRAFT
         return RepositoryState.ACTIVE if self.failed_at is None else RepositoryState.FAILING
@@ -204,6 +212,22 @@ class Tag(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.repository_id}"
+
+
+class Request(models.Model):
+    """Who asked for a listing of a repository, or for another try of one tag: they take part in what comes of it.
+
+    `until`: when the listing that it asked for succeeded. What waited by then, or was found, comes of it.
+    """
+
+    repository = models.ForeignKey(GitRepository, models.CASCADE, related_name="requests")
+    tag = models.ForeignKey(Tag, models.CASCADE, null=True, related_name="requests", help_text="Empty: a listing.")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="git_requests")
+    at = models.DateTimeField(auto_now_add=True)
+    until = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"request {self.pk}"
 
 
 class Delivery(models.Model):

@@ -23,7 +23,7 @@ def notify_refused(number: int) -> None:
     if _waiting(number).exists() or not Tag.objects.filter(repository=number, verdict=Verdict.REFUSED).exists():
         return
     with transaction.atomic():
-        row = locking.connected(number)
+        row = locking.working(number)
         # Another worker may have come first.
         if row is None or _waiting(number).exists():
             return

@@ -9,7 +9,9 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from apps.accounts.access import connections, machines
 from apps.accounts.access.gate import Viewer
+from apps.accounts.rows import Act
 from apps.jobs import queue
 from apps.jobs.claims import Claim
 from apps.lib.errors import RegistryError
@@ -17,7 +19,16 @@ from apps.lib.git import checkouts, refs, remotes, tar_files
 from apps.lib.git.access import Access, GitFailed
 from apps.lib.git.refs import Ref
 from apps.lib.versions import sort_key
-from apps.sources import credentials, exchanges, judging, module_folders, registry_modules, rulebook, suggesting
+from apps.sources import (
+    credentials,
+    exchanges,
+    host_scanning,
+    judging,
+    module_folders,
+    registry_modules,
+    rulebook,
+    suggesting,
+)
 from apps.sources.judging import Judged
 from apps.sources.models import Forge, GitRepository, Verdict
 from apps.sources.rulebook import CheckedRule
@@ -45,7 +56,9 @@ def ask(*, repository: GitRepository, actor: Viewer) -> None:
     MAX_SUGGESTED, "refs": [{"tag", "commit"}], "unreadable": how many tags are not UTF-8, "failure": {"code", "text",
     "hint"}}. While it waits, the rest is that of the look before.
     """
+    connections.refuse_suspended(repository, "This repository")
     with transaction.atomic():
+        machines.acted(repository.user_id, actor, Act.SCANNED)
         try:
             with transaction.atomic():
                 queue.enqueue(JOB, target=repository.pk, created_by_id=actor.user_id)
@@ -76,7 +89,7 @@ def planned(repository: GitRepository, rules: Iterable[Mapping[str, Any]] | None
 
 
 def work(claim: Claim, is_ending: Callable[[], bool]) -> None:  # noqa: ARG001  # it has its own limit of time
-    repository = GitRepository.objects.filter(pk=claim.target, ended_at=None).first()
+    repository = GitRepository.objects.filter(pk=claim.target, ended_at=None, suspended_at=None).first()
     if repository is None:
         return
     found: dict[str, Any]
@@ -104,6 +117,7 @@ def _seen(repository: GitRepository) -> dict[str, Any]:
     """Raises GitFailed."""
     if repository.forge == Forge.REGISTRY:
         return registry_modules.preview(repository)
+    host_scanning.pin_first(repository)
     remote, access = remotes.parse(repository.url), credentials.access_of(repository)
     listing = exchanges.listed(repository.pk, remote, access)
     tags = [ref for ref in listing.tags if ref.is_text and "\0" not in ref.name]

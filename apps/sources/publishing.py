@@ -72,7 +72,7 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
     if is_ending():
         raise Outage("This worker ends; another one continues.")
     try:
-        if not _is_open(tag):
+        if not _is_open(tag, tag.repository):
             _end(claim, tag)
         elif claim.exhausted:
             raise _Refused("internal_error", "Larder could not publish the tag because of an internal error. Retry it.")
@@ -86,13 +86,17 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
         Tag.objects.filter(pk=tag.pk, verdict=Verdict.WAITING).update(reason=_text(problem)[:MAX_REASON])
         raise Outage(str(problem)) from problem
     except RegistryError as problem:
-        _write_refusal(claim, tag, _Refused(problem.code, _text(problem)))
+        # Suspended meanwhile, its machine has no role: that is not the tag's fault, which goes on waiting.
+        if _is_open(tag, GitRepository.objects.get(pk=tag.repository_id)):
+            _write_refusal(claim, tag, _Refused(problem.code, _text(problem)))
+        else:
+            _end(claim, tag)
     notifying.notify_refused(tag.repository_id)
 
 
-def _is_open(tag: Tag) -> bool:
-    repository = tag.repository
-    return tag.verdict == Verdict.WAITING and repository.ended_at is None and repository.started_at is not None
+def _is_open(tag: Tag, repository: GitRepository) -> bool:
+    works = repository.ended_at is None and repository.suspended_at is None and repository.started_at is not None
+    return works and tag.verdict == Verdict.WAITING
 
 
 # --- What an earlier attempt has done ---------------------------------------------------------------------------------
@@ -298,7 +302,7 @@ def _write(claim: Claim, tag: Tag, which: Q, **changes: object) -> bool:
 
 
 def _queue_next(repository: GitRepository) -> None:
-    if repository.ended_at is None and repository.failed_at is None:
+    if repository.ended_at is None and repository.suspended_at is None and repository.failed_at is None:
         queueing.queue_waiting(repository)
 
 

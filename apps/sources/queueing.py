@@ -35,7 +35,7 @@ def queue_forgotten() -> int:
 
     A repository whose server is away waits for the next listing that succeeds.
     """
-    rows = GitRepository.objects.filter(ended_at=None, failed_at=None, tags__verdict=Verdict.WAITING)
+    rows = GitRepository.objects.filter(ended_at=None, suspended_at=None, failed_at=None, tags__verdict=Verdict.WAITING)
     return sum(
         _queue_locked(number) for number in rows.exclude(started_at=None).values_list("pk", flat=True).distinct()
     )
@@ -52,5 +52,5 @@ def enqueue_publish(number: int, *, created_by_id: int | None = None) -> bool:
 
 def _queue_locked(number: int) -> int:
     with transaction.atomic():
-        row = locking.connected(number)
+        row = locking.working(number)
         return queue_waiting(row) if row else 0

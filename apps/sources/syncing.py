@@ -7,7 +7,9 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from apps.accounts.access import machines
 from apps.accounts.access.gate import Viewer
+from apps.accounts.rows import Act
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.jobs import database_availability, queue
@@ -18,7 +20,17 @@ from apps.lib.git.access import GitFailed
 from apps.lib.git.refs import Listing
 from apps.lib.git.remotes import Remote
 from apps.releases.publishing.fault_injection import fault_point
-from apps.sources import credentials, exchanges, listing_changes, locking, notifying, queueing, registry_modules
+from apps.sources import (
+    credentials,
+    exchanges,
+    host_scanning,
+    listing_changes,
+    locking,
+    notifying,
+    queueing,
+    registry_modules,
+    requesting,
+)
 from apps.sources.judging import TooManyVersions
 from apps.sources.models import MAX_REASON, Forge, GitRepository, Tag, Verdict
 from apps.sources.registry_modules import Versions
@@ -43,13 +55,16 @@ def sync(*, repository: GitRepository, actor: Viewer, tags: Collection[str] | No
 
     Raises Conflict for a repository that was disconnected or has no rules, and Invalid.
     """
-    row = locking.required(repository)
+    row = locking.required_working(repository)
     if not row.rules.exists():
         raise Conflict("The repository has no rules, so no tag would be published.", hint="Add a rule first.")
     names = None if tags is None else sorted({str(name) for name in tags})
     if names is not None and len(names) > MAX_SELECTED:
         raise Invalid(f"{len(names):,} tags are selected, expected at most {MAX_SELECTED:,}.")
     now = timezone.now()
+    if row.started_at is None:
+        machines.acted(row.user_id, actor, Act.STARTED)
+    requesting.ask(row, actor)
     if row.fetched_at is None:
         # Selected twice before the first listing: both count, and all stays all.
         if row.started_at is not None:
@@ -74,7 +89,7 @@ def sync(*, repository: GitRepository, actor: Viewer, tags: Collection[str] | No
 @transaction.atomic
 def retry(*, tag: Tag, actor: Viewer) -> None:
     """Try a tag again that was refused, waits, or was ignored as not selected or by policy. Raises Conflict."""
-    repository = locking.required(tag.repository)
+    repository = locking.required_working(tag.repository)
     if repository.started_at is None:
         raise Conflict("The repository is a draft: nothing of it is published yet.", hint="Start it first.")
     row = Tag.objects.filter(pk=tag.pk).judged().first()
@@ -84,6 +99,7 @@ def retry(*, tag: Tag, actor: Viewer) -> None:
         raise Conflict(
             f"The tag {row.name} is {_words(row.shown)}: it cannot be tried again.", hint=_way_out(row.shown)
         )
+    requesting.ask(repository, actor, row)
     Tag.objects.filter(pk=row.pk).update(**queueing.AGAIN, release=None, published_commit="", changed_at=timezone.now())
     actor.record(
         Kind.GIT_TAG_RETRIED,
@@ -105,8 +121,10 @@ def may_retry(tag: Tag) -> bool:
 
 
 def listen(repository: GitRepository) -> None:
-    """List as soon as possible: a webhook came, or it is due. Without effect on a draft, and while such a job waits."""
-    rows = GitRepository.objects.filter(pk=repository.pk, ended_at=None).exclude(started_at=None)
+    """List as soon as possible: a webhook came, or it is due. Without effect on a draft, on one that is suspended, and
+    while such a job waits.
+    """
+    rows = GitRepository.objects.filter(pk=repository.pk, ended_at=None, suspended_at=None).exclude(started_at=None)
     # A job that runs already may have listed before the push: it sees the new time, and lists again.
     if rows.update(next_at=timezone.now()):
         enqueue_list(repository.pk)
@@ -123,14 +141,14 @@ def enqueue_list(number: int) -> bool:
 
 def list_due(now: datetime) -> int:
     """List the repositories whose time has come; return how many."""
-    due = GitRepository.objects.filter(ended_at=None, next_at__lte=now).exclude(started_at=None).order_by("next_at")
-    return sum(enqueue_list(number) for number in due.values_list("pk", flat=True))
+    due = GitRepository.objects.filter(ended_at=None, suspended_at=None, next_at__lte=now).exclude(started_at=None)
+    return sum(enqueue_list(number) for number in due.order_by("next_at").values_list("pk", flat=True))
 
 
 def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
     for _ in range(MAX_ROUNDS):
         rows = GitRepository.objects.select_related("namespace").exclude(started_at=None)
-        repository = rows.filter(pk=claim.target, ended_at=None).first()
+        repository = rows.filter(pk=claim.target, ended_at=None, suspended_at=None).first()
         if repository is None or _list(claim, repository) or is_ending():
             return
 
@@ -160,6 +178,7 @@ def _list(claim: Claim, repository: GitRepository) -> bool:
         return _fail(claim, repository, problem, said)
     is_mirrored = repository.forge == Forge.REGISTRY
     said.add(f"Listing the {'versions' if is_mirrored else 'tags'} of {repository.url}")
+    asked = requesting.open_ones(repository)
     database_availability.release_connection()
     try:
         found = _asked(repository, remote)
@@ -171,7 +190,7 @@ def _list(claim: Claim, repository: GitRepository) -> bool:
     else:
         said.add(f"Found {len(found.tags):,} tags" + (f" at {found.remote.url}" if found.remote != remote else ""))
     try:
-        return _apply(claim, repository, found, said)
+        return _apply(claim, repository, found, said, asked)
     except TooManyVersions as problem:
         return _fail(claim, repository, GitFailed(problem.code, str(problem), hint=problem.hint), said)
 
@@ -179,14 +198,17 @@ def _list(claim: Claim, repository: GitRepository) -> bool:
 def _asked(repository: GitRepository, remote: Remote) -> Listing | Versions:
     if repository.forge == Forge.REGISTRY:
         return registry_modules.listed(repository)
+    host_scanning.pin_first(repository)
     return exchanges.listed(repository.pk, remote, credentials.access_of(repository))
 
 
-def _apply(claim: Claim, repository: GitRepository, found: Listing | Versions, said: _Log) -> bool:
+def _apply(
+    claim: Claim, repository: GitRepository, found: Listing | Versions, said: _Log, asked: Collection[int]
+) -> bool:
     now = timezone.now()
     with transaction.atomic():
         claim.guard()
-        row = locking.connected(repository.pk)
+        row = locking.working(repository.pk)
         if row is None:
             return True
         if isinstance(found, Versions):
@@ -195,6 +217,7 @@ def _apply(claim: Claim, repository: GitRepository, found: Listing | Versions, s
         else:
             tags = list(found.tags)
             changes = listing_changes.apply(row, tags, now=now)
+        requesting.answered(asked, now=now)
         queued = queueing.queue_waiting(row)
         said.add(str(changes))
         if queued:
@@ -220,7 +243,7 @@ def _fail(claim: Claim, repository: GitRepository, failed: GitFailed, said: _Log
     said.add(f"Failed: {failed} {failed.hint}".rstrip())
     with transaction.atomic():
         claim.guard()
-        row = locking.connected(repository.pk)
+        row = locking.working(repository.pk)
         if row is None:
             return True
         note_failure(row, failed, log_text=str(said))

@@ -17,6 +17,7 @@ NONE = "none"
 _PGP = b"-----BEGIN PGP SIGNATURE-----"
 _BEGINNINGS = (_PGP, b"-----BEGIN SSH SIGNATURE-----", b"-----BEGIN SIGNED MESSAGE-----")
 _TAGGER = re.compile(rb"^tagger (?P<name>[^<\n]*)<[^>\n]*>", re.MULTILINE)
+_PERSON = re.compile(rb"^(?P<as>tagger|author|committer) [^<\n]*<(?P<address>[^>\n]*)>", re.MULTILINE)
 _FOREIGN = "by a key that is not registered"
 
 
@@ -44,6 +45,16 @@ def read(raw: bytes, namespace: Namespace) -> TagFacts:
     if not signature.startswith(_PGP):
         return TagFacts(shown, "of a kind that Larder does not check (SSH or X.509)")
     return TagFacts(shown, *_judged(payload, signature, namespace))
+
+
+def makers_of(tag: bytes, commit: bytes) -> set[str]:
+    """Return the mail addresses of who made the tag. A lightweight tag names nobody: there it is who made its commit.
+
+    What git writes there is what its user has set: it may be another's address, and it may be none.
+    """
+    headers = (tag or commit).partition(b"\n\n")[0]
+    found = [one["address"] for one in _PERSON.finditer(headers) if (one["as"] == b"tagger") == bool(tag)]
+    return {text for one in found if "@" in (text := one.decode(errors="replace").strip())}
 
 
 def _split(raw: bytes) -> tuple[bytes, bytes]:

@@ -39,7 +39,7 @@ def checked_url(text: str) -> str:
     parts = urlsplit(url)
     if parts.path or parts.query or parts.fragment:
         raise Invalid(f"The URL has a path ({parts.path[:40] or '?'}), expected the host alone.", hint=_URL_HINT)
-    if hostnames.is_one_of(parts.netloc, [settings.PUBLIC_HOST]):
+    if hostnames.is_one_of(parts.netloc, [settings.PUBLIC_HOST, *settings.HOSTNAMES]):
         raise Invalid(f"{url} is this Larder.", hint="Enter the URL of another registry.")
     return url
 

@@ -41,10 +41,8 @@ def run_job(job_id: int) -> None:
     """Claim a job and do it. Errors end in its row."""
     with claims.claim(job_id) as held:
         if held is not None:
-            by, created_at, attempts = Job.objects.values_list("created_by_id", "created_at", "attempts").get(
-                pk=held.job_id
-            )
-            if attempts == 1:
+            by, created_at = Job.objects.values_list("created_by_id", "created_at").get(pk=held.job_id)
+            if held.fence == 1:  # nobody had it before
                 waited = (timezone.now() - created_at).total_seconds()
                 metrics.upstream_queue_duration.labels(_what(held.kind)).observe(max(0.0, waited))
             if held.exhausted:

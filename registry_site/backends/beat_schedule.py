@@ -10,6 +10,7 @@ from celery.beat import PersistentScheduler, ScheduleEntry
 
 from apps.jobs import database_availability, heartbeats
 from apps.jobs.claims import worker_name
+from registry_site.server import service_manager
 from registry_site.server.pulse import Pulse
 
 log = structlog.get_logger("larder.jobs")
@@ -36,23 +37,33 @@ class Scheduler(PersistentScheduler):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._pulse = Pulse("beat")
+        self._has_reported = False
         super().__init__(*args, **kwargs)
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
-        self._pulse.note()
+        self._goes_round()
+        if not self._has_reported:  # nothing is due for some seconds yet
+            self._report()
         return float(super().tick(*args, **kwargs))
+
+    def _goes_round(self) -> None:
+        self._pulse.note()
+        service_manager.tell(service_manager.STILL_WELL)
 
     def _ensure_connected(self) -> Any:
         """Wait for the broker, as Celery's own, which says nothing meanwhile."""
-        return self.connection.ensure_connection(self._broker_is_away, callback=self._pulse.note)
+        return self.connection.ensure_connection(self._broker_is_away, callback=self._goes_round)
 
     def _broker_is_away(self, error: Exception, seconds: float) -> None:
         log.warning("beat_waits_for_broker", error=type(error).__name__, seconds=seconds)
 
     def apply_entry(self, entry: ScheduleEntry, producer: Any = None) -> None:
         super().apply_entry(entry, producer)
-        if entry.name == "heartbeat":
-            database_availability.try_once(partial(heartbeats.ring, worker_name()))
+        if entry.name == "reap":  # the most frequent of those that nothing works without
+            self._report()
+
+    def _report(self) -> None:
+        self._has_reported = database_availability.try_once(partial(heartbeats.ring, worker_name()))
 
     def sync(self) -> None:
         try:

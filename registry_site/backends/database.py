@@ -1,8 +1,27 @@
-"""Connections to the database, for processes that fork."""
+"""Connections to the database: which threads share the pool, and what a process that forks gives up."""
 
 import sys
+import threading
 
 from django.db import connections
+
+
+class _Thread(threading.local):
+    has_own = False
+    leaves_some = False
+
+
+this_thread = _Thread()
+
+
+def use_own_connection() -> None:
+    """Let this thread connect beside the pool, so that it gets a connection while all of the pool are in use."""
+    this_thread.has_own = True
+
+
+def leave_some_connections() -> None:
+    """Let this thread and its like never have the last connections of the pool: pages for people need them."""
+    this_thread.leaves_some = True
 
 
 def give_up_connections() -> None:

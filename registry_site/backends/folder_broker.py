@@ -15,6 +15,7 @@ import stat
 import time
 import uuid
 from collections import defaultdict, deque
+from collections.abc import Iterable
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -22,6 +23,8 @@ from typing import Any
 import structlog
 from kombu.transport import virtual
 from kombu.utils.json import dumps, loads
+
+from registry_site.backends.activity import of_this_worker
 
 # A ring is 1 KB. Anything larger is foreign, and must not fill the memory of a worker.
 MAX_MESSAGE_BYTES = 1024 * 1024
@@ -77,6 +80,7 @@ class Channel(virtual.Channel):
         while listed:
             name = listed.popleft()
             if name not in self._stuck[queue] and (message := self._take(queue, name)) is not None:
+                of_this_worker.taken += 1
                 return message
         raise Empty
 
@@ -130,6 +134,11 @@ class Channel(virtual.Channel):
         except FileNotFoundError:
             return 0  # the first message makes the folder
 
+    def queues_with_work(self, _queues: Iterable[str]) -> set[str]:
+        """Ask for the watchdog whether the folder can be used. What lies there and is never taken may be no work."""
+        self.connection.establish_connection()
+        return set()
+
     def _purge(self, queue: str) -> int:
         names = self._names(queue)
         for name in names:
@@ -161,6 +170,7 @@ class Transport(virtual.Transport):
         return super().establish_connection()
 
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
+        of_this_worker.listens += 1
         super().drain_events(connection, timeout=min(timeout or MAX_DRAIN_SECONDS, MAX_DRAIN_SECONDS))
 
     def driver_version(self) -> str:

@@ -26,6 +26,7 @@ from apps.lib.mirrored import MirroredPackage, PackageLink
 from apps.protocol.last_public import last_public
 from apps.protocol.locations import Asked, asked_at, disposition_of
 from apps.releases import fetchable
+from apps.releases.lifecycle.quarantine import blocked
 from registry_site.front.lease import Headers, Key, Origin
 from registry_site.front.table import ARCHIVES, MIRROR, Question
 
@@ -139,7 +140,7 @@ class Archives:
             if (stored := _read(digest, shown)) is not None:
                 found[digest] = stored
                 # Where the database is away, the view goes on with what was public.
-                last_public.update(digest, is_public=Visibility.PUBLIC in shown.values())
+                last_public.update(digest, fetchable.public_places(shown))
         for link, opened in packages.items():
             package = opened.package
             visibility = Visibility.PUBLIC if package.is_public else Visibility.PRIVATE
@@ -147,6 +148,19 @@ class Archives:
             if (stored := _read(package.digest, place)) is not None:
                 found[link] = replace(stored, package=package, seconds=opened.seconds)
         return found
+
+    def learn_blocked(self) -> None:
+        """Read the list of what is in quarantine now, which is read again every two seconds anyway."""
+
+        def read() -> None:
+            try:
+                blocked.renew()
+            except (DatabaseError, InterfaceError) as error:
+                log.warning("database_away", error=type(error).__name__)
+            finally:
+                self._rest()
+
+        asyncio.get_running_loop().run_in_executor(self._thread, read)
 
     def has_frame(self, kind: Key) -> bool:
         return kind in self._frames

@@ -16,16 +16,16 @@ from typing import Any
 from django.conf import settings
 
 from apps.audit import generation
-from apps.http.ready import LONGEST, Ready
-from apps.releases.catalogue import downloads
+from apps.http.ready import KEPT, LONGEST, Ready
 from registry_site.backends import other_hosts
 from registry_site.front.archives import Archive, Archives, kind_of
 from registry_site.front.lease import FILE, Entry, Headers, Key, Lease, Origin, Shared, whole_of
+from registry_site.front.sending import Send, send_entry, send_known
+from registry_site.front.stale import Stale
 from registry_site.front.table import (
     ARCHIVES,
     CREDENTIALS,
     READERS,
-    Known,
     Question,
     Recognition,
     Table,
@@ -36,9 +36,7 @@ from registry_site.front.table import (
     question_of,
     scope_of,
 )
-from registry_site.monitoring.clients import clients
-from registry_site.server.access_lines import access_lines
-from registry_site.server.connections import PATHSEND, can_send_files, client_of, connections
+from registry_site.server.connections import can_send_files, client_of, connections
 from registry_site.server.middleware import request_id_for
 
 # Below these paths answers become ready, except for blobs.
@@ -55,7 +53,6 @@ MOST_PREPARED = 200
 # A request waits so long for the answer to an equal one before it asks Django itself.
 PATIENCE = 2.0
 
-Send = Callable[[dict[str, Any]], Awaitable[None]]
 # Asks Django, and tells whether the answer was kept.
 Ask = Callable[[Any, Question], Awaitable[bool]]
 
@@ -69,6 +66,7 @@ class Front:
         self.recognition = Recognition()
         self.archives = archives or Archives()
         self.shared = shared or Shared(None)
+        self.stale = Stale(self.lease, self.table, lambda: self.shared, self.archives)
         self.ask: Ask | None = None
         self.misses = 0
         self._asking: dict[Key, asyncio.Future[bool]] = {}
@@ -76,6 +74,7 @@ class Front:
         self._asked: dict[Key, str] = {}
         self._preparing: asyncio.Task[None] | None = None
         self.lease.on_change = self._prepare_changed
+        self.lease.on_changes = self.stale.learn
 
     async def has_answered_at_once(self, scope: Any, send: Send) -> bool:
         """Answer in any thread, waiting for nothing, if an equal request was answered from the table before."""
@@ -87,7 +86,7 @@ class Front:
         if entry is None or entry.whole.status != known.status:
             return False
         self.table.count(entry, is_hit=True)
-        await _send(known, entry, send, request_id_for(asked_id), arrived)
+        await send_known(known, entry, send, request_id_for(asked_id), arrived)
         return True
 
     async def has_answered(self, scope: Any, question: Question, send: Send) -> bool:
@@ -96,6 +95,8 @@ class Front:
         If Django is being asked the same, wait for that answer: after a change one of many equal requests does the
         work. On False the caller asks Django, and calls `settle` when it has the answer or will never have one.
         """
+        if self.lease.outage.since is not None and await self.stale.has_answered(question, send):
+            return True
         until = question.at + PATIENCE
         while True:
             entry = await self._find(question)
@@ -104,7 +105,7 @@ class Front:
             if entry is not None:
                 known = known_of(question, entry)
                 self.recognition.add(scope, known)
-                await _send(known, entry, send, request_id_for(question.header(b"x-request-id")), question.at)
+                await send_known(known, entry, send, request_id_for(question.header(b"x-request-id")), question.at)
                 return True
             asking = self._asking.get(question.waited_for)
             if asking is None or not await _has_become_ready(asking, until - time.monotonic()):
@@ -117,8 +118,7 @@ class Front:
             self.table.count(entry)
             if archive.file:
                 connections.sends_file(client_of(scope), question.path)
-            request_id = request_id_for(question.header(b"x-request-id"))
-            await _send(known_of(question, entry), entry, send, request_id, question.at, file=archive.file)
+            await send_entry(question, entry, send, file=archive.file)
             return True
         if _BECOMES_READY.match(question.path):
             self._ask(question)
@@ -165,7 +165,7 @@ class Front:
         if is_asked or not _BECOMES_READY.match(question.path) or self.lease.has_ended():
             return False
         documents = {question.key} if question.key[CREDENTIALS] is None else {question.key, for_readers(question.key)}
-        new = [key for key in documents | {question.waited_for} if key not in self.table]
+        new = [key for key in documents | {question.waited_for} if self.table.find(key) is None]
         found = await self.shared.find_elsewhere(new, self.lease)
         taken = [key for key, entry in found.items() if self._takes(key, entry)]
         return any(key in self.table for key in taken)
@@ -193,6 +193,7 @@ class Front:
             document.download and document.download._replace(user_id=person),
             replace(document.origin, person=person),
         )
+        self.stale.keep_joined(question.key, document, reader, entry)
         self.table.add(question.key, entry)
         return entry
 
@@ -208,7 +209,7 @@ class Front:
 
     async def _archive(self, scope: Any, question: Question) -> Archive | None:
         """The answer to a request for stored bytes; None where Django must answer."""
-        asked = self.archives.asked(question)
+        asked = None if self.lease.outage.is_sure else self.archives.asked(question)
         stored = await self.archives.find(asked.wanted) if asked is not None else None
         if asked is None or stored is None:
             return None
@@ -230,11 +231,14 @@ class Front:
         whole = whole_of(archive.status, archive.headers, archive.body)
         until = question.at + archive.seconds
         entry = Entry(whole, archive.scopes, question.era, question.number, until, None, archive.origin)
+        self.stale.keep_archive(question, archive, entry)
         if archive.status == HTTPStatus.OK and archive.may_stay and not archive.file:
             self.table.add(question.key, entry)
             key = question.key if archive.is_public else for_links(question.key)
             if not archive.is_public:
-                self.table.add(key, replace(entry, until=question.at + LONGEST))
+                # Whoever has another link to the bytes has a link: it is looked at.
+                kept = question.at + KEPT if entry.kept else 0.0
+                self.table.add(key, replace(entry, until=question.at + LONGEST, kept=kept))
             self._note(question, key)
         return entry
 
@@ -278,11 +282,15 @@ class Front:
             question.at + ready.seconds,
             ready.download,
             origin,
+            kept=self.stale.kept_until(question, ready),
+            visibility=ready.visibility,
         )
         key, credentials = question.key, question.key[CREDENTIALS]
         if credentials is not None:
             key = for_readers(key) if ready.readers else key
             entry.readers = ready.readers
+            if not ready.readers:
+                entry.kept = min(entry.kept, question.at + ready.credentials_for)
         if credentials == READERS and not ready.readers:
             return False
         self.table.add(key, entry)
@@ -293,6 +301,7 @@ class Front:
             reader_key = ("reader", credentials, ready.readers)
             scopes = {generation.ACCESS, ready.readers}
             reader = replace(entry, whole=whole_of(0, (), b""), scopes=scopes, download=None, readers="")
+            self.stale.keep_reader(question, key, reader, ready)
             self.table.add(reader_key, reader)
             self.shared.add(reader_key, reader, self.lease)
         if credentials is None or ready.readers:
@@ -362,10 +371,16 @@ class Front:
         finally:
             self.settle(question, is_ready=False)
 
-    async def tell(self, method: str, path: str, status: int) -> None:
-        """Hold back an answer that may tell of a change until no process repeats what was before it."""
-        if status < HTTPStatus.INTERNAL_SERVER_ERROR and may_tell(method, path):
-            await self.lease.run_out()
+    async def tell(self, method: str, path: str, status: int, *, was_away: bool = False) -> bool:
+        """Hold back an answer that may tell of a change until no process repeats what was before it.
+
+        Where answers are repeated while the database is away, False: it went away first, so nobody may be told.
+        `was_away`: before Django was asked, so that a page without the database, as /status, tells of nothing.
+        """
+        if was_away and self.lease.outage.is_sure and method in ("GET", "HEAD"):
+            return True
+        tells = status < HTTPStatus.INTERNAL_SERVER_ERROR and may_tell(method, path)
+        return not tells or await self.lease.run_out()
 
     def figures(self) -> dict[str, int]:
         """The figures of this process, for /status."""
@@ -376,20 +391,6 @@ class Front:
 async def _has_become_ready(asking: asyncio.Future[bool], seconds: float) -> bool:
     await asyncio.wait([asking], timeout=max(0.0, seconds))
     return asking.done() and asking.result()
-
-
-async def _send(known: Known, entry: Entry, send: Send, request_id: str, arrived: float, *, file: str = "") -> None:
-    whole = entry.whole
-    if entry.download is not None:
-        downloads.record_download(*entry.download, known.client)
-    headers = [*whole.headers, (b"x-request-id", request_id.encode())]
-    await send({"type": "http.response.start", "status": whole.status, "headers": headers})
-    if file:
-        await send({"type": PATHSEND, "path": file})
-    else:
-        await send({"type": "http.response.body", "body": whole.body, "more_body": False})
-    access_lines.add(request_id, time.monotonic() - arrived, known.line)
-    clients.note(known.address)
 
 
 front = Front(

@@ -21,12 +21,13 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, connections
+from django.db import DatabaseError, InterfaceError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from apps.audit import generation
 from apps.http.ready import Download
 from registry_site.backends.other_hosts import OtherHosts
+from registry_site.front import outage
 from registry_site.front.peers import Peers, peers_at
 
 # A request waits so long for a renewal before it goes to Django, which says that the database is away.
@@ -60,7 +61,7 @@ class Lease:
         patience: float = PATIENCE,
     ) -> None:
         self._patience = patience
-        self._connect = connect or _connection
+        self._connect = connect or outage.connect
         self._join = join
         self.era = 0
         self.number = -1
@@ -75,10 +76,12 @@ class Lease:
         self._told = float("-inf")  # of which change the peers have heard
         self._renewal: asyncio.Task[bool] | None = None
         self.on_change: Callable[[], None] = lambda: None
+        self.on_changes: Callable[[Collection[str]], None] = lambda _: None  # the scopes; all, if it may be any
+        self.outage = outage.configured()
 
     async def holds(self) -> bool:
         """Renew in the background from half of the lease on, so that a busy process waits for no renewal."""
-        if not self.holds_unattended():
+        if not self.outage.is_sure and not self.holds_unattended():
             self._begin_renewal()
             for _ in range(2):  # a renewal that was on its way may have asked before the change
                 if self.has_ended():
@@ -103,12 +106,15 @@ class Lease:
 
     async def renew(self) -> bool:
         """Ask now; False if the database does not answer."""
-        loop = asyncio.get_running_loop()
+        loop, began = asyncio.get_running_loop(), time.monotonic()
         try:
             news = await loop.run_in_executor(self._thread, self._ask, self.number if self.is_complete else -1)
         except (DatabaseError, InterfaceError, OSError) as error:
-            log.warning("database_away", error=type(error).__name__)
+            if not self.outage.is_sure:
+                log.warning("database_away", error=type(error).__name__)
+            self.outage.fails(began=began, asked=self._asked, error=error)
             return False
+        self.outage.ends()
         counter = news.changes.get(generation.ANYTHING, 0)
         if counter != self.number:
             self._changed = news.answered
@@ -116,8 +122,10 @@ class Lease:
         if not is_continued or news.changes.get(generation.EVERYTHING, 0) > self.number:
             self.era += 1
         if is_continued:
+            self.on_changes([scope for scope, number in news.changes.items() if number > self.number])
             self.changes |= news.changes
         else:
+            self.on_changes([generation.EVERYTHING])
             self.changes = dict(news.changes)
             self.is_complete = news.since < 0
         self.number = counter
@@ -126,9 +134,32 @@ class Lease:
             self.on_change()
         return True
 
-    async def run_out(self) -> None:
-        """Wait until no process repeats what was before any change that is committed by now."""
-        if not await self.renew():
+    async def keep(self) -> None:
+        """Ask all the time, so that an outage finds this process knowing all that anybody was told of before."""
+        while True:
+            renewal = self._begin_renewal()
+            await asyncio.wait([renewal], timeout=outage.PATIENCE)
+            if not renewal.done() and self._connection is not None:
+                outage.cut(self._connection)
+            await asyncio.sleep(outage.ASK_EVERY)
+
+    def may_serve_stale(self) -> bool:
+        """Whether the database is away and this process knows all changes before. In any thread."""
+        return self.outage.lasts() and self._word[0] == self._word_asked
+
+    async def has_outage(self) -> bool:
+        """As `may_serve_stale`, after a second look where one question has failed."""
+        if self.outage.since is not None and not self.outage.is_sure:
+            await asyncio.wait([self._begin_renewal()], timeout=self._patience)
+        return self.may_serve_stale()
+
+    async def run_out(self) -> bool:
+        """Wait until no process repeats what was before any change that is committed by now.
+
+        False: the database went away before that is sure, and answers are repeated while it is away.
+        """
+        is_known = await self.renew()
+        if not is_known:
             self._changed = time.monotonic()  # perhaps
         changed = self._changed
         if self._told < changed and self._peers is not None and self._peers.can_be_told:
@@ -138,6 +169,8 @@ class Lease:
         remaining = changed + generation.LEASE_OUT - time.monotonic()
         if self._told < changed and remaining > 0:
             await asyncio.sleep(remaining)
+            is_known = bool(self.outage.seconds) and await self.renew()
+        return is_known or not self.outage.seconds
 
     @property
     def history(self) -> int:
@@ -177,12 +210,6 @@ class Lease:
             self._connection = None
             raise
         return News(since, word, asked, time.monotonic(), changes)
-
-
-def _connection() -> BaseDatabaseWrapper:
-    default = connections["default"].settings_dict
-    options = {name: value for name, value in default["OPTIONS"].items() if name != "pool"}
-    return type(connections["default"])({**default, "OPTIONS": options}, "default")
 
 
 # --- What holds under it, and answers of other processes -----------------------------------------------------------
@@ -227,6 +254,8 @@ class Entry:
     download: Download | None
     origin: Origin = Origin()
     readers: str = ""  # of which namespace: theirs is the answer
+    kept: float = 0.0  # while the database is away it may be repeated until then
+    visibility: str = ""  # of that namespace
 
 
 def whole_of(status: int, headers: Headers, body: bytes) -> Whole:
@@ -281,14 +310,14 @@ class Shared:
         self._hosts = hosts
         self._connection: sqlite3.Connection | None = None
 
-    def find(self, key: Key) -> Entry | None:
-        """The file's entry, of which the caller checks whether it holds. `era` is missing: it is a process's own."""
+    def find(self, key: Key, *, is_kept: bool = False) -> Entry | None:
+        """The file's entry, or one kept for an outage. The caller checks that it holds. `era` is a process's own."""
         rows = self._do("SELECT number, until, status, body, more FROM ready WHERE key = ?", [_name(key)])
         if not rows:
             return None
-        _, until, *_ = rows[0]
+        entry = _entry_of(*rows[0])
         # By the clock of the host: all processes have the same.
-        return _entry_of(*rows[0]) if until > time.monotonic() else None
+        return entry if (entry.kept if is_kept else entry.until) > time.monotonic() else None
 
     async def find_elsewhere(self, keys: Iterable[Key], lease: Lease) -> dict[Key, Entry]:
         """What other hosts were answered: likewise."""
@@ -308,7 +337,7 @@ class Shared:
         if self._do("INSERT OR REPLACE INTO ready VALUES (?, ?, ?, ?, ?, ?)", row) is None:
             self._do("DELETE FROM ready WHERE until < ?", [time.monotonic()])
         # The file ends with the start that began it. The cache does not, so nothing of another database may come in.
-        if self._hosts is not None and lease.is_current(entry.scopes, entry.era, entry.number):
+        if self._hosts is not None and entry.until and lease.is_current(entry.scopes, entry.era, entry.number):
             head = json.dumps([entry.number, whole.status, more]).encode()
             self._hosts.add(self._hosts.name(lease.history, name), head + b"\n" + whole.body, entry.until)
 
@@ -355,6 +384,8 @@ def _more_of(entry: Entry) -> str:
         "download": entry.download,
         "origin": (origin.route, origin.person, origin.release),
         "readers": entry.readers,
+        "kept": entry.kept,
+        "visibility": entry.visibility,
     }
     return json.dumps(more)
 
@@ -364,4 +395,5 @@ def _entry_of(number: int, until: float, status: int, body: bytes, text: str) ->
     headers: Headers = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in more["headers"])
     download = Download(*more["download"]) if more["download"] else None
     whole = whole_of(status, headers, body)
-    return Entry(whole, more["scopes"], -1, number, until, download, Origin(*more["origin"]), more["readers"])
+    origin, kept = Origin(*more["origin"]), more["kept"]
+    return Entry(whole, more["scopes"], -1, number, until, download, origin, more["readers"], kept, more["visibility"])

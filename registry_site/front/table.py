@@ -138,6 +138,17 @@ def for_links(key: Key) -> Key:
     return (method, scheme, f"{_ANY_LINK}{digest}/{file_name}", None, *others)
 
 
+def without_condition(key: Key, *, method: str = "") -> Key:
+    """The key of the same question without If-None-Match, or by another method."""
+    place = CREDENTIALS + 1 + KEYED.index(b"if-none-match")
+    return (method or key[0], *key[1:place], None, *key[place + 1 :])
+
+
+def of_anybody(key: Key) -> Key:
+    """The key of the same question without credentials."""
+    return (*key[:CREDENTIALS], None, *key[CREDENTIALS + 1 :])
+
+
 def scope_of(key: Key) -> dict[str, Any]:
     """The request that asks such a question, without its credentials, and by a new link where any would do."""
     method, scheme, path, raw_path, query, _, *values = key
@@ -274,11 +285,19 @@ class Table:
             entry = self._entries.get(key)
             if entry is None:
                 return None
-            if entry.until <= time.monotonic() or not self._is_current(entry):
+            now = time.monotonic()
+            if entry.until > now and self._is_current(entry):
+                self._entries.move_to_end(key)
+                return entry
+            if entry.kept <= now or not self._is_current(entry):
                 self._drop(key)
-                return None
-            self._entries.move_to_end(key)
-            return entry
+            return None
+
+    def find_kept(self, key: Key) -> Entry | None:
+        """As `find`, while the database is away: also what has ended by time, as long as it is true."""
+        with self._lock:
+            entry = self._entries.get(key)
+            return entry if entry is not None and entry.kept > time.monotonic() and self._is_current(entry) else None
 
     def has_ended(self, key: Key) -> bool:
         """Tell whether a change has ended the entry, and not the time."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
+from apps.lib.process import outside
 from apps.lib.process.metrics import registry
 from registry_site.monitoring.clients import clients
 from registry_site.server import threads
@@ -30,6 +31,16 @@ class ThisProcess:
         for state, count in (postgres.pool_figures() if postgres else NO_POOL).items():
             connections.add_metric([state], count)
         yield connections
+        open_circuits = GaugeMetricFamily(
+            "larder_circuits_open", "Services outside that do not answer and are left alone.", labels=["service"]
+        )
+        exchanges = GaugeMetricFamily(
+            "larder_outside_waiting", "Exchanges with services outside that are under way.", labels=["service"]
+        )
+        for service, figures in outside.figures().items():
+            open_circuits.add_metric([service], figures["open"])
+            exchanges.add_metric([service], figures["waiting"])
+        yield from (open_circuits, exchanges)
         top = GaugeMetricFamily(
             "larder_top_client_requests",
             "Requests within five to ten minutes by the busiest clients.",

@@ -122,8 +122,16 @@ def _read(path: Path) -> Counts:
 
 
 def _add(into: Counts, more: Counts) -> None:
+    """Add by the name of a family: a file of a former version may describe it in other words.
+
+    Of another type it is another thing, which cannot be added.
+    """
+    known = {family[0]: family for family in into}
     for family, samples in more.items():
-        sums = into.setdefault(family, {})
+        own = known.get(family[0], family)
+        if own[1] != family[1]:
+            continue
+        sums = into.setdefault(own, {})
         for sample, value in samples.items():
             sums[sample] = sums.get(sample, 0.0) + value
 

@@ -31,6 +31,7 @@ from apps.notify import outbox as notify
 from apps.portal.frame.context import larder_version
 from apps.signing.models import SigningKey
 from registry_site import wiring
+from registry_site.celery import app
 from registry_site.front.front import front
 from registry_site.monitoring import process  # noqa: F401  # registers what it tells
 from registry_site.server import health
@@ -47,6 +48,17 @@ class ReadyAnswers:
         for (route, status), count in list(front.table.answers.items()):
             answers.add_metric([route, str(status)], count)
         yield answers
+        stale = CounterMetricFamily(
+            "larder_stale_answers", "Answers that were repeated while the database was down.", labels=["route"]
+        )
+        for route, count in list(front.stale.answers.items()):
+            stale.add_metric([route], count)
+        yield stale
+        yield GaugeMetricFamily(
+            "larder_serving_stale",
+            "Web processes that repeat answers because the database is down.",
+            float(front.lease.may_serve_stale()),
+        )
         figures = front.figures()
         misses = CounterMetricFamily("larder_ready_misses", "Reads that were not in memory, or no longer valid.")
         misses.add_metric([], figures["misses"])
@@ -145,18 +157,34 @@ def _workers() -> Iterator[Metric]:
     for queue in queues.needed():
         each.add_metric([queue], sum(queue in names.split() for names in found))
     yield each
-    if (rang := heartbeats.beat_rang()) is not None:
-        age = max(0.0, (timezone.now() - rang).total_seconds())
-        yield GaugeMetricFamily("larder_beat_age_seconds", "Since beat last reported.", age)
+    rang = heartbeats.beat_rang()
+    age = inf if rang is None else max(0.0, (timezone.now() - rang).total_seconds())
+    yield GaugeMetricFamily("larder_beat_age_seconds", "Since beat last reported; +Inf: not within a day.", age)
+
+
+def _waiting(due: dict[str, tuple[int, float]]) -> Iterator[Metric]:
+    """Yield what a worker could take now: also jobs whose worker died, since a worker must ring for them again."""
+    found = dict.fromkeys(queues.QUEUES, 0)
+    rows = Job.objects.claimable().values_list("kind").annotate(number=Count("pk")).order_by()
+    for kind, number in rows:
+        found[app.amqp.router.route({}, kind)["queue"].name] += number
+    # Notifications are no jobs.
+    found["notify"] += sum(count for count, seconds in due.values() if seconds)
+    waiting = GaugeMetricFamily("larder_queue_waiting", "Jobs and due notifications, by queue.", labels=["queue"])
+    for queue, number in found.items():
+        waiting.add_metric([queue], number)
+    yield waiting
 
 
 def _notifications() -> Iterator[Metric]:
     waiting = GaugeMetricFamily("larder_notify_waiting", "Pending notifications.", labels=["what"])
     oldest = GaugeMetricFamily("larder_notify_oldest_seconds", "Age of the oldest one.", labels=["what"])
-    for what, (count, seconds) in notify.waiting().items():
+    found = notify.waiting()
+    for what, (count, seconds) in found.items():
         waiting.add_metric([what], count)
         oldest.add_metric([what], seconds)
     yield from (waiting, oldest)
+    yield from _waiting(found)
 
 
 def _blobs() -> Iterator[Metric]:

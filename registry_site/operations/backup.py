@@ -27,9 +27,9 @@ from apps.portal.frame.context import larder_version
 from apps.providers.docs import replacing
 from apps.releases.publishing import staging
 from registry_site import env
-from registry_site.operations import dump
+from registry_site.operations import authenticity, dump
 from registry_site.server.files import replace
-from registry_site.startup import bootstrap
+from registry_site.startup import bootstrap, restoring
 
 FORMAT = 1
 MANIFEST, OBJECTS, STAGING = "manifest.json", "objects.jsonl", "staging"
@@ -99,9 +99,11 @@ def write(
     with (folder / OBJECTS).open("w", encoding="utf-8") as out:
         for key, data in copies.own_objects():
             out.write(json.dumps([key, data.decode()]) + "\n")
-    files = [OBJECTS, *(f"tables/{table}.jsonl.gz" for table in manifest.rows)]
+    files = [OBJECTS, *map(_file_of, manifest.rows)]
     manifest.checksums = {name: copies.digest_of(folder / name) for name in files}
-    replace(folder / MANIFEST, json.dumps(asdict(manifest), indent=1).encode(), mode=0o600)
+    text = json.dumps(asdict(manifest), indent=1).encode()
+    replace(folder / authenticity.FILE, authenticity.proof_of(text), mode=0o600)
+    replace(folder / MANIFEST, text, mode=0o600)
     return manifest
 
 
@@ -120,10 +122,14 @@ def _rows(folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say:
             staged=saved,
         )
         for table, model in dump.tables_of(apps).items():
-            manifest.rows[table] = dump.write_table(model, tables / f"{table}.jsonl.gz", using)
+            manifest.rows[table] = dump.write_table(model, folder / _file_of(table), using)
         ready = Blob.objects.using(using).filter(state=State.READY)
         manifest.blobs = dict(ready.order_by("digest").values_list("digest", "size"))
     return manifest
+
+
+def _file_of(table: str) -> str:
+    return f"tables/{table}.jsonl.gz"
 
 
 def _into(folder: Path, *, is_linked: bool) -> Keep:
@@ -154,17 +160,33 @@ def _blobs(manifest: Manifest, *, with_blobs: bool, keep: Keep) -> None:
             raise _Purged(f"sha256:{digest}") from None
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Raises Unusable unless the folder is a backup whose files are as they were written."""
+def read_manifest(folder: Path, *, secret_keys: list[str], is_trusted: bool, say: Say) -> Manifest:
+    """Raises Unusable unless the folder is a backup of a Larder with one of the keys, with its files as they were.
+
+    `is_trusted`: the operator answers for who wrote it.
+    """
     try:
-        found: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
-        manifest = Manifest(**found)
+        text = (folder / MANIFEST).read_bytes()
     except FileNotFoundError:
         raise Unusable(f"{folder} has no {MANIFEST}: it is not a backup, or is an unfinished one.") from None
+    # Before a byte of it is believed.
+    if problem := authenticity.problem_with(text, folder / authenticity.FILE, secret_keys):
+        if not is_trusted:
+            raise Unusable(
+                f"{folder} does not prove that this Larder wrote it: {problem}.",
+                hint="Name the keys that it was written with (--keys FILE, or LARDER_SECRET_KEY_FILE with the older "
+                "line). If you know otherwise where it comes from, add --unauthenticated.",
+            )
+        say(f"Not authenticated: {problem}. You answer for who wrote it.")
+    try:
+        found: dict[str, Any] = json.loads(text)
+        manifest = Manifest(**found)
     except (ValueError, TypeError):
         raise Unusable(f"{folder / MANIFEST} cannot be read.") from None
     if manifest.format != FORMAT:
         raise Unusable(f"{folder} has format {manifest.format}, expected {FORMAT}.", hint="Use a newer Larder.")
+    if unproven := {OBJECTS, *map(_file_of, manifest.rows)} - manifest.checksums.keys():
+        raise Unusable(f"{folder / MANIFEST} has no checksum of {min(unproven)}.")
     for name, checksum in manifest.checksums.items():
         if not (folder / name).is_file():
             raise Unusable(f"{folder} is incomplete: {name} is missing.")
@@ -188,16 +210,39 @@ def check_blobs(folder: Path, manifest: Manifest, opened: Opened) -> None:
         raise Unusable(f"{folder} is damaged or incomplete: {STAGING}.")
 
 
-def load(folder: Path, manifest: Manifest, opened: Opened, *, storage_survived: bool, say: Say) -> None:
-    """Fill this Larder, which must be empty and stopped. Raises Unusable, CannotStartError, Unequal."""
-    if not dump.is_empty():
-        raise Unusable("The database of LARDER_DATABASE_URL is in use.", hint="Restore into an empty one.")
-    if not storage_survived and not copies.is_empty():
-        raise Unusable(
+def in_use(folder: Path, *, storage_survived: bool) -> Iterator[Unusable]:
+    """Yield what prevents a restore: a database or storage that has anything but an earlier try of the same one."""
+    number = _number_of(folder)
+    begun, _ = restoring.begun()
+    if begun not in ("", number):
+        yield Unusable(
+            "The restore of another backup to the database of LARDER_DATABASE_URL has begun and not ended.",
+            hint="Repeat that one, or restore into an empty database and an empty storage.",
+        )
+    elif not begun and not dump.is_empty():
+        yield Unusable("The database of LARDER_DATABASE_URL is in use.", hint="Restore into an empty one.")
+    if not storage_survived and not copies.is_empty() and restoring.begun_in_storage() != number:
+        yield Unusable(
             "The storage of LARDER_STORAGE_URL is in use.",
             hint="Restore into an empty one; or add --storage-survived if it is the storage of this Larder.",
         )
+
+
+def _number_of(folder: Path) -> str:
+    return copies.digest_of(folder / MANIFEST)
+
+
+def load(folder: Path, manifest: Manifest, opened: Opened, *, storage_survived: bool, say: Say) -> None:
+    """Fill this Larder, which must be stopped, and empty except for an earlier try. `restoring.end` is the caller's.
+
+    Raises Unusable, CannotStartError, Unequal.
+    """
+    for refusal in in_use(folder, storage_survived=storage_survived):
+        raise refusal
     check_blobs(folder, manifest, opened)
+    if restoring.begun()[0]:
+        say("Continuing a restore of this backup that did not end.")
+    restoring.begin(_number_of(folder), in_storage=not storage_survived)
     for digest in manifest.blobs if manifest.has_blobs else ():
         with opened(digest) as file:
             copies.load_blob(digest, file)

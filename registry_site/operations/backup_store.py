@@ -25,7 +25,7 @@ from apps.blobs import backends
 from apps.blobs.care import copies
 from apps.lib.errors import RegistryError
 from apps.signing import envelopes
-from registry_site.operations import backup
+from registry_site.operations import authenticity, backup
 from registry_site.operations.backup import MANIFEST, Manifest, Opened, Say, Unusable
 from registry_site.startup import bootstrap
 
@@ -118,7 +118,7 @@ class _Writing:
             folder, purpose="backup", with_blobs=with_blobs, is_linked=True, say=self.say, keep=self.keep
         )
         self.say(f"{self.sent:,} of the blobs are new")
-        files = [*manifest.checksums, *(f"{backup.STAGING}/{key}" for key in manifest.staged)]
+        files = [*manifest.checksums, authenticity.FILE, *(f"{backup.STAGING}/{key}" for key in manifest.staged)]
         for name in files:
             self.send(folder / name, f"{BACKUPS}/{self.name}/{name}{self.suffix}")
         contents = Contents(
@@ -216,10 +216,11 @@ def _contents(name: str) -> Contents:
 
 
 @contextmanager
-def fetched(name: str, private_key: Path | None, *, say: Say) -> Iterator[tuple[Path, Opened]]:
+def fetched(name: str, private_key: Path | None, *, may_be_plain: bool, say: Say) -> Iterator[tuple[Path, Opened]]:
     """Yield a temporary folder with all of a backup but its blobs, and what opens these one by one.
 
-    Raises Unusable, StoreFailed, BadEnvelope.
+    `may_be_plain`: accept one that is not encrypted where LARDER_BACKUP_RECIPIENT_FILE is set. Raises Unusable,
+    StoreFailed, BadEnvelope.
     """
     known = names()
     if name == NEWEST and known:
@@ -228,6 +229,11 @@ def fetched(name: str, private_key: Path | None, *, say: Say) -> Iterator[tuple[
         raise Unusable(f"LARDER_BACKUP_URL has no complete backup {name}.", hint="List them: manage.py backup --list")
     contents = _contents(name)
     is_sealed = f"{BACKUPS}/{name}/{MANIFEST}{SEALED}" in set(_keys(f"{BACKUPS}/{name}"))
+    if settings.BACKUP_RECIPIENT_FILE and not (is_sealed or may_be_plain):
+        raise Unusable(
+            f"The backup {name} is not encrypted, and LARDER_BACKUP_RECIPIENT_FILE is set.",
+            hint="Restore one that is (manage.py backup --list). Add --plain if it was written before that was set.",
+        )
     say(f"{name}{', encrypted' if is_sealed else ''}")
     with (
         tempfile.TemporaryDirectory(prefix="larder-restore-") as temporary,

@@ -56,7 +56,10 @@ _KEY_CHANGES = (
     "ended_by_id",
     "reason",
 )
-_CLAIM = ("state", "attempts", "fence", "lease_until", "not_before", "rung_at", "worker", "error", "finished_at")
+_CLAIM = (
+    *("state", "attempts", "lapses", "fence", "lease_until", "not_before", "rung_at", "worker", "error"),
+    "finished_at",
+)
 
 
 def web_privileges() -> dict[str, Privileges]:

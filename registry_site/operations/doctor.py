@@ -16,6 +16,7 @@ from django.core import checks
 from django.db import connection
 from django.utils import timezone
 
+from apps.accounts.access import connections
 from apps.accounts.identity import sealing, tokens
 from apps.accounts.models import Namespace
 from apps.audit import heads
@@ -46,6 +47,7 @@ NEARLY_FULL = 0.9
 HEAD_LATE = timedelta(hours=3)  # recorded every hour
 MAX_NAMESPACES = 1000
 MAX_TOKENS = 10
+MAX_CONNECTIONS = 10
 BACKUP_LATE = timedelta(days=2)
 
 
@@ -129,9 +131,8 @@ def shared_cache() -> Iterator[Finding]:
 
 
 def workers() -> Iterator[Finding]:
-    """The heartbeat is work that beat asks for, so its age tells of both."""
     health.check_worker()
-    yield Finding("worker and beat", OK, "a worker reported recently")
+    yield Finding("worker and beat", OK, "workers of each queue and beat reported recently")
     since = Job.objects.waiting_since()
     if since is not None and timezone.now() - since > LONG_WAIT:
         age = int((timezone.now() - since).total_seconds())
@@ -313,6 +314,21 @@ def api_tokens() -> Iterator[Finding]:
     yield Finding("API tokens", WARN, f"created under earlier rules: {', '.join(named)}{more}", hint)
 
 
+def left_behind() -> Iterator[Finding]:
+    """What people connected to namespaces that they own no more. It works until someone suspends or removes it."""
+    found = connections.left_behind()
+    working = [one for one in found if not one.is_suspended]
+    if not working:
+        suspended = f"; {len(found):,} suspended until an owner confirms them" if found else ""
+        yield Finding("connections", OK, f"an owner answers for each that works{suspended}")
+        return
+    named = [f"{one} of {one.row.namespace or 'the registry'} ({', '.join(one.names)})" for one in working]
+    more = f" and {len(named) - MAX_CONNECTIONS:,} more" if len(named) > MAX_CONNECTIONS else ""
+    listed = "; ".join(named[:MAX_CONNECTIONS])
+    hint = "Owners confirm or remove each on the page Connections of its namespace: docs/handing-over.md."
+    yield Finding("connections", WARN, f"{len(named):,} of people without the role owner: {listed}{more}", hint)
+
+
 def last_runs() -> Iterator[Finding]:
     """What the schedule of a backup, and the nightly scrub, have left behind."""
     found = {run.what: run for run in Run.objects.all()}
@@ -352,7 +368,7 @@ LOOKS: dict[str, Look] = {
         shared_cache,
         hint="Is it running, and is LARDER_CACHE_URL right? Until then, each process counts rate limits separately.",
     ),
-    # Beat asks the workers to report, by the broker.
+    # A worker without the broker does not report.
     "worker and beat": Look(
         workers,
         ("database", "broker"),
@@ -371,6 +387,7 @@ LOOKS: dict[str, Look] = {
     "audit": Look(audit_heads, DATABASE),
     # From here on the role of signing workers may not read: its first refusal ends the looks at the database.
     "API tokens": Look(api_tokens, DATABASE),
+    "connections": Look(left_behind, DATABASE),
     "stored secrets": Look(stored_secrets, DATABASE),
     "backup": Look(last_runs, DATABASE),
     # By what workers found: nobody is asked now, so that no registry elsewhere is taken for a part of this Larder.

@@ -24,7 +24,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.models.expressions import Value
 
-from registry_site.startup import schema
+from registry_site.startup import restoring, schema
 from registry_site.startup.bootstrap import CannotStartError
 
 ALIAS = "snapshot"
@@ -139,12 +139,21 @@ def nodes_of(state: dict[str, str], loader: MigrationLoader) -> list[tuple[str, 
 
 
 def load(folder: Path, state: dict[str, str], last: dict[str, int]) -> None:
-    """Fill an empty database with the files of a folder, and migrate it to this version. Raises CannotStartError."""
+    """Fill an empty database with the files of a folder, and migrate it to this version. Raises CannotStartError.
+
+    If an earlier try was killed, continue: migrations go forward only, and rows that are all there are not read again.
+    """
     loader = MigrationExecutor(connection).loader
     nodes = nodes_of(state, loader)
-    for app, migration in nodes:
-        call_command(Migrate(), app, migration, interactive=False, verbosity=0)
-    found = tables_of(loader.project_state(nodes).apps)
+    if not restoring.begun()[1]:
+        for app, migration in nodes:
+            call_command(Migrate(), app, migration, interactive=False, verbosity=0)
+        _load_rows(folder, tables_of(loader.project_state(nodes).apps), last)
+    schema.bring_up_to_date()
+
+
+def _load_rows(folder: Path, found: dict[str, type[models.Model]], last: dict[str, int]) -> None:
+    """All at once: a restore that is killed here begins again with these tables."""
     with transaction.atomic():
         for model in found.values():
             model._base_manager.all()._raw_delete(connection.alias)  # noqa: SLF001  # rows that migrations have made
@@ -167,7 +176,7 @@ def load(folder: Path, state: dict[str, str], last: dict[str, int]) -> None:
                     # `raw`: as they are, without the dates that fields set themselves.
                     model._base_manager._insert(rows, fields=ordered, using=connection.alias, raw=True)  # type: ignore[attr-defined]  # noqa: SLF001
         _continue(list(found.values()), last)
-    schema.bring_up_to_date()
+        restoring.rows_are_there()
 
 
 def _value(field: models.Field[Any, Any], value: Any) -> Any:

@@ -1,7 +1,8 @@
 """Runs the looks of the check-up one after the other, each within its time, and blames only the part that fails.
 
 What needs a part that has failed is not asked: without a database, ten lines would name the gpg, the broker and the
-workers. A look that fails by another part's error blames that part.
+workers. A look that fails by another part's error blames that part. A part that is slow has not failed: what needs it
+is asked, and only if that gets no answer either is the part down.
 """
 
 import queue
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connections
 from kombu.exceptions import KombuError
 
 from apps.blobs.store import StorageUnavailable
@@ -19,6 +20,7 @@ from registry_site.startup.bootstrap import CannotStartError
 
 OK, WARN, FAIL, SKIP = "ok", "warn", "fail", "skip"
 LIMIT_SECONDS = 10.0
+QUERY_CANCELLED = "57014"  # of PostgreSQL, by its statement_timeout
 AWAY = (RegistryError, CannotStartError, ImproperlyConfigured, DatabaseError, InterfaceError, KombuError, OSError)
 # Whose error it is, wherever it is raised.
 CAUSES: dict[type[Exception], str] = {
@@ -48,16 +50,17 @@ class Look:
 
 
 class TooSlow(RegistryError):
-    """A look has not ended within its time; its thread is left behind."""
+    """A look has not ended within its time, and its thread is left behind; or the database has ended its statement."""
 
 
 def examine(looks: Mapping[str, Look]) -> Iterator[Finding]:
     down: set[str] = set()
+    slow: set[str] = set()
     for part in looks:
-        yield from _examined(part, looks, down)
+        yield from _examined(part, looks, down, slow)
 
 
-def _examined(part: str, looks: Mapping[str, Look], down: set[str]) -> Iterator[Finding]:
+def _examined(part: str, looks: Mapping[str, Look], down: set[str], slow: set[str]) -> Iterator[Finding]:
     look = looks[part]
     if lacking := next((need for need in look.needs if need in down), ""):
         yield _skipped(part, lacking)
@@ -68,12 +71,13 @@ def _examined(part: str, looks: Mapping[str, Look], down: set[str]) -> Iterator[
         return
     cause = _cause_of(part, error, looks)
     if cause == part:
-        down.add(part)
+        (slow if isinstance(error, TooSlow) else down).add(part)
         yield _failed(part, error, look)
         return
     if cause not in down:
         down.add(cause)
-        yield _failed(cause, error, looks.get(cause))
+        if cause not in slow:  # which is said already
+            yield _failed(cause, error, looks.get(cause))
     yield _skipped(part, cause)
 
 
@@ -112,6 +116,9 @@ def _within(look: Look) -> tuple[list[Finding], Exception | None]:
         connection.dec_thread_sharing()
     if error is None:
         return found, None
+    if isinstance(error, OperationalError) and getattr(error.__cause__, "sqlstate", "") == QUERY_CANCELLED:
+        # It answers others. As a failure of the database it would skip whatever else asks it.
+        return found, TooSlow("the database ended a statement that took too long")
     if isinstance(error, AWAY):
         return found, error
     raise error

@@ -11,7 +11,6 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
 from apps.blobs import backends
-from apps.blobs.care import copies
 from registry_site.operations import backup, dump
 from registry_site.operations.backup import Manifest, Opened, Say, Unusable
 from registry_site.startup.bootstrap import CannotStartError
@@ -51,10 +50,8 @@ def _obstacles(folder: Path, manifest: Manifest, row_bytes: int, *, storage_surv
         dump.nodes_of(manifest.migrations, MigrationLoader(None))
     except CannotStartError as refused:
         yield str(refused)
-    if not dump.is_empty():
-        yield "The database of LARDER_DATABASE_URL is in use: restore into an empty one."
-    if not storage_survived and not copies.is_empty():
-        yield "The storage of LARDER_STORAGE_URL is in use: restore into an empty one, or add --storage-survived."
+    for refusal in backup.in_use(folder, storage_survived=storage_survived):
+        yield f"{refusal} {refusal.hint}"
     needed: dict[int, tuple[Path, int]] = {}
     for place, size in _needs(folder, manifest, row_bytes):
         device = place.stat().st_dev

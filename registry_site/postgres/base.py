@@ -10,7 +10,10 @@ import os
 import re
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakSet
 
 import psycopg
 import structlog
@@ -18,6 +21,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.backends.postgresql import base
 from psycopg import IsolationLevel, OperationalError
 from psycopg_pool import ConnectionPool, PoolTimeout
+
+from registry_site.backends.database import this_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +39,8 @@ POOL: dict[str, Any] = {
     # No retries: the next request makes the next attempt.
     "reconnect_timeout": 0.0,
 }
+# Threads that serve machines leave so many connections of a process to all others: a fifth, at least one.
+LEFT_FRACTION = 5
 _FULL = re.compile(r"too many (clients|connections)|connection slots|no more connections allowed", re.IGNORECASE)
 
 log = structlog.get_logger("larder.database")
@@ -71,7 +78,33 @@ class _Exhaustion:
         log.error("database_connections_exhausted", reason=reason, refused=refused, **more)
 
 
-failures, exhaustion = _Failures(), _Exhaustion()
+class _Counts:
+    """Who has a connection of the pools, and who waits for one.
+
+    The pool counts connections that it only tries to open, and each step of a wait for one that waits still.
+    """
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """In a fork as well: the threads of its parent are not there, and one of them may have had the lock."""
+        self._lock = threading.Lock()
+        self.waiting = 0
+        self.given: WeakSet[Any] = WeakSet()
+
+    @contextmanager
+    def one_waits(self) -> Iterator[None]:
+        with self._lock:
+            self.waiting += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.waiting -= 1
+
+
+failures, exhaustion, counts = _Failures(), _Exhaustion(), _Counts()
 logging.getLogger("psycopg.pool").addFilter(failures)
 
 
@@ -80,6 +113,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().__init__(*arguments, **keywords)
         # What a transaction does last: statements that lock what all transactions need.
         self.before_commit: list[Callable[[], None]] = []
+        self._share: threading.Semaphore | None = None  # what this connection took of those for machines
+        self._is_own = False  # it is none of the pool's
 
     def _commit(self) -> None:
         works, self.before_commit = self.before_commit, []
@@ -95,14 +130,25 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.before_commit = []
         super().close()
 
+    def _close(self) -> Any:
+        if self.connection is not None:
+            counts.given.discard(self.connection)
+        try:
+            return super()._close()  # type: ignore[misc]  # unknown to the stubs
+        finally:
+            self._give_share_back()
+
     @property
     def pool(self) -> Any:
+        if self._is_own:
+            return None
         options = self.settings_dict["OPTIONS"]
         if isinstance(options.get("pool"), dict):
             options["pool"] = POOL | options["pool"]
         return super().pool
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        self._is_own = this_thread.has_own
         pool = self.pool
         if pool is None:
             return super().get_new_connection(conn_params)
@@ -110,32 +156,63 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise ImproperlyConfigured("The pool gives every connection the isolation level of the server.")
         self.isolation_level = IsolationLevel.READ_COMMITTED
         pool.open()
-        began = time.monotonic()
-        while True:
-            try:
-                return pool.getconn(timeout=STEP_SECONDS)
-            except PoolTimeout:
-                if failures.at >= began:
-                    reason = str(failures.error).strip()
-                    if _FULL.search(reason):
-                        exhaustion.record("the server accepts no more connections", server_says=reason[:200])
-                    raise type(failures.error)(reason) from None
-                if time.monotonic() - began > WAIT_SECONDS:
-                    limit = pool.max_size
-                    exhaustion.record("all connections of this process are in use", connections=limit)
-                    raise OperationalError(f"all {limit} connections of this process are in use") from None
+        with counts.one_waits():
+            found = self._of_the_pool(pool)
+        counts.given.add(found)
+        return found
+
+    def _of_the_pool(self, pool: ConnectionPool[Any]) -> Any:
+        if this_thread.leaves_some:
+            share = _share_of(pool)
+            if not share.acquire(timeout=WAIT_SECONDS):
+                raise _exhausted(pool)
+            self._share = share
+        try:
+            return _connection_of(pool, time.monotonic())
+        except BaseException:
+            self._give_share_back()
+            raise
+
+    def _give_share_back(self) -> None:
+        share, self._share = self._share, None
+        if share is not None:
+            share.release()
+
+
+def _connection_of(pool: ConnectionPool[Any], began: float) -> Any:
+    while True:
+        try:
+            return pool.getconn(timeout=STEP_SECONDS)
+        except PoolTimeout:
+            if failures.at >= began:
+                reason = str(failures.error).strip()
+                if _FULL.search(reason):
+                    exhaustion.record("the server accepts no more connections", server_says=reason[:200])
+                raise type(failures.error)(reason) from None
+            if time.monotonic() - began > WAIT_SECONDS:
+                raise _exhausted(pool) from None
+
+
+def _exhausted(pool: ConnectionPool[Any]) -> OperationalError:
+    limit = pool.max_size
+    exhaustion.record("all connections of this process are in use", connections=limit)
+    return OperationalError(f"all {limit} connections of this process are in use")
+
+
+def _share_of(pool: ConnectionPool[Any]) -> threading.Semaphore:
+    """Return what counts the connections that threads for machines may have."""
+    return _shares.setdefault(pool, threading.Semaphore(pool.max_size - max(1, pool.max_size // LEFT_FRACTION)))
 
 
 def pool_figures() -> dict[str, int]:
     """Return how many connections this process uses, keeps ready and may have, and how many threads wait for one."""
-    found = {"in_use": 0, "idle": 0, "limit": 0, "waiting": 0}
-    for pool in list(_pools.values()):
-        stats = pool.get_stats()
-        found["in_use"] += stats["pool_size"] - stats["pool_available"]
-        found["idle"] += stats["pool_available"]
-        found["limit"] += pool.max_size
-        found["waiting"] += stats["requests_waiting"]
-    return found
+    pools = list(_pools.values())
+    return {
+        "in_use": len(counts.given),
+        "idle": sum(pool.get_stats()["pool_available"] for pool in pools),
+        "limit": sum(pool.max_size for pool in pools),
+        "waiting": counts.waiting,
+    }
 
 
 def close_pools() -> None:
@@ -144,8 +221,10 @@ def close_pools() -> None:
         _pools.popitem()[1].close()
 
 
+_shares: WeakKeyDictionary[ConnectionPool[Any], threading.Semaphore] = WeakKeyDictionary()
 # Django's pools by alias, for all threads; there is no public name.
 _pools: dict[str, ConnectionPool[Any]] = DatabaseWrapper._connection_pools  # type: ignore[attr-defined]  # noqa: SLF001
 # A forked child would inherit the pool's connections without its threads.
 os.register_at_fork(after_in_child=_pools.clear)
+os.register_at_fork(after_in_child=counts.clear)
 atexit.register(close_pools)

@@ -15,18 +15,15 @@ import contextvars
 import io
 import json
 import signal
-import string
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote_from_bytes
 
 import structlog
 from a2wsgi.asgi_typing import HTTPScope, Receive
-from a2wsgi.wsgi import build_environ
 from django.conf import settings
 from django.core.handlers.wsgi import get_path_info
 from django.db import close_old_connections
@@ -36,19 +33,23 @@ from apps.http.ready import PREPARED_FOR, Ready, ready_of
 from apps.lib.errors import RegistryError
 from apps.lib.net import bodies
 from apps.lib.net.bodies import Disconnected
+from apps.lib.process import outside
 from registry_site import wsgi
 
 # isort: split
 # After wsgi, which loads the apps: since Python 3.14 granian's workers are no forks of a process that did.
 from apps.http import byte_ranges
-from apps.jobs.waiting import ASKED, OFFERED
+from apps.jobs.waiting import ASKED
+from apps.releases.lifecycle.quarantine import blocked
 from registry_site.front.front import front
 from registry_site.front.lease import Origin
 from registry_site.front.table import Question, question_of
 from registry_site.server import first_step, health
 from registry_site.server.access_lines import access_lines
-from registry_site.server.connections import PATHSEND, can_send_files, client_of, connections, is_http2
+from registry_site.server.connections import PATHSEND, client_of, connections, is_http2
+from registry_site.server.environ import environ_of
 from registry_site.server.first_step import on_the_loop
+from registry_site.server.lanes import Lanes
 from registry_site.server.middleware import ORIGIN
 from registry_site.server.request_body import Gathering, RequestBody, Sender
 from registry_site.server.threads import CountedThreads
@@ -66,7 +67,7 @@ QUIET_SECONDS = 1.0
 # A request takes the GIL again after each query and each hand-over, and waits so long for a thread that computes.
 # Python's 5 ms made reads of 5 ms take 170 while one thread refused slow clients, and 30 with this.
 SWITCH_SECONDS = 0.001
-NOTHING: Any = io.BytesIO()
+UNTOLD = "The database went down during this request. The change may have been made: check before you repeat it."
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 _END = object()
 
@@ -126,22 +127,6 @@ def _next(parts: Iterator[bytes]) -> Any:
         close_old_connections()
 
 
-def environ_of(scope: HTTPScope) -> dict[str, Any]:
-    """Return a2wsgi's environ with four corrections and an empty input."""
-    query = quote_from_bytes(scope["query_string"], safe=string.punctuation)  # a2wsgi takes only ASCII
-    # X_Forwarded_For and X-Forwarded-For become one key of the environ: like nginx, drop names with an underscore.
-    headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
-    readable: HTTPScope = {**scope, "query_string": query.encode(), "headers": headers}
-    environ: dict[str, Any] = dict(build_environ(readable, NOTHING))
-    # Over HTTP/2 browsers send one field per cookie, to be joined by "; " (RFC 9113, 8.2.3).
-    cookies = [value for name, value in scope["headers"] if name == b"cookie"]
-    if cookies:
-        environ["HTTP_COOKIE"] = b"; ".join(cookies).decode("latin-1")
-    # HTTP/2 and chunked uploads send no length: the input ends with the body (D2).
-    offered = {OFFERED: True, byte_ranges.OFFERED: can_send_files(scope)}
-    return environ | {"wsgi.input_terminated": True, "wsgi.errors": sys.stderr} | offered
-
-
 class Application:
     """The ASGI application. Only uploads wait for their client in a thread.
 
@@ -150,24 +135,27 @@ class Application:
     """
 
     def __init__(self) -> None:
-        self.threads = CountedThreads(settings.WEB_THREADS, "web")
-        self.upload_threads = CountedThreads(settings.UPLOAD_THREADS, "upload")
+        self.lanes = Lanes()
+        self.upload_threads = CountedThreads(settings.UPLOAD_THREADS, "upload", is_for_machines=True)
         self.refusal_thread = ThreadPoolExecutor(1, thread_name_prefix="refusal")
         self.readiness_thread = ThreadPoolExecutor(1, thread_name_prefix="readyz")
         self.gathering = Gathering()
         self.waiting_room = WaitingRoom()
         self.preparing: asyncio.Task[None] | None = None
+        self.asking: asyncio.Task[None] | None = None  # for an outage of the database
 
     def begin(self) -> None:
         """Have the answers ready that were asked for most; then /readyz answers 200. On the loop; safe to repeat."""
         if self.preparing is None:
+            if settings.SERVE_STALE_SECONDS:
+                self.asking = asyncio.get_running_loop().create_task(front.lease.keep())
             self.preparing = asyncio.get_running_loop().create_task(front.prepare())
 
     async def ask(self, scope: Any, question: Question) -> bool:
         """Ask Django a question that the front has of its own accord."""
         environ = environ_of(scope) | {PREPARED_FOR: question.prepared_for}
         run = contextvars.copy_context().run
-        answer = await asyncio.get_running_loop().run_in_executor(self.threads, run, _call, environ)
+        answer = await asyncio.get_running_loop().run_in_executor(self.lanes.machines, run, _call, environ)
         if answer.parts is not None:
             answer.close()
         return _store(question, answer, environ)
@@ -211,12 +199,12 @@ class Exchange:
     ) -> None:
         self.application = application
         self.question = question
-        self.threads: ThreadPoolExecutor = application.threads
+        self.threads: ThreadPoolExecutor = application.lanes.of(scope["path"])
         self.sender = sender
         self.send = send
         self.environ = environ_of(scope)
         self.client = client_of(scope)
-        self.method = scope["method"]
+        self.method, self.path = scope["method"], scope["path"]
         self.is_http2 = is_http2(scope)
         self.context = contextvars.copy_context()
 
@@ -282,15 +270,24 @@ class Exchange:
         return await loop.run_in_executor(self.threads, self.context.run, work, *arguments)
 
     async def _answer(self, body: RequestBody | None = None) -> None:
-        answer: Answer = await self._in_thread(_call, self.environ)
+        was_away = front.lease.outage.is_sure
+        async with self.application.lanes.turn(self.threads, self.method, self.path):
+            answer: Answer = await self._in_thread(_call, self.environ)
         if self.question is not None:
             front.settle(self.question, is_ready=_store(self.question, answer, self.environ))
         if body is not None:
             await body.close()
         while (waiting := self.environ.get(ASKED)) is not None:
             await self.application.waiting_room.wait(waiting)
-            answer = await self._in_thread(_call, self.environ)
-        await front.tell(self.method, self.environ["PATH_INFO"], answer.status)
+            async with self.application.lanes.turn(self.threads, self.method, self.path):
+                answer = await self._in_thread(_call, self.environ)
+        is_refused = answer.status == HTTPStatus.SERVICE_UNAVAILABLE  # the database may have gone meanwhile
+        if is_refused and self.question is not None and await front.stale.has_answered(self.question, self.send):
+            answer.close()
+            return
+        if not await front.tell(self.method, path := self.environ["PATH_INFO"], answer.status, was_away=was_away):
+            answer.close()
+            answer = untold(self.method, path)
         if answer.status == HTTPStatus.REQUEST_TIMEOUT and not self.is_http2:
             answer.headers.append((b"connection", b"close"))
         if self._is_refusal(answer):
@@ -308,12 +305,17 @@ class Exchange:
         is_head = self.method == "HEAD"
         if answer.parts is not None:
             try:
-                while not is_head and (part := await self._in_thread(_next, answer.parts)) is not _END:
+                while not is_head and (part := await self._next(answer.parts)) is not _END:
                     for start in range(0, len(part), PIECE):
                         await self._send_body(part[start : start + PIECE], more=True)
             finally:
                 await self._in_thread(answer.close)
         await self._send_body(b"" if is_head else answer.whole, more=False)
+
+    async def _next(self, parts: Iterator[bytes]) -> Any:
+        """Make the next part, which may wait for storage: not in all threads at once."""
+        async with self.application.lanes.storage.turn():
+            return await self._in_thread(_next, parts)
 
     async def _send_body(self, body: bytes, *, more: bool) -> None:
         try:
@@ -356,6 +358,15 @@ class Exchange:
         await self._send_body(answer.whole[end:], more=False)
 
 
+def untold(method: str, path: str) -> Answer:
+    """Instead of an answer that nobody may have yet: not every process can know of its change."""
+    said = "The database is down." if method in READ_ONLY else UNTOLD
+    error = {"code": "unavailable", "message": said, "hint": "Try again in a few seconds."}
+    kind = b"application/json" if (is_api := path.startswith("/api/")) else b"text/plain; charset=utf-8"
+    headers = [(b"content-type", kind), (b"cache-control", b"no-store"), (b"retry-after", b"2"), NOSNIFF]
+    return Answer(HTTPStatus.SERVICE_UNAVAILABLE, headers, (json.dumps({"error": error}) if is_api else said).encode())
+
+
 async def send_document(send: Send, scope: HTTPScope, status: int, document: dict[str, Any]) -> None:
     body = json.dumps(document).encode()
     headers = [
@@ -372,7 +383,9 @@ async def send_document(send: Send, scope: HTTPScope, status: int, document: dic
 signal.signal(signal.SIGUSR1, lambda *_: health.stopping.set())
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.watch()
+outside.watch()
 access_lines.start()
 application = Application()
 front.ask = application.ask
+blocked.newest = lambda: front.lease.history
 first_step.at_start.append(application.begin)

@@ -24,6 +24,7 @@ from kombu.exceptions import KombuError
 from apps.blobs import store
 from apps.jobs import heartbeats, queues
 from apps.lib.errors import RegistryError
+from registry_site.backends.database import use_own_connection
 from registry_site.celery import app
 from registry_site.startup import schema
 from registry_site.startup.bootstrap import CannotStartError
@@ -60,14 +61,15 @@ def check_worker() -> None:
             raise RegistryError(f"no {worker} has reported yet")
         age = timezone.now() - newest
         if age > HEARTBEAT_MAX_AGE:
-            check_beat()
             raise RegistryError(f"the last {worker} reported {age.total_seconds():.0f} s ago")
+    check_beat()
 
 
 def check_beat() -> None:
-    """Workers report when beat asks them to, so its silence explains theirs."""
     rang = heartbeats.beat_rang()
-    if rang is not None and timezone.now() - rang > HEARTBEAT_MAX_AGE:
+    if rang is None:
+        raise RegistryError("beat has not reported within a day")
+    if timezone.now() - rang > HEARTBEAT_MAX_AGE:
         raise RegistryError(f"beat last reported {(timezone.now() - rang).total_seconds():.0f} s ago")
 
 
@@ -112,11 +114,12 @@ def _in_its_thread(check: Callable[[], None]) -> str:
 class Checks:
     """Runs all checks at once, each in a thread and for at most CHECK_SECONDS; shares the results for SHARED_SECONDS.
 
-    A hanging check keeps its thread, and runs again after it has ended.
+    A hanging check keeps its thread, and runs again after it has ended. Their connections are none of the pool's, so
+    that a pool of which all are in use is not taken for a database that is down.
     """
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(len(PARTS), thread_name_prefix="check")
+        self._threads = ThreadPoolExecutor(len(PARTS), thread_name_prefix="check", initializer=use_own_connection)
         self._lock = threading.Lock()
         self._running: dict[str, Future[str]] = {}
         self._found: dict[str, str] = {}
@@ -125,10 +128,14 @@ class Checks:
     def states(self) -> dict[str, str]:
         with self._lock:
             if time.monotonic() - self._found_at >= SHARED_SECONDS:
-                for name, part in PARTS.items():
-                    if name not in self._running:
-                        self._running[name] = self._threads.submit(_in_its_thread, part)
-                wait(self._running.values(), timeout=CHECK_SECONDS)
+                # One that hangs since an earlier look has had its time.
+                new = {
+                    name: self._threads.submit(_in_its_thread, part)
+                    for name, part in PARTS.items()
+                    if name not in self._running
+                }
+                self._running |= new
+                wait(new.values(), timeout=CHECK_SECONDS)
                 found = dict.fromkeys(PARTS, f"no answer within {CHECK_SECONDS:.0f} s")
                 for name, check in list(self._running.items()):
                     if check.done():

@@ -8,6 +8,7 @@ import sqlite3
 import sys
 import time
 import warnings
+from functools import partial
 from importlib import import_module
 from threading import Event, Thread
 from typing import Any
@@ -18,20 +19,26 @@ from celery.beat import Service
 from celery.worker import state as celery_state
 from celery.worker.consumer import consumer as celery_consumer
 from django.conf import settings
+from django.db import connection
 from granian.constants import Interfaces, SSLProtocols
 from granian.http import HTTP1Settings, HTTP2Settings
 from granian.log import LogLevels
 from granian.server import Server
 
-from apps.jobs import heartbeats
+from apps.jobs import database_availability, heartbeats
 from apps.jobs.claims import worker_name
-from registry_site import env
+from apps.lib.process import metrics
+from apps.lib.process.periodic import Periodic
+from registry_site import env, healthcheck
+from registry_site.backends.activity import of_this_worker
 from registry_site.backends.beat_schedule import Scheduler
 from registry_site.backends.database import give_up_connections
 from registry_site.celery import app
 from registry_site.monitoring import page, sharing
 from registry_site.server import first_step, health
 from registry_site.server.pulse import Pulse
+from registry_site.server.watchdog import EVERY as LOOK_EVERY
+from registry_site.server.watchdog import MAX_LOOKS_ASLEEP, Broker, Watchdog
 from registry_site.startup import certificates, die_with_parent
 from registry_site.startup.supervisor import FORKS
 
@@ -42,7 +49,9 @@ WINDOW_BYTES = 2 * 1024 * 1024
 ENDED_UNASKED = 1
 # Workers and their checks give way to readers: a third of the weight of a web process where processors are short.
 WORKER_NICENESS = 5
-PID_FILE = "web.pid"
+# For the last tasks of a worker that its watchdog ends: as its unit gives it (TimeoutStopSec).
+ASLEEP_END_SECONDS = 30.0
+PID_FILE = healthcheck.WEB_PID
 stop_asked = Event()
 
 log = structlog.get_logger("larder.serving")
@@ -131,7 +140,7 @@ def worker(*, with_beat: bool) -> None:
     worker_pid = os.getpid()
     signals.worker_process_init.connect(lambda **_: die_with_parent.arm(worker_pid), weak=False)
     signals.worker_shutting_down.connect(lambda **_: stop_asked.set(), weak=False)
-    signals.worker_ready.connect(_report, weak=False)
+    _watchdog()
     signals.worker_process_init.connect(lambda **_: sharing.start(), weak=False)
     sharing.start()
     if settings.TRACES:
@@ -158,6 +167,55 @@ def beat() -> None:
     _celery("beat")
 
 
+def _watchdog() -> None:
+    """Start to look whether this worker takes what there is; while it does, it reports to the database."""
+    broker = Broker(app, settings.WORKER_QUEUES)
+    found = Watchdog(
+        broker.waiting, slots=settings.WORKER_CONCURRENCY, busy=_busy_slots, end=_end_asleep, stopping=stop_asked
+    )
+    reports = Periodic(
+        "heartbeat", partial(_report_if_well, found), every=settings.REAPER_INTERVAL, rest=_close_connection
+    )
+
+    def begin(**_: Any) -> None:
+        _report()  # at once: the first look comes some seconds later
+        give_up_connections()
+        found.ready.set()
+        reports.start()
+
+    signals.worker_ready.connect(begin, weak=False)
+    found.start()
+
+
+def _busy_slots() -> int:
+    """Return how many tasks run, or were taken and will."""
+    return max(len(celery_state.active_requests), len(celery_state.reserved_requests))
+
+
+def _report() -> None:
+    database_availability.try_once(partial(heartbeats.beat, worker_name()))
+
+
+def _close_connection() -> None:
+    """Close the one of this thread, not of the one that asks for the thread."""
+    connection.close()
+
+
+def _report_if_well(watchdog: Watchdog) -> None:
+    if watchdog.is_well():
+        _report()
+
+
+def _end_asleep(reason: str) -> None:
+    """End this worker: in order if its loop still listens, so that threads give their jobs back."""
+    log.critical("worker_asleep", reason=reason, seconds=MAX_LOOKS_ASLEEP * LOOK_EVERY.total_seconds())
+    metrics.watchdog_ends.labels(reason).inc()
+    sharing.shared.total()
+    celery_state.should_stop = ENDED_UNASKED  # type: ignore[assignment]  # the stubs know only its first value
+    time.sleep(ASLEEP_END_SECONDS)
+    os._exit(ENDED_UNASKED)
+
+
 class Clock(Thread):
     """Celery's beat in a thread of a worker. If it ends, so does the worker: nothing would ring for lost jobs."""
 
@@ -181,18 +239,13 @@ class Clock(Thread):
             self.join(2)
 
 
-def _report(**_: Any) -> None:
-    """Report this worker at once: the first heartbeat would come ten seconds later."""
-    heartbeats.beat(worker_name())
-    give_up_connections()
-
-
 def _note_each_round(pulse: Pulse) -> None:
     """Celery asks whether to stop in each round of its loop, and each second while it waits for a broker."""
     stop_if_asked = celery_state.maybe_shutdown
 
     def note_and_stop_if_asked() -> None:
         pulse.note()
+        of_this_worker.rounds += 1
         stop_if_asked()
 
     celery_consumer.maybe_shutdown = celery_state.maybe_shutdown = note_and_stop_if_asked  # type: ignore[attr-defined]  # the stubs lack the first

@@ -1,4 +1,4 @@
-"""System checks for dangerous combinations of settings, shown by `manage.py check --deploy`."""
+"""System checks for dangerous combinations of settings, shown by `manage.py check --deploy`, and for misspelt ones."""
 
 import os
 from collections.abc import Sequence
@@ -18,8 +18,22 @@ from apps.lib.settings_values.kek_urls import VaultAddress
 from apps.lib.settings_values.storage_urls import AzureAddress, S3Address
 from apps.signing import fingerprints, vault
 from registry_site import env
+from registry_site.startup import variables
 
 NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "ceph", "fuse.glusterfs")
+
+
+@register()  # at each start as well
+def variables_are_known(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
+    """A misspelt variable changes nothing, and nobody notices."""
+    return [
+        Warning(
+            f"{name} is not a variable of Larder: it changes nothing.",
+            hint=f"Did you mean {nearest}?" if nearest else "docs/configuration.md lists every variable.",
+            id="larder.W030",
+        )
+        for name, nearest in variables.unknown().items()
+    ]
 
 
 @register(Tags.security, deploy=True)

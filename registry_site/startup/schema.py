@@ -25,6 +25,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from apps.jobs import database_availability
+from registry_site.startup import restoring
 from registry_site.startup.bootstrap import CannotStartError, until_tables_are_free
 
 SHOWN = 3
@@ -95,6 +96,7 @@ def require() -> None:
     if connection.vendor == "sqlite" and not Path(str(connection.settings_dict["NAME"])).is_file():
         raise CannotStartError(NO_TABLES)
     try:
+        restoring.require_none()
         check()
     except database_availability.AWAY as error:
         if connection.vendor == "sqlite":

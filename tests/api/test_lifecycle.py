@@ -11,6 +11,8 @@ from apps.audit.models import AuditEvent
 from apps.releases.models import Release
 from tests.rows import for_each_row
 
+pytestmark = pytest.mark.usefixtures("shelf")
+
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
 CONFIRM = {"confirm": "acme/vpc/aws 1.2.0"}
 

@@ -48,6 +48,7 @@ def test_a_namespace_is_created_and_belongs_to_its_creator(tofu, charlie):
         "trusted_publishers_only": False,
         "requires_approval": False,
         "approval_needs_second_factor": False,
+        "approval_needs_two_people": False,
         "role": "owner",
         "usage": {"bytes": 0, "versions": 0},
         "quota": {"bytes": None, "versions": None},

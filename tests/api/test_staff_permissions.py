@@ -14,6 +14,8 @@ from apps.releases.models import Release, State
 from tests.conftest import person
 from tests.rows import for_each_row
 
+pytestmark = pytest.mark.usefixtures("shelf")
+
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
 ACTS = ["deprecate", "yank", "quarantine", "restore", "purge", "verify"]
 # What else staff may, with its permission: method, address and body.

@@ -8,11 +8,12 @@ from typing import Any
 
 HANG_SECONDS = 30
 LATE_SECONDS = 2
+SLOW_SECONDS = 0.5
 FAULTS = ("500", "503", "hang", "cut", "lost", "truncated", "409", "late")
 
 
 class Proxy:
-    """`fault` is "" or one of FAULTS.
+    """`fault` is "" or one of FAULTS, or `slow`, or `half`: every second request hangs.
 
     A status, and 409 to conditional writes alone; `hang`: no answer; `cut` while it reads; `lost`: stored, without an
     answer; `truncated`: half of a body; `late`: 404 to reads of an object for LATE_SECONDS after it was stored.
@@ -21,6 +22,7 @@ class Proxy:
     def __init__(self, upstream: int) -> None:
         self.fault = ""
         self.injected = 0
+        self.asked = 0
         self.stored: dict[str, float] = {}  # when an object was, by its path
         proxy = self
 
@@ -57,9 +59,13 @@ class Proxy:
         return 0
 
     def hang(self, fault: str) -> None:
+        self.asked += 1
         deadline = time.monotonic() + HANG_SECONDS
-        while fault == "hang" == self.fault and time.monotonic() < deadline:
+        hangs = fault == "hang" or (fault == "half" and self.asked % 2)
+        while hangs and fault == self.fault and time.monotonic() < deadline:
             time.sleep(0.05)
+        if fault == "slow":
+            time.sleep(SLOW_SECONDS)
 
     def pass_on(self, handler: BaseHTTPRequestHandler, upstream: int) -> None:
         fault, path = self.fault, handler.path.partition("?")[0]

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 import redis
 
-from tests.chaos import report
+from tests.chaos import busy_slots, report
 from tests.chaos.faulty_storage import FAULTS, Proxy
 from tests.chaos.garbage import NAMESPACE, Garbage
 from tests.chaos.world import IS_LONG, World
@@ -27,6 +27,9 @@ GARBAGE = 10_000 if IS_LONG else 200
 LEASE_SECONDS = 5
 # Longer than a statement may take, and than a connection: 10 and 4 s.
 HANGING_SECONDS = 11
+# Until the acknowledgements have failed: at once, or by their time-outs.
+BUSY_SECONDS = {"killed": 3.0, "stopped": 8.0, "emptied": 3.0}
+ROUNDS = 7 if IS_LONG else 1
 WORKERS = ("worker-0", "worker-1", "signing-worker-0")
 
 
@@ -105,6 +108,20 @@ def test_a_broker_killed_and_begun_anew_costs_no_upload(world: World) -> None:
         world.stack.broker.start()
     assert set(world.answers) == {202}
     world.check()
+
+
+@pytest.mark.parametrize("fault", busy_slots.FAULTS)
+def test_a_broker_lost_while_each_slot_is_busy_puts_no_worker_to_sleep(world: World, fault: str) -> None:
+    """No task could be acknowledged, so a worker without a free slot asked for no more. None has to be restarted."""
+    for _ in range(ROUNDS):
+        with world.load():
+            time.sleep(0.5)
+            busy_slots.lose_the_broker(world, fault, max(SECONDS, BUSY_SECONDS[fault]))
+            time.sleep(1)
+        assert set(world.answers) == {202}
+        world.check()
+    names = [name for name in world.stack.processes if "worker" in name]
+    assert {name: world.stack.processes[name].poll() for name in names} == dict.fromkeys(names)
 
 
 def test_rings_that_were_flushed_are_rung_again(world: World) -> None:

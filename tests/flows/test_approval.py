@@ -4,11 +4,12 @@ import json
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import ApiToken, Namespace
+from apps.accounts.models import ApiToken, Namespace, Scope
 from apps.accounts.people import service_accounts
 from apps.audit.models import AuditEvent
 from apps.blobs import store
@@ -19,7 +20,8 @@ from apps.releases.origin.rows import Approval, Decision
 from apps.releases.publishing import sweeping
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
 from tests.builders.archives import module_zip
-from tests.conftest import run_jobs
+from tests.rows import for_each_row
+from tests.shelves import run_jobs
 
 pytestmark = pytest.mark.django_db
 VERSION = "/api/v1/modules/acme/vpc/aws/1.2.0"
@@ -178,6 +180,21 @@ def test_the_list_has_what_awaits_the_caller_and_not_their_own(waiting, alice, b
     ]
     assert client_of(alice).get("/api/v1/approvals").json()["releases"] == []
     assert len(client_of(dora).get("/api/v1/approvals").json()["releases"]) == 1
+
+
+@for_each_row(
+    ("limits", "count"),
+    [({}, 1), ({"only_name": "vpc/aws"}, 1), ({"only_name": "dns/aws"}, 0), ({"namespaces": ["hall"]}, 0)],
+    ids=str,
+)
+def test_a_token_with_limits_lists_what_it_may_decide_about_alone(waiting, bob, hall, bearer, client, limits, count):
+    publisher(bob, hall)
+    given = {**limits, **({"namespaces": [hall]} if "namespaces" in limits else {})}
+    headers = bearer(bob, Scope.PUBLISH, **given)
+
+    assert len(client.get("/api/v1/approvals", headers=headers).json()["releases"]) == count
+    decided = decide(Client(headers=headers), waiting, "approve")
+    assert decided.status_code == (202 if count else 404 if "namespaces" in limits else 403)
 
 
 def test_owners_set_it_and_the_audit_has_it(dora, acme, tofu):

@@ -24,7 +24,7 @@ from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
 from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.archives import MODULE, module_zip
-from tests.conftest import person, run_jobs
+from tests.conftest import person
 from tests.house import (
     scenario_approval,
     scenario_attestations,
@@ -40,6 +40,7 @@ from tests.house import (
 from tests.house.scenario_uploads import ORIGIN, OTHER_VERSIONS
 from tests.protocol.providers import cast
 from tests.sessions import in_browser
+from tests.shelves import run_jobs
 
 ABSENT = "missing"
 NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}
@@ -120,7 +121,7 @@ def build():
         Grant.objects.create(namespace=namespace, user=users["alice"], role=Role.PUBLISHER)
         Grant.objects.create(namespace=namespace, user=users["dora"], role=Role.OWNER)
     Grant.objects.create(namespace=spaces["private"], user=users["bob"], role=Role.READER)
-    users |= scenario_people.others(spaces.values(), users["olga"])
+    users |= scenario_people.others(spaces.values(), users["olga"]) | scenario_approval.others(spaces.values())
     return World(users, {row: _place(space, users) for row, space in spaces.items()} | {ABSENT: _nowhere()})
 
 
@@ -164,7 +165,7 @@ def _place(namespace, users):
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
         **scenario_machines.place(team, dora, release),
         **scenario_notify.place(namespace, dora, Viewer(users["olga"])),
-        **scenario_approval.place(namespace),
+        **scenario_approval.place(namespace, users, team),
         **scenario_upstream.place(namespace, users["olga"]),
         **scenario_attestations.place(namespace, users["alice"]),
         **scenario_git.place(namespace, dora),

@@ -1,13 +1,24 @@
-"""What the routes of approvals name: a release that awaits one, whose author is gone, so that anybody else decides."""
+"""What the routes of approvals name: a release of a CI run that awaits one, and people who took part in it.
+
+Petra wrote the trusted publisher, Robin is a service account whose tokens she can make, and Quinn started the run.
+"""
 
 import json
 import uuid
 
+from allauth.socialaccount.models import SocialAccount
 from django.utils import timezone
 
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import marks
+from apps.accounts.identity.trusted import publishers
+from apps.accounts.models import Grant, Membership, Role
+from apps.accounts.people import service_accounts, teams
 from apps.releases.models import Kind, Release, State
-from apps.releases.origin.rows import Approval
+from apps.releases.origin.rows import Approval, Part, Participant
 from tests.builders.archives import module_zip
+from tests.conftest import person
+from tests.house.scenario_trusted import RULE
 
 DIGEST = "d" * 64
 ON_ITS_WAY = dict.fromkeys(
@@ -18,8 +29,27 @@ ON_ITS_WAY = dict.fromkeys(
 NOWHERE = {"awaiting_id": uuid.UUID(int=0)}
 
 
-def place(namespace):
+ISSUER, SUBJECT = "https://idp.acme.example", "subject-of-quinn"
+
+
+def others(spaces):
+    """By their names in the policy's columns: owners everywhere, as Dora is."""
+    petra, quinn = person("petra"), person("quinn")
+    SocialAccount.objects.create(user=quinn, provider=ISSUER, uid=SUBJECT)
+    team = teams.create(name="pipelines", actor=Viewer(petra))
+    robin = service_accounts.create(team=team, name="robin", actor=Viewer(petra))
+    for namespace in spaces:
+        for holder in ({"user": petra}, {"user": quinn}, {"team": team}):
+            Grant.objects.create(namespace=namespace, role=Role.OWNER, **holder)
+    return {"petra": petra, "quinn": quinn, "robin": robin}
+
+
+def place(namespace, users, team):
+    """Petra and Quinn manage the team that Dora manages."""
+    for manager in ("petra", "quinn"):
+        Membership.objects.create(team=team, user=users[manager], is_manager=True)
     now = timezone.now()
+    rule = publishers.create(namespace=namespace, actor=Viewer(users["petra"]), **RULE, ref="refs/tags/v*")
     release = Release.objects.create(
         kind=Kind.MODULE,
         namespace=namespace,
@@ -28,6 +58,7 @@ def place(namespace):
         sort_key=b"\x00approval",
         state=State.AWAITING_APPROVAL,
         staging_key=uuid.uuid4().hex,
+        created_by=rule.user,
         digest=DIGEST,
         uploaded_digest=DIGEST,
         uploaded_size=len(module_zip()),
@@ -35,6 +66,7 @@ def place(namespace):
         received_at=now,
         checked_at=now,
     )
+    Participant.objects.create(release=release, mark=marks.of_subject(ISSUER, SUBJECT), part=Part.ACTOR)
     Approval.objects.create(release=release, digest=DIGEST, asked_at=now, until=now)
     return {"awaiting_id": release.public_id}
 

@@ -6,6 +6,7 @@ from typing import Any
 from django.core import signing
 from django.utils import timezone
 
+from apps.accounts.rows import ConnectionChange
 from apps.notify import webhooks
 from apps.notify.mail import mailing, preferences
 from apps.notify.models import Delivery, State
@@ -19,6 +20,8 @@ NOWHERE = {
     "webhook_id": 0,
     "delivery_id": 0,
     "site_webhook_id": 0,
+    "connection_kind": "webhook",
+    "connection_id": 0,
     "site_delivery_id": 0,
     **scenario_trusted.NOWHERE,
 }
@@ -45,6 +48,9 @@ def place(namespace, owner, operator):
             ended_at=timezone.now(),
         )
         found |= {f"{prefix}webhook_id": hook.pk, f"{prefix}delivery_id": delivery.pk}
+    # Changed by an account that was deleted: whoever confirms the webhook changes something.
+    ConnectionChange.objects.create(kind="webhook", number=found["webhook_id"], user=None)
+    found |= {"connection_kind": "webhook", "connection_id": found["webhook_id"]}
     return found | scenario_trusted.place(namespace, owner)
 
 

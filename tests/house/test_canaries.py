@@ -25,11 +25,11 @@ from registry_site import logs
 from registry_site.backends.folder_broker import Channel
 from tests.builders import canaries
 from tests.builders.archives import MODULE, module_zip
-from tests.conftest import run_jobs
 from tests.house import scenario
 from tests.house.policy.table import TABLES
 from tests.house.routes import all_routes
 from tests.sessions import sign_in
+from tests.shelves import run_jobs
 
 pytestmark = pytest.mark.matrix
 

@@ -78,7 +78,10 @@ def test_each_heading_says_default_and_example():
 
 
 # What the image itself decides, and what is for tests.
-OF_THE_IMAGE = {"LARDER_DATA_DIR", "LARDER_LISTEN", "LARDER_IN_CONTAINER", "LARDER_CRASH_AT", "SSL_CERT_FILE"}
+OF_THE_IMAGE = {
+    "LARDER_DATA_DIR", "LARDER_LISTEN", "LARDER_IN_CONTAINER", "LARDER_CRASH_AT", "SSL_CERT_FILE",
+    "NOTIFY_SOCKET",
+}  # fmt: skip
 
 
 def test_compose_passes_every_variable_on():

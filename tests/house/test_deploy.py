@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from apps.blobs.care import runs
 from apps.jobs import heartbeats
+from apps.jobs.queues import QUEUES
 from apps.lib.markdown import rendering
 from apps.lib.process import metrics
 from apps.portal.help import manual
@@ -51,19 +52,20 @@ ADDED = {"instance", "job"}
 
 
 @pytest.fixture
-def document(settings, tmp_path, monkeypatch, acme, alice, bearer):
+def document(settings, tmp_path, monkeypatch, acme, dora, bearer):
     """/metrics of a Larder that has counted everything once, and in which everything expires."""
     monkeypatch.setattr(health.checks, "states", lambda: dict.fromkeys(health.PARTS, "ok"))
     monkeypatch.setitem(front.table.answers, ("protocol:discovery", 200), 1)
+    monkeypatch.setitem(front.stale.answers, "protocol:discovery", 1)
     for metric in metrics.registry._collector_to_names:
         if isinstance(metric, MetricWrapperBase) and metric._labelnames:
             metric.labels(*("none" for _ in metric._labelnames))
     settings.DATA_DIR, settings.TLS = tmp_path, "auto"
     certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="https://127.0.0.1")
     frozen_key(acme, expires_at=timezone.now() + timedelta(days=40))
-    bearer(alice)
+    bearer(dora)
     Upstream.objects.create(host="registry.example.com", is_enabled=True)
-    connecting.connect(namespace=acme, actor=in_browser(alice), url="https://git.example.com/acme/vpc")
+    connecting.connect(namespace=acme, actor=in_browser(dora), url="https://git.example.com/acme/vpc")
     heartbeats.ring("here:1")
     runs.record(runs.What.BACKUP, is_good=True)
     monkeypatch.setitem(threads.pools, "web", threads.CountedThreads(1, "web"))
@@ -154,6 +156,46 @@ def test_promtool_accepts_the_rules_and_the_queries_of_the_dashboard(tmp_path):
     written.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": queries}]}))
 
     promtool("check", "rules", RULES, written)
+
+
+def check_alert(folder, alert, series, queues, minutes=10):
+    """It fires for these queues, and no others, after some minutes of such figures."""
+    [rule] = [{**rule, "annotations": {}} for rule in rules() if rule["alert"] == alert]
+    written, asked = folder / "rule.yml", folder / "test.yml"
+    written.write_text(yaml.safe_dump({"groups": [{"name": "one", "rules": [rule]}]}))
+    fires = [{"exp_labels": {"queue": queue, "severity": rule["labels"]["severity"]}} for queue in queues]
+    case = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": f"{value}x{minutes}"} for name, value in series.items()],
+        "alert_rule_test": [{"eval_time": f"{minutes}m", "alertname": alert, "exp_alerts": fires}],
+    }
+    asked.write_text(yaml.safe_dump({"rule_files": [str(written)], "tests": [case]}))
+    promtool("test", "rules", asked)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("promtool")
+def test_a_queue_with_work_and_without_a_worker_alarms(tmp_path):
+    """Each web server tells the same. A queue that needs no worker now has no count of workers."""
+
+    def told(name, queue, value):
+        return {f'larder_queue_{name}{{queue="{queue}",instance="{web}"}}': value for web in "ab"}
+
+    def check(queues, *changed):
+        every = {name: value for each in (*quiet, *changed) for name, value in each.items()}
+        check_alert(tmp_path, "LarderQueueWithoutWorker", every, queues)
+
+    broker = {'larder_part_up{part="broker"}': 1}
+    quiet = [broker, *(told(*each) for queue in QUEUES for each in (("waiting", queue, 0), ("workers", queue, 1)))]
+    check([])
+    check([], told("waiting", "check", 3))
+    check([], told("workers", "check", 0))
+    for queue in QUEUES:
+        check([queue], told("waiting", queue, 3), told("workers", queue, 0))
+    quiet = [each for each in quiet if each != told("workers", "upstream", 1)]
+    check(["upstream"], told("waiting", "upstream", 1))
+    broker.update(dict.fromkeys(broker, 0))
+    check([], told("waiting", "upstream", 1))  # LarderBrokerDown says why
 
 
 @pytest.mark.needs("promtool")

@@ -1,12 +1,19 @@
 """Rate limits on routes: what clients do during `init` has none, the rest is refused in the dialect of its address."""
 
+import re
+from urllib.parse import parse_qsl, urlencode
+
 import pytest
 from django.core.cache import cache
 from django.db import transaction
 
+from apps.accounts.access.throttling import COUNTED
 from apps.lib.settings_values.rates import Rate
+from tests.api import schema
 from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, kind_of
+from tests.house.policy.test_idempotent import id_of
+from tests.programs import CHECKOUT
 
 # What a search and an export are, beside what is sent for a policy's cell.
 QUERY = "q=vpc&format=csv&suggest=vpc"
@@ -38,6 +45,7 @@ LIMITED = {
     ("api:module-uploads", "POST"): "api",
     ("api:provider-file-uploads", "POST"): "api",
     ("api:invitations", "POST"): "api",
+    ("api:usage", "POST"): "api",
     ("api:provider-signature", "PUT"): "api",
     ("api:provider-docs", "PUT"): "api",
     ("oci:manifest", "PUT"): "oci",
@@ -57,7 +65,9 @@ def answers(scene, client, name, method, times=2):
     """To equal requests, each of whose changes is taken back."""
     route = ROUTES[name]
     url = scenario.version_for(name, method, scene.url(route, "private" if route.arguments else "any"))
-    url += f"{'&' if '?' in url else '?'}{QUERY}"
+    known = {one["name"] for one in schema.operations().get(id_of(name, method), {}).get("parameters", [])}
+    query = urlencode([pair for pair in parse_qsl(QUERY) if pair[0] in known or not name.startswith("api:")])
+    url += f"{'&' if '?' in url else '?'}{query}" if query else ""
     body = scenario.body_of(name, method, "private")
     for _ in range(times):
         with transaction.atomic():
@@ -80,6 +90,43 @@ def test_nothing_that_clients_do_during_init_has_a_limit(scene, client_of, once)
     stranger, wrong = client_of("nobody"), {"Authorization": "Bearer lrd_u_nonsense"}
     assert {stranger.get("/v1/modules/acme/vpc/aws/versions", headers=wrong).status_code for _ in range(3)} == {401}
     assert {stranger.get("/.well-known/terraform.json").status_code for _ in range(240)} == {200}
+
+
+# Said to be answered 429, and tested with the refusals that alone are counted, with scans in progress, or with an upstream.
+ELSEWHERE = {
+    *(("api:git-hook", "POST"), ("api:lock", "POST")),
+    *(("api:repositories", "POST"), ("api:repository-host-keys", "POST")),
+}
+PEOPLE = ("olga-manage", "dora-manage", "alice-manage", "nobody")
+
+
+def says_429(name, method):
+    described = schema.operations()[f"{method.lower()}_{name.removeprefix('api:').replace('-', '_')}"]
+    return "429" in described["responses"]
+
+
+@pytest.mark.slow
+def test_the_schema_says_429_exactly_where_it_is_answered(scene, client_of, once):
+    """Each operation, twice, by people who may do most: a limit that is not declared shows as an answer."""
+    cells = [(name, method) for name in TABLES if name.startswith("api:") for method in TABLES[name]]
+    assert len(cells) > 100
+    limited = set()
+    for who in PEOPLE:
+        client = client_of(who)
+        limited |= {cell for cell in cells if 429 in [one.status_code for one in answers(scene, client, *cell)]}
+
+    assert limited == {cell for cell in cells if says_429(*cell)} - ELSEWHERE
+    assert limited == {cell for cell in LIMITED if cell[0].startswith("api:")}
+    assert all(says_429(*cell) for cell in ELSEWHERE)
+
+
+def test_the_api_counts_only_what_an_operation_declares():
+    """By `ApiView.count`, which refuses another limit; then the schema says so."""
+    views = [path for path in (CHECKOUT / "apps/api").rglob("*.py") if path.name != "base.py"]
+    assert len(views) > 30
+    assert [path.name for path in views if "throttling" in path.read_text()] == []
+    declared = {group for view in views for group in re.findall(r"limits=\[\"(\w+)\"\]", view.read_text())}
+    assert declared <= set(COUNTED)
 
 
 def document_of(answer, dialect):

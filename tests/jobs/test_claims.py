@@ -15,6 +15,7 @@ from apps.blobs.store import StorageUnavailable
 from apps.jobs import claims, queue
 from apps.jobs.claims import Claim, LostLease, Outage, claim
 from apps.jobs.models import Job, State
+from apps.lib.process import metrics
 from tests.threads import at_once
 
 LEASE = timedelta(seconds=31)
@@ -54,6 +55,23 @@ def failing(job: Job, error: BaseException) -> Job:
         break_with(error)
     job.refresh_from_db()
     return job
+
+
+@pytest.mark.both
+def test_the_first_claim_counts_for_how_long_the_job_has_waited(job):
+    """By the database's clock. What is taken again has waited for other reasons."""
+
+    def counted(what: str) -> float:
+        return metrics.registry.get_sample_value(f"larder_job_wait_seconds_{what}", {"kind": job.kind}) or 0.0
+
+    Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=90))
+    count, total = counted("count"), counted("sum")
+    failing(job, ValueError("a defect"))
+    assert counted("count") == count + 1
+    assert 90 <= counted("sum") - total < 120
+
+    failing(job, ValueError("again"))
+    assert counted("count") == count + 1
 
 
 def test_the_block_ends_well_and_the_job_has_succeeded(job):
@@ -98,7 +116,7 @@ def test_a_stale_worker_loses_at_the_guard(job, pass_time):
     with claimed(job) as stale:
         pass_time(LEASE)
         with claimed(job) as fresh:
-            assert (fresh.fence, fresh.attempt) == (2, 2)
+            assert (fresh.fence, fresh.attempt, fresh.lapses) == (2, 1, 1)
             guarded(fresh)
             with pytest.raises(LostLease):
                 guarded(stale)
@@ -179,7 +197,7 @@ def test_a_worker_that_dies_is_followed_by_another(job, settings, pass_time):
     assert refused(job)
     pass_time(LEASE)
     with claimed(job) as next_one:
-        assert (next_one.fence, next_one.attempt) == (2, 2)
+        assert (next_one.fence, next_one.attempt, next_one.lapses) == (2, 1, 1)
 
 
 def test_a_failure_is_noted_and_the_job_waits_for_the_reaper(job, rung):

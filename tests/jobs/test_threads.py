@@ -1,9 +1,12 @@
 """The threads of a worker that do the jobs of several kinds."""
 
+import threading
+
 import pytest
 
 from apps.jobs.models import Job
-from apps.jobs.threads import JobThreads
+from apps.jobs.threads import AccountThreads, JobThreads
+from tests.site.processes import eventually
 
 pytestmark = [pytest.mark.both, pytest.mark.django_db(transaction=True)]
 
@@ -31,3 +34,32 @@ def test_a_job_that_another_worker_has_is_left_to_it():
 
     assert threads.run_here(job.pk)
     assert not threads.run_here(job.pk)
+
+
+def test_an_account_whose_work_hangs_keeps_one_thread_and_others_get_their_turn():
+    is_over, begun, done = threading.Event(), threading.Event(), threading.Event()
+
+    def scan(claim, _is_ending):
+        if claim.target <= 100:
+            begun.set()
+            is_over.wait(30)
+        else:
+            done.set()
+
+    for number in range(1, 101):
+        Job.objects.create(kind="scan", target=number, created_by_id=1)
+    Job.objects.create(kind="scan", target=101, created_by_id=2)
+    threads = AccountThreads("test", {"scan": scan}, most=4)
+    try:
+        threads.wake()
+        threads.wake()
+        assert done.wait(10)
+        assert begun.wait(10)
+        threads.wake()
+        eventually(lambda: threads.busy() == 1, seconds=10, what="the end of the other account's work")
+        threads.wake()
+        assert threads.busy() == 1
+    finally:
+        threads.finish(0)
+        is_over.set()
+        threads.finish(10)

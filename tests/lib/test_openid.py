@@ -3,7 +3,7 @@
 import pytest
 
 from apps.lib.errors import Invalid
-from apps.lib.settings_values.openid import Provider
+from apps.lib.settings_values.openid import Provider, is_safe
 from tests.rows import for_each_row
 
 MORE = {"CLIENT_IDS": "", "NAMES": "", "SCOPES": "", "GROUPS_CLAIMS": "", "NEW_ACCOUNTS": "", "SECOND_FACTORS": ""}
@@ -58,3 +58,28 @@ def test_a_refused_secret_is_not_repeated():
     with pytest.raises(Invalid) as refusal:
         parse("corp=https://a.example", ["hunter2"], CLIENT_IDS="corp=x")
     assert "hunter2" not in f"{refusal.value} {refusal.value.hint}"
+
+
+@for_each_row(
+    ("url", "at_home", "elsewhere"),
+    [
+        ("https://id.acme.example/token", True, True),
+        ("http://localhost:9000/token", True, False),
+        ("http://127.0.0.1/token", True, False),
+        ("http://[::1]:9000/token", True, False),
+        ("http://10.0.0.1/token", False, False),
+        ("http://localhost.evil.example/token", False, False),
+        ("http://id.acme.example/token", False, False),
+        ("ftp://localhost/token", False, False),
+        ("https://", False, False),
+        ("https://alice@id.acme.example/token", False, False),
+        ("https://id.acme.example/token#a", False, False),
+        ("https://id.acme.example:port/token", False, False),
+    ],
+)
+def test_plain_http_is_for_this_machine_alone_and_only_if_the_issuer_is_here(url, at_home, elsewhere):
+    home, other = parse("home=http://localhost:9000 other=https://id.acme.example", CLIENT_IDS="home=x other=y")
+
+    assert (is_safe(url, loopback=True), is_safe(url, loopback=False)) == (at_home, elsewhere)
+    assert (home.is_safe_endpoint(url), other.is_safe_endpoint(url)) == (at_home, elsewhere)
+    assert not other.is_safe_endpoint([url])

@@ -13,6 +13,8 @@ from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Release, SearchDoc
 from tests.rows import for_each_row
 
+pytestmark = pytest.mark.usefixtures("shelf")
+
 ADDRESS = ModuleAddress("acme", "vpc", "aws")
 
 

@@ -6,6 +6,7 @@ from ipaddress import ip_network
 import pytest
 
 from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Grant, Role
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.notify import outbox, sending, webhooks
@@ -63,6 +64,8 @@ def hooked(acme, dora, loopback, receiver):
 
     def create(answer: Answer | None = None, *, namespace=acme, events=("release.published",), shape="standard"):
         there = receiver(answer)
+        if namespace is not None:
+            Grant.objects.get_or_create(namespace=namespace, user=dora, defaults={"role": Role.OWNER})
         hook, secret = webhooks.create(
             namespace=namespace, url=there.url, events=list(events), shape=shape, actor=Viewer(dora)
         )

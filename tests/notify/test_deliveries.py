@@ -8,11 +8,12 @@ from django.conf import settings as site
 from django.db import transaction
 from django.utils import timezone
 
+from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.net import outgoing
-from apps.notify import outbox, sending
+from apps.notify import outbox, sending, webhooks
 from apps.notify.models import Delivery, OutboxEvent, State, Webhook
 from apps.notify.tasks import prune, run
 from registry_site.celery import app
@@ -62,6 +63,30 @@ def test_only_those_who_asked_for_an_event_of_a_namespace_are_told(hooked, pantr
 
     assert [len(there.received) for there in (own, other_event, elsewhere, everywhere)] == [1, 0, 0, 1]
     assert own.received[0].headers["webhook-id"] != everywhere.received[0].headers["webhook-id"]
+
+
+def test_a_webhook_that_is_switched_off_is_told_nothing(hooked, dora):
+    hook, _, there = hooked()
+    webhooks.change(hook=hook, actor=Viewer(dora), enabled=False)
+    event()
+    tell()
+
+    assert there.received == []
+    assert not Delivery.objects.exists()
+
+
+def test_one_webhook_has_a_thread_for_so_many_messages_and_so_long(hooked, monkeypatch):
+    """Then others have it."""
+    hook, _, there = hooked()
+    for number in range(5):
+        event(subject=f"acme/vpc/aws 1.0.{number}")
+    outbox.dispatch()
+    monkeypatch.setattr(sending, "BATCH_SIZE", 2)
+    assert sending.send_of(hook.pk) == 2
+
+    monkeypatch.setattr(sending, "MAX_SECONDS", -1)
+    assert sending.send_of(hook.pk) == 1
+    assert len(there.received) == 3
 
 
 @pytest.mark.both

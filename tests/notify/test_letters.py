@@ -14,8 +14,8 @@ from apps.notify.models import Letter, Shape, Topic, Watch
 from apps.notify.notices import notices_of
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
 from tests.builders.archives import module_zip
-from tests.conftest import run_jobs
 from tests.rows import for_each_row
+from tests.shelves import run_jobs
 
 pytestmark = pytest.mark.django_db
 BEFORE = module_zip({"main.tf": 'variable "name" {\n  default = "x"\n}\n'})

@@ -24,6 +24,8 @@ from apps.signing.models import Custody, SigningKey
 from tests.notify.conftest import sent, text_of
 from tests.rows import for_each_row
 
+pytestmark = pytest.mark.usefixtures("shelf")
+
 
 @pytest.fixture
 def people(alice, bob, charlie, dora):
@@ -110,7 +112,7 @@ def test_watching_ends_with_sight(box, people, published, alice, charlie, pantry
 
 
 def test_a_publisher_is_told_of_a_refusal(box, people, published, alice):
-    release = published(data=b"no archive")
+    release = published(version="1.3.0", data=b"no archive")
     assert release.state == "rejected"
 
     assert sent(box) == ["alice"]

@@ -165,3 +165,29 @@ def test_a_name_that_cannot_be_called_is_refused_before_it_is_resolved(url):
 @for_each_row("url", [f"http://{NAME}/", f"https://{NAME}:8443/", "http://db:8080/", "http://db.internal./"])
 def test_with_an_allowed_network_any_name_is_taken_because_it_may_be_there(url):
     assert addresses.check_url(url, LOOPBACK) == url
+
+
+@for_each_row(
+    ("url", "said"),
+    [
+        ("", "expected https:// and a host"),
+        ("ftp://hooks.acme.example/", "expected https:// and a host"),
+        ("ssh://hooks.acme.example/", "expected https:// and a host"),
+        ("//hooks.acme.example/", "expected https:// and a host"),
+        ("https:///larder", "expected https:// and a host"),
+        ("https://hooks.acme.example:port/", "cannot be read"),
+        ("https://[hooks.acme.example/", "cannot be read"),
+        ("https://alice@hooks.acme.example/", "user name or password"),
+        ("https://:pears@hooks.acme.example/", "user name or password"),
+        ("https://hooks.acme.example/\n", "others than plain ASCII"),
+        ("https://hooks.acme.example/\x7f", "others than plain ASCII"),
+        ("https://hooks.acme.example/a b", "others than plain ASCII"),
+        ("https://hooks.acme.example/caf\u00e9", "others than plain ASCII"),
+        ("https://hooks.acme.example/" + "a" * 480, "more than 500 characters"),
+    ],
+)
+def test_what_is_no_url_is_refused_also_where_any_network_is_allowed(url, said):
+    for allowed in ((), addresses.ANYWHERE):
+        with pytest.raises(Invalid, match=said) as refused:
+            addresses.check_url(url, allowed)
+        assert "pears" not in f"{refused.value} {refused.value.hint}"

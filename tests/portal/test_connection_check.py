@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import socket
 import ssl
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -159,3 +161,20 @@ def test_the_authority_of_its_own_is_trusted_by_the_check_and_another_is_not(set
     assert DiscoveryCheck().outcome().is_good
     settings.DATA_DIR = tmp_path / "other"
     assert DiscoveryCheck().outcome().title == "The certificate is not trusted here"
+
+
+def test_a_check_does_not_wait_for_another_one_and_a_server_that_says_nothing_is_given_up(settings, monkeypatch):
+    monkeypatch.setattr(help_pages, "MAX_SECONDS", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings.PUBLIC_URL = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        one, found = DiscoveryCheck(), []
+        first = threading.Thread(target=lambda: found.append(one.outcome()))
+        began = time.monotonic()
+        first.start()
+        accepted, _ = silent.accept()
+        assert one.outcome().title == "The address is being checked"
+        assert time.monotonic() - began < 0.9
+        first.join(5)
+        accepted.close()
+    assert [outcome.title for outcome in found] == ["Larder cannot reach its own address"]
+    assert time.monotonic() - began < 4

@@ -4,8 +4,8 @@ from apps.blobs import backends
 from apps.jobs.models import Job
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
-from tests.conftest import run_jobs
 from tests.rows import for_each_row
+from tests.shelves import run_jobs
 
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
 

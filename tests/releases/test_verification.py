@@ -12,6 +12,8 @@ from apps.lib.errors import Conflict
 from apps.releases.lifecycle import verification
 from apps.releases.tasks import verify_release
 
+pytestmark = pytest.mark.usefixtures("shelf")
+
 
 def stored(release):
     return Path(settings.DATA_DIR) / "blobs" / "sha256" / release.digest[:2] / release.digest

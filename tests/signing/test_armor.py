@@ -1,11 +1,13 @@
 """Only one public key that every client reads can be registered. Each refusal has a code and a hint."""
 
 import base64
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from apps.signing import armor
+from apps.signing import gpg as programs
 from apps.signing.armor import KeyRefused, parse
 from tests.builders.keys import gpg, gpg_home, signing_key
 from tests.rows import for_each_row
@@ -122,3 +124,13 @@ def test_it_refuses_a_key_that_was_tampered_with() -> None:
     # In the signature itself: of what is before it, GnuPG 2.4 leaves other parts unsigned than 2.2.
     lines[-2] = lines[-2][:20] + ("A" if lines[-2][20] != "A" else "B") + lines[-2][21:]
     assert refusal_of("\n".join(lines) + "\n").reason.code in ("key_unreadable", "key_cannot_sign")
+
+
+def test_a_gpg_that_hangs_is_killed(tmp_path, monkeypatch):
+    hangs = tmp_path / "gpg"
+    hangs.write_text('#!/bin/sh\ncase "$*" in *--list-config*) echo cfg:version:2.2.40;; *) exec sleep 30;; esac\n')
+    hangs.chmod(0o700)
+    monkeypatch.setattr(programs, "program", lambda _: str(hangs))
+    began = time.monotonic()
+    assert list(programs.Gpg(tmp_path, seconds=0.3).list_keys()) == []
+    assert time.monotonic() - began < 10

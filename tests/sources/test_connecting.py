@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts import creations, namespace_deletion
 from apps.accounts.access.gate import Viewer
@@ -9,20 +10,13 @@ from apps.accounts.models import Grant, Namespace, Role, Scope, User
 from apps.accounts.namespaces import grants_in
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError, RoleRequired, Unavailable
-from apps.lib.git import host_keys, refs
-from apps.lib.git.access import GitFailed
-from apps.notify.models import Letter, OutboxEvent
-from apps.notify.outbox import dispatch
-from apps.sources import connecting, hooks, syncing
-from apps.sources.models import GitRepository
+from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
+from apps.sources import connecting, hooks, host_scanning
+from apps.sources.models import GitRepository, Tag, Verdict
 from tests.builders.git_servers import Repository
 from tests.rows import for_each_row
 from tests.sessions import in_browser
 from tests.sources.conftest import RULES, Git, work_off
-
-KEYS = ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl",)
-OTHER_KEYS = ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIbHUnL/2UoRdyqvMQUGUTI+pBZtEVr+ZQVXWXGq0lQX",)
 
 
 def test_a_repository_has_a_machine_that_publishes_and_nothing_else(git: Git, acme: Namespace):
@@ -104,6 +98,7 @@ def test_the_same_repository_is_connected_once_by_any_url(acme: Namespace, dora:
     ):
         with pytest.raises(Conflict, match="is connected to acme already"):
             connect(url)
+    Grant.objects.create(namespace=pantry, user=dora, role=Role.OWNER)
     connect("https://git.acme.example/team/vpc", pantry)
     assert GitRepository.objects.count() == 2
 
@@ -118,12 +113,13 @@ def test_a_service_account_connects_and_changes_nothing(git: Git, acme: Namespac
         lambda: connecting.change(repository=git.repository, actor=actor, poll_minutes=1),
         lambda: connecting.renew_hook_secret(repository=git.repository, actor=actor),
         lambda: connecting.trust_host_keys(repository=git.repository, actor=actor, fingerprints=[]),
+        lambda: host_scanning.ask(repository=git.repository, actor=actor),
     ):
         with pytest.raises(RoleRequired, match="A service account cannot"):
             act()
     refused = AuditEvent.objects.filter(kind=Kind.PERMISSION_REFUSED)
     assert set(refused.values_list("subject", flat=True)) == {"acme"}
-    assert refused.count() == 4
+    assert refused.count() == 5
 
 
 def test_what_is_changed_is_in_the_audit_without_secrets(git: Git):
@@ -161,6 +157,22 @@ def test_a_disconnected_repository_keeps_no_credential_and_is_not_found(git: Git
     assert AuditEvent.objects.filter(kind=Kind.GIT_REPOSITORY_DISCONNECTED).count() == 1
 
 
+def test_what_waits_is_not_published_after_the_repository_was_disconnected(git: Git):
+    now = timezone.now()
+    for name, verdict in (("v1.0.0", Verdict.WAITING), ("v0.9.0", Verdict.PUBLISHED)):
+        row = {"module": "vpc/aws", "commit": "4d7a" * 10, "verdict": verdict, "seen_at": now, "changed_at": now}
+        Tag.objects.create(repository=git.repository, name=name, **row)
+
+    connecting.disconnect(repository=git.repository, actor=git.actor)
+
+    waited, made = Tag.objects.order_by("-name")
+    assert (waited.verdict, waited.code) == (Verdict.IGNORED, "disconnected")
+    assert (made.verdict, made.code) == (Verdict.PUBLISHED, "")
+    git.repository.refresh_from_db()
+    assert git.repository.next_at is None
+    assert work_off() == 0
+
+
 def test_a_repository_that_a_stolen_token_connected_can_be_ended_with_it(acme: Namespace, dora: User):
     token, _ = tokens.issue(user=dora, label="stolen", scope=Scope.MANAGE, actor=Viewer(dora))
     connecting.connect(namespace=acme, actor=Viewer(dora, token), url="https://git.acme.example/vpc")
@@ -169,75 +181,3 @@ def test_a_repository_that_a_stolen_token_connected_can_be_ended_with_it(acme: N
     found = [row for row in connecting.CREATED_BY_TOKENS.rows() if row.created_by_token_id == token.pk]
     connecting.CREATED_BY_TOKENS.end(found[0], in_browser(dora))
     assert GitRepository.objects.get().ended_at is not None
-
-
-# --- ssh -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def ssh_server(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What an ssh server answers to ssh-keyscan, which is a test of its own."""
-    answers: list[Any] = [KEYS]
-
-    def scanned(*_: Any) -> tuple[str, ...]:
-        if isinstance(answers[-1], Exception):
-            raise answers[-1]
-        return answers[-1]
-
-    monkeypatch.setattr(host_keys, "scanned", scanned)
-    return answers
-
-
-def test_host_keys_are_pinned_when_it_is_connected_and_trusted_again_only_as_shown(
-    acme: Namespace, dora: User, ssh_server: list[Any]
-):
-    actor = in_browser(dora)
-    row = connecting.connect(namespace=acme, actor=actor, url="git@git.acme.example:team/vpc.git").repository
-    known = [host_keys.fingerprint(KEYS[0])]
-    assert row.host_keys == list(KEYS)
-    assert connecting.host_fingerprints(row) == known
-
-    ssh_server.append(OTHER_KEYS)
-    with pytest.raises(Conflict, match="you confirmed"):
-        connecting.trust_host_keys(repository=row, actor=actor, fingerprints=known)
-    assert GitRepository.objects.get().host_keys == list(KEYS)
-    shown = sorted(map(host_keys.fingerprint, connecting.scanned_keys(row)))
-    connecting.trust_host_keys(repository=row, actor=actor, fingerprints=shown)
-    assert GitRepository.objects.get().host_keys == list(OTHER_KEYS)
-    event = AuditEvent.objects.get(kind=Kind.GIT_HOST_KEYS_TRUSTED)
-    assert (event.detail["known"], event.detail["found"]) == (known, shown)
-
-
-@for_each_row(("is_final", "error"), [(True, Invalid), (False, Unavailable)])
-def test_a_server_without_host_keys_is_not_connected(
-    acme: Namespace, dora: User, ssh_server: list[Any], is_final: bool, error: type[RegistryError]
-):
-    ssh_server.append(GitFailed("no_answer", "nobody answers at port 22", hint="Look.", is_final=is_final))
-
-    with pytest.raises(error, match="nobody answers"):
-        connecting.connect(namespace=acme, actor=in_browser(dora), url="git@git.acme.example:team/vpc.git")
-    assert not GitRepository.objects.exists()
-
-
-def test_a_changed_host_key_is_one_alarm_that_owners_and_webhooks_hear_of(
-    git: Git, upstream: Repository, dora: User, monkeypatch: pytest.MonkeyPatch
-):
-    dora.email = "dora@acme.example"
-    dora.save()
-
-    def refuse(*_: Any) -> None:
-        raise GitFailed("host_key_changed", "the server shows another key.", hint="Compare it.")
-
-    monkeypatch.setattr(refs, "listed", refuse)
-    for _ in range(2):
-        syncing.sync(repository=git.repository, actor=git.actor)
-        work_off()
-
-    assert AuditEvent.objects.filter(kind=Kind.GIT_HOST_KEYS_CHANGED).count() == 1
-    assert GitRepository.objects.get().failure == "the server shows another key. Compare it."
-    assert OutboxEvent.objects.count() == 1
-    dispatch()
-    letter = Letter.objects.get(user=dora)
-    assert letter.topic == "git"
-    assert "other host keys" in letter.subject
-    assert "another key" in letter.text

@@ -261,6 +261,7 @@ def test_the_status_page_says_that_a_registry_does_not_answer_and_not_which(all_
 def test_the_lack_of_a_worker_is_a_warning_only_while_a_registry_is_mirrored(settings):
     settings.WORKER_QUEUES = ["check", "sign", "notify"]
     heartbeats.beat("here:1")
+    heartbeats.ring("here:2")
     assert parts.state_of(parts.check_worker) == "ok"
     add_upstream()
 

@@ -197,7 +197,6 @@ def test_each_kind_has_its_task_on_the_queue_for_other_registries_and_a_ring_wak
     for kind in working.KINDS:
         assert kind in app.tasks
         assert app.amqp.router.route({}, kind)["queue"].name == "upstream"
-    assert app.conf.beat_schedule["heartbeat-upstream"]["options"] == {"queue": "upstream"}
 
     woken = []
     monkeypatch.setattr(working.threads, "wake", lambda: woken.append(1))

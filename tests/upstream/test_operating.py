@@ -121,6 +121,6 @@ def test_how_long_a_fetch_waited_is_counted_once(upstream, registry):
     provider = fetched.listed(upstream)
     assert waits() == before + 1
     queue.enqueue(working.LIST, target=provider.pk, created_by_id=None)
-    Job.objects.filter(state="queued").update(attempts=1)
+    Job.objects.filter(state="queued").update(attempts=1, fence=1)
     fetched.work()
     assert waits() == before + 1

@@ -2,6 +2,10 @@
 
 Time is cut into windows, and the window is part of the key: an atomic increment is all that processes and hosts need.
 What clients do during `init` is never counted. A count that cannot be stored refuses nobody.
+
+What proves itself (a token, a signature, a passkey) is verified first, and refusals alone are counted: one stranger
+must not stop others behind the same address. What can be guessed (a password, a code) is counted before it is looked
+at, and given back if it was right.
 """
 
 import hashlib
@@ -23,7 +27,7 @@ from apps.lib.settings_values.rates import span
 COUNTED = {
     "sign_in": "wrong passwords",
     "second_factor": "wrong codes for this account",
-    "tokens": "wrong or reported tokens from your address",
+    "tokens": "wrong tokens from your address",
     "invitations": "invitations",
     "search": "searches",
     "publish": "uploads with this account",

@@ -43,21 +43,41 @@ def count_password(request: HttpRequest, name: str) -> throttling.Attempt:
     """Count a password before it is checked; give it back if it was right. Raises TooManyAttempts.
 
     By address and name first: who mistypes locks out neither their office nor, elsewhere, the person of that name.
+    Who has signed in from there lately is stopped by that limit alone: guesses at other names, or from elsewhere, are
+    a stranger's.
     """
     address, name = address_of(request), name.strip().lower()
-    whole_office = throttling.by_address("sign_in", address, times=TIMES_BY_ADDRESS)
-    attempt = throttling.count(
-        throttling.Limit("sign_in", f"address {network_of(address)} name {name}"),
-        whole_office,
-    )
-    from_anywhere = throttling.Limit("sign_in", f"name {name}", TIMES_BY_NAME)
-    attempt.count(from_anywhere, unless=partial(_has_signed_in_from, address, name))
+    is_known = partial(_has_signed_in_from, address, name)
+    attempt = throttling.count(throttling.Limit("sign_in", f"address {network_of(address)} name {name}"))
+    attempt.count(throttling.by_address("sign_in", address, times=TIMES_BY_ADDRESS), unless=is_known)
+    attempt.count(throttling.Limit("sign_in", f"name {name}", TIMES_BY_NAME), unless=is_known)
     return attempt
 
 
-def count_sign_on(request: HttpRequest, what: str = "sign-on") -> None:
-    """Raises TooManyAttempts."""
-    throttling.count(throttling.Limit("sign_in", f"{what} {network_of(address_of(request))}", TIMES_BY_SIGN_ON))
+def count_sign_on(request: HttpRequest) -> None:
+    """Count the start of a sign-on, which proves nothing yet. Raises TooManyAttempts."""
+    throttling.count(_of_network(request, "sign-on", TIMES_BY_SIGN_ON))
+
+
+def count_refused_sign_on(request: HttpRequest) -> None:
+    """Count an answer of a provider that was refused; accepted ones are never counted. Raises TooManyAttempts."""
+    throttling.count(_of_network(request, "refused sign-on", TIMES_BY_SIGN_ON))
+
+
+def count_refused_passkey(request: HttpRequest, user: User | None) -> None:
+    """Count an answer of a passkey that was refused: nobody guesses a right one, so that none is ever limited.
+
+    By account; at sign-in, where only the answer says whose it is, by address. Apart from codes and passwords, which
+    are guessed, so that strangers' nonsense does not use up a person's tries. Raises TooManyAttempts.
+    """
+    if user is None:
+        throttling.count(_of_network(request, "passkey", TIMES_BY_ADDRESS))
+    else:
+        throttling.count(throttling.Limit("second_factor", f"passkey of account {user.pk}"))
+
+
+def _of_network(request: HttpRequest, what: str, times: int) -> throttling.Limit:
+    return throttling.Limit("sign_in", f"{what} {network_of(address_of(request))}", times)
 
 
 def count_wrong_secret(request: HttpRequest) -> TooManyAttempts | None:

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.accounts.access import epoch
+from apps.accounts.access import connections, epoch
 from apps.accounts.access.gate import Viewer, grants_of
 from apps.accounts.identity import sessions
 from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User
@@ -89,14 +89,15 @@ def change(
     if row.is_erased:
         raise Conflict("This person was erased.", hint="Invite them again to give them a new account.")
     new = {flag: value for flag, (_, value) in changes.items()}
-    if new:
-        User.objects.filter(pk=row.pk).update(**new)
-    if "is_active" in new and not is_active:
-        lock_out(user=row, actor=actor)
-    if before != after:
-        row.user_permissions.set(after)
-    if roles_before != roles_after:
-        row.groups.set(Group.objects.filter(name__in=roles_after))
+    with connections.watching(actor, users=[row.pk]):  # owners by their own role, and operators
+        if new:
+            User.objects.filter(pk=row.pk).update(**new)
+        if "is_active" in new and not is_active:
+            lock_out(user=row, actor=actor)
+        if before != after:
+            row.user_permissions.set(after)
+        if roles_before != roles_after:
+            row.groups.set(Group.objects.filter(name__in=roles_after))
     actor.record(
         Kind.USER_CHANGED,
         subject=f"user/{row.pk}",

@@ -4,10 +4,12 @@ What somebody has by hand is left alone. Only what a mapping gave (`GroupAssignm
 """
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 
 from django.contrib.auth.models import Group
 from django.db import transaction
 
+from apps.accounts.access import connections
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import GroupAssignment, GroupMapping, Membership, StaffRole, User
 from apps.accounts.people import teams
@@ -40,7 +42,10 @@ def apply(*, user: User, issuer: str, groups: Iterable[str]) -> None:
                 GroupAssignment.objects.create(user=row, issuer=issuer, team=wanted[team_id])
     roles = {mapping.staff_role for mapping in mappings if mapping.staff_role}
     role = next((one for one in (StaffRole.OPERATOR, StaffRole.AUDITOR) if one in roles), None)
-    _set_staff_role(row, assigned.filter(team=None).first(), role, issuer)
+    staff = assigned.filter(team=None).first()
+    # Who had no role of staff by a group loses none.
+    with connections.watching(NOBODY, users=[row.pk]) if staff is not None else nullcontext():
+        _set_staff_role(row, staff, role, issuer)
 
 
 @transaction.atomic

@@ -3,9 +3,12 @@
 Addresses are confirmed before an account has them, and compared without regard to letter case.
 """
 
+from collections.abc import Collection
+
 from allauth.socialaccount.models import SocialAccount
 from django.db.models import Q
 
+from apps.accounts.identity import marks
 from apps.accounts.models import User
 from apps.accounts.rows import PastIdentity
 
@@ -44,4 +47,21 @@ def accounts_of(user: User) -> set[int]:
         for address in addresses:
             same |= Q(email__iexact=address)
         found.update(User.objects.filter(same, is_service=False).values_list("pk", flat=True))
+    return found
+
+
+def marks_of(accounts: Collection[int]) -> set[str]:
+    """Return the marks of all identities and addresses of these accounts, now or before.
+
+    A subject that is an address, as many SAML providers send it, counts as that too.
+    """
+    pairs = set(PastIdentity.objects.filter(user__in=accounts).values_list("provider", "uid"))
+    pairs |= set(SocialAccount.objects.filter(user__in=accounts).values_list("provider", "uid"))
+    mails = User.objects.filter(pk__in=accounts).exclude(email="").values_list("email", flat=True)
+    found = {marks.of_address(address) for address in mails}
+    for provider, uid in pairs:
+        if provider != PastIdentity.MAIL:
+            found |= {marks.of_subject(provider, uid), marks.of_subject(marks.ANYWHERE, uid)}
+        if "@" in uid:
+            found.add(marks.of_address(uid))
     return found

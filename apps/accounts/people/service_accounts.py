@@ -5,16 +5,19 @@ releases and audit rows refer to the account.
 """
 
 import re
+from collections.abc import Iterator
 
 from django.contrib.auth.hashers import make_password
 from django.db import IntegrityError, transaction
 from django.db.models import Case, Exists, OuterRef, QuerySet, Value, When
+from django.urls import reverse
 from django.utils import timezone
 
+from apps.accounts.access import connections
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.people_only import people_only, refuse_token
 from apps.accounts.identity import tokens
-from apps.accounts.models import ApiToken, Membership, Scope, Team, User
+from apps.accounts.models import ApiToken, Membership, Namespace, Scope, Team, User
 from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, Invalid, NotFound
 
@@ -70,10 +73,11 @@ def delete(*, account: User, actor: Viewer) -> None:
         return
     for token in ApiToken.objects.filter(user=row, revoked_at=None).order_by("pk"):
         tokens.revoke(token=token, actor=actor)
-    Membership.objects.filter(user=row).delete()
-    User.objects.filter(pk=row.pk).update(is_active=False)
-    assert row.service_of is not None  # noqa: S101  # a deleted team has deleted its accounts
-    _record(Kind.SERVICE_ACCOUNT_DELETED, row.service_of, row, actor)
+    with connections.watching(actor, users=[row.pk]):  # webhooks
+        Membership.objects.filter(user=row).delete()
+        User.objects.filter(pk=row.pk).update(is_active=False)
+        assert row.service_of is not None  # noqa: S101  # a deleted team has deleted its accounts
+        _record(Kind.SERVICE_ACCOUNT_DELETED, row.service_of, row, actor)
 
 
 @people_only("change the rights of service accounts")
@@ -134,6 +138,21 @@ def account_named(team: Team, name: str) -> User:
     if account is None:
         raise NotFound(f"There is no service account {name} of {team}.", hint="The team's page has the list.")
     return account
+
+
+def known_to_their_makers(namespace: Namespace) -> Iterator[connections.Secret]:
+    """Yield the tokens of accounts with a role in the namespace whose makers no longer manage the team."""
+    manages = Membership.objects.filter(team=OuterRef("user__service_of"), user=OuterRef("made_by"), is_manager=True)
+    rows = ApiToken.objects.usable(timezone.now()).filter(
+        ~Exists(manages),
+        user__is_service=True,
+        user__service_of__in=namespace.grants.filter(team__isnull=False).values("team"),
+        made_by__isnull=False,
+    )
+    for token in rows.select_related("user__service_of", "made_by").order_by("pk"):
+        assert token.made_by is not None and token.user.service_of is not None  # noqa: S101, PT018  # by the filter
+        path = reverse("portal:service-account", args=[token.user.service_of.name, token.user.pk])
+        yield connections.Secret("token", f"{token} of {token.user.username}", token.made_by, path)
 
 
 def _record(kind: Kind, team: Team, account: User, actor: Viewer, **detail: bool) -> None:

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from apps.accounts.access import gate, operators
+from apps.accounts.access import connections, gate, operators
 from apps.accounts.access.gate import Viewer, visible_namespaces, visible_teams
 from apps.accounts.access.people_only import people_only
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
@@ -132,16 +132,18 @@ def remove(*, membership: Membership, actor: Viewer) -> None:
     others = team.memberships.filter(user__is_active=True, user__is_service=False).exclude(pk=row.pk)
     if row.user.is_active and not others.exists():
         _keep_owners(team, owned, f"Without {row.user} the team {team} has no members left, and it")
-    row.delete()
-    _record(Kind.TEAM_MEMBER_REMOVED, team, actor, user=row.user_id)
+    with connections.watching(actor, users=[row.user_id]):
+        row.delete()
+        _record(Kind.TEAM_MEMBER_REMOVED, team, actor, user=row.user_id)
 
 
 @transaction.atomic
 def end_membership(*, membership: Membership, actor: Viewer, **detail: object) -> None:
     """End a membership even of the last manager or owner: an identity provider has taken it away, which counts more."""
     _locked(membership.team_id)
-    if Membership.objects.filter(pk=membership.pk).delete()[0]:
-        _record(Kind.TEAM_MEMBER_REMOVED, membership.team, actor, user=membership.user_id, **detail)
+    with connections.watching(actor, users=[membership.user_id]):
+        if Membership.objects.filter(pk=membership.pk).delete()[0]:
+            _record(Kind.TEAM_MEMBER_REMOVED, membership.team, actor, user=membership.user_id, **detail)
 
 
 @people_only("delete a team")
@@ -158,10 +160,11 @@ def delete(*, team: Team, actor: Viewer) -> None:
     members = sorted(members_of(team).values_list("user", flat=True))
     for account in service_accounts.accounts_of(team):
         service_accounts.delete(account=account, actor=actor)
-    _record(Kind.TEAM_DELETED, team, actor, members=members, roles=roles)
-    # An older Larder beside this one may have used a name again.
-    DeletedTeam.objects.get_or_create(name=team.name, defaults={"deleted_at": timezone.now()})
-    Team.objects.filter(pk=team.pk).delete()
+    with connections.watching(actor, namespaces=[namespace.pk for namespace in owned]):
+        _record(Kind.TEAM_DELETED, team, actor, members=members, roles=roles)
+        # An older Larder beside this one may have used a name again.
+        DeletedTeam.objects.get_or_create(name=team.name, defaults={"deleted_at": timezone.now()})
+        Team.objects.filter(pk=team.pk).delete()
 
 
 def listed(viewer: Viewer) -> QuerySet[Any]:

@@ -6,8 +6,7 @@ from django.db.models import QuerySet
 from django.urls import path
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
 
-from apps.accounts.access import gate, throttling
-from apps.accounts.identity.sign_ins import address_of
+from apps.accounts.access import gate
 from apps.api.frame.base import MODULE, PROVIDER, ListView, listed
 from apps.api.frame.shapes import ModuleNames, MomentField, ProviderNames, Shape, page
 from apps.http.views import ReadyInNamespace
@@ -65,7 +64,7 @@ class CatalogueList(ReadyInNamespace, ListView):
         if sort not in search.SORTS:
             raise Invalid(f"{sort!a} is not a sort order.", hint=f"Sort by {', '.join(search.SORTS)}.")
         if query:
-            throttling.count(throttling.by_account("search", self.viewer.user_id, address_of(self.request)))
+            self.count("search")
         return search.search(
             kind=self.kind,
             namespaces=gate.visible_namespaces(self.viewer),
@@ -80,7 +79,7 @@ _QUERY = {
     "namespace": "Only in this namespace.",
     "sort": "The order; relevance without words is by name.",
 }
-_CATALOGUE: dict[str, Any] = {"choices": {"sort": list(search.SORTS)}, "public": True}
+_CATALOGUE: dict[str, Any] = {"choices": {"sort": list(search.SORTS)}, "limits": ["search"], "public": True}
 
 
 class ModuleList(CatalogueList):

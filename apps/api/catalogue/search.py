@@ -10,8 +10,6 @@ from rest_framework.serializers import (
     ListField,
 )
 
-from apps.accounts.access import throttling
-from apps.accounts.identity.sign_ins import address_of
 from apps.api.frame.base import DetailView, shown
 from apps.api.frame.shapes import MomentField, Shape, With
 from apps.lib.errors import Invalid
@@ -78,6 +76,7 @@ class Search(DetailView):
             "in": "Only this group, with more results.",
         },
         choices={"in": list(everything.GROUPS)},
+        limits=["search"],
         public=True,
     )
 
@@ -86,7 +85,7 @@ class Search(DetailView):
         if only and only not in everything.GROUPS:
             raise Invalid(f"There is no group {only!a}.", hint=f"Ask for {', '.join(everything.GROUPS)}.")
         if query:
-            throttling.count(throttling.by_account("search", self.viewer.user_id, address_of(self.request)))
+            self.count("search")
         limit = everything.MAX_SHOWN if only else everything.SHOWN
         return With(everything.everything(self.viewer, query, only=only, limit=limit), query=query)
 

@@ -61,13 +61,14 @@ class Usage(ApiView):
         scope="read",
         again="Replaces the former report of the same configuration by this account.",
         idempotent=True,
+        limits=["publish"],
     )
     def post(self, request: Request) -> Response:
         """After init. Takes the same fields as multipart/form-data, with modules and lock as files.
 
         Whatever is not in this registry, or hidden from the token, is ignored.
         """
-        self.count_upload()
+        self.count("publish")
         is_form = request.headers.get("Content-Type", "").lower().startswith(FORM)
         sent = validated(UsageInput, _form_of(request)) if is_form else self.body()
         uses = configurations.report(

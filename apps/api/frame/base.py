@@ -7,6 +7,7 @@ to its list and query; clients follow `next` and read nothing into it.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import ListSerializer, Serializer
 
 from apps.accounts.access import throttling
+from apps.accounts.identity.sign_ins import address_of
 from apps.api.frame.bodies import read_json, validated
 from apps.http.errors import Failure, api_dialect
 from apps.http.views import MachineView, NothingHere
@@ -38,7 +40,8 @@ REPEATABLE = ("put", "patch", "delete")
 class Operation:
     """`takes` is a JSON body, or the media type of a raw one. `answers` has a shape, or None for no body, by status.
 
-    `query` and `headers` describe the parameters, `errors` the ones beside the usual. `choices` has the values of
+    `query` and `headers` describe the parameters, `errors` the ones beside the usual. `limits` are the rates that it
+    counts against: without one it is never answered 429, unless `errors` says so. `choices` has the values of
     parameters with few. `files` are the media types in which 200 comes as a file too. `scope` is the least that a token
     needs, None where no token is read; `public` calls are answered without one as well. After a lost answer an
     `idempotent` call can be sent again: the outcome and the answer are the same, or 200 for 201 and 202, or 404 for
@@ -51,6 +54,7 @@ class Operation:
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[int, str] = field(default_factory=dict)
+    limits: Collection[str] = ()
     again: str = ""
     scope: str | None = "read"
     public: bool = False
@@ -101,6 +105,16 @@ def text_of(request: Request, name: str) -> str:
     return str(request.query_params.get(name, "")).replace("\0", "").strip()[:200]
 
 
+def _refuse_unknown(request: Request, known: Collection[str]) -> None:
+    """A parameter that nothing reads: a filter that does not filter, or a dry run that publishes. Raises Invalid."""
+    for name in request.query_params:
+        if name not in known:
+            nearest = next(iter(get_close_matches(name, known, 1)), "")
+            listed = f"Parameters are: {', '.join(known)}." if known else "This call has none."
+            hint = f"Did you mean {nearest}?" if nearest else listed
+            raise Invalid(f"There is no query parameter {name[:40]!a}.", hint=hint)
+
+
 class ApiView(MachineView):
     """One route. It has the methods that it declares."""
 
@@ -117,15 +131,18 @@ class ApiView(MachineView):
         declared = self.operation_of(request.method or "")
         if declared is not None and not declared.public:
             self.require_token()
+        if declared is not None:
+            _refuse_unknown(request, declared.query)
 
     def require_token(self) -> None:
         """The same 401 for every address, before anything else is checked."""
         if not self.viewer.is_identified:
             raise CredentialsRequired("This needs an API token.")
 
-    def count_upload(self) -> None:
-        """Raises TooManyAttempts."""
-        throttling.count(throttling.by_account("publish", self.viewer.user_id, ""))
+    def count(self, group: str) -> None:
+        """Count against one of the operation's limits: by account, else by address. Raises TooManyAttempts."""
+        assert group in self._declared.limits, f"declare limits=[{group!r}]"  # noqa: S101  # the schema says 429 by it
+        throttling.count(throttling.by_account(group, self.viewer.user_id, address_of(self.request)))
 
     def text(self, name: str) -> str:
         """A parameter of the query, or ""."""

@@ -17,6 +17,7 @@ from rest_framework.serializers import (
     DictField,
     IntegerField,
     JSONField,
+    ListField,
     Serializer,
     UUIDField,
 )
@@ -122,6 +123,21 @@ def page(name: str, **rows: Any) -> type[Serializer[Any]]:
 class NextField(CharField):
     def __init__(self) -> None:
         super().__init__(allow_null=True, help_text="The address of the next page; null on the last.")
+
+
+class Connection(Shape):
+    # What works in a namespace without a person, of `accounts.access.connections`.
+    kind = CharField(help_text="trusted-publisher, git-repository or webhook.")
+    id = IntegerField(source="number", help_text="Of the list of its kind.")
+    name = CharField()
+    answers = ListField(
+        child=CharField(), source="names", help_text="Who answers for it: who created, confirmed or changed it."
+    )
+    left_behind = BooleanField(source="is_left_behind", help_text="One of them does not own the namespace.")
+    created_at = MomentField(source="row.created_at")
+    confirmed_at = MomentField(source="row.confirmed_at", allow_null=True)
+    suspended_at = MomentField(source="row.suspended_at", allow_null=True, help_text="Since then it does nothing.")
+    suspended_reason = CharField(source="row.suspended_reason")
 
 
 class ModuleNames(Shape):

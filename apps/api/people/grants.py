@@ -11,12 +11,12 @@ from rest_framework.response import Response
 from rest_framework.serializers import CharField
 
 from apps.accounts import namespaces
-from apps.accounts.access import gate
+from apps.accounts.access import connections, gate
 from apps.accounts.models import Grant as GrantRow
-from apps.accounts.models import Role
+from apps.accounts.models import Namespace, Role
 from apps.accounts.people import accounts, teams
 from apps.api.frame.base import ApiView, ListView, listed, operation
-from apps.api.frame.shapes import ROLES, OffsetField, RoleField, Shape, page
+from apps.api.frame.shapes import ROLES, Connection, OffsetField, RoleField, Shape, With, page
 from apps.lib.errors import Invalid, NotFound
 
 
@@ -41,8 +41,19 @@ class Grant(Shape):
     since = OffsetField(source="given_at")
 
 
-class Grants(Shape):
+class ChangedGrant(Grant):
+    left_behind = Connection(
+        many=True, help_text="What an owner, or a team of owners, leaves behind with this change. It still works."
+    )
+
+
+class Transferred(Shape):
     grants = Grant(many=True)
+    suspended = Connection(many=True, help_text="What does nothing until an owner confirms it.")
+
+
+class LeftBehind(Shape):
+    left_behind = Connection(many=True, help_text="It still works: confirm or remove each.")
 
 
 class GrantList(ListView):
@@ -55,31 +66,40 @@ class GrantList(ListView):
 class GrantDetail(ApiView):
     """The role of one user or team. PUT gives or changes it, DELETE withdraws it (204, also if there was none)."""
 
-    @operation("Give a role", takes=GrantInput, answers={200: Grant}, again="Changes nothing.")
+    @operation("Give a role", takes=GrantInput, answers={200: ChangedGrant}, again="Changes nothing.")
     def put(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:  # noqa: ARG002
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         role = ROLES[self.body()["role"]]
         grantee = teams.team_named(team) if team else accounts.user_named(user)
-        return self.answer(namespaces.grant(namespace=target, grantee=grantee, role=role, actor=self.viewer))
+        before = self._grant(target, user, team)
+        left = connections.would_leave(before) if before is not None and role != Role.OWNER else []
+        grant = namespaces.grant(namespace=target, grantee=grantee, role=role, actor=self.viewer)
+        return self.answer(With(grant, left_behind=left))
 
-    @operation("Withdraw a role", answers={204: None}, again="204.")
+    @operation("Withdraw a role", answers={200: LeftBehind, 204: None}, again="204.")
     def delete(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:  # noqa: ARG002
+        """200 if an owner, or a team of owners, leaves connections behind, else 204."""
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
-        named = {"team__name": team} if team else {"user__username": user}
-        grant = namespaces.grants_in(target).filter(**named).first()
+        grant = self._grant(target, user, team)
+        left = connections.would_leave(grant) if grant is not None else []
         if grant is not None:
             namespaces.withdraw(grant=grant, actor=self.viewer)
-        return self.answer(status=HTTPStatus.NO_CONTENT)
+        return self.answer({"left_behind": left}) if left else self.answer(status=HTTPStatus.NO_CONTENT)
+
+    def _grant(self, namespace: Namespace, user: str, team: str) -> GrantRow | None:
+        named = {"team__name": team} if team else {"user__username": user}
+        return namespaces.grants_in(namespace).filter(**named).select_related("namespace").first()
 
 
 class Transfer(ApiView):
     @operation(
         "Transfer a namespace",
         takes=TransferInput,
-        answers={200: Grants},
+        answers={200: Transferred},
         again="403 to an owner who gave it up, 409 if `from_…` did.",
     )
     def post(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
+        """What people connected who are no owners afterwards is suspended until the new owner confirms each."""
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         wanted = self.body()
         if ("to_user" in wanted) == ("to_team" in wanted):
@@ -99,7 +119,8 @@ class Transfer(ApiView):
             giver = namespaces.own_grant(target, self.viewer)
         keep = wanted["keep_publisher"]
         namespaces.transfer(namespace=target, to=new_owner, actor=self.viewer, giver=giver, keep_publisher=keep)
-        return self.answer({"grants": namespaces.grants_in(target)})
+        answer = {"grants": namespaces.grants_in(target), "suspended": connections.waiting_in(target)}
+        return self.answer(answer)
 
 
 urlpatterns = [

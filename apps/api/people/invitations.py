@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import CharField, ChoiceField, IntegerField
 
-from apps.accounts.access import gate, throttling
+from apps.accounts.access import gate
 from apps.accounts.models import Invitation as InvitationRow
 from apps.accounts.models import Role
 from apps.accounts.people import invitations
@@ -64,7 +64,11 @@ class InvitationList(ListView):
         return invitations.managed(self.viewer)
 
     @operation(
-        "Invite a person", takes=InvitationInput, answers={201: NewInvitation}, again="Creates another invitation."
+        "Invite a person",
+        takes=InvitationInput,
+        answers={201: NewInvitation},
+        limits=["invitations"],
+        again="Creates another invitation.",
     )
     @sensitive_variables("secret", "link")
     def post(self, request: Request) -> Response:  # noqa: ARG002
@@ -73,7 +77,7 @@ class InvitationList(ListView):
         wanted = self.body()
         if ("namespace" in wanted) != ("role" in wanted):
             raise Invalid("An invitation names a namespace and a role, or neither.", hint="Send both, or none.")
-        throttling.count(throttling.by_account("invitations", self.viewer.user_id, ""))
+        self.count("invitations")
         role: dict[str, Any] = {}
         if "namespace" in wanted:
             namespace = gate.namespace_for(self.viewer, wanted["namespace"], need=Role.OWNER)

@@ -1,5 +1,6 @@
 """/api/v1/namespaces/<ns>/trusted-publishers for owners, and the exchange for runs of CI that have only an id token."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -19,8 +20,7 @@ from rest_framework.serializers import (
     ListField,
 )
 
-from apps.accounts.access import gate, throttling
-from apps.accounts.identity.sign_ins import address_of
+from apps.accounts.access import gate
 from apps.accounts.identity.trusted import publishers
 from apps.accounts.identity.trusted.exchange import exchange
 from apps.accounts.identity.trusted.vendors import VENDORS
@@ -28,7 +28,6 @@ from apps.accounts.models import ApiToken, Namespace, Role
 from apps.accounts.rows import TokenExchange, TrustedPublisher
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, page
-from apps.lib.errors import Unavailable
 
 # What rules of the vendors name, each with the kinds that have it.
 _NAMED = {
@@ -84,6 +83,8 @@ class Publisher(Preview):
     created_at = MomentField()
     expires_at = MomentField(allow_null=True, help_text="Unless it is used before.")
     last_used_at = MomentField(allow_null=True)
+    suspended_at = MomentField(allow_null=True, help_text="It does nothing until an owner confirms it.")
+    suspended_reason = CharField()
 
     def claims_of(self, rule: TrustedPublisher) -> dict[str, Any]:
         return publishers.claims_of(rule)
@@ -214,21 +215,18 @@ class Exchange(ApiView):
             409: "Several trusted publishers fit: send `address`.",
             503: "The keys of the issuer cannot be read.",
         },
+        limits=["tokens"],
         again="403: an id token is exchanged once.",
         scope=None,
         public=True,
     )
     @sensitive_variables("wanted", "made", "secret")
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> Response:  # noqa: ARG002
         """The token is valid for 15 minutes and publishes what the trusted publisher says."""
-        attempt = throttling.count(throttling.by_address("tokens", address_of(request)))
         wanted = self.body()
-        try:
-            made, secret, record = exchange(wanted["token"], address=wanted.get("address", ""))
-        except Unavailable:
-            attempt.give_back()
-            raise
-        attempt.give_back()
+        made, secret, record = exchange(
+            wanted["token"], address=wanted.get("address", ""), count_refusal=partial(self.count, "tokens")
+        )
         return self.answer(_run_token(made, secret, record), headers={"Cache-Control": "no-store"})
 
 

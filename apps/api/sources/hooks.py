@@ -31,10 +31,11 @@ class GitHooks(ApiView):
         errors={
             401: "It is not signed with the secret of this webhook.",
             404: "No connected repository has this URL.",
-            409: "This webhook was received before.",
+            409: "This webhook was received before, or the repository is suspended.",
             413: "The body is larger than 1 MiB.",
             422: "It is of another repository, or no JSON.",
         },
+        limits=["tokens"],
         again="409 without effect: each webhook counts once.",
         scope=None,
         public=True,

@@ -1,6 +1,5 @@
 """/api/v1/namespaces/<ns>/repositories/<id>/preview: what rules would publish, before anything is."""
 
-import time
 from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -14,15 +13,10 @@ from rest_framework.serializers import CharField, ChoiceField, IntegerField
 from apps.accounts.models import Role
 from apps.api.frame.base import DetailView, operation, shown
 from apps.api.frame.shapes import MomentField, Shape
-from apps.api.sources.shapes import GitRule, GitRuleInput, RepositoriesView
-from apps.jobs import waiting
-from apps.jobs.waiting import Waiting
+from apps.api.sources.shapes import LATER, GitRule, GitRuleInput, LookFailure, WaitingView
 from apps.sources import previewing, rulebook
 from apps.sources.models import GitRepository
 
-# Below the 30 s after which many HTTP clients give up.
-WAIT_SECONDS = 25
-RETRY_AFTER = "2"
 NONE, WAITING, DONE, FAILED = "none", "waiting", "done", "failed"
 
 
@@ -45,10 +39,8 @@ class PlannedTag(Shape):
     reason = CharField(help_text="Why it would not be published, or empty.")
 
 
-class PreviewFailure(Shape):
-    code = CharField(help_text="For programs; never changes.")
-    message = CharField(source="text")
-    hint = CharField()
+class PreviewFailure(LookFailure):
+    pass
 
 
 class GitPreview(Shape):
@@ -61,14 +53,8 @@ class GitPreview(Shape):
     tags = PlannedTag(many=True, help_text="The newest version first.")
 
 
-class Preview(RepositoriesView, DetailView):
+class Preview(WaitingView, DetailView):
     get = shown("Show the last preview of a Git repository", GitPreview, scope="publish")
-    resumed: Waiting | None = None
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        # Before anything fails: whoever leaves it there is called again and again.
-        self.resumed = request.META.pop(waiting.ASKED, None)
-        super().initial(request, *args, **kwargs)
 
     def row(self, **_: Any) -> dict[str, Any]:
         row = self.repository(Role.PUBLISHER)
@@ -81,7 +67,7 @@ class Preview(RepositoriesView, DetailView):
         again="The same, or 200 once it is done.",
         idempotent=True,
     )
-    def post(self, request: Request, **_: Any) -> Response:
+    def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """A worker looks at the repository; nothing is saved or published. 202 if that takes longer than 25 seconds:
         GET has the result then, for the repository's own rules. Send them again to preview others.
         """
@@ -90,16 +76,14 @@ class Preview(RepositoriesView, DetailView):
             rules, until = self.resumed.resume
         else:
             given = self.body().get("rules")
-            rules, until = rulebook.of(row) if given is None else rulebook.checked(given), 0.0
+            rules = rulebook.of(row) if given is None else rulebook.checked(given)
+            until = self.until()
             previewing.ask(repository=row, actor=self.viewer)
             row.refresh_from_db(fields=["preview", "previewed_at"])
-            if request.META.get(waiting.OFFERED):
-                until = time.monotonic() + WAIT_SECONDS
         if _state_of(row) != WAITING:
             return self.answer(_shown(row, rules))
-        if time.monotonic() < until:
-            request.META[waiting.ASKED] = Waiting(_states_of, row.pk, (WAITING,), until, (rules, until))
-        return self.answer(_shown(row, rules), HTTPStatus.ACCEPTED, headers={"Retry-After": RETRY_AFTER})
+        self.wait(_states_of, row, until, rules)
+        return self.answer(_shown(row, rules), HTTPStatus.ACCEPTED, headers=LATER)
 
 
 def _state_of(row: GitRepository) -> str:

@@ -3,6 +3,7 @@
 Owners connect and change them; publishers read what became of their tags.
 """
 
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
@@ -16,18 +17,23 @@ from apps.accounts.models import Role
 from apps.api.frame.base import CURSOR, DetailView, operation, page_of, shown
 from apps.api.frame.shapes import With, page
 from apps.api.sources.shapes import (
+    LATER,
     NO_STORE,
     GitRepository,
     GitRuleInput,
     NewGitRepository,
     NewRepositoryHook,
     RepositoriesView,
+    WaitingView,
     described,
     described_one,
 )
 from apps.lib.git.remotes import MAX_URL_CHARACTERS
-from apps.sources import connecting, credentials, syncing
+from apps.sources import connecting, credentials, host_scanning, syncing
 from apps.sources.models import CredentialKind, Forge
+
+# A scan that ended a moment ago answers a request that is sent again.
+SCANNED_WITHIN = timedelta(minutes=1)
 
 
 class CredentialInput(serializers.Serializer[Any]):
@@ -86,11 +92,15 @@ class SyncInput(serializers.Serializer[Any]):
 
 class HostKeysInput(serializers.Serializer[Any]):
     fingerprints = serializers.ListField(
-        child=serializers.CharField(max_length=100), allow_empty=False, max_length=20, help_text="SHA256:…"
+        child=serializers.CharField(max_length=100),
+        required=False,
+        allow_empty=False,
+        max_length=20,
+        help_text="SHA256:… of the keys to trust. Without them the server is only asked for those that it has.",
     )
 
 
-class RepositoryList(RepositoriesView):
+class RepositoryList(WaitingView):
     @operation(
         "List the Git repositories of a namespace",
         answers={200: page("GitRepositoryPage", repositories=GitRepository(many=True))},
@@ -104,20 +114,30 @@ class RepositoryList(RepositoriesView):
     @operation(
         "Connect a Git repository",
         takes=RepositoryInput,
-        answers={201: NewGitRepository},
-        errors={409: "It is connected already.", 503: "Its ssh server cannot be reached."},
+        answers={201: NewGitRepository, 202: NewGitRepository},
+        errors={409: "It is connected already.", 429: "Too many ssh servers are being asked for their host keys."},
         again="409: it is connected once.",
     )
-    @sensitive_variables("made", "fields")
+    @sensitive_variables("made", "secret")
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """As a draft: nothing is published before the first sync. `webhook.secret` is in this answer alone; with a
         credential of the kind deploy_key, so is the public key, which the forge needs.
+
+        A worker asks an ssh server for its host keys and pins them: `host_key_scan` says what it found. 202 if that
+        takes longer than 25 seconds: the repository is connected, and GET has the result then.
         """
         place = self.place()
-        fields = self.body()
-        made = connecting.connect(namespace=place, actor=self.viewer, **fields)
-        row = connecting.repository_of(place, made.repository.pk)
-        return self.answer(described_one(row, made.hook_secret), HTTPStatus.CREATED, headers=NO_STORE)
+        if self.resumed:
+            number, secret, until = self.resumed.resume
+        else:
+            until = self.until()
+            made = connecting.connect(namespace=place, actor=self.viewer, **self.body())
+            number, secret = made.repository.pk, made.hook_secret
+        row = connecting.repository_of(place, number)
+        if host_scanning.state_of(row) != host_scanning.WAITING:
+            return self.answer(described_one(row, secret), HTTPStatus.CREATED, headers=NO_STORE)
+        self.wait(host_scanning.states_of, row, until, number, secret)
+        return self.answer(described_one(row, secret), HTTPStatus.ACCEPTED, headers=NO_STORE | LATER)
 
 
 class RepositoryDetail(RepositoriesView, DetailView):
@@ -180,20 +200,35 @@ class WebhookSecret(RepositoriesView):
         return self.answer(described_one(row, secret).webhook, headers=NO_STORE)
 
 
-class HostKeys(RepositoriesView):
+class HostKeys(WaitingView):
     @operation(
-        "Trust the host keys of a Git repository's ssh server",
+        "Read the host keys of a Git repository's ssh server, and trust them",
         takes=HostKeysInput,
-        answers={200: GitRepository},
-        errors={409: "The server has other keys than these.", 503: "The server cannot be reached."},
+        answers={200: GitRepository, 202: GitRepository},
+        errors={
+            409: "The server has other keys than these.",
+            429: "Too many ssh servers are being asked for their host keys.",
+            503: "The server cannot be reached.",
+        },
         again="The same.",
     )
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """Pins the keys that the server has now, if their fingerprints are these. The message of 409 has those that it
-        has: compare them with what the forge publishes.
+        """A worker asks the server, unless it did so within the last minute, and `host_key_scan` has what it showed.
+        With `fingerprints` those keys are pinned, if they are all that the server has. The message of 409 has those
+        that it has: compare them with what the forge publishes. 202 if the server takes longer than 25 seconds: send
+        the same again.
         """
         row = self.repository()
-        connecting.trust_host_keys(repository=row, actor=self.viewer, fingerprints=self.body()["fingerprints"])
+        if self.resumed:
+            fingerprints, until = self.resumed.resume
+        else:
+            fingerprints, until = self.body().get("fingerprints"), self.until()
+            host_scanning.ask(repository=row, actor=self.viewer, unless_within=SCANNED_WITHIN)
+        if host_scanning.state_of(row) == host_scanning.WAITING:
+            self.wait(host_scanning.states_of, row, until, fingerprints)
+            return self.answer(described_one(row), HTTPStatus.ACCEPTED, headers=LATER)
+        if fingerprints is not None:
+            connecting.trust_host_keys(repository=row, actor=self.viewer, fingerprints=fingerprints)
         return self.answer(described_one(row))
 
 

@@ -1,23 +1,30 @@
 """What the endpoints of Git repositories answer, and the views that they share."""
 
+import time
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.db.models import prefetch_related_objects
 from rest_framework import serializers
+from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
 from apps.accounts.access import gate
 from apps.accounts.models import Namespace, Role
 from apps.api.frame.base import ApiView
 from apps.api.frame.shapes import MomentField, Shape, With
+from apps.jobs import waiting
+from apps.jobs.waiting import StatesOf, Waiting
 from apps.lib.errors import Invalid
-from apps.lib.git import remotes
-from apps.sources import connecting, forges, hooks, models, verdicts
+from apps.lib.git import host_keys, remotes
+from apps.sources import connecting, forges, hooks, host_scanning, models, verdicts
 from apps.sources.models import CredentialKind, Forge, RepositoryState
 
-STATES = (RepositoryState.DRAFT, RepositoryState.ACTIVE, RepositoryState.FAILING)
+STATES = (RepositoryState.DRAFT, RepositoryState.ACTIVE, RepositoryState.FAILING, RepositoryState.SUSPENDED)
 NO_STORE = {"Cache-Control": "no-store"}
+# Below the 30 s after which many HTTP clients give up.
+WAIT_SECONDS = 25
+LATER = {"Retry-After": "2"}
 
 
 class GitRuleInput(serializers.Serializer[Any]):
@@ -64,6 +71,23 @@ class NewRepositoryHook(RepositoryHook):
     secret = CharField(help_text="Signs its webhooks; only in this answer.")
 
 
+class LookFailure(Shape):
+    code = CharField(help_text="For programs; never changes.")
+    message = CharField(source="text")
+    hint = CharField()
+
+
+SCAN_STATES = (host_scanning.NONE, host_scanning.WAITING, host_scanning.DONE, host_scanning.FAILED)
+
+
+class HostKeyScan(Shape):
+    # Of an ssh server: a worker asks it for its host keys.
+    state = ChoiceField(choices=SCAN_STATES, help_text="none: it was never asked.")
+    at = MomentField(allow_null=True, help_text="When a worker last asked.")
+    fingerprints = ListField(child=CharField(), help_text="Of the keys that it showed then. Trusted are `host_keys`.")
+    failure = LookFailure(allow_null=True)
+
+
 class VerdictCounts(Shape):
     waiting = IntegerField()
     published = IntegerField()
@@ -79,10 +103,14 @@ class GitRepository(Shape):
     namespace = CharField(source="namespace.name")
     url = CharField()
     forge = ChoiceField(choices=Forge.values)
-    state = ChoiceField(choices=STATES, help_text="A draft publishes nothing before the first sync.")
+    state = ChoiceField(
+        choices=STATES,
+        help_text="A draft publishes nothing before the first sync, a suspended one does nothing until confirmed.",
+    )
     rules = GitRule(many=True)
     credential = GitCredential()
     host_keys = ListField(child=CharField(), help_text="Fingerprints of the pinned keys of an ssh server.")
+    host_key_scan = HostKeyScan(help_text="What its ssh server shows. The first keys are pinned.")
     webhook = RepositoryHook()
     poll_minutes = IntegerField()
     allow_submodules = BooleanField()
@@ -92,6 +120,8 @@ class GitRepository(Shape):
     started_at = MomentField(allow_null=True, help_text="The first sync.")
     fetched_at = MomentField(allow_null=True, help_text="When its tags were last listed.")
     next_at = MomentField(allow_null=True, help_text="The next poll.")
+    suspended_at = MomentField(allow_null=True)
+    suspended_reason = CharField()
     failure = GitFailure(allow_null=True, help_text="Of the last run, if that failed.")
     log = CharField(help_text="Of the last run, a line for each step.")
     tags = VerdictCounts(help_text="How many tags have each verdict.")
@@ -109,6 +139,27 @@ class RepositoriesView(ApiView):
     def repository(self, need: Role = Role.OWNER) -> models.GitRepository:
         """Raises what the gate raises, and NotFound."""
         return connecting.repository_of(self.place(need), self.kwargs["repository_id"])
+
+
+class WaitingView(RepositoriesView):
+    """One that waits for a worker without a thread, as far as the server can; otherwise it answers 202 at once."""
+
+    resumed: Waiting | None = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        # Before anything fails: whoever leaves it there is called again and again.
+        self.resumed = request.META.pop(waiting.ASKED, None)
+        super().initial(request, *args, **kwargs)
+
+    def until(self) -> float:
+        """When the wait of a request ends that begins now."""
+        return time.monotonic() + WAIT_SECONDS if self.request.META.get(waiting.OFFERED) else 0.0
+
+    def wait(self, states_of: StatesOf, row: models.GitRepository, until: float, *resume: Any) -> None:
+        """Be called again with `resume` once its state is no longer `waiting`; what is answered now is not sent."""
+        if time.monotonic() < until:
+            kept = Waiting(states_of, row.pk, (host_scanning.WAITING,), until, (*resume, until))
+            self.request.META[waiting.ASKED] = kept
 
 
 def described(rows: Collection[models.GitRepository], hook_secret: str = "") -> list[With]:
@@ -134,6 +185,12 @@ def _described(row: models.GitRepository, counts: Mapping[str, int], hook_secret
         rules=sorted(row.rules.all(), key=lambda rule: rule.position),
         credential=facts | {"kind": row.credential, "how": how, "page": page},
         host_keys=connecting.host_fingerprints(row),
+        host_key_scan={
+            "state": host_scanning.state_of(row),
+            "at": row.host_scanned_at,
+            "fingerprints": sorted(map(host_keys.fingerprint, (row.host_scan or {}).get("keys", []))),
+            "failure": host_scanning.failure_of(row),
+        },
         webhook=webhook | ({"secret": hook_secret} if hook_secret else {}),
         failure=failure,
         tags=counts,

@@ -81,6 +81,7 @@ class LockFiles(ApiView):
             403: "Policy or trust refuses a version; the text names the rule.",
             503: "A registry is unavailable, and what it has is not stored.",
         },
+        limits=["fetch"],
         again="The same, or 200 once it is done.",
         scope="read",
         public=True,

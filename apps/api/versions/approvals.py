@@ -16,7 +16,7 @@ from apps.api.versions.releases import ReleaseRow, ReleaseView
 from apps.lib.errors import NotFound
 from apps.releases.models import Release, ReleaseQuerySet
 from apps.releases.origin.rows import Approval
-from apps.releases.publishing import approving
+from apps.releases.publishing import approving, deciding
 
 _UNUSUAL = "How it differs from the releases before it, in sentences."
 
@@ -32,6 +32,10 @@ class AwaitingRow(ReleaseRow):
 
 
 class ApprovalDetails(shapes.Approval):
+    needs_two = BooleanField(help_text="Two people have to approve it.")
+    first_by = CharField(
+        source="first_by.shown_name", allow_null=True, help_text="Of two people, who has approved it first."
+    )
     decided_by = CharField(source="decided_by.shown_name", allow_null=True)
     has_second_factor = BooleanField(help_text="Asked for at the decision.")
     reason = CharField(help_text="Why it was declined, or empty.")
@@ -40,7 +44,9 @@ class ApprovalDetails(shapes.Approval):
         child=JSONField(),
         help_text="The version before it (`against`, empty for the first one) and what differs from that.",
     )
-    refusal = CharField(allow_null=True, help_text="Why the caller cannot decide, whatever their role; or null.")
+    refusal = CharField(
+        allow_null=True, help_text="Why the caller cannot decide, whatever their role, and whom to ask; or null."
+    )
 
 
 class DecisionInput(serializers.Serializer[Any]):
@@ -52,7 +58,7 @@ class DeclineInput(DecisionInput):
 
 
 class ApprovalList(ListView):
-    """The oldest first. Not those that the caller published, as a person or by a service account of theirs."""
+    """The oldest first. Not those in which the caller took part, as their author or behind a machine."""
 
     get = listed("List the releases that await your approval", page("AwaitingPage", releases=AwaitingRow(many=True)))
 
@@ -65,19 +71,21 @@ class ApprovalDetail(ReleaseView):
 
     def row(self, public_id: str) -> With:
         release = self.release(public_id)
-        approval = Approval.objects.select_related("decided_by").filter(release=release).first()
+        approval = Approval.objects.select_related("decided_by", "first_by").filter(release=release).first()
         if approval is None:
             raise NotFound(
                 f"{release} needs no approval.", hint="Its namespace did not require one when it was checked."
             )
-        refusal = approving.refusal_of(release, self.viewer)
-        return With(approval, refusal=None if refusal is None else str(refusal))
+        refusal = deciding.refusal_of(release, self.viewer)
+        return With(approval, refusal=None if refusal is None else f"{refusal} {refusal.hint}")
 
 
 class ReleaseApprove(ReleaseView):
     @operation("Approve a release", takes=DecisionInput, answers={202: shapes.Release}, again="409.", scope="publish")
     def post(self, request: Request, public_id: str) -> Response:  # noqa: ARG002
-        """Larder then publishes it. 403 for its author; 409 if another digest awaits approval than the one sent."""
+        """Larder then publishes it, or waits for a second person where two have to approve. 403 for those who took
+        part in it; 409 if another digest awaits approval than the one sent.
+        """
         release = self.release(public_id)
         approving.approve(release=release, viewer=self.viewer, digest=self.body()["digest"])
         return self.answer(_now(release), HTTPStatus.ACCEPTED)

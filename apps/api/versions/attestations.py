@@ -78,13 +78,14 @@ class Attestations(_OfVersion, ListView):
         again="200 for the same bytes.",
         scope="publish",
         idempotent=True,
+        limits=["publish"],
     )
     def post(self, request: Request, version: str, **names: str) -> Response:
         """A DSSE envelope around an in-toto statement or a Sigstore bundle v0.3 as raw body, up to 1 MiB.
 
         It must name a digest of what this version gives out.
         """
-        self.count_upload()
+        self.count("publish")
         self.authorise(Role.PUBLISHER, **names)  # before the body is read
         release = self.release(version, **names)
         refuse_form(request, expected="the attestation itself", hint="With curl use `--upload-file`, not --form.")

@@ -70,6 +70,7 @@ class ModuleRelease(DetailView):
         headers={"Repr-Digest": "sha-256=:base64: of the complete file; verified."},
         again="200 for the same bytes; 409 for different ones.",
         scope="publish",
+        limits=["publish"],
     )
     def put(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
         """The archive as raw body, in any framing: 202 with the release document; 200 for the same bytes again.
@@ -78,7 +79,7 @@ class ModuleRelease(DetailView):
         `?confirm=state_file,private_key,unloadable` confirms questions in advance, and answers a release that is held
         with the same bytes. Reads the body only after the token, the rights, the address and the number are accepted.
         """
-        self.count_upload()
+        self.count("publish")
         _check_head(request)
         digest = tus.announced_digest(request.headers)
 

@@ -131,7 +131,7 @@ class VersionOrigin(Shape):
         child=JSONField(), allow_null=True, help_text="All claims of its id token, for publishers; null for others."
     )
     others = OriginParticipant(many=True, help_text="Who else sent bytes of it or opened its draft.")
-    approval = OriginApproval(allow_null=True, help_text="By someone other than its author.")
+    approval = OriginApproval(allow_null=True, help_text="By someone who took no part in it.")
     uploaded = OriginUpload(source="release")
     served = OriginSubject(source="subjects", many=True, help_text="What clients receive.")
     key = OriginKey(allow_null=True, help_text="The OpenPGP key of a provider version.")

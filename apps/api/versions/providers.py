@@ -110,10 +110,11 @@ class ProviderRelease(DraftView):
         again="200 with the open draft.",
         scope="publish",
         idempotent=True,
+        limits=["publish"],
     )
     def post(self, request: Request, version: str, **names: str) -> Response:
         """201 with a new draft; 200 with the open draft, or with the published release."""
-        self.count_upload()
+        self.count("publish")
         address = ProviderAddress(**names)
         publishing.authorise_coordinate(self.viewer, address, version)  # before the body is read
         length = declared_length(request.META)
@@ -139,10 +140,11 @@ class ProviderFile(DraftView):
         headers={"Repr-Digest": "sha-256=:base64: of the complete file; verified."},
         again="Replaces the file.",
         scope="publish",
+        limits=["publish"],
     )
     def put(self, request: Request, filename: str, version: str, **names: str) -> Response:
         """The file as raw body, in any framing: 201 with its digest; 200 if it replaces a file of that name."""
-        self.count_upload()
+        self.count("publish")
         release = self.draft(version, **names)
         # By the header fields, before a byte is sent.
         drafts.check_length(release, filename, declared_length(request.META))
@@ -189,10 +191,11 @@ class ProviderSignature(ApiView):
         takes="application/octet-stream",
         answers={200: SignedRelease},
         again="Changes nothing.",
+        limits=["publish"],
     )
     def put(self, request: Request, version: str, **names: str) -> Response:
         """The signature as raw body: 200 with the release document and the key that clients get from now on."""
-        self.count_upload()
+        self.count("publish")
         refuse_form(request, expected="the signature itself", hint="With curl use `--upload-file <file>`, not --form.")
 
         address = ProviderAddress(**names)
@@ -222,10 +225,11 @@ class ProviderDocs(DetailView):
         answers={200: DocsArchive, 202: DocsArchive},
         again="200.",
         scope="publish",
+        limits=["publish"],
     )
     def put(self, request: Request, version: str, **names: str) -> Response:
         """202 with the received archive; 200 if the same bytes are shown already or wait for a worker."""
-        self.count_upload()
+        self.count("publish")
         row = replacing.version_of(self.viewer, ProviderAddress(**names), version)
         # By the header fields, before a byte is sent.
         length, limit = declared_length(request.META), settings.PROVIDER_DOCS_MAX_BYTES

@@ -95,9 +95,10 @@ class ModuleUploads(TusView):
         errors=BEGINNING,
         scope="publish",
         again="Replaces your own unfinished upload of this version.",
+        limits=["publish"],
     )
     def post(self, request: Request, namespace: str, name: str, system: str, version: str) -> Response:
-        self.count_upload()
+        self.count("publish")
         announced = tus.announced(request.headers)
         upload = modules.Uploads(self.viewer).start(
             address=ModuleAddress(namespace, name, system),
@@ -123,9 +124,10 @@ class ProviderFileUploads(TusView):
         errors=BEGINNING,
         scope="publish",
         again="Replaces your own unfinished upload of this file.",
+        limits=["publish"],
     )
     def post(self, request: Request, namespace: str, type: str, version: str, filename: str) -> Response:  # noqa: A002
-        self.count_upload()
+        self.count("publish")
         announced = tus.announced(request.headers)
         release = reading.draft_for(self.viewer, ProviderAddress(namespace, type), version)
         uploads = providers.Uploads(self.viewer)

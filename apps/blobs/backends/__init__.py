@@ -18,11 +18,11 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connection
 from django.utils.module_loading import import_string
 
 from apps.lib.errors import NotFound, RegistryError, Unavailable
 from apps.lib.process import metrics, traces
+from apps.lib.process.outside import Circuit
 
 STEP = 256 * 1024  # bytes of the first read of a stored object
 # Later reads are larger: each costs a change of threads, and this doubles the speed of a download.
@@ -71,6 +71,10 @@ class Reader(Protocol):
 
 class Backend(Protocol):
     """Every method raises StorageUnavailable if storage does not answer, and BadKey for an invalid key."""
+
+    @property
+    def circuit(self) -> Circuit | None:
+        """None where storage is this host's."""
 
     def write(self, key: str, chunks: Iterable[bytes]) -> None:
         """Stream to `key` in flat memory. A failure leaves the previous object in place."""
@@ -187,16 +191,16 @@ def current() -> Backend:
     return backend if traces.tracer is None else cast("Backend", Traced(backend))
 
 
+def is_away() -> bool:
+    """Tell whether storage has stopped answering, so that every call fails at once."""
+    circuit = at(settings.STORAGE_URL).circuit
+    return circuit is not None and circuit.is_open
+
+
 def checked(key: str) -> str:
     if len(key) > _KEY_MAX or not _KEY.fullmatch(key):
         raise BadKey(f"not a storage key: {key[:80]!r}")
     return key
-
-
-def wait_without_database() -> None:
-    """Give a pooled connection back while bytes come in: slow senders would soon have them all."""
-    if not connection.in_atomic_block:  # a test runs in a transaction
-        connection.close_if_unusable_or_obsolete()
 
 
 def shown(look: Callable[[], T | None]) -> T | None:

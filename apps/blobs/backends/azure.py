@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import IO, Any
 
 from azure.core import MatchConditions
-from azure.core.exceptions import AzureError, HttpResponseError
+from azure.core.exceptions import AzureError, HttpResponseError, ServiceRequestError, ServiceResponseError
 from azure.storage.blob import BlobBlock, BlobSasPermissions, BlobServiceClient, generate_blob_sas
 from django.conf import settings
 from django.utils import timezone
@@ -33,9 +33,10 @@ def open_backend(storage_url: str) -> "AzureBackend":
 
 class AzureBackend(ObjectBackend):
     condition = "If-None-Match"
+    unanswered = (ServiceRequestError, ServiceResponseError)
 
     def __init__(self, address: AzureAddress, account_key: str) -> None:
-        super().__init__(address.prefix)
+        super().__init__(address.prefix, bucket=address.container)
         self._address = address
         self._account_key = account_key
         # Make a client, which is safe for threads.
@@ -64,7 +65,7 @@ class AzureBackend(ObjectBackend):
     def _put(self, name: str, file: IO[bytes], *, only_new: bool, sha256: str = "") -> None:  # noqa: ARG002  # it knows md5
         length = file.seek(0, 2)
         file.seek(0)
-        with _answers():
+        with self._answers():
             self._blob(name).upload_blob(file, length=length, overwrite=not only_new)
 
     def _put_parts(self, name: str, parts: Iterable[bytes], *, only_new: bool) -> None:
@@ -73,11 +74,11 @@ class AzureBackend(ObjectBackend):
         blocks: list[BlobBlock] = []
         for part in parts:
             block = f"{upload}-{len(blocks):06}"  # all names of a blob's blocks have one length
-            with _answers():
+            with self._answers():
                 blob.stage_block(block, part, length=len(part), validate_content=True)
             blocks.append(BlobBlock(block_id=block))
         condition = {"match_condition": MatchConditions.IfMissing} if only_new else {}
-        with _answers():
+        with self._answers():
             blob.commit_block_list(blocks, **condition)
 
     def read(self, key: str, start: int, stop: int | None) -> Iterator[bytes]:
@@ -93,17 +94,17 @@ class AzureBackend(ObjectBackend):
                     raise
                 return b""
 
-        return in_ranges(fetch, start, stop, errors=_answers)
+        return in_ranges(fetch, start, stop, errors=self._answers)
 
     def size(self, key: str) -> int | None:
         try:
-            with _answers():
+            with self._answers():
                 return int(self._blob(self._name(key)).get_blob_properties().size)
         except Missing:
             return None
 
     def delete(self, key: str) -> None:
-        with suppress(Missing), _answers():
+        with suppress(Missing), self._answers():
             self._blob(self._name(key)).delete_blob()
 
     def link(self, key: str, *, seconds: int, headers: Mapping[str, str]) -> str:
@@ -128,12 +129,12 @@ class AzureBackend(ObjectBackend):
     def _blob(self, name: str) -> Any:
         return self._client.get_blob_client(name)
 
-    def _answers(self) -> AbstractContextManager[None]:
-        return _answers()
+    def _errors(self) -> AbstractContextManager[None]:
+        return _errors()
 
 
 @contextmanager
-def _answers() -> Iterator[None]:
+def _errors() -> Iterator[None]:
     try:
         yield
     except HttpResponseError as error:

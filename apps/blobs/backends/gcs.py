@@ -16,6 +16,7 @@ from google.api_core.exceptions import (
     NotFound,
     PreconditionFailed,
     RequestRangeNotSatisfiable,
+    RetryError,
 )
 from google.auth.credentials import AnonymousCredentials
 from google.auth.exceptions import GoogleAuthError
@@ -39,10 +40,11 @@ def open_backend(storage_url: str) -> "GoogleBackend":
 
 class GoogleBackend(ObjectBackend):
     condition = "ifGenerationMatch"
+    unanswered = (RetryError, GoogleAuthError, RequestException)
     largest_put = PART  # the client sends larger ones in parts
 
     def __init__(self, address: GoogleAddress) -> None:
-        super().__init__(address.prefix)
+        super().__init__(address.prefix, bucket=address.bucket)
         storage = GoogleCloudStorage(bucket_name=address.bucket)
         if address.endpoint:
             # A test server. Credentials do not go there.
@@ -55,12 +57,12 @@ class GoogleBackend(ObjectBackend):
     def _put(self, name: str, file: IO[bytes], *, only_new: bool, sha256: str = "") -> None:  # noqa: ARG002  # it knows crc32c
         length = file.seek(0, 2)
         file.seek(0)
-        with _answers():
+        with self._answers():
             self._bucket.blob(name).upload_from_file(file, size=length, **_condition(only_new), **_PATIENCE)
 
     def _put_parts(self, name: str, parts: Iterable[bytes], *, only_new: bool) -> None:
         """An upload that is not ended stays invisible, and Google removes it after a week."""
-        with _answers():
+        with self._answers():
             self._bucket.blob(name, chunk_size=PART).upload_from_file(
                 _Stream(iter(parts)), **_condition(only_new), **_PATIENCE
             )
@@ -77,15 +79,15 @@ class GoogleBackend(ObjectBackend):
                 return b""
             return bytes(data)
 
-        return in_ranges(fetch, start, stop, errors=_answers)
+        return in_ranges(fetch, start, stop, errors=self._answers)
 
     def size(self, key: str) -> int | None:
-        with _answers():
+        with self._answers():
             blob = self._bucket.get_blob(self._name(key), **_PATIENCE)
         return None if blob is None else int(blob.size)
 
     def delete(self, key: str) -> None:
-        with suppress(Missing), _answers():
+        with suppress(Missing), self._answers():
             self._bucket.blob(self._name(key)).delete(**_PATIENCE)
 
     def link(self, key: str, *, seconds: int, headers: Mapping[str, str]) -> None:
@@ -95,8 +97,8 @@ class GoogleBackend(ObjectBackend):
         for blob in self._bucket.list_blobs(prefix=start, **_PATIENCE):
             yield blob.name, blob.updated
 
-    def _answers(self) -> AbstractContextManager[None]:
-        return _answers()
+    def _errors(self) -> AbstractContextManager[None]:
+        return _errors()
 
 
 def _condition(only_new: bool) -> dict[str, int]:  # noqa: FBT001
@@ -124,7 +126,7 @@ class _Stream(RawIOBase):
 
 
 @contextmanager
-def _answers() -> Iterator[None]:
+def _errors() -> Iterator[None]:
     try:
         yield
     except PreconditionFailed as error:

@@ -26,6 +26,8 @@ def open_backend(storage_url: str) -> "LocalBackend":
 
 
 class LocalBackend:
+    circuit = None
+
     def __init__(self, root: Path) -> None:
         self.root = root
 

@@ -34,6 +34,7 @@ from apps.blobs.backends import (
     disk_errors,
     shown,
 )
+from apps.lib.process.outside import STORAGE, Circuit
 
 PART = 8 * 1024 * 1024  # bytes of one part of an upload; an upload costs the memory of two
 DOWNLOAD_BYTES = 2 * 1024 * 1024  # of one request, where a driver reads in ranges
@@ -67,13 +68,21 @@ class Refused(StorageUnavailable):
         self.knows_condition = code not in _UNKNOWN_CONDITION
 
 
+def _away() -> StorageUnavailable:
+    return StorageUnavailable("Storage does not answer right now.", hint="Try again in a few seconds.")
+
+
 class ObjectBackend(ABC):
     condition: ClassVar[str]  # the service's own "create only", as `creates_by` tells it
     # Larger objects are stored in parts: what fails is sent again, and that is one part then.
     largest_put: ClassVar[int] = 64 * 1024 * 1024
 
-    def __init__(self, prefix: str) -> None:
+    # Errors of the service's client that mean that no answer came.
+    unanswered: ClassVar[tuple[type[Exception], ...]]
+
+    def __init__(self, prefix: str, *, bucket: str) -> None:
         self._prefix = f"{checked(prefix)}/" if prefix else ""
+        self.circuit = Circuit(STORAGE, f"{bucket}/{self._prefix}", _away, self.probe)
 
     # --- What a driver implements --------------------------------------------------------------------------------
 
@@ -90,7 +99,7 @@ class ObjectBackend(ABC):
         """Yield name and time of last write of every object whose name begins so."""
 
     @abstractmethod
-    def _answers(self) -> AbstractContextManager[None]:
+    def _errors(self) -> AbstractContextManager[None]:
         """Map the errors of the service to ours, by their codes: their texts name hosts and buckets."""
 
     @abstractmethod
@@ -112,6 +121,12 @@ class ObjectBackend(ABC):
         return ""
 
     # --- What follows from it ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _answers(self) -> Iterator[None]:
+        """Around each exchange with the service. Raises StorageUnavailable at once while it is away."""
+        with self._errors(), self.circuit.exchange(*self.unanswered):
+            yield
 
     def write(self, key: str, chunks: Iterable[bytes]) -> None:
         self._send(key, _in_parts(chunks), only_new=False)

@@ -37,9 +37,10 @@ def open_backend(storage_url: str) -> "S3Backend":
 
 class S3Backend(ObjectBackend):
     condition = "If-None-Match"
+    unanswered = (BotoCoreError, Boto3Error)
 
     def __init__(self, address: S3Address) -> None:
-        super().__init__(address.prefix)
+        super().__init__(address.prefix, bucket=address.bucket)
         self._address = address
         self._client: Any = _client_for(address, address.endpoint)
         self._bucket = address.bucket
@@ -49,12 +50,12 @@ class S3Backend(ObjectBackend):
 
     def _put(self, name: str, file: IO[bytes], *, only_new: bool, sha256: str = "") -> None:
         more = _condition(only_new) | ({"ChecksumSHA256": sha256} if sha256 else {})
-        with _answers():
+        with self._answers():
             self._client.put_object(**self._object(name), **self._encryption, **more, Body=file)
 
     def _put_parts(self, name: str, parts: Iterable[bytes], *, only_new: bool) -> None:
         target, condition = self._object(name), _condition(only_new)
-        with _answers():
+        with self._answers():
             begun = self._client.create_multipart_upload(**target, **self._encryption)
         upload = {**target, "UploadId": begun["UploadId"]}
         done: list[dict[str, Any]] = []
@@ -63,18 +64,18 @@ class S3Backend(ObjectBackend):
                 # Every server compares this one; it is no proof against anybody, only against a bad line.
                 md5 = base64.b64encode(hashlib.md5(part, usedforsecurity=False).digest()).decode()
                 # A file, because botocore would copy bytes once more to send them together with the headers.
-                with _answers():
+                with self._answers():
                     answer = self._client.upload_part(**upload, PartNumber=number, Body=BytesIO(part), ContentMD5=md5)
                 done.append({"PartNumber": number, "ETag": answer["ETag"]})
             try:
-                with _answers():
+                with self._answers():
                     self._client.complete_multipart_upload(**upload, **condition, MultipartUpload={"Parts": done})
             except Missing:
                 # Perhaps a first request was carried out and its answer lost: the caller's next try will see.
                 raise StorageUnavailable("Storage no longer knows the upload.") from None
         except BaseException:
             # Parts of an unfinished upload are invisible and cost money; the sweep deletes what stays.
-            with suppress(StorageUnavailable, Missing), _answers():
+            with suppress(StorageUnavailable, Missing), self._answers():
                 self._client.abort_multipart_upload(**upload)
             raise
 
@@ -84,19 +85,19 @@ class S3Backend(ObjectBackend):
         wanted = {}
         if start or stop is not None:
             wanted["Range"] = f"bytes={start}-{'' if stop is None else stop - 1}"
-        with _answers():
+        with self._answers():
             body = self._client.get_object(**self._object(self._name(key)), **wanted)["Body"]
-        return Steps(body, left=None, errors=_answers)
+        return Steps(body, left=None, errors=self._answers)
 
     def size(self, key: str) -> int | None:
         try:
-            with _answers():
+            with self._answers():
                 return int(self._client.head_object(**self._object(self._name(key)))["ContentLength"])
         except Missing:
             return None
 
     def delete(self, key: str) -> None:
-        with suppress(Missing), _answers():
+        with suppress(Missing), self._answers():
             self._client.delete_object(**self._object(self._name(key)))
 
     def _listed(self, start: str) -> Iterator[tuple[str, datetime]]:
@@ -108,7 +109,7 @@ class S3Backend(ObjectBackend):
         """Unfinished uploads as well."""
         dropped = super().drop_older(folder, before, kept=kept)
         where = {"Bucket": self._bucket, "Prefix": f"{self._prefix}{checked(folder)}/"}
-        with _answers():
+        with self._answers():
             for page in self._client.get_paginator("list_multipart_uploads").paginate(**where):
                 for item in page.get("Uploads", ()):
                     if item["Initiated"] < before:
@@ -120,7 +121,7 @@ class S3Backend(ObjectBackend):
 
     def probe(self) -> None:
         try:
-            with _answers():
+            with self._answers():
                 self._client.head_bucket(Bucket=self._bucket)
         except Missing:
             raise StorageUnavailable("The storage bucket does not exist.") from None
@@ -128,21 +129,21 @@ class S3Backend(ObjectBackend):
     def create_bucket(self) -> bool:
         """Return False if it is there already."""
         try:
-            with _answers():
+            with self._answers():
                 self._client.head_bucket(Bucket=self._bucket)
         except Missing:
             region = self._client.meta.region_name
             # The oldest region is the one that may not be named.
             named = region not in (None, "us-east-1")
             place = {"CreateBucketConfiguration": {"LocationConstraint": region}} if named else {}
-            with _answers():
+            with self._answers():
                 self._client.create_bucket(Bucket=self._bucket, **place)
             return True
         return False
 
     def link(self, key: str, *, seconds: int, headers: Mapping[str, str]) -> str:
         overrides = {f"Response{name.replace('-', '')}": value for name, value in headers.items()}
-        with _answers():
+        with self._errors():
             url = self._clients.generate_presigned_url(
                 "get_object", Params=self._object(self._name(key)) | overrides, ExpiresIn=seconds
             )
@@ -153,7 +154,7 @@ class S3Backend(ObjectBackend):
         if not self._refuses_existing:
             return None
         params = self._object(self._name(key)) | self._encryption | _condition(only_new=True)
-        with _answers():
+        with self._errors():
             url = self._clients.generate_presigned_url(
                 "put_object", Params={**params, "ContentLength": size}, ExpiresIn=seconds
             )
@@ -170,7 +171,7 @@ class S3Backend(ObjectBackend):
 
     @cached_property
     def _upload_origin(self) -> str:
-        with _answers():
+        with self._errors():
             url = self._clients.generate_presigned_url("put_object", Params=self._object(self._name("probe")))
         return "{0.scheme}://{0.netloc}".format(urlsplit(url))
 
@@ -183,8 +184,8 @@ class S3Backend(ObjectBackend):
     def _object(self, name: str) -> dict[str, str]:
         return {"Bucket": self._bucket, "Key": name}
 
-    def _answers(self) -> AbstractContextManager[None]:
-        return _answers()
+    def _errors(self) -> AbstractContextManager[None]:
+        return _errors()
 
 
 def _client_for(address: S3Address, endpoint: str) -> Any:
@@ -220,7 +221,7 @@ def _condition(only_new: bool) -> dict[str, str]:  # noqa: FBT001
 
 
 @contextmanager
-def _answers() -> Iterator[None]:
+def _errors() -> Iterator[None]:
     """Map errors of storage, by their code: their texts name hosts and buckets."""
     try:
         yield
@@ -233,6 +234,6 @@ def _answers() -> Iterator[None]:
             raise Missing("There is no such object in storage.") from error
         metrics.storage_errors.labels("refused").inc()
         raise Refused(code or str(status)) from error
-    except (BotoCoreError, Boto3Error) as error:
+    except S3Backend.unanswered as error:
         metrics.storage_errors.labels("no_answer").inc()
         raise StorageUnavailable(f"Storage does not answer ({type(error).__name__}).") from error

@@ -39,13 +39,13 @@ class Entry:
 
 
 class Commit:
-    """A commit that was fetched. `tag`: the annotated tag's object, or empty.
+    """A commit that was fetched. `raw`: its object. `tag`: the annotated tag's, or empty.
 
     Paths that are not UTF-8 have surrogates, as Python's os.fsdecode writes them.
     """
 
-    def __init__(self, store: Store, commit_id: str, tag: bytes, parts: "_Parts | None") -> None:
-        self.id, self.tag = commit_id, tag
+    def __init__(self, store: Store, commit_id: str, tag: bytes, parts: "_Parts | None", *, raw: bytes = b"") -> None:
+        self.id, self.tag, self.raw = commit_id, tag, raw
         self._store, self._parts = store, parts
         self._objects = Objects(store)
         self._files: dict[str, tuple[str, int]] = {}
@@ -205,7 +205,7 @@ def fetched(
         store = Store(folder, "repository", Clock(limits.seconds), limits)
         store.create(expected)
         store.fetch(remote, access, ref)
-        commit_id, tag = _peeled(store, ref)
+        commit_id, tag, raw = _peeled(store, ref)
         if expected and commit_id != expected:
             raise GitFailed(
                 "moved",
@@ -214,7 +214,7 @@ def fetched(
                 is_final=True,
             )
         parts = _Parts(remote, access, limits) if submodules else None
-        commit = Commit(store, commit_id, tag, parts)
+        commit = Commit(store, commit_id, tag, parts, raw=raw)
         try:
             yield commit
         finally:
@@ -229,8 +229,8 @@ def _is_ref(name: str) -> bool:
     return all(part and part[0] != "." and not part.endswith((".", ".lock")) for part in name.split("/"))
 
 
-def _peeled(store: Store, ref: str) -> tuple[str, bytes]:
-    """Return the commit that the ref leads to, and the tag object that it is, if any. Raises GitFailed."""
+def _peeled(store: Store, ref: str) -> tuple[str, bytes, bytes]:
+    """Return the commit that the ref leads to, the tag's object, if it is one, and the commit's. Raises GitFailed."""
     asked = f"{WANTED}\n{WANTED}^{{commit}}\n".encode()
     found = store.run(["cat-file", "--batch"], max_bytes=2 * _MAX_OBJECT_BYTES, stdin=asked)
     header, _, rest = found.partition(b"\n")
@@ -239,12 +239,13 @@ def _peeled(store: Store, ref: str) -> tuple[str, bytes]:
     if len(words) == 3:  # noqa: PLR2004  # id, kind, size
         size = int(words[2])
         tag, rest = rest[:size] if words[1] == b"tag" else b"", rest[size + 1 :]
-    commit_id, _, kind = rest.partition(b"\n")[0].partition(b" ")
+    header, _, raw = rest.partition(b"\n")
+    commit_id, _, kind = header.partition(b" ")
     if not kind.startswith(b"commit "):
         raise GitFailed(
             "not_a_commit", f"{ref} leads to no commit.", hint="Tag a commit, not a file or a tree.", is_final=True
         )
-    return commit_id.decode("ascii"), tag
+    return commit_id.decode("ascii"), tag, raw
 
 
 def _tree(store: Store, commit_id: str) -> Iterator[tuple[Entry, str]]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apps.lib.git.access import GitFailed
+from apps.lib.process import outside
 
 _ROOT = Path(__file__).resolve().parents[3]
 # -I: no variable and no folder of the caller is used; -S: no site-packages. So the root is put on its path.
@@ -104,6 +105,7 @@ def program(name: str) -> str:
 @contextmanager
 def started(command: Command, clock: Clock) -> Iterator[Process]:
     """Start it, and kill it and all it started at the end. Its input stays open if the command has none."""
+    outside.give_back()
     name, *arguments = command.words
     path = program(name)
     prefix = str(Path(path).resolve().parent.parent)

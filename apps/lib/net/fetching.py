@@ -23,6 +23,7 @@ from apps.lib.errors import Invalid
 from apps.lib.net.addresses import ANYWHERE, HTTPS_PORT, Networks, check_parts, parts_of, port_of
 from apps.lib.net.outgoing import PRIVATE_ADDRESS, NotAnswered, NotTrusted, TooSlow, connected, resolved
 from apps.lib.net.watching import Watch
+from apps.lib.process import outside
 
 # Signed links of object storage are long.
 MAX_URL_CHARACTERS = 8000
@@ -125,6 +126,7 @@ def opened(
 
     `authorization` goes to the origin of the URL alone, and not again once another one was asked.
     """
+    outside.give_back()
     ends, seen = time.monotonic() + limits.total_seconds, [encoded(url)]
     while True:
         hop = seen[-1]

@@ -23,6 +23,7 @@ from urllib.parse import SplitResult
 
 from apps.lib.errors import Invalid
 from apps.lib.net.addresses import HTTPS_PORT, Networks, may_connect, parts_of, port_of, way_of
+from apps.lib.process import outside
 
 CONNECT_SECONDS = 5.0
 MAX_SECONDS = 10.0
@@ -95,6 +96,7 @@ def exchange(
     trusted: ssl.SSLContext | None = None,
 ) -> Answer:
     """Send a request once, and return the answer with at most `max_bytes` of its body. Raises NotAnswered."""
+    outside.give_back()
     addresses = resolved(parts, allowed)
     deadline = time.monotonic() + seconds
     connection = connected(parts, addresses, deadline, trusted or _context())

@@ -13,6 +13,7 @@ _counter, _histogram = partial(Counter, registry=registry), partial(Histogram, r
 _REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 _STEP_SECONDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0)
 _FETCH_SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+_WAIT_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
 _PUBLISH_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 300.0, 1800.0)
 
 requests = _counter("larder_requests", "Requests that Django answered.", ["route", "method", "status"])
@@ -41,7 +42,22 @@ lease_losses = _counter(
     "Leases of jobs that were lost: `lapsed` found by the reaper, `taken` noticed by the worker.",
     ["how"],
 )
+job_wait = _histogram(
+    "larder_job_wait_seconds",
+    "Time from the creation of a job, for a publish from `received`, until a worker took it.",
+    ["kind"],
+    buckets=_WAIT_SECONDS,
+)
+watchdog_ends = _counter(
+    "larder_watchdog_ends", "Workers that their watchdog ended, because they took no work.", ["reason"]
+)
 storage_errors = _counter("larder_storage_errors", "Storage operations that failed or timed out.", ["reason"])
+circuit_openings = _counter("larder_circuit_openings", "Times that a service outside stopped answering.", ["service"])
+outside_refusals = _counter(
+    "larder_outside_refusals",
+    "Requests that were refused: the service does not answer, or `too_many_wait` in threads.",
+    ["service"],
+)
 database_errors = _counter(
     "larder_database_errors", "Requests and tasks that the database failed: `no_answer`, `full`.", ["reason"]
 )

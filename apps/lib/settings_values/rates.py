@@ -37,6 +37,11 @@ class Rate:
         return cls(int(found[1]), int(found[2] or 1) * _UNITS[found[3]][0])
 
 
+def variable_of(group: str) -> str:
+    """Return the environment variable of the group's rate."""
+    return f"LARDER_RATE_{group.upper()}"
+
+
 def span(seconds: float) -> str:
     """Say a time in words, rounded up: `10 seconds`, `5 minutes`."""
     length, unit = next(found for found in reversed(_UNITS.values()) if seconds >= found[0] or found[0] == 1)

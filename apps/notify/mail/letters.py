@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
+from apps.accounts.access import connections
 from apps.accounts.identity import sealing
 from apps.accounts.models import Invitation, Namespace, Role, User
 from apps.lib.errors import Reason
@@ -16,9 +17,9 @@ from apps.notify.mail import invited, reach
 from apps.notify.models import Letter, LetterState, Topic, Watch
 from apps.notify.notices import Notice
 from apps.releases.lifecycle.impact import DAYS
-from apps.releases.models import Fetch
+from apps.releases.models import Fetch, Release
 from apps.releases.origin.rows import Origin, Way
-from apps.releases.publishing import approving
+from apps.releases.publishing import deciding
 
 PURPOSE = "mail"  # of the sealed link
 SEALED = sealing.Column(Letter, "sealed_url", PURPOSE)
@@ -34,6 +35,8 @@ _TOPICS = {
     "release.approved": Topic.APPROVALS,
     "role.granted": Topic.ROLES,
     "role.withdrawn": Topic.ROLES,
+    "connections.suspended": Topic.HANDOVER,
+    "connections.left-behind": Topic.HANDOVER,
     "access.requested": Topic.REQUESTS,
     "usage.notified": Topic.MESSAGES,
     "webhook.disabled": Topic.WEBHOOKS,
@@ -52,8 +55,11 @@ def write(notice: Notice) -> None:
     topic = _TOPICS.get(notice.event)
     if topic is None:
         return
-    people = _recipients(notice, topic).exclude(pk=notice.actor_id or 0)
     text = "\n".join(_lines(notice))
+    if notice.release is not None and notice.event == "release.awaiting-approval":
+        _ask_for_approval(notice, notice.release, topic, text)
+        return
+    people = _recipients(notice, topic).exclude(pk=notice.actor_id or 0)
     # A role that was withdrawn may have hidden the namespace, and its former member knows of it.
     namespace = None if topic == Topic.ROLES else notice.namespace
     to(
@@ -65,6 +71,24 @@ def write(notice: Notice) -> None:
         url=notice.url,
         namespace=namespace,
     )
+
+
+def _ask_for_approval(notice: Notice, release: Release, topic: Topic, text: str) -> None:
+    """Those behind a machine cannot approve what it published: each reads why, and whom to ask."""
+    asked, refused = deciding.asked_and_refused(release)
+    texts = {text: asked} | {
+        f"{text}\n{why}": {one for one in refused if refused[one] == why} for why in refused.values()
+    }
+    for said, people in texts.items():
+        to(
+            User.objects.filter(pk__in=[one.pk for one in people]),
+            topic=topic,
+            key=f"event:{notice.event_id}",
+            subject=_headline(notice).rstrip("."),
+            text=said,
+            url=notice.url,
+            namespace=notice.namespace,
+        )
 
 
 def to(
@@ -170,9 +194,7 @@ def _recipients(notice: Notice, topic: Topic) -> QuerySet[User]:
 
 
 def _deciding(notice: Notice) -> QuerySet[User]:
-    """The author of a release, or who is asked to approve it; owners for one that Larder fetched from Git."""
-    if notice.release is not None and notice.event == "release.awaiting-approval":
-        return approving.approvers_of(notice.release)
+    """The author of a release; owners for one that Larder fetched from Git."""
     if notice.release is not None and Origin.objects.filter(release=notice.release, way=Way.GIT).exists():
         return owners_of(notice.namespace)
     return User.objects.filter(pk=(notice.release.created_by_id if notice.release else None) or 0)
@@ -195,6 +217,7 @@ def _lines(notice: Notice) -> Iterable[str]:
         reasons = notice.release.questions if notice.event == "release.held" else notice.release.reasons
         for reason in reasons:
             yield Reason.from_dict(reason).sentence
+    yield from _connections(notice)
     yield from (f"Unusual: {sentence}" for sentence in notice.more.get("unusual", ()))
     if notice.breaking:
         yield notice.breaking
@@ -206,6 +229,18 @@ def _lines(notice: Notice) -> Iterable[str]:
         yield f"Reason: {notice.reason}"
     if replacement := notice.more.get("replacement"):
         yield f"Use instead: {replacement}"
+
+
+def _connections(notice: Notice) -> Iterable[str]:
+    found = notice.more.get("connections", ())
+    yield from (f"- {connections.noun_of(one['kind'])} {one['name']}" for one in found)
+    if more := notice.more.get("not_listed"):
+        yield f"and {more:,} more"
+    if notice.event == "connections.left-behind":
+        yield "They still work. Confirm each of them, or remove it."
+    elif found:
+        yield "Confirm each that the namespace needs, and remove the others."
+        yield "Replace credentials and secrets that the former owner knows."
 
 
 def pending() -> QuerySet[Letter]:

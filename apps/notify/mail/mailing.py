@@ -22,7 +22,7 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import sealing
 from apps.accounts.models import User
-from apps.lib.process import metrics
+from apps.lib.process import metrics, outside
 from apps.notify.mail import letters
 from apps.notify.models import Letter, LetterState, Preference
 
@@ -99,7 +99,9 @@ def _send(found: list[Letter]) -> bool:
     if not wanted:
         return False
     try:
-        _message(wanted).send()
+        message = _message(wanted)
+        outside.give_back()
+        message.send()
     except (smtplib.SMTPException, OSError) as error:
         metrics.notifications.labels("mail", "failed").inc()
         log.warning("mail_failed", error=type(error).__name__, letters=len(wanted))

@@ -34,6 +34,7 @@ TOPICS = {
     "errors": "using#when-it-fails",
     "git": "git",
     "git-webhooks": "git#webhooks",
+    "handing-over": "handing-over",
     "health": "module-health#what-counts",
     "install-in-a-pipeline": "using#install-in-a-pipeline",
     "invitations": "operations/people",

@@ -20,7 +20,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.access import gate
-from apps.accounts.access.gate import namespace_for
+from apps.accounts.access.gate import Viewer, namespace_for
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.lib.errors import CredentialsRequired, Invalid
@@ -29,7 +29,7 @@ from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sente
 from apps.portal.frame.page_urls import page_of, see_other
 from apps.providers.signatures.keys import key_of, keys_of, signed_by
 from apps.signing import keys
-from apps.signing.armor import ParsedKey, parse
+from apps.signing.armor import ParsedKey
 from apps.signing.keys import WARN_DAYS, signing_key_of
 from apps.signing.models import SigningKey, State
 
@@ -102,10 +102,14 @@ class KeyForm(forms.Form):
     )
     parsed: ParsedKey
 
+    def __init__(self, viewer: Viewer, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.viewer = viewer
+
     def clean_armor(self) -> str:
         text: str = self.cleaned_data["armor"]
         try:
-            self.parsed = parse(text)
+            self.parsed = keys.read(text, actor=self.viewer)
         except Invalid as refusal:
             raise forms.ValidationError(sentence(refusal)) from None
         return text
@@ -195,10 +199,10 @@ def key_add(request: HttpRequest, namespace: str) -> HttpResponse:
     """Two steps: parse and show the pasted key, then save it by a second POST (`step=save`)."""
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
-    form, step = KeyForm(posted(request)), request.POST.get("step")
+    form, step = KeyForm(viewer, posted(request)), request.POST.get("step")
     if form.is_valid():
         if step == "change":
-            return form_page(request, "portal/keys/add.html", KeyForm(initial=form.cleaned_data), namespace=row)
+            return form_page(request, "portal/keys/add.html", KeyForm(viewer, initial=form.cleaned_data), namespace=row)
         if step != "save":
             return render(request, "portal/keys/review.html", {"namespace": row, "form": form, "parsed": form.parsed})
         reauthentication.require(request, f"Register the key {form.parsed.key_id} in {row}", fresh=True)

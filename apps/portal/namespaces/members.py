@@ -11,7 +11,8 @@ from django.urls import path
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts import namespaces
-from apps.accounts.access import gate
+from apps.accounts.access import connections, gate
+from apps.accounts.access.connections import Connected
 from apps.accounts.access.gate import Viewer, namespace_for
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Grant, Namespace, Role, Team, User
@@ -121,11 +122,16 @@ def members(request: HttpRequest, namespace: str) -> HttpResponse:
         role = form.cleaned_data["role"]
         reauthentication.require(request, f"Make {form.grantee} {role.label.lower()} of {row}", fresh=True)
         with refusals_on(form, "role"):
+            left = _left_by_change(row, form.grantee, role)
             grant = namespaces.grant(namespace=row, grantee=form.grantee, role=role, actor=viewer)
-            messages.success(request, f"{form.grantee} is {grant.get_role_display().lower()} of {row} now.")
-            return _after(viewer, row)
+            messages.success(
+                request, f"{form.grantee} is {grant.get_role_display().lower()} of {row} now.{_said(left)}"
+            )
+            return _after(viewer, row, left=bool(left))
     context = {"namespace": row, "grants": namespaces.grants_in(row), "roles": Role.choices, "viewer": viewer}
     context["people"] = accounts.known_to(viewer)
+    connected = connections.of(row) if connections.has_any(row) else []
+    context["left"] = [one for one in connected if one.is_left_behind or one.is_suspended]
     found = access_requests.open_requests(Namespace.objects.filter(pk=row.pk), access_requests.MOST_OPEN)
     context |= {"requests": found, "publisher": Role.PUBLISHER.value}
     return form_page(request, "portal/namespaces/members.html", form, person_form=person, team_form=team, **context)
@@ -138,7 +144,8 @@ def member_withdraw(request: HttpRequest, namespace: str, grant_id: int) -> Http
     grant = namespaces.grants_in(row).filter(pk=grant_id).first()
     if grant is None:
         raise NotFound(f"There is no such member of {row}.", hint="The members page has the list.")
-    context = {"namespace": row, "grant": grant}
+    left = connections.would_leave(grant)
+    context = {"namespace": row, "grant": grant, "left": left}
     if request.method != "POST":
         return render(request, "portal/namespaces/withdraw.html", context)
     reauthentication.require(request, f"Withdraw the role of {grant.grantee} in {row}", fresh=True)
@@ -146,8 +153,8 @@ def member_withdraw(request: HttpRequest, namespace: str, grant_id: int) -> Http
         namespaces.withdraw(grant=grant, actor=viewer)
     except Conflict as refusal:
         return render(request, "portal/namespaces/withdraw.html", {**context, "refusal": refusal}, status=409)
-    messages.success(request, f"{grant.grantee} no longer has a role in {row}.")
-    return _after(viewer, row)
+    messages.success(request, f"{grant.grantee} no longer has a role in {row}.{_said(left)}")
+    return _after(viewer, row, left=bool(left))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -164,15 +171,29 @@ def transfer(request: HttpRequest, namespace: str) -> HttpResponse:
         except (Conflict, Invalid) as refusal:  # both say who cannot be an owner by now
             form.add_error("to", forms.ValidationError(sentence(refusal), code="conflict"))
         else:
-            messages.success(request, f"{row} belongs to {chosen['to']} now.")
-            return _after(viewer, row)
-    return form_page(request, "portal/namespaces/transfer.html", form, namespace=row, people=accounts.known_to(viewer))
+            waiting = connections.waiting_in(row)
+            more = f" {len(waiting)} of its connections are suspended until an owner confirms them." if waiting else ""
+            messages.success(request, f"{row} belongs to {chosen['to']} now.{more}")
+            return _after(viewer, row, left=bool(waiting))
+    context = {"namespace": row, "people": accounts.known_to(viewer), "found": connections.of(row)}
+    return form_page(request, "portal/namespaces/transfer.html", form, **context)
 
 
-def _after(viewer: Viewer, namespace: Namespace) -> HttpResponseRedirect:
-    """Back to the list; home for owners who gave up their own role, or their team's."""
+def _left_by_change(namespace: Namespace, grantee: User | Team, role: Role) -> list[Connected]:
+    who = {"user": grantee} if isinstance(grantee, User) else {"team": grantee}
+    before = namespaces.grants_in(namespace).filter(**who).select_related("namespace").first()
+    return connections.would_leave(before) if before is not None and role != Role.OWNER else []
+
+
+def _said(left: list[Connected]) -> str:
+    return f" {len(left)} of the connections of the namespace are left behind, and still work." if left else ""
+
+
+def _after(viewer: Viewer, namespace: Namespace, *, left: bool = False) -> HttpResponseRedirect:
+    """Back to the list, or to what is left behind; home for owners who gave up their own role, or their team's."""
     owns = gate.role_on(viewer, namespace) == Role.OWNER
-    return see_other("namespace-members", namespace.name) if owns else see_other("home")
+    page = "namespace-connections" if left else "namespace-members"
+    return see_other(page, namespace.name) if owns else see_other("home")
 
 
 urlpatterns = [

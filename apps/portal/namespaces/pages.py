@@ -13,7 +13,7 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts import namespace_deletion, namespaces
-from apps.accounts.access import gate
+from apps.accounts.access import connections, gate
 from apps.accounts.access.gate import namespace_for
 from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
@@ -33,6 +33,8 @@ from apps.releases.models import Kind
 from apps.releases.publishing import quotas
 
 PAGE = 30
+# What an owner confirms before it asks for less.
+APPROVAL = ("requires_approval", "approval_needs_second_factor", "approval_needs_two_people")
 # Providers and open drafts on a namespace's page.
 PROVIDERS = 30
 DRAFTS = 5
@@ -58,12 +60,17 @@ class SettingsForm(forms.Form):
     requires_approval = forms.BooleanField(
         required=False,
         label="Require approval of each release",
-        help_text="A publisher or owner other than its author approves it before it is published.",
+        help_text="A publisher or owner who took no part in it approves it before it is published.",
     )
     approval_needs_second_factor = forms.BooleanField(
         required=False,
         label="Ask for a second factor at each approval",
         help_text="Service accounts have none, so they cannot approve then.",
+    )
+    approval_needs_two_people = forms.BooleanField(
+        required=False,
+        label="Two people approve releases from Git or CI",
+        help_text="If approval is required. Of releases that a person publishes, one other person approves.",
     )
 
 
@@ -74,6 +81,7 @@ class NamespaceForm(SettingsForm):
     # Django's way to leave a field out: an owner may change it later.
     breaking_changes = cooldown_hours = None  # type: ignore[assignment]  # Django leaves them out
     requires_approval = approval_needs_second_factor = None  # type: ignore[assignment]  # likewise
+    approval_needs_two_people = None  # type: ignore[assignment]  # likewise
     field_order = ("name", "visibility", "description")
 
     def __init__(self, data: Mapping[str, str] | None = None) -> None:
@@ -106,6 +114,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     context["may_manage"] = role == Role.OWNER
     if context["may_manage"]:
         context["expiring"] = expiring(row)
+        context["has_suspended"] = connections.has_any(row, suspended=True)
     if role is not None:  # only members see who works on what
         context["member_count"] = people_count(row)
         context["owners"] = gate.owners_of(row)
@@ -135,7 +144,7 @@ def namespace_change(request: HttpRequest, namespace: str) -> HttpResponse:
         return form_page(request, "portal/namespaces/change.html", form, namespace=row)
     if form.cleaned_data["visibility"] != row.visibility:
         reauthentication.require(request, f"Make {row} {form.cleaned_data['visibility']}")
-    approval = {name: form.cleaned_data.pop(name) for name in ("requires_approval", "approval_needs_second_factor")}
+    approval = {name: form.cleaned_data.pop(name) for name in APPROVAL}
     if any(getattr(row, name) and not wanted for name, wanted in approval.items()):
         reauthentication.require(request, f"Ask for less at the approval of releases in {row}")
     with transaction.atomic():

@@ -7,27 +7,22 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.forms import AuthenticateWebAuthnForm
 from django import forms
 
-from apps.accounts.access import throttling
 from apps.accounts.identity import passkeys, sign_ins
 
 _REFUSED = "This passkey was not accepted. Try again, or use another method."
 
 
 class PasskeyForm(AuthenticateWebAuthnForm):  # type: ignore[misc]  # allauth ships no types
-    """allauth's form with limited tries; whatever is no answer of a passkey is refused and recorded."""
+    """allauth's form; whatever is no answer of a passkey is refused, counted and recorded."""
 
     def clean_credential(self) -> Authenticator:
-        attempt = throttling.count(self.limit())
         try:
             authenticator: Authenticator = self.checked()
         except (forms.ValidationError, *passkeys.HOSTILE):
+            sign_ins.count_refused_passkey(context.request, self.user)
             self.record_failure()
             raise forms.ValidationError(_REFUSED) from None
-        attempt.give_back()
         return authenticator
-
-    def limit(self) -> throttling.Limit:
-        return throttling.by_account("second_factor", self.user.pk, "")
 
     def checked(self) -> Any:
         return super().clean_credential()
@@ -44,10 +39,6 @@ class PasskeySignInForm(PasskeyForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, user=None, **kwargs)
-
-    def limit(self) -> throttling.Limit:
-        # Whose it is, only the answer says: nobody else's account may be locked by it.
-        return throttling.by_address("sign_in", sign_ins.address_of(context.request), times=sign_ins.TIMES_BY_ADDRESS)
 
     def checked(self) -> Any:
         # The challenge of another page does not require it.

@@ -100,6 +100,7 @@ def explained(request: HttpRequest, ours: AnyProvider, act: Callable[[], Result]
         reason, refusal = str(error), _not_accepted(ours)
     except (RoleRequired, Invalid, Conflict) as error:
         reason, refusal = error.code, error
+    sign_ins.count_refused_sign_on(request)
     log.warning("sign_on_failed", provider=ours.id, reason=reason)
     sign_ins.record_failed_sign_on(issuer=ours.issuer, reason=reason)
     return refused(request, refusal)
@@ -182,7 +183,6 @@ def saml_acs(request: HttpRequest, provider: str) -> HttpResponse:
     ours = providers.saml_named(provider)
     from apps.accounts.identity.sign_on import saml
 
-    sign_ins.count_sign_on(request, "saml")
     claims = explained(request, ours, lambda: saml.claims_of(ours, request.POST.get("SAMLResponse", "")))
     if isinstance(claims, HttpResponse):
         return claims

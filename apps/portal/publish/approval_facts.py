@@ -7,7 +7,7 @@ from apps.portal.frame.forms import sentence
 from apps.releases.catalogue.comparing import Severity
 from apps.releases.models import Kind, Release
 from apps.releases.origin.rows import Approval, Origin
-from apps.releases.publishing import approving
+from apps.releases.publishing import approving, deciding
 
 TITLES = {Severity.BREAKING: "Breaking", Severity.RISKY: "Risky", Severity.COMPATIBLE: "Compatible"}
 FACTS = {
@@ -25,7 +25,7 @@ FACTS = {
 
 def context_of(viewer: Viewer, release: Release, approval: Approval) -> dict[str, Any]:
     """For templates/portal/release/approval.html."""
-    refused = approving.refusal_of(release, viewer)
+    refused = deciding.refusal_of(release, viewer)
     found = approval.comparison
     changes = found.get("changes", [])
     groups = [(title, [one for one in changes if one["severity"] == name]) for name, title in TITLES.items()]
@@ -33,7 +33,8 @@ def context_of(viewer: Viewer, release: Release, approval: Approval) -> dict[str
     return {
         "approval": approval,
         "refused": "" if refused is None else sentence(refused),
-        "is_author": viewer.user_id == release.created_by_id,
+        "may_cancel": refused is not None and approving.may_cancel(release, viewer),
+        "may_decline": refused is None or approving.may_decline(release, viewer),
         "found": found,
         "is_module": release.kind == Kind.MODULE,
         "groups": [(title, rows) for title, rows in groups if rows],

@@ -21,7 +21,7 @@ from apps.portal.publish import releases
 from apps.portal.publish.own_releases import rows_of
 from apps.releases.catalogue import reading
 from apps.releases.models import Release
-from apps.releases.publishing import approving
+from apps.releases.publishing import approving, deciding
 
 PAGE_SIZE = 30
 _STATUS: dict[type, HTTPStatus] = {
@@ -44,18 +44,20 @@ def release_approve(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     viewer = session_viewer(request)
     release, digest = reading.release_for(viewer, public_id), request.POST.get("digest", "")
 
-    def approve() -> None:
+    def approve() -> str:
         # Its author is told so before they look for their phone.
-        if release.namespace.approval_needs_second_factor and approving.refusal_of(release, viewer) is None:
+        if release.namespace.approval_needs_second_factor and deciding.refusal_of(release, viewer) is None:
             person = reauthentication.person_of(viewer)
             if second_factor.is_on(person):
                 reauthentication.require(request, f"Approve {release}", by_factor=True, fresh=True)
             is_shown = second_factor.was_shown(request, person)
         else:
             is_shown = False
-        approving.approve(release=release, viewer=viewer, digest=digest, has_second_factor=is_shown)
+        if approving.approve(release=release, viewer=viewer, digest=digest, has_second_factor=is_shown):
+            return f"Approved: Larder publishes {release} now."
+        return f"Approved: a second person has to approve {release} as well."
 
-    return _decided(request, release, approve, f"Approved: Larder publishes {release} now.")
+    return _decided(request, release, approve)
 
 
 @never_cache
@@ -65,15 +67,16 @@ def release_decline(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     release, digest = reading.release_for(viewer, public_id), request.POST.get("digest", "")
     reason = request.POST.get("reason", "")[: approving.LONGEST_REASON]
 
-    def decline() -> None:
+    def decline() -> str:
         approving.decline(release=release, viewer=viewer, digest=digest, reason=reason)
+        return f"Declined: the number {release.version} is free again."
 
-    return _decided(request, release, decline, f"Declined: the number {release.version} is free again.")
+    return _decided(request, release, decline)
 
 
-def _decided(request: HttpRequest, release: Release, decide: Callable[[], None], done: str) -> HttpResponse:
+def _decided(request: HttpRequest, release: Release, decide: Callable[[], str]) -> HttpResponse:
     try:
-        decide()
+        done = decide()
     except (RoleRequired, Conflict, Invalid) as refusal:
         status = _STATUS.get(type(refusal), HTTPStatus.CONFLICT)  # Conflict has more special kinds
         release.refresh_from_db()

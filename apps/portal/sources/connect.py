@@ -22,7 +22,7 @@ from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sente
 from apps.portal.frame.page_urls import see_other
 from apps.portal.sources import frame
 from apps.portal.sources.frame import place_of
-from apps.sources import connecting, credentials, forges, previewing
+from apps.sources import connecting, credentials, forges, host_scanning, previewing
 from apps.sources.models import CredentialKind, Forge, GitRepository
 
 
@@ -184,7 +184,7 @@ def _refusals_on(form: forms.Form) -> Iterator[None]:
 
 def _next_step(place: frame.Place, repository: GitRepository) -> HttpResponse:
     """To the deploy key or the host's keys, which a person has to see, or to what a worker finds."""
-    if frame.has_key_to_add(repository) or (repository.host_keys and repository.previewed_at is None):
+    if frame.has_key_to_add(repository) or frame.is_ssh(repository):
         return see_other("git-key", place.namespace.name, repository.pk)
     previewing.ask(repository=repository, actor=place.viewer)
     return see_other("git-plan", place.namespace.name, repository.pk)
@@ -200,6 +200,8 @@ def key(request: HttpRequest, namespace: str, repository_id: int) -> HttpRespons
     context = place.context(repository) | {
         "public_key": repository.credential_facts.get("public_key", ""),
         "host_keys": frame.shown_keys(repository.host_keys),
+        "is_ssh": frame.is_ssh(repository),
+        "scan": frame.scan_of(repository),
         "where": where,
         "link": link,
     }
@@ -232,7 +234,7 @@ def credential(request: HttpRequest, namespace: str, repository_id: int) -> Http
     if repository.forge == Forge.REGISTRY:
         form.scheme = "registry"
     else:  # plain http takes what https takes
-        form.scheme = "ssh" if remotes.parse(repository.url).scheme == "ssh" else "https"
+        form.scheme = "ssh" if frame.is_ssh(repository) else "https"
     if form.is_valid():
         reauthentication.require(request, f"Change the credential of {frame.short_name(repository.url)}")
         with refusals_on(form):
@@ -245,34 +247,46 @@ def credential(request: HttpRequest, namespace: str, repository_id: int) -> Http
     return form_page(request, "portal/sources/credential.html", form, **place.context(repository))
 
 
+@require_POST
+def scan(request: HttpRequest, namespace: str, repository_id: int) -> HttpResponse:
+    """Have a worker ask the server for its host keys, and go back to the page that shows them."""
+    place = place_of(request, namespace)
+    repository = place.repository(repository_id)
+    try:
+        host_scanning.ask(repository=repository, actor=place.viewer)
+    except (Conflict, Invalid) as refusal:
+        messages.error(request, sentence(refusal))
+    page = "git-host-keys" if repository.host_keys else "git-key"
+    return see_other(page, place.namespace.name, repository.pk)
+
+
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def trust_host_keys(request: HttpRequest, namespace: str, repository_id: int) -> HttpResponse:
-    """The keys that were confirmed, those that the server shows now, and a button that takes the new ones."""
+    """The keys that were confirmed, those that a worker saw, and a button that takes the new ones."""
     place = place_of(request, namespace)
     repository = place.repository(repository_id)
-    context, status = place.context(repository) | {"found": []}, HTTPStatus.OK
+    refusal, status = None, HTTPStatus.OK
     if request.method == "POST":
         reauthentication.require(request, f"Trust the new host keys of {frame.short_name(repository.url)}", fresh=True)
         shown = request.POST.getlist("fingerprint")
         try:
             connecting.trust_host_keys(repository=repository, actor=place.viewer, fingerprints=shown)
-        except (Conflict, Invalid) as refusal:
-            context["refusal"], status = refusal, HTTPStatus.CONFLICT
-        except Unavailable as failure:
-            context["failure"], status = sentence(failure), HTTPStatus.CONFLICT
+        except (Conflict, Invalid, Unavailable) as problem:
+            refusal, status = problem, HTTPStatus.CONFLICT
         else:
             started = " A worker lists the tags now." if repository.started_at else ""
             messages.success(request, f"Host keys saved.{started}")
             return see_other("git-repository", place.namespace.name, repository.pk)
-    try:
-        if remotes.parse(repository.url).scheme == "ssh" and "failure" not in context:  # it is not asked twice
-            found = connecting.scanned_keys(repository)
-            context["found"] = frame.shown_keys(found, known=repository.host_keys)
-            context["is_same"] = set(found) == set(repository.host_keys)
-    except (Invalid, Unavailable) as failure:
-        context["failure"] = sentence(failure)
-    context["confirmed"] = frame.shown_keys(repository.host_keys)
+    scan_of = frame.scan_of(repository)
+    context = place.context(repository) | {
+        "refusal": refusal,
+        "is_ssh": frame.is_ssh(repository),
+        "confirmed": frame.shown_keys(repository.host_keys),
+        "scan": scan_of,
+        "found": frame.shown_keys(scan_of.keys, known=repository.host_keys),
+        "is_same": set(scan_of.keys) == set(repository.host_keys),
+    }
     return render(request, "portal/sources/host_keys.html", context, status=status)
 
 
@@ -283,5 +297,6 @@ urlpatterns = [
     path(f"{_ROOT}/<int:repository_id>/key", key, name="git-key"),
     path(f"{_ROOT}/<int:repository_id>/look", look, name="git-look"),
     path(f"{_ROOT}/<int:repository_id>/credential", credential, name="git-credential"),
+    path(f"{_ROOT}/<int:repository_id>/scan", scan, name="git-scan"),
     path(f"{_ROOT}/<int:repository_id>/host-keys", trust_host_keys, name="git-host-keys"),
 ]

@@ -1,7 +1,9 @@
 """What pages of Git repositories share: who may open them, the row that the URL names, and its state in a word."""
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest
@@ -11,8 +13,9 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.jobs.models import WORKING, Job
-from apps.lib.git import host_keys
-from apps.sources import connecting, syncing
+from apps.lib.errors import Conflict
+from apps.lib.git import host_keys, remotes
+from apps.sources import connecting, host_scanning, syncing
 from apps.sources.models import CredentialKind, GitRepository, RepositoryState, Verdict
 
 
@@ -76,6 +79,29 @@ def shown_keys(keys: Iterable[str], known: Collection[str] | None = None) -> lis
         for key in keys
     ]
     return sorted(rows, key=lambda row: str(row["kind"]))
+
+
+def is_ssh(repository: GitRepository) -> bool:
+    return remotes.parse(repository.url).scheme == "ssh"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What a worker found when it asked an ssh server for its host keys; nothing of one that is too old to confirm."""
+
+    is_working: bool
+    failure: dict[str, Any] | None
+    keys: tuple[str, ...]
+    at: datetime | None
+
+
+def scan_of(repository: GitRepository) -> Scan:
+    state, failure = host_scanning.state_of(repository), host_scanning.failure_of(repository)
+    keys: list[str] = []
+    if state == host_scanning.DONE:
+        with suppress(Conflict):
+            keys = host_scanning.found(repository)
+    return Scan(state == host_scanning.WAITING, failure, tuple(keys), repository.host_scanned_at)
 
 
 def has_key_to_add(repository: GitRepository) -> bool:

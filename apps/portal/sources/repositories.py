@@ -53,7 +53,7 @@ def repository_page(request: HttpRequest, namespace: str, repository_id: int) ->
     """A draft has no verdicts yet: its owners are led to the next step."""
     place = place_of(request, namespace, need=Role.PUBLISHER)
     repository = place.repository(repository_id)
-    if repository.started_at is None and place.may_manage:
+    if repository.started_at is None and repository.suspended_at is None and place.may_manage:
         return see_other(
             "git-key" if frame.has_key_to_add(repository) else "git-plan", place.namespace.name, repository.pk
         )

@@ -13,6 +13,7 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from apps.accounts.access import slots
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
 from apps.audit.kinds import Kind as Event
@@ -93,7 +94,8 @@ def accept_signature(
         sums = _sums_of(row)
     except (store.Missing, store.Damaged):
         raise store.DamagedInStorage(row.sums_digest) from None
-    key = verifying.verify(data=sums, signature=data, keys=keys.publisher_keys_of(row.release.namespace))
+    with slots.slot_of(viewer):  # gpg
+        key = verifying.verify(data=sums, signature=data, keys=keys.publisher_keys_of(row.release.namespace))
     if key.pk == row.key_id:
         return Accepted(row, changed=False)
     settled = assembling.Settled(Signing.PUBLISHER, key, sums, data)

@@ -134,9 +134,11 @@ def count_waiting(viewer: Viewer) -> tuple[int, int]:
     """Count the releases that wait for the viewer's answer, and for their approval; one query while nothing waits."""
     if not viewer.is_identified:
         return 0, 0
-    held = Q(pk__in=_own(viewer).filter(state=State.HELD).values("pk"))
-    rows = Release.objects.filter(held | approving.perhaps_for(viewer)).values_list("state", flat=True)
-    states = Counter(rows)
+    # Not one condition with an OR: no index serves that, and every page asks.
+    held = _own(viewer).filter(state=State.HELD)
+    awaiting = Release.objects.filter(approving.perhaps_for(viewer))
+    rows = held.values_list("pk", "state").union(awaiting.values_list("pk", "state"), all=True)
+    states = Counter(state for _, state in rows)
     approvals = approving.waiting_for(viewer).count() if states[State.AWAITING_APPROVAL] else 0
     return states[State.HELD], approvals
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import Q, Sum
+from django.db.models import Sum
 from django.utils import timezone
 
 from apps.lib import versions
@@ -57,6 +57,7 @@ def fallback_of(release: Release) -> str:
 def same_bytes_elsewhere(release: Release) -> list[Release]:
     """Return other published releases that share bytes: a quarantine blocks those, too, and a purge keeps them."""
     digests = [release.digest, *release.blobs.values_list("digest", flat=True)]
-    parts = ReleaseBlob.objects.filter(digest__in=digests).values("release")
-    others = Release.objects.published().filter(Q(digest__in=digests) | Q(pk__in=parts)).exclude(pk=release.pk)
+    whole = Release.objects.filter(digest__in=digests).values_list("pk", flat=True)
+    parts = ReleaseBlob.objects.filter(digest__in=digests).values_list("release")
+    others = Release.objects.published().filter(pk__in=whole.union(parts)).exclude(pk=release.pk)
     return list(others.select_related("namespace").order_by("namespace__name", "name", "-sort_key", "pk")[:MAX_OTHERS])

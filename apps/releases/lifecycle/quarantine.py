@@ -3,8 +3,9 @@
 Otherwise every fetch asks the database (`ReleaseQuerySet.with_bytes`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from apps.audit import generation
 from apps.blobs.renewing import Renewed
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import NotFound, Reason
@@ -17,9 +18,21 @@ MAX_DIGESTS = 50_000
 class Blocked(Renewed[frozenset[str]]):
     def __init__(self) -> None:
         super().__init__("blocked-digests", frozenset())
+        # The last change of everything that this process knows (a quarantine is one), and that the list has.
+        self.newest: Callable[[], int] = lambda: 0
+        self._has = 0
 
     def __contains__(self, digest: str) -> bool:
         return digest in self.value
+
+    def is_complete(self) -> bool:
+        """Whether the list has every quarantine that this process knows of: one may be newer than the list."""
+        return self._has >= self.newest()
+
+    def renew(self) -> None:
+        number = generation.number_of(generation.EVERYTHING)
+        super().renew()
+        self._has = number
 
     def read(self) -> frozenset[str]:
         rows = Release.objects.filter(quarantined_at__isnull=False).order_by("-quarantined_at", "-pk")

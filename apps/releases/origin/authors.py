@@ -1,12 +1,16 @@
-"""Who counts as the author of a release, and so cannot approve it. docs/approval.md has the rules in words.
+"""Who took part in a release, and so cannot approve it. docs/approval.md has the rules in words.
 
 The author is the account that started the release, or another one from the same upload. Whoever may act as that account
 is no second person: its person's other accounts, those who can make tokens of it, and machines whose tokens its person
-can make. A CI run has no person: whoever has the role may approve what it published, but no run approves anything.
+can make. The author of what comes from Git or CI is a machine, so that its ties are those of the people behind it: who
+connected, changed or scanned the repository, wrote the trusted publisher, started the sync, the retry or the run, made
+the tag, or created the token.
 """
 
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
@@ -14,8 +18,9 @@ from django.utils import timezone
 from apps.accounts.access.gate import OPERATE, Viewer, operates
 from apps.accounts.models import ApiToken, Membership, User
 from apps.accounts.people import same_person
-from apps.accounts.rows import TrustedPublisher
+from apps.accounts.rows import Act, MachineAct, TrustedPublisher
 from apps.releases.models import Release, ReleaseQuerySet
+from apps.releases.origin.rows import Part, Participant
 
 
 class Tie(StrEnum):
@@ -27,13 +32,51 @@ class Tie(StrEnum):
     MACHINE = "author-is-own-service-account"  # the author is a machine of the approver
     SAME_TEAM = "service-account-of-the-same-people"
     CI_RUN = "trusted-publisher"
+    # The approver, or an account that is tied to them, took part in what a machine published.
+    CONNECTED = "connected-the-repository"
+    STARTED = "started-the-repository"
+    CHANGED = "changed-the-repository"
+    SCANNED = "scanned-the-repository"
+    RULE = "wrote-the-trusted-publisher"
+    SYNC = "started-the-sync"
+    RETRY = "retried-the-tag"
+    ANSWER = "answered-its-questions"
+    TOKEN = "created-the-token"  # noqa: S105
+    ACTOR = "started-the-run"
+    TAGGER = "made-the-tag"
+    # Where two people have to approve.
+    APPROVED = "approved-it-already"
+    NO_PERSON = "service-account-where-two-people-approve"
+
+
+_OF_ACT = {Act.STARTED: Tie.STARTED, Act.CHANGED: Tie.CHANGED, Act.SCANNED: Tie.SCANNED}
+_OF_PART = {
+    Part.TOKEN: Tie.TOKEN,
+    Part.SYNC: Tie.SYNC,
+    Part.RETRY: Tie.RETRY,
+    Part.ANSWER: Tie.ANSWER,
+    Part.ACTOR: Tie.ACTOR,
+    Part.TAGGER: Tie.TAGGER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """`through`: as what the approver is the one who took part; None if the tie says that itself."""
+
+    tie: Tie
+    through: Tie | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """The accounts whose releases the viewer cannot decide about, and why: all machines of teams, for operators."""
+    """The accounts that are the viewer, or as which they can act, and why: all machines of teams, for operators.
+
+    `marks` are of the viewer's identities.
+    """
 
     accounts: dict[int, Tie]
+    marks: frozenset[str] = frozenset()
     all_machines: bool = False
 
     def of(self, author: User) -> Tie | None:
@@ -42,28 +85,82 @@ class Ties:
         return Tie.MACHINE if self.all_machines and author.service_of_id else None
 
     def among(self, releases: ReleaseQuerySet) -> ReleaseQuerySet:
-        """Leave out releases by these accounts, and those from an upload of theirs."""
-        theirs = Q(created_by__in=list(self.accounts))
-        if self.all_machines:
-            theirs |= Q(created_by__is_service=True, created_by__service_of__isnull=False)
+        """Leave out releases in which these accounts took part, and those from an upload of theirs."""
+        theirs = self._these("created_by") | Q(created_by__in=self._touched()) | self._named()
         upload = Release.objects.filter(theirs, staging_key=OuterRef("staging_key")).exclude(staging_key="")
         return releases.exclude(theirs).exclude(Exists(upload))
+
+    def _these(self, path: str) -> Q:
+        found = Q(**{f"{path}__in": list(self.accounts)})
+        if self.all_machines:
+            found |= Q(**{f"{path}__is_service": True, f"{path}__service_of__isnull": False})
+        return found
+
+    def _touched(self) -> QuerySet[User, Any]:
+        """The machines whose repository or rule is theirs, or was changed by them."""
+        made = [self._these(f"{what}__{by}") for what in ("trusted_publisher", "git_repository") for by in _MAKERS]
+        acted = MachineAct.objects.filter(self._these("user")).values("machine")
+        return User.objects.filter(_any(made) | Q(pk__in=acted), is_service=True).values("pk")
+
+    def _named(self) -> Q:
+        rows = Participant.objects.filter(release=OuterRef("pk"))
+        return Q(Exists(rows.filter(self._these("user") | Q(mark__in=self.marks))))
+
+
+# Who made a rule or a repository: the account, and whoever made the token that it sent.
+_MAKERS = ("created_by", "created_by_token__made_by")
 
 
 def authors_of(release: Release) -> QuerySet[User]:
     """Who started it, and who started others from the same upload: one of them sent the bytes."""
-    same = Q(pk=release.created_by_id or 0)
-    if release.staging_key:
-        same |= Q(pk__in=Release.objects.filter(staging_key=release.staging_key).values("created_by"))
-    return User.objects.filter(same)
+    return User.objects.filter(pk__in=_of_upload(release).values("created_by"))
 
 
-def tie_of(release: Release, viewer: Viewer) -> Tie | None:
+def is_automated(release: Release) -> bool:
+    """It came from Git or CI: its author is a machine, or one sent its bytes."""
+    return authors_of(release).filter(is_service=True).exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Involved:
+    """Who took part in a release: accounts, and marks of identities that may be somebody's."""
+
+    authors: tuple[User, ...]
+    others: tuple[tuple[Tie, User], ...]
+    marks: tuple[tuple[Tie, str], ...]
+
+    def bond(self, viewer: Viewer) -> Bond | None:
+        """Return why the viewer is no second person for the release, or None."""
+        if viewer.user is None or is_run(viewer.user):
+            return Bond(Tie.CI_RUN)
+        ties = ties_of(viewer)
+        for author in self.authors:
+            if (tie := ties.of(author)) is not None:
+                return Bond(tie)
+        for tie, user in self.others:
+            if (through := ties.of(user)) is not None:
+                return Bond(tie, through)
+        return next((Bond(tie, Tie.AUTHOR) for tie, mark in self.marks if mark in ties.marks), None)
+
+
+def involved_in(release: Release) -> Involved:
+    authors = tuple(authors_of(release))
+    others = [*_who_made(authors), *_who_acted(authors), *_who_is_named(release)]
+    people = User.objects.in_bulk({number for _, number in others})
+    rows = Participant.objects.filter(release__in=_of_upload(release), user=None).order_by("pk")
+    marks = tuple((_OF_PART[Part(part)], mark) for part, mark in rows.values_list("part", "mark"))
+    return Involved(authors, tuple((tie, people[number]) for tie, number in others if number in people), marks)
+
+
+def bond_of(release: Release, viewer: Viewer) -> Bond | None:
     """Return why the viewer is no second person for this release, or None."""
-    if viewer.user is None or is_run(viewer.user):
-        return Tie.CI_RUN
-    ties = ties_of(viewer)
-    return next((tie for author in authors_of(release) if (tie := ties.of(author)) is not None), None)
+    return involved_in(release).bond(viewer)
+
+
+def bond_with(approver: User, viewer: Viewer) -> Bond | None:
+    """Return why the viewer is no other person than the one who has approved, or None."""
+    through = ties_of(viewer).of(approver)
+    return None if through is None else Bond(Tie.APPROVED, through)
 
 
 def is_run(user: User) -> bool:
@@ -76,13 +173,51 @@ def ties_of(viewer: Viewer) -> Ties:
     return _of_machine(viewer.user) if viewer.user.is_service else _of_person(viewer.user)
 
 
+def _of_upload(release: Release) -> ReleaseQuerySet:
+    """The release, and others that are read from the same upload."""
+    same = Q(pk=release.pk)
+    if release.staging_key:
+        same |= Q(staging_key=release.staging_key)
+    return Release.objects.filter(same)
+
+
+def _who_made(authors: Collection[User]) -> Iterator[tuple[Tie, int]]:
+    """The repository or the rule for which a machine publishes."""
+    numbers = [author.pk for author in authors if author.is_service]
+    for what, tie in (("git_repository", Tie.CONNECTED), ("trusted_publisher", Tie.RULE)):
+        for path in _MAKERS:
+            by = f"{what}__{path}"
+            found = User.objects.filter(pk__in=numbers, **{f"{by}__isnull": False})
+            yield from ((tie, number) for number in found.values_list(by, flat=True).order_by("pk"))
+
+
+def _who_acted(authors: Collection[User]) -> Iterator[tuple[Tie, int]]:
+    rows = MachineAct.objects.filter(machine__in=[author.pk for author in authors if author.is_service])
+    for act, number in rows.order_by("pk").values_list("act", "user"):
+        yield _OF_ACT[Act(act)], number
+
+
+def _who_is_named(release: Release) -> Iterator[tuple[Tie, int]]:
+    rows = Participant.objects.filter(release__in=_of_upload(release), user__isnull=False)
+    for part, number in rows.order_by("pk").values_list("part", "user"):
+        yield _OF_PART[Part(part)], number
+
+
+def _any(conditions: Iterable[Q]) -> Q:
+    found = Q(pk__in=[])
+    for one in conditions:
+        found |= one
+    return found
+
+
 def _of_person(user: User) -> Ties:
     own = same_person.accounts_of(user)
     accounts = dict.fromkeys(_machines_of(own), Tie.MACHINE)
     accounts |= dict.fromkeys(own, Tie.SAME_PERSON)
     accounts[user.pk] = Tie.AUTHOR
     people = User.objects.filter(pk__in=own, is_staff=True)
-    return Ties(accounts, all_machines=any(operates(Viewer(one)) for one in people))
+    marks = frozenset(same_person.marks_of(own))
+    return Ties(accounts, marks, all_machines=any(operates(Viewer(one)) for one in people))
 
 
 def _of_machine(machine: User) -> Ties:
@@ -91,9 +226,10 @@ def _of_machine(machine: User) -> Ties:
     people = {number for one in User.objects.filter(pk__in=holders) for number in same_person.accounts_of(one)}
     accounts = dict.fromkeys(_machines_of(people), Tie.SAME_TEAM)
     operators = User.objects.with_perm(OPERATE)
-    accounts |= dict.fromkeys([*people, *operators.filter(is_staff=True).values_list("pk", flat=True)], Tie.OWN_MACHINE)
+    people |= {*operators.filter(is_staff=True).values_list("pk", flat=True)}
+    accounts |= dict.fromkeys(people, Tie.OWN_MACHINE)
     accounts[machine.pk] = Tie.AUTHOR
-    return Ties(accounts)
+    return Ties(accounts, frozenset(same_person.marks_of(people)))
 
 
 def _holders_of(machine: User) -> set[int]:

@@ -4,26 +4,32 @@ A draft belongs to a person or a machine, not to a token: others of theirs may s
 origin is that of who handed it in, and names the others.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from apps.accounts.access import machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.trusted import attempts
 from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.accounts.rows import TokenExchange
 from apps.releases.models import Release
-from apps.releases.origin.rows import Origin, Way
+from apps.releases.origin.rows import Origin, Part, Participant, Way
 
 MAX_OTHERS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What Larder fetched itself: facts such as repository, commit and ref, and pages of them."""
+    """What Larder fetched itself: facts such as repository, commit and ref, and pages of them.
+
+    `taggers` are marks of who made the tag; `asked` are the numbers of who had it published, by how.
+    """
 
     facts: Mapping[str, str]
     links: Mapping[str, str]
+    taggers: Collection[str] = ()
+    asked: Mapping[Part, Collection[int]] = field(default_factory=dict)
 
 
 def record(
@@ -38,6 +44,7 @@ def record(
     origin = _seen(release, viewer, way)
     if fetched is not None:
         origin.facts, origin.links = dict(fetched.facts), dict(fetched.links)
+        took_part(release, marks={Part.TAGGER: fetched.taggers}, people=fetched.asked)
     if read_from is not None:
         sent = Origin.objects.filter(release=read_from).first()
         # Nobody knows who sent what an older Larder received.
@@ -45,6 +52,7 @@ def record(
             origin, sent.others if sent else [], _entry(sent) if sent else {"way": "", "token_label": "", "facts": {}}
         )
     origin.save()
+    _note(release, viewer)
     return origin
 
 
@@ -52,6 +60,7 @@ def contributed(release: Release, viewer: Viewer) -> None:
     """Record who sent bytes, in the transaction that takes them, which locks the release."""
     if viewer.token_id == release.token_id:
         return
+    _note(release, viewer)
     origin = Origin.objects.filter(release=release).first()
     if origin is None:  # an older Larder reserved it
         return
@@ -65,6 +74,7 @@ def handed_in(release: Release, viewer: Viewer) -> None:
     """Record who handed in a draft, in the transaction that accepts it: it says what the release is."""
     if viewer.token_id == release.token_id:
         return
+    _note(release, viewer)
     opened = Origin.objects.filter(release=release).first()
     if opened is None:
         return
@@ -72,6 +82,42 @@ def handed_in(release: Release, viewer: Viewer) -> None:
     _join(origin, opened.others, _entry(opened))
     origin.pk = opened.pk
     origin.save(force_update=True)
+
+
+def answered(release: Release, viewer: Viewer) -> None:
+    """Record who answered the questions of a release, in the transaction that takes the answer: they say what it is."""
+    took_part(release, people={Part.ANSWER: machines.people_behind(viewer)})
+
+
+def took_part(
+    release: Release,
+    *,
+    people: Mapping[Part, Collection[int]] | None = None,
+    marks: Mapping[Part, Collection[str]] | None = None,
+) -> None:
+    """Record who took part beside the author, by how, in the caller's transaction. Safe to repeat."""
+    rows = [
+        Participant(release=release, user_id=number, part=part)
+        for part, numbers in (people or {}).items()
+        for number in sorted(numbers)
+        if number != release.created_by_id
+    ]
+    rows += [
+        Participant(release=release, mark=mark, part=part)
+        for part, found in (marks or {}).items()
+        for mark in sorted(found)
+    ]
+    if rows:
+        Participant.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _note(release: Release, viewer: Viewer) -> None:
+    """Who is behind a token: its maker, and who started the run that it was made for."""
+    if viewer.token_id is None:
+        return
+    exchange = _exchange_of(viewer)
+    actor = exchange.actor if exchange is not None else ()
+    took_part(release, people={Part.TOKEN: machines.people_behind(viewer)}, marks={Part.ACTOR: actor})
 
 
 def way_of(viewer: Viewer) -> Way:

@@ -61,8 +61,53 @@ class Origin(models.Model):
 def verified(which: str | int = "pk") -> models.Exists:
     """Annotate releases, or rows with a path to one, with whether their origin is verified; or rows with one's key."""
     release = models.OuterRef(which) if isinstance(which, str) else which
-    rows = Origin.objects.filter(release=release, others=[]).exclude(vendor="").exclude(claims={})
+    # Not equal: of an equation PostgreSQL makes a hash of all origins, to show fifteen rows.
+    mine = {"release__gte": release, "release__lte": release}
+    rows = Origin.objects.filter(**mine, others=[]).exclude(vendor="").exclude(claims={})
     return models.Exists(rows)
+
+
+class Part(models.TextChoices):
+    """How somebody took part in a release that another account, mostly a machine, is the author of."""
+
+    TOKEN = "token", "Created the token"
+    SYNC = "sync", "Started the sync"
+    RETRY = "retry", "Retried the tag"
+    ANSWER = "answer", "Answered its questions"
+    ACTOR = "actor", "Started the run"
+    TAGGER = "tagger", "Made the tag"
+
+
+class Participant(models.Model):
+    """Who took part in a release beside its author, and so does not approve it: `origin.authors` asks.
+
+    An account, or the mark of an identity (`accounts.identity.marks`) that may be one's. Written as it happens: token
+    and tag may be gone when somebody decides. Marks are deleted once the release has ended.
+    """
+
+    release = models.ForeignKey("releases.Release", models.CASCADE, related_name="participants")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="took_part_in"
+    )
+    mark = models.CharField(max_length=64, blank=True)
+    part = models.CharField(max_length=6, choices=Part.choices)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["release", "user", "part"], condition=models.Q(mark=""), name="releases_participant_once"
+            ),
+            models.UniqueConstraint(
+                fields=["release", "mark", "part"], condition=models.Q(user=None), name="releases_participant_mark_once"
+            ),
+            models.CheckConstraint(
+                name="releases_participant_is_one",
+                condition=models.Q(user=None) & ~models.Q(mark="") | models.Q(user__isnull=False, mark=""),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.part} of {self.release_id}"
 
 
 class Decision(models.TextChoices):
@@ -72,19 +117,24 @@ class Decision(models.TextChoices):
 
 
 class Approval(models.Model):
-    """A release that waits for someone other than its author, or what that person decided about these very bytes.
+    """A release that waits for someone who took no part in it, or what that person decided about these very bytes.
 
     If the bytes turn out to be others when it goes on, the row waits again; the audit has what was decided before.
     """
 
     release = models.OneToOneField("releases.Release", models.CASCADE, related_name="approval")
     digest = models.CharField(max_length=64, help_text="What is approved: the release's digest.")
+    needs_two = models.BooleanField(default=False, db_default=False, help_text="Two people have to approve it.")
     asked_at = models.DateTimeField()
     until = models.DateTimeField(help_text="When it ends without a decision.")
     decision = models.CharField(max_length=8, choices=Decision.choices, default=Decision.WAITING)
     # For the approver: how it differs from the version before, and what is unusual about it, as the worker found it.
     comparison = models.JSONField(default=dict, blank=True)
     unusual = models.JSONField(default=list, blank=True)
+    # Where two people have to: the one who approved it before the one who decided.
+    first_at = models.DateTimeField(null=True, blank=True)
+    first_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    first_has_second_factor = models.BooleanField(default=False, db_default=False)
     decided_at = models.DateTimeField(null=True, blank=True)
     decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
     token_id = models.BigIntegerField(null=True, blank=True, help_text="The token of an approval bot.")

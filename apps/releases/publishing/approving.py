@@ -1,21 +1,23 @@
-"""A release waits until someone other than its author approves these very bytes. docs/approval.md tells of it.
+"""A release waits until someone who took no part in it approves these very bytes. docs/approval.md tells of it.
 
-The step of a worker is `require`, after all checks and before anything is stored for good. An approval lets the release
-begin again: if the bytes then turn out to be others, it waits once more.
+The step of a worker is `require`, after all checks and before anything is stored for good. An approval, or the second
+of two, lets the release begin again: if the bytes then turn out to be others, it waits once more. `deciding` says who
+can.
 """
 
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import reauthorising
-from apps.accounts.models import Grant, Membership, Namespace, Role, User
+from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
@@ -23,10 +25,10 @@ from apps.jobs import queue
 from apps.lib.errors import Conflict, Invalid, Reason, RegistryError, RoleRequired
 from apps.releases.models import Release, ReleaseQuerySet, State
 from apps.releases.origin import authors
-from apps.releases.origin.authors import Tie
+from apps.releases.origin.authors import Bond, Tie
 from apps.releases.origin.rows import Approval, Decision
 from apps.releases.origin.unusual import unusual
-from apps.releases.publishing import staging, transitions
+from apps.releases.publishing import deciding, staging, transitions
 from apps.releases.publishing.pipeline import Work
 
 # docs/approval.md names it.
@@ -34,15 +36,6 @@ LIFETIME = timedelta(days=14)
 LONGEST_REASON = 500
 _AGAIN = "Upload it again; the version number is free."
 UNAPPROVED = Reason("not_approved", "a release without a decision", "an approval within 14 days", _AGAIN)
-
-_TIES = {
-    Tie.AUTHOR: "You published it yourself",
-    Tie.SAME_PERSON: "It was published by another account of yours: both have the same identity or mail address",
-    Tie.OWN_MACHINE: "Its author can make tokens of this service account",
-    Tie.MACHINE: "It was published by a service account whose tokens you can make",
-    Tie.SAME_TEAM: "It was published by a service account of the same people as this one",
-    Tie.CI_RUN: "A run of a trusted publisher approves nothing",
-}
 
 
 def require(work: Work[Any], *, comparison: Callable[[], dict[str, Any]]) -> None:
@@ -52,7 +45,8 @@ def require(work: Work[Any], *, comparison: Callable[[], dict[str, Any]]) -> Non
     """
     release = work.release
     # By the row as it is now: the worker's may be from before the switch.
-    if not Namespace.objects.filter(pk=release.namespace_id, requires_approval=True).exists():
+    namespace = Namespace.objects.filter(pk=release.namespace_id, requires_approval=True).first()
+    if namespace is None:
         return
     known = Approval.objects.filter(release=release).first()
     if known is not None and known.allows(release.digest):
@@ -60,13 +54,14 @@ def require(work: Work[Any], *, comparison: Callable[[], dict[str, Any]]) -> Non
     now = timezone.now()
     row: dict[str, Any] = {
         "digest": release.digest,
+        "needs_two": _needs_two(namespace) and authors.is_automated(release),
         "asked_at": now,
         "until": now + LIFETIME,
         "decision": Decision.WAITING,
         "comparison": comparison(),
         "unusual": unusual(release),
-        **dict.fromkeys(("decided_at", "decided_by", "token_id"), None),
-        "has_second_factor": False,
+        **dict.fromkeys(("first_at", "first_by", "decided_at", "decided_by", "token_id"), None),
+        **dict.fromkeys(("first_has_second_factor", "has_second_factor"), False),
         "reason": "",
     }
     with transaction.atomic():
@@ -86,25 +81,33 @@ def require(work: Work[Any], *, comparison: Callable[[], dict[str, Any]]) -> Non
         store.discard_staged(staging.repacked_key(release))  # made again once it is approved
 
 
-def approve(*, release: Release, viewer: Viewer, digest: str, has_second_factor: bool = False) -> None:
-    """Let the release with that digest be published. Safe for two at once: the second gets a Conflict.
+def approve(*, release: Release, viewer: Viewer, digest: str, has_second_factor: bool = False) -> bool:
+    """Let the release with that digest be published; return whether it is, or waits for a second person.
 
-    Raises as the gate does, RoleRequired for its author and without a second factor that is needed, and Conflict if it
-    does not wait or the digest is not the one that was looked at.
+    Safe for two at once: the second gets a Conflict. Raises as the gate does, RoleRequired for those who took part and
+    without a second factor that is needed, and Conflict if it does not wait, or the digest is not the one that was
+    looked at.
     """
-    row = _decidable(release, viewer, digest)
+    row = _decidable(release, viewer, digest, deciding.bond_of)
     if release.namespace.approval_needs_second_factor and not has_second_factor:
         raise _refused(release, viewer, "second-factor", _without_factor(viewer))
+    detail = {"digest": row.digest, "second_factor": has_second_factor}
+    if row.needs_two and row.first_at is None:
+        with transaction.atomic():
+            first = {"first_by": viewer.user, "first_has_second_factor": has_second_factor}
+            _write(row, first_at=timezone.now(), **first)
+            viewer.record(Event.RELEASE_APPROVED_FIRST, subject=str(release), release=release.pk, **detail)
+        return False
     try:
         with transaction.atomic():
             _decide(row, viewer, Decision.APPROVED, has_second_factor=has_second_factor)
             transitions.move(release, State.AWAITING_APPROVAL, to=State.RECEIVED)
-            detail = {"digest": row.digest, "second_factor": has_second_factor}
             viewer.record(Event.RELEASE_APPROVED, subject=str(release), release=release.pk, **detail)
             queue.enqueue(f"publish-{release.kind}", target=release.pk, created_by_id=viewer.user_id)
     except IntegrityError:
         # The worker that asked has not finished its job yet.
         raise Conflict(f"{release} has only just been checked.", hint="Approve it again in a moment.") from None
+    return True
 
 
 def decline(*, release: Release, viewer: Viewer, digest: str, reason: str) -> None:
@@ -112,7 +115,7 @@ def decline(*, release: Release, viewer: Viewer, digest: str, reason: str) -> No
     said = _clean(reason)
     if not said:
         raise Invalid("The reason is missing.", hint="Say what the author should change.")
-    row = _decidable(release, viewer, digest)
+    row = _decidable(release, viewer, digest, lambda release, viewer, _: authors.bond_of(release, viewer))
     why = Reason("declined", f"a release that was declined: {said}", "an approval", _AGAIN)
     with transaction.atomic():
         _decide(row, viewer, Decision.DECLINED, reason=said)
@@ -123,38 +126,44 @@ def decline(*, release: Release, viewer: Viewer, digest: str, reason: str) -> No
 
 
 def cancel(*, release: Release, viewer: Viewer) -> None:
-    """The author takes it back. Others decline it, with a reason. The caller has asked the gate. Raises Conflict."""
-    if viewer.user_id is None or viewer.user_id != release.created_by_id:
-        raise Conflict(f"{release} awaits approval: only its author can cancel it.", hint="Decline it, with a reason.")
-    reason = Reason("cancelled", "a release that its author cancelled before it was approved", "an approval", _AGAIN)
+    """The author takes it back, or whoever else took part in it: a machine cannot. Others decline it, with a reason.
+
+    The caller has asked the gate. Raises Conflict.
+    """
+    if not may_cancel(release, viewer):
+        raise Conflict(
+            f"{release} awaits approval: only its author, and those who took part in it, can cancel it.",
+            hint="Decline it, with a reason.",
+        )
+    by = "its author" if viewer.user_id == release.created_by_id else "someone who took part in it"
+    reason = Reason("cancelled", f"a release that {by} cancelled before it was approved", "an approval", _AGAIN)
     transitions.reject(release, [reason], sources=[State.AWAITING_APPROVAL], actor_id=viewer.user_id)
     staging.discard(release)
 
 
-def refusal_of(release: Release, viewer: Viewer) -> RegistryError | None:
-    """Return why this viewer cannot decide about the release, as far as their person matters; None if they can.
+def may_cancel(release: Release, viewer: Viewer) -> bool:
+    if viewer.user is None:
+        return False
+    if viewer.user_id == release.created_by_id:
+        return True
+    bond = authors.bond_of(release, viewer)
+    return bond is not None and bond.tie != Tie.CI_RUN
 
-    Their role and the second factor are asked for at the decision.
-    """
-    tie = authors.tie_of(release, viewer)
-    return None if tie is None else _tied(tie)
 
-
-def approvers_of(release: Release) -> QuerySet[User]:
-    """Return the people who are asked: they have the role, and are not its author."""
-    grants = Grant.objects.filter(namespace=release.namespace, role__gte=Role.PUBLISHER)
-    members = Membership.objects.filter(team__in=grants.filter(team__isnull=False).values("team"))
-    held = Q(pk__in=grants.filter(user__isnull=False).values("user")) | Q(pk__in=members.values("user"))
-    people = User.objects.filter(held, is_active=True, is_service=False)
-    tied = [one.pk for one in people if authors.tie_of(release, Viewer(one)) is not None]
-    return people.exclude(pk__in=tied)
+def may_decline(release: Release, viewer: Viewer) -> bool:
+    """As far as their person matters. Who approved it first, of two people, may decline it too."""
+    return authors.bond_of(release, viewer) is None
 
 
 def waiting_for(viewer: Viewer) -> ReleaseQuerySet:
     """Return what awaits the viewer's approval, the oldest first, where they have a role: operators may do more."""
     if viewer.user is None or authors.is_run(viewer.user):
         return Release.objects.none()
-    rows = authors.ties_of(viewer).among(Release.objects.filter(perhaps_for(viewer)))
+    ties = authors.ties_of(viewer)
+    rows = ties.among(Release.objects.filter(perhaps_for(viewer)))
+    rows = rows.exclude(approval__needs_two=True, approval__first_by__in=list(ties.accounts))
+    if viewer.user.is_service:
+        rows = rows.exclude(approval__needs_two=True)
     return rows.select_related("namespace", "created_by", "approval").order_by("approval__asked_at", "pk")
 
 
@@ -168,13 +177,19 @@ def perhaps_for(viewer: Viewer) -> Q:
     return waiting
 
 
-def _decidable(release: Release, viewer: Viewer, digest: str) -> Approval:
+def _needs_two(namespace: Namespace) -> bool:
+    """For releases from Git or CI."""
+    return namespace.approval_needs_two_people or settings.APPROVALS_NEED_TWO_PEOPLE
+
+
+def _decidable(
+    release: Release, viewer: Viewer, digest: str, bond_of: Callable[[Release, Viewer, Approval | None], Bond | None]
+) -> Approval:
     """Ask everything that both decisions need. Each refusal is in the audit."""
     reauthorising.authorise_again(viewer, release.namespace, only_name=release.name)
-    tie = authors.tie_of(release, viewer)
-    if tie is not None:
-        raise _refused(release, viewer, str(tie), _tied(tie))
-    row = Approval.objects.filter(release=release).first()
+    row = deciding.approval_of(release)
+    if (bond := bond_of(release, viewer, row)) is not None:
+        raise _refused(release, viewer, str(bond.tie), deciding.refusal(release, bond))
     if release.state != State.AWAITING_APPROVAL or row is None:
         raise Conflict(f"{release} is {release.state}: it does not await approval.", hint="Reload its page.")
     if digest.strip().lower().removeprefix("sha256:") != row.digest:
@@ -184,19 +199,20 @@ def _decidable(release: Release, viewer: Viewer, digest: str) -> Approval:
 
 def _decide(row: Approval, viewer: Viewer, decision: Decision, **more: Any) -> None:
     """Of two decisions at once one finds no row. Raises Conflict."""
-    waiting = Approval.objects.filter(pk=row.pk, decision=Decision.WAITING, digest=row.digest, asked_at=row.asked_at)
-    by = {"decided_at": timezone.now(), "decided_by": viewer.user, "token_id": viewer.token_id}
-    if waiting.update(decision=decision, **by, **more) != 1:
+    _write(row, decision=decision, decided_at=timezone.now(), decided_by=viewer.user, token_id=viewer.token_id, **more)
+
+
+def _write(row: Approval, **changes: Any) -> None:
+    """If nothing was decided since the row was read, neither by the first of two. Raises Conflict."""
+    as_read = {name: getattr(row, name) for name in ("digest", "asked_at", "first_at")}
+    waiting = Approval.objects.filter(pk=row.pk, decision=Decision.WAITING, **as_read)
+    if waiting.update(**changes) != 1:
         raise Conflict(f"Someone else has decided about {row.release} just now.", hint="Reload its page.")
 
 
 def _refused(release: Release, viewer: Viewer, why: str, error: RegistryError) -> RegistryError:
     viewer.record(Event.RELEASE_APPROVAL_REFUSED, subject=str(release), release=release.pk, why=why)
     return error
-
-
-def _tied(tie: Tie) -> RoleRequired:
-    return RoleRequired(f"{_TIES[tie]}: someone else has to decide.", hint="Ask another publisher or owner.")
 
 
 def _without_factor(viewer: Viewer) -> RoleRequired:

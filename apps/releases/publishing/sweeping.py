@@ -12,7 +12,8 @@ from apps.accounts.identity import reauthorising
 from apps.jobs.models import WORKING as JOB_WORKING
 from apps.jobs.models import Job
 from apps.lib.errors import Reason
-from apps.releases.models import READY, Release, State
+from apps.releases.models import READY, WORKING, Release, State
+from apps.releases.origin.rows import Participant
 from apps.releases.publishing import approving, resuming, staging
 from apps.releases.publishing.reserving import NO_LONGER_ALLOWED, UNFINISHED, UPLOAD_LEASE
 from apps.releases.publishing.transitions import Moved, reject
@@ -33,7 +34,11 @@ UNANSWERED = Reason(
 
 
 def sweep() -> int:
-    """Reject these releases, drop their staged bytes and uploads that nobody finished; return how many."""
+    """Reject these releases, drop their staged bytes and uploads that nobody finished; return how many.
+
+    Marks of identities are forgotten once nobody decides about their release any more.
+    """
+    Participant.objects.filter(user=None).exclude(release__state__in=WORKING).delete()
     lapsed = Release.objects.filter(state=State.RECEIVING, receiving_until__lt=timezone.now())
     at_work = Job.objects.filter(target=OuterRef("pk"), kind__startswith="publish-", state__in=JOB_WORKING)
     # The job row is written in the transaction that makes a release `received`, so without one it was cancelled.

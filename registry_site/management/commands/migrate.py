@@ -7,7 +7,7 @@ from django.core.management.commands.migrate import Command as Migrate
 
 from apps.accounts.access import staff_roles
 from registry_site import env
-from registry_site.startup import bootstrap, first_run, schema
+from registry_site.startup import bootstrap, first_run, restoring, schema
 
 
 class Command(Migrate):
@@ -32,6 +32,7 @@ class Command(Migrate):
     @staticmethod
     def refuse_edited_tables() -> None:
         try:
+            restoring.require_none()
             schema.check_recorded()
         except bootstrap.CannotStartError as refusal:
             raise CommandError(str(refusal)) from refusal

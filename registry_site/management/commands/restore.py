@@ -11,8 +11,9 @@ from django.db import connection
 from apps.accounts.access import epoch
 from apps.audit import chain
 from registry_site.management.commands.backup import refusals, require_url
-from registry_site.operations import backup, backup_store, rehearsal
+from registry_site.operations import authenticity, backup, backup_store, rehearsal
 from registry_site.operations.backup import Manifest, Opened
+from registry_site.startup import restoring
 from registry_site.startup.bootstrap import CannotStartError
 
 
@@ -29,9 +30,13 @@ class Command(BaseCommand):
             parser.add_argument("--from", dest="stored", metavar="NAME", help=stored)
             key = "A file with a private key that decrypts it. Without one gpg uses your own keys."
             parser.add_argument("--private-key", type=Path, metavar="FILE", help=key)
+            plain = "Accept a backup that is not encrypted, although LARDER_BACKUP_RECIPIENT_FILE is set."
+            parser.add_argument("--plain", action="store_true", help=plain)
         else:
             parser.add_argument("folder", type=Path, help=written)
         parser.add_argument("--keys", type=Path, metavar="FILE", help="Install the keys of this file.")
+        unproven = "Accept a backup that does not prove who wrote it, such as one of an earlier version of Larder."
+        parser.add_argument("--unauthenticated", action="store_true", help=unproven)
         survived = "The storage of this Larder still exists; only the database was lost."
         parser.add_argument("--storage-survived", action="store_true", help=survived)
         rehearse = "Read all of the backup, say what it would restore and what prevents it here, and change nothing."
@@ -47,12 +52,20 @@ class Command(BaseCommand):
                 self.restore(folder, backup.blobs_in(folder), options)
                 return
             require_url()
-            with backup_store.fetched(stored, options["private_key"], say=self.stdout.write) as (fetched, opened):
+            with backup_store.fetched(
+                stored, options["private_key"], may_be_plain=options["plain"], say=self.stdout.write
+            ) as (fetched, opened):
                 self.restore(fetched, opened, options)
 
     def restore(self, folder: Path, opened: Opened, options: dict[str, Any]) -> None:
         keys, storage_survived = options["keys"], options["storage_survived"]
-        manifest = backup.read_manifest(folder)
+        saved = backup.check_keys(keys).get("secret_key", "") if keys is not None else ""
+        manifest = backup.read_manifest(
+            folder,
+            secret_keys=authenticity.secret_keys(saved),
+            is_trusted=options["unauthenticated"],
+            say=self.stdout.write,
+        )
         if manifest.purpose != self.purpose:
             other = "import" if manifest.purpose == "export" else "restore"
             raise CommandError(f"{folder} was written by `manage.py {manifest.purpose}`: use `manage.py {other}`.")
@@ -67,6 +80,7 @@ class Command(BaseCommand):
                     self.stdout.write(f"{keys}: {', '.join(backup.load_keys(keys))}")
                 backup.load(folder, manifest, opened, storage_survived=storage_survived, say=self.stdout.write)
                 self.settle()
+                restoring.end()
         except CannotStartError as refused:
             raise CommandError(str(refused)) from None
         self.verify()

@@ -17,7 +17,7 @@ from apps.lib.errors import RegistryError
 from apps.modules import publishing
 from registry_site import env, healthcheck, logs
 from registry_site.server import serving
-from registry_site.startup import bootstrap, die_with_parent, first_run, schema, shared_keys, startup_message
+from registry_site.startup import bootstrap, die_with_parent, first_run, restoring, schema, shared_keys, startup_message
 from registry_site.startup.certificates import Served
 from registry_site.startup.command_line import first_line
 from registry_site.startup.supervisor import FORKS, Child, Supervisor
@@ -56,6 +56,7 @@ class Command(BaseCommand):
             startup_message.write_client_configuration(settings.PUBLIC_URL, settings.DATA_DIR)
         with bootstrap.one_host_at_a_time():
             self.say("Preparing the database")
+            restoring.require_none()
             schema.bring_up_to_date()
             epoch.check_at_start()
             if problem := shared_keys.compare_secret_key():

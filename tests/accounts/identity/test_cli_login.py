@@ -19,6 +19,7 @@ from apps.accounts.rows import LoginCode
 from apps.accounts.tasks import prune_sessions
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.lib.errors import Invalid
 from apps.lib.settings_values.rates import Rate
 from tests.rows import for_each_row
 from tests.sessions import sign_in
@@ -246,3 +247,31 @@ def test_wrong_codes_are_limited_by_address_and_right_ones_never(browser, settin
     assert (wrong[-1].json()["error"], wrong[-1].headers["Retry-After"]) == ("slow_down", "5")
     assert exchange("nonsense", address="192.0.2.2").status_code == 400
     assert exchange(allowed(browser), address="192.0.2.1").status_code == 200
+
+
+@for_each_row(
+    "wrong",
+    [
+        {"state": ""},
+        {"state": "x" * 1001},
+        {"code_challenge": CHALLENGE[:-1]},
+        {"code_challenge": f"{CHALLENGE}\n"},
+        {"code_challenge_method": "plain"},
+        {"client_id": "other"},
+        {"response_type": "token"},
+        {"redirect_uri": f"{REDIRECT}\n"},
+    ],
+    ids=str,
+)
+def test_a_request_with_a_parameter_of_another_form_is_none(wrong):
+    assert cli_login.login_request(ASKED | {"state": "x" * 1000}).state == "x" * 1000
+    with pytest.raises(Invalid, match=next(iter(wrong))):
+        cli_login.login_request(ASKED | wrong)
+
+
+@for_each_row("name", ["", " \n ", "x" * 41, "de\x07sk", "de\u202esk"])
+def test_a_computer_has_a_short_name_that_can_be_printed(alice, name):
+    asked = cli_login.login_request(ASKED)
+    with pytest.raises(Invalid, match="name of a computer"):
+        cli_login.allow(request=asked, actor=Viewer(alice), machine=name, browser="b", address="127.0.0.1")
+    assert not LoginCode.objects.exists()

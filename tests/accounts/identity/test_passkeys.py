@@ -9,7 +9,7 @@ from allauth.mfa.models import Authenticator
 from django.test import Client
 from fido2.utils import websafe_encode
 
-from apps.accounts.identity import sign_ins
+from apps.accounts.identity import passkeys, sign_ins
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 from apps.lib.settings_values.rates import Rate
@@ -65,6 +65,19 @@ def test_bob_adds_a_passkey_and_gets_recovery_codes_once(bob, with_passkey, even
     assert "10 of 10 unused" in page
     assert event_kinds()[-1] == "account:second-factor:added"
     assert register(client, Passkey(), "desk").url == PAGE, "no second set of codes"
+
+
+def test_there_are_so_many_and_no_more_and_a_long_answer_is_none(bob, with_passkey, monkeypatch):
+    client, _ = with_passkey
+    monkeypatch.setattr(passkeys, "MAX_CHARACTERS", 300)
+    register(client, Passkey(), "too long")
+    assert passkeys.of(bob).count() == 1
+    monkeypatch.undo()
+
+    monkeypatch.setattr(passkeys, "MAX_PASSKEYS", 2)
+    for name in ("desk", "phone"):
+        register(client, Passkey(), name)
+    assert [str(one) for one in passkeys.of(bob)] == ["blue key", "desk"]
 
 
 def test_signing_in_asks_for_it_after_the_password(bob, with_passkey, passkey):
@@ -136,18 +149,26 @@ def test_an_answer_counts_once(bob, with_passkey, passkey):
     assert not signed_in(other)
 
 
-def test_who_tries_passkeys_without_end_is_stopped(bob, with_passkey, passkey, settings):
+def test_wrong_passkeys_are_stopped_and_stop_no_right_one(bob, with_passkey, passkey, settings):
+    """Nor a code or a password: a stranger's nonsense must not lock a person or an office out."""
     settings.RATES = settings.RATES | {"second_factor": Rate(5, 3600), "sign_in": Rate(1, 3600)}
     client, answer = password(bob)
     for _ in range(5):
         assert show(client, Passkey(), answer.url).status_code == 200
+    failed = AuditEvent.objects.count()
     for page in (answer.url, "/account/reauthenticate/"):
         browser = client if page == answer.url else with_passkey[0]
-        assert show(browser, passkey, page).status_code == 429
-    assert not signed_in(client)
+        assert show(browser, Passkey(), page).status_code == 429
+        assert not signed_in(client)
+    assert AuditEvent.objects.count() == failed, "what is limited is not recorded"
+    assert client.post(answer.url, {"code": "000000"}).status_code == 200
+    assert show(client, passkey, answer.url).status_code == 302
+    assert signed_in(client)
     for _ in range(sign_ins.TIMES_BY_ADDRESS):
         assert show(Client(), Passkey(user=passkey.user), PASSWORDLESS, PASSWORDLESS).status_code == 302
-    assert show(Client(), passkey, PASSWORDLESS, PASSWORDLESS).status_code == 429
+    assert show(Client(), Passkey(user=passkey.user), PASSWORDLESS, PASSWORDLESS).status_code == 429
+    assert show(Client(), passkey, PASSWORDLESS, PASSWORDLESS).status_code == 302
+    assert password(bob)[1].status_code == 302
 
 
 WRONG = {

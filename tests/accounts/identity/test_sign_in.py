@@ -8,6 +8,7 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
+from apps.accounts.identity import sign_ins
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 from apps.lib.settings_values.rates import Rate
@@ -90,6 +91,21 @@ def test_it_slows_down_who_guesses(bob, settings):
     assert response.status_code == 429
     assert response.headers["Cache-Control"] == "no-store"
     assert AuditEvent.objects.count() == events, "what was not tried is not recorded"
+
+
+@pytest.mark.both
+def test_a_stranger_at_the_same_address_locks_out_nobody_who_has_signed_in_from_there(bob, charlie, settings):
+    """Guesses at one name stop that name there, and guesses at many names whoever is new at the address."""
+    settings.RATES = settings.RATES | {"sign_in": Rate(2, 1000 * 3600)}
+    cache.clear()
+    assert sign_in(Client(), "bob").status_code == 302
+    for number in range(2 * sign_ins.TIMES_BY_ADDRESS):
+        assert sign_in(Client(), f"nobody-{number}", "wrong").status_code == 200
+
+    assert sign_in(Client(), "nobody", "wrong").status_code == 429
+    assert sign_in(Client(), "charlie").status_code == 429
+    assert sign_in(Client(), "bob").status_code == 302
+    assert [sign_in(Client(), "bob", "wrong").status_code for _ in range(3)] == [200, 200, 429]
 
 
 def test_bob_changes_his_password_and_other_sessions_end(bob, event_kinds):

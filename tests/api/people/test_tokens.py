@@ -3,12 +3,14 @@
 import hashlib
 
 import pytest
+from django.core.cache import cache
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.lib.settings_values.rates import Rate
 from tests.accounts.conftest import client_with
 from tests.rows import for_each_row
 
@@ -159,3 +161,17 @@ def test_a_wrong_report_revokes_nothing_and_its_wrong_entry_is_named_by_its_plac
     assert answer.status_code == 422
     assert says in answer.json()["error"]["message"]
     assert tokens.identify(leaked).is_usable
+
+
+@pytest.mark.both
+def test_31_reports_of_nothing_stop_no_report_of_a_token_from_the_same_address(client, leaked, settings):
+    settings.RATES = settings.RATES | {"tokens": Rate(30, 1000 * 3600)}
+    cache.clear()
+
+    statuses = [report(client, {"token": tokens.new_secret()}).status_code for _ in range(31)]
+
+    assert statuses == [200] * 30 + [429]
+    answer = report(client, {"token": leaked, "url": WHERE}, {"token": tokens.new_secret()})
+    assert [one["is_token"] for one in answer.json()["tokens"]] == [True, False]
+    with pytest.raises(tokens.TokenRefused, match="revoked"):
+        tokens.identify(leaked)

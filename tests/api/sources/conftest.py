@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from apps.jobs import waiting
 from apps.lib.git import host_keys
 from tests.builders.git_servers import lfs_pointer
 from tests.sources.conftest import RULES, first, module, server, site, upstream, work_off
@@ -71,3 +72,19 @@ def quiet_ssh(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def private_pem() -> str:
     """As GitHub makes it for an app."""
     return new_key()[0]
+
+
+@pytest.fixture
+def waited(call: Any, dora: Any) -> Callable[..., Any]:
+    """Sends it as the server does: once, and again when the worker has changed the state."""
+
+    def send(below: str, **fields: Any) -> Any:
+        client = call(dora).client
+        first = client.post(f"{URL}{below}", fields, "application/json", **{waiting.OFFERED: True})
+        asked = first.wsgi_request.META[waiting.ASKED]
+        assert waiting.with_news([asked]) == []
+        work_off()
+        assert waiting.with_news([asked]) == [asked]
+        return client.post(f"{URL}{below}", **{waiting.OFFERED: True, waiting.ASKED: asked})  # its body was read
+
+    return send

@@ -87,20 +87,3 @@ def test_a_server_that_is_down_is_the_result_with_how_to_fix_it(one, waited, sit
     assert (answer.status_code, told["state"], told["failure"]["code"]) == (200, "failed", "server_error")
     assert "503" in told["failure"]["message"]
     assert told["tags"] == []
-
-
-@pytest.fixture
-def waited(call, dora):
-    """Sends it as the server does: once, and again when the worker has changed the state."""
-
-    def send(below, **fields):
-        url = f"/api/v1/namespaces/acme/repositories{below}"
-        client = call(dora).client
-        first = client.post(url, fields, "application/json", **{waiting.OFFERED: True})
-        asked = first.wsgi_request.META[waiting.ASKED]
-        assert waiting.with_news([asked]) == []
-        work_off()
-        assert waiting.with_news([asked]) == [asked]
-        return client.post(url, **{waiting.OFFERED: True, waiting.ASKED: asked})  # its body was read
-
-    return send

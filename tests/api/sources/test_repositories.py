@@ -5,7 +5,8 @@ import pytest
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
-from apps.sources import connecting
+from apps.lib.git.access import GitFailed
+from apps.sources import connecting, host_scanning
 from apps.sources.models import GitRepository, Tag
 from tests.api.sources.conftest import URL
 from tests.rows import for_each_row
@@ -53,7 +54,7 @@ def test_no_secret_of_a_credential_is_answered_logged_or_audited(
     url = "git@github.com:acme/vpc.git" if kind == "deploy_key" else "https://github.com/acme/vpc"
     answer = call(dora).post(url=url, rules=RULES, credential=credential)
 
-    assert answer.status_code == 201, answer.content
+    assert answer.status_code == (202 if kind == "deploy_key" else 201), answer.content
     told = answer.json()["credential"]
     assert told["kind"] == kind
     facts = {"token": ("username", "larder"), "app": ("installation_id", "34")}.get(kind)
@@ -62,7 +63,8 @@ def test_no_secret_of_a_credential_is_answered_logged_or_audited(
         assert answer.json()["url"] == "ssh://git@github.com/acme/vpc.git"
         assert told["page"] == "https://github.com/acme/vpc/settings/keys/new"
         assert "Deploy keys" in told["how"]
-        assert answer.json()["host_keys"] == quiet_ssh
+        work_off()
+        assert call(dora).get(f"/{answer.json()['id']}").json()["host_keys"] == quiet_ssh
     row = GitRepository.objects.get()
     everything = answer.content.decode() + caplog.text + str(list(AuditEvent.objects.values_list("detail", flat=True)))
     for secret in (TOKEN, "PRIVATE KEY", row.sealed_credential, row.sealed_hook_secret):
@@ -159,9 +161,47 @@ def test_host_keys_are_trusted_only_as_they_were_shown_and_only_ssh_has_any(conn
     assert (answer.status_code, "Only ssh servers" in answer.json()["error"]["message"]) == (409, True)
 
     one = call(dora).post(url="git@github.com:acme/vpc.git", rules=RULES).json()
-    refused = call(dora).post(f"/{one['id']}/host-keys", fingerprints=["SHA256:another"])
+    assert (one["host_keys"], one["host_key_scan"]["state"]) == ([], "waiting")
+    path = f"/{one['id']}/host-keys"
+    assert call(dora).post(path, fingerprints=quiet_ssh).status_code == 202
+    work_off()
+    refused = call(dora).post(path, fingerprints=["SHA256:another"])
     assert refused.status_code == 409
     assert quiet_ssh[0] in refused.json()["error"]["message"]
 
-    again = call(dora).post(f"/{one['id']}/host-keys", fingerprints=quiet_ssh)
+    again = call(dora).post(path, fingerprints=quiet_ssh)
     assert (again.status_code, again.json()["host_keys"]) == (200, quiet_ssh)
+    assert again.json()["host_key_scan"]["fingerprints"] == quiet_ssh
+    assert not Job.objects.filter(kind=host_scanning.JOB, state="queued").exists(), "read a moment ago"
+
+
+def test_requests_wait_for_the_worker_that_asks_an_ssh_server(call, dora, acme, quiet_ssh, waited):
+    made = waited("", url="git@github.com:acme/vpc.git", rules=RULES)
+    assert (made.status_code, made.json()["host_keys"]) == (201, quiet_ssh)
+    assert made.json()["webhook"]["secret"].startswith("whsec_")
+    assert made.headers["Cache-Control"] == "no-store"
+
+    GitRepository.objects.update(host_scanned_at=None)
+    path = f"/{made.json()['id']}/host-keys"
+    read = waited(path)
+    assert (read.status_code, read.json()["host_key_scan"]["fingerprints"]) == (200, quiet_ssh)
+    GitRepository.objects.update(host_scanned_at=None)
+    refused = waited(path, fingerprints=["SHA256:another"])
+    assert (refused.status_code, quiet_ssh[0] in refused.json()["error"]["message"]) == (409, True)
+
+
+def test_an_ssh_server_that_does_not_answer_is_told_by_the_call_that_trusts(call, dora, acme, monkeypatch, waited):
+    def refuse(*_):
+        raise GitFailed("unreachable", "github.com on port 22 showed no ssh host key.", hint="Check the host.")
+
+    monkeypatch.setattr("apps.lib.git.host_keys.scanned", refuse)
+    made = waited("", url="git@github.com:acme/vpc.git", rules=RULES)
+    failure = {
+        "code": "unreachable",
+        "message": "github.com on port 22 showed no ssh host key.",
+        "hint": "Check the host.",
+    }
+    assert (made.status_code, made.json()["host_key_scan"]["failure"]) == (201, failure)
+    answer = waited(f"/{made.json()['id']}/host-keys", fingerprints=["SHA256:another"])
+    assert answer.status_code == 503
+    assert "showed no ssh host key" in answer.json()["error"]["message"]

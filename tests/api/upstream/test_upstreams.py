@@ -5,8 +5,10 @@ from datetime import timedelta
 
 import pytest
 from django.apps import apps
+from django.contrib.auth.models import Permission
 from django.utils import timezone
 
+from apps.accounts.models import Scope, User
 from apps.audit.models import AuditEvent
 from apps.lib.net.addresses import ANYWHERE
 from apps.upstream import upstreams
@@ -79,6 +81,27 @@ def test_others_see_those_that_are_on_and_nothing_about_operations(tofu, olga, c
     for host in ("private.example", "off.example", "missing.example"):
         assert tofu(charlie).get(f"{URL}/{host}").status_code == 404
         assert tofu().get(f"{URL}/{host}").status_code == 401
+
+
+def test_only_staff_who_may_view_them_see_operations(tofu, olga, charlie):
+    put(tofu(olga), f"{URL}/off.example")
+    view = Permission.objects.get(codename="view_upstream")
+    charlie.user_permissions.add(view)
+    pat = User.objects.create_user("pat", is_staff=True)
+    assert [tofu(one).get(URL).json()["upstreams"] for one in (charlie, pat)] == [[], []]
+
+    pat.user_permissions.add(view)
+    assert [one["host"] for one in tofu(pat).get(URL).json()["upstreams"]] == ["off.example"]
+
+
+def test_a_token_of_staff_sees_operations_with_the_scope_manage_and_no_limits_alone(tofu, bearer, client, olga, acme):
+    put(tofu(olga), f"{URL}/off.example", proxy="http://proxy.example:3128")
+
+    for scope, limits in ((Scope.READ, {}), (Scope.PUBLISH, {}), (Scope.MANAGE, {"namespaces": [acme]})):
+        headers = bearer(olga, scope, **limits)
+        assert client.get(URL, headers=headers).json()["upstreams"] == [], (scope, limits)
+        assert client.get(f"{URL}/off.example", headers=headers).status_code == 404
+    assert tofu(olga).get(f"{URL}/off.example").json()["proxy"] == "http://proxy.example:3128"
 
 
 def test_the_token_is_written_and_never_shown(tofu, olga):

@@ -13,10 +13,10 @@ from django.urls import reverse
 from apps.providers.models import ProviderVersion
 from apps.signing.models import SigningKey
 from tests.builders.keys import signing_key
-from tests.conftest import run_jobs
 from tests.house import scenario
 from tests.house.entry_points import table, visible
 from tests.house.policy.table import COLUMNS, ROUTES, TABLES, cells_of, kind_of
+from tests.shelves import run_jobs
 from tests.signing.test_armor import armored, packet
 
 pytestmark = pytest.mark.matrix

@@ -13,6 +13,7 @@ from django.urls import reverse
 from apps.audit.models import AuditEvent
 from tests.house import scenario
 from tests.house.conftest import client_for
+from tests.house.outside import watch
 from tests.house.policy.table import (
     COLUMNS,
     POLICY,
@@ -82,8 +83,11 @@ def test_no_form_shows_what_it_made_in_its_own_answer():
 def test_each_cell_answers_as_the_policy_says(scene, client_of, name):
     expected, found, silent, again = asked_of(name) | refusals_of(name), {}, [], {}
     clients = {who: client_of(who) for _, _, who in expected}
+    outside: list[str] = []
     for method, row, who in expected:
-        status, events, questions = ask(scene, clients[who], name, method, row)
+        with watch.escapes() as escaped:
+            status, events, questions = ask(scene, clients[who], name, method, row)
+        outside += escaped
         found[method, row, who] = status
         if questions > TABLES[name].get(method, {}).get("asks", 1) and status in range(200, 400):
             again[method, row, who] = questions
@@ -93,6 +97,7 @@ def test_each_cell_answers_as_the_policy_says(scene, client_of, name):
     wrong = {cell: (expected[cell], found[cell]) for cell in expected if expected[cell] != found[cell]}
     assert wrong == {}, "cell: (policy, answer)"
     assert silent == [], "a change without an audit row"
+    assert outside == [], "a wait that tests/house/outside/outside.toml does not list"
     assert again == {}, "the gate is asked once; `asks` in the policy says where more often"
 
 

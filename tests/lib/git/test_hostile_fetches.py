@@ -5,8 +5,10 @@ import time
 
 import pytest
 
-from apps.lib.git import checkouts, remotes
+from apps.lib.git import checkouts, folders, remotes
 from apps.lib.git.access import Limits
+from apps.lib.git.children import Clock
+from apps.lib.git.stores import Store
 from tests.builders.git_servers import Repository
 from tests.lib.sandbox.processes import commands, wait_for
 from tests.rows import for_each_row
@@ -127,6 +129,20 @@ def test_a_token_is_not_sent_to_where_a_redirect_leads(site, trap, fetch):
     assert site.headers[0]["Authorization"] == f"Bearer {SECRET}"
     assert len(trap.requests) > 2
     assert not any("Authorization" in headers or SECRET in str(headers) for headers in trap.headers)
+
+
+@for_each_row(
+    "url", ["https://localhost/x", "http://localhost/x", "git://localhost/x", "ssh://localhost/x", "ext::true"]
+)
+def test_a_git_that_reads_what_was_fetched_asks_no_server(limits, refusal, url):
+    """Nor one that fetches asks by another protocol than that of the URL that was checked."""
+    with folders.temporary() as folder:
+        store = Store(folder, "repository", Clock(limits.seconds), limits)
+        store.create()
+
+        refused = refusal(store.run, ["ls-remote", url], max_bytes=1000)
+
+    assert f"transport '{url.partition(':')[0]}' not allowed" in str(refused)
 
 
 def test_git_connects_to_the_address_that_was_checked(trap, names, limits):

@@ -7,6 +7,8 @@ import pytest
 from apps.lib.git import refs
 from apps.lib.git.access import Limits
 from apps.lib.git.remotes import Remote
+from apps.lib.net import fetching
+from apps.lib.net.outgoing import NotAnswered
 from tests.rows import for_each_row
 
 pytestmark = pytest.mark.needs("git")
@@ -95,6 +97,19 @@ def test_plain_http_to_a_public_address_is_refused(site, limits, refusal):
     remote = Remote("http", "8.8.8.8", 80, "/acme/vpc")
 
     assert refusal(refs.listed, remote, site.access(), limits).code == "private_address"
+
+
+def test_a_list_has_a_minute_or_less(site, monkeypatch, refusal):
+    seen = []
+
+    def opened(*_, limits, **__):
+        seen.append(limits.total_seconds)
+        raise NotAnswered("the server is away")
+
+    monkeypatch.setattr(fetching, "opened", opened)
+    for seconds in (240, 5):
+        refusal(refs.listed, site.remote("acme/vpc"), site.access(), Limits(seconds=seconds))
+    assert seen == [60, 5]
 
 
 def endless():

@@ -35,12 +35,22 @@ def test_git_over_https_is_read(text, url, ref, folder):
         ("", "bad_location", "is empty"),
         ("git::github.com/acme/vpc?ref=v1", "bad_location", "expected https://"),
         ("git::https://a.example/b c.git?ref=v1", "bad_location", "others than plain ASCII"),
+        ("git::https://a.example/vpc.git?ref=v 1", "bad_location", "others than plain ASCII"),
+        ("git::https://a.example/vpc.git?ref=v\x071", "bad_location", "others than plain ASCII"),
+        ("git::https://a.example/vpc.git?ref=caf\u00e9", "bad_location", "others than plain ASCII"),
+        ("git::https://a.example/vpc.git?ref=" + "1" * 2000, "bad_location", "more than 2,000 characters"),
         ("git::https://a.example/vpc.git?ref=", "not_pinned", "names no ref"),
         ("git::https://a.example/vpc.git?ref=a&ref=b", "bad_location", "expected ref once"),
         ("git::https://a.example/vpc.git?depth=x&ref=a", "bad_location", "depth as a number"),
         ("git::https://a.example/vpc.git?ref", "bad_location", "cannot be read"),
         ("git::https://a.example/vpc.git//a*?ref=v1", "bad_location", "a plain path"),
         ("git::https://a.example/vpc.git//a/..%2f..?ref=v1", "bad_location", "a plain path"),
+        ("git::https://a.example/vpc.git//../vpc?ref=v1", "bad_location", "a plain path"),
+        ("git::https://a.example/vpc.git//" + "a" * 201 + "?ref=v1", "bad_location", "a plain path"),
+        ("git::https://a.example/vpc.git?sshkey=1&ref=a", "bad_location", "has 'sshkey'"),
+        ("https://a.example/vpc.zip", "not_git", "an archive or a path"),
+        ("git::git@a.example:vpc.git?ref=v1", "ssh_location", "an ssh key"),
+        ("git::ssh://git@a.example/vpc.git?ref=v1", "ssh_location", "an ssh key"),
         ("git::git::https://a.example/vpc.git?ref=v1", "bad_location", "The URL begins with"),
         ("oci::a.example/vpc?ref=v1", "not_git", "begins with oci::"),
         ("git::https://?ref=v1", "bad_location", "The URL begins with"),
@@ -57,3 +67,11 @@ def test_what_may_be_secret_is_not_repeated():
         with pytest.raises(GitFailed) as failed:
             locations.parse(text)
         assert "pears" not in str(failed.value)
+
+
+@for_each_row("text", ["x" * 1900, "git::https://a.example/" + "x" * 1900, "x" * 1900 + "::https://a.example"])
+def test_a_long_one_is_not_repeated_in_full(text):
+    with pytest.raises(GitFailed) as failed:
+        locations.parse(f"{text}?ref=v1")
+    assert "xxxxx" in str(failed.value)
+    assert len(str(failed.value)) < 400

@@ -158,3 +158,17 @@ def test_a_host_that_does_not_take_the_connection_is_left_at_the_limit(get, monk
     with pytest.raises(NotAnswered, match=r"no connection to the host within 0\.2 s") as refused:
         get("http://127.0.0.1:1/", limits=replace(LIMITS, connect_seconds=0.2))
     assert refused.value.rule == "connect_seconds"
+
+
+@for_each_row("length", ["9" * 5000, "\xb2", "-1", "1e3", "0x10"])
+def test_a_length_that_is_no_number_is_none(registry, get, length):
+    """The body is read to its end, and to the limit."""
+
+    def answer(exchange, _):
+        exchange.write(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\npears".encode("latin-1"))
+
+    registry.misbehave("/x", answer)
+
+    assert get(f"{registry.url}/x")[1] == b"pears"
+    with pytest.raises(NotAnswered, match="expected at most 4 bytes"):
+        get(f"{registry.url}/x", max_bytes=4)

@@ -113,3 +113,11 @@ def test_a_token_follows_on_its_host_and_not_to_another(start, registry, get):
     get(start, authorization="Bearer pears", allowed=ANYWHERE)
     sent = {request.path: request.headers.get("authorization") for request in registry.requests}
     assert sent == {"/start": "Bearer pears", "/same": "Bearer pears", "/other": None, "/back": None}
+
+
+@for_each_row("status", [200, 201, 300, 304, 404])
+def test_a_location_of_an_answer_that_is_no_redirect_is_not_followed(status, start, registry, get):
+    registry.misbehave("/start", faults.redirects("/other", status))
+
+    assert get(start)[0] == status
+    assert registry.count("/other") == 0

@@ -127,6 +127,15 @@ def pour(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     return {"pieces": count}
 
 
+def pour_one(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    emit(b"x" * request["size"])
+    return {}
+
+
+def say(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    return {"text": "x" * request["size"]}
+
+
 def _is_open(number: int) -> bool:
     try:
         os.fstat(number)

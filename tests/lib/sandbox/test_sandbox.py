@@ -127,6 +127,20 @@ def test_a_check_that_breaks_says_nothing_about_the_input(run, do: str, request_
     assert children() == []
 
 
+def test_an_answer_or_a_piece_of_output_that_is_too_long_is_not_read(run):
+    limits = confined.Limits(document_bytes=2000)
+    assert run("say", limits, size=1500) == {"text": "x" * 1500}
+    with pytest.raises(confined.CheckBroken, match="too long"):
+        run("say", limits, size=2000)
+
+    whole: list[bytes] = []
+    request = {"do": "pour_one", "size": 1 << 20}
+    assert confined.run(program=PROGRAM, request=request, output=whole.append) == {}
+    assert [len(piece) for piece in whole] == [1 << 20]
+    with pytest.raises(confined.CheckBroken, match="too long"):
+        confined.run(program=PROGRAM, request=request | {"size": (1 << 20) + 1}, output=whole.append)
+
+
 def test_a_check_that_cannot_start_is_broken(run, monkeypatch):
     with pytest.raises(confined.CheckBroken):
         confined.run(program="apps.lib.no_such_program", request={})

@@ -5,9 +5,11 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
+from apps.accounts.models import Scope
 from apps.artifacts import gc
 from apps.artifacts.models import Manifest
 from apps.audit.models import AuditEvent
+from apps.lib.net import bodies
 from apps.provenance import attesting
 from apps.provenance.models import Attestation, Referrer
 from tests.builders import attestations
@@ -87,6 +89,20 @@ def test_bytes_that_came_over_the_api_can_be_pushed_as_well(at, package, release
     assert Attestation.objects.get().is_pushed is False
     assert at.delete(digest_of(raw)).status_code == 202
     assert Attestation.objects.get().pk == over_api.pk
+
+
+def test_a_reader_attaches_nothing(at, repo, package, release, bob):
+    """The body is there already, as a server hands on a small one, so the gate is asked once."""
+    content = attestations.bundle(release.digest)
+    for data in (b"{}", content):
+        at.blob(data)
+    raw = document(package, content)
+
+    for reader in (repo(NAME, bob), repo(NAME, scope=Scope.READ)):
+        url, whole = reader.url(digest_of(raw)), {bodies.ARRIVED: True}
+        assert code_of(reader.client.generic("PUT", url, raw, content_type=IMAGE, **whole)) == (403, "DENIED")
+    assert not Attestation.objects.exists()
+    assert at.referrers(digest_of(package)).json()["manifests"] == []
 
 
 @for_each_row(

@@ -2,12 +2,15 @@
 
 from datetime import timedelta
 
+import pytest
 from django.utils import timezone
 
 from apps.modules.models import ModuleCall, ModuleVersion
 from apps.releases.models import DownloadCount, Fetch, Release
 from tests import pages
 from tests.rows import for_each_row
+
+pytestmark = pytest.mark.usefixtures("shelf")
 
 PAGE = "/modules/acme/vpc/aws/1.2.0"
 URL = f"{PAGE}/lifecycle"

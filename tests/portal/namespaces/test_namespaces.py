@@ -135,7 +135,8 @@ def test_who_owns_by_a_team_manages_the_members(acme, cooks, charlie, browser_of
 
 def test_members_cost_the_same_at_any_number(owner, acme, cooks, django_assert_num_queries):
     def ask():
-        with django_assert_num_queries(7):  # session, person, gate, grants, badge, names to suggest, requests
+        # Session, person, gate, grants, badge, names to suggest, requests, connections.
+        with django_assert_num_queries(8):
             assert owner.get(MEMBERS).status_code == 200
 
     namespaces.grant(namespace=acme, grantee=cooks, role=Role.READER, actor=NOBODY)

@@ -12,8 +12,8 @@ from tests import pages
 from tests.accounts.identity.test_second_factor import code_of, fresh_cache, password, set_up
 from tests.builders.approving import ask_for_approval, client_of, decide, publisher
 from tests.builders.archives import module_zip
-from tests.conftest import run_jobs
 from tests.sessions import next_of
+from tests.shelves import run_jobs
 
 __all__ = ["fresh_cache"]
 
@@ -116,10 +116,10 @@ def test_the_list_and_the_badge_are_for_those_who_can_decide(
 def test_owners_switch_it_on_and_are_asked_who_they_are_before_they_switch_it_off(acme, dora, browser_of):
     sent = {"visibility": "private", "breaking_changes": "warn", "cooldown_hours": "0"}
     browser = browser_of(dora, confirmed=False)
-    on = sent | {"requires_approval": "on", "approval_needs_second_factor": "on"}
+    on = sent | {"requires_approval": "on", "approval_needs_second_factor": "on", "approval_needs_two_people": "on"}
     assert browser.post("/namespaces/acme/change", on).status_code == 303
     acme.refresh_from_db()
-    assert (acme.requires_approval, acme.approval_needs_second_factor) == (True, True)
+    assert (acme.requires_approval, acme.approval_needs_second_factor, acme.approval_needs_two_people) == (True,) * 3
 
     asked = browser.post("/namespaces/acme/change", sent)
 

@@ -6,7 +6,7 @@ from apps.accounts.access.gate import Viewer
 from apps.releases.lifecycle import verbs
 from tests import pages
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("shelf")]
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import re
 import pytest
 from django.utils import timezone
 
+from apps.accounts.models import Grant, Role
 from apps.sources import connecting
 from apps.sources.models import GitRepository, Tag
 from tests import pages
@@ -156,6 +157,7 @@ def test_an_owner_disconnects_and_the_releases_stay(owner, written):
 
 
 def test_a_tag_of_another_namespace_is_not_found(written, pantry, alice, dora, browser_of):
+    Grant.objects.create(namespace=pantry, user=dora, role=Role.OWNER)
     own = connecting.connect(namespace=pantry, actor=in_browser(dora), url="https://git.acme.example/b").repository
     tag, browser = Tag.objects.get(name="v1.1.0"), browser_of(alice)
 

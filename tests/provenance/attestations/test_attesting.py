@@ -8,6 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
 from apps.accounts.models import Scope, User
 from apps.audit.models import AuditEvent
 from apps.lib.addresses import ModuleAddress
@@ -147,6 +148,15 @@ def test_who_may_not_publish_attaches_nothing(release, attach, bearer, client, a
         headers = bearer(alice, Scope.PUBLISH, only_name=name)
         answer = client.generic("POST", HERE, content, content_type="application/json", headers=headers)
         assert answer.status_code == status, name
+
+
+def test_the_verb_asks_for_a_publisher_of_that_name(release, acme, alice, bob):
+    content = attestations.dsse(release.digest)
+    token, _ = tokens.issue(user=alice, label="dns", scope=Scope.PUBLISH, only_name="dns/aws", actor=Viewer(alice))
+    for viewer in (Viewer(bob), Viewer(alice, token)):
+        with pytest.raises(RoleRequired):
+            attesting.attach(release=release, viewer=viewer, content=content, media_type=DSSE)
+    assert not Attestation.objects.exists()
 
 
 def test_a_stranger_is_refused_before_the_body_is_read(release, tofu, bob):

@@ -14,8 +14,10 @@ from django.db.utils import ConnectionHandler
 from structlog.testing import capture_logs
 
 from apps.audit import generation
+from registry_site.backends.database import leave_some_connections, use_own_connection
 from registry_site.postgres import base
 from tests import postgres
+from tests.site.processes import eventually
 
 pytestmark = [
     pytest.mark.needs("postgres"),
@@ -53,6 +55,8 @@ def handler(port, user="larder", connections=2):
 def wrappers(count, port, user="larder", connections=2):
     """As that many threads have them."""
     made = [handler(port, user, connections)["default"] for _ in range(count)]
+    for one in made:
+        one.inc_thread_sharing()
     try:
         yield made
     finally:
@@ -77,6 +81,34 @@ def test_who_finds_all_in_use_is_told_and_the_log_says_so_once(server, quiet_bef
         three.ensure_connection()
 
     assert [(log["event"], log["connections"]) for log in logs] == [("database_connections_exhausted", 2)]
+
+
+def figures():
+    return tuple(base.pool_figures()[state] for state in ("in_use", "idle", "limit", "waiting"))
+
+
+def test_connections_are_counted_as_the_server_and_the_threads_have_them(server, quiet_before, monkeypatch):
+    """A thread waits in steps, and the pool counts each of them until a connection comes."""
+    monkeypatch.setattr(base, "WAIT_SECONDS", 3 * base.STEP_SECONDS)
+    with wrappers(5, port_of(server)) as (one, two, *late), ThreadPoolExecutor(3) as threads:
+        assert figures() == (0, 0, 0, 0)
+        one.ensure_connection()
+        two.ensure_connection()
+        waits = [threads.submit(other.ensure_connection) for other in late]
+        eventually(lambda: figures() == (2, 0, 2, 3), seconds=10, what="three who wait")
+        assert {type(wait.exception()) for wait in waits} == {OperationalError}
+        assert figures() == (2, 0, 2, 0)
+
+        two.close()
+        eventually(lambda: figures() == (1, 1, 2, 0), seconds=10, what="one that is idle")
+
+
+def test_a_server_that_is_away_has_given_no_connection(quiet_before):
+    """The pool takes the attempt for a connection."""
+    with wrappers(1, postgres.free_port()) as (one,):
+        with pytest.raises(OperationalError):
+            one.ensure_connection()
+        assert figures() == (0, 0, 2, 0)
 
 
 def test_a_server_that_takes_no_more_is_named_in_the_log(server, quiet_before, monkeypatch):
@@ -196,3 +228,46 @@ def test_a_transaction_that_fails_bumps_nothing_and_neither_does_the_next_one(se
     with transactions():
         generation.touch({"pantry"})
     assert numbers(server) == {generation.ANYTHING: 1, "pantry": 1}
+
+
+def test_threads_for_machines_leave_a_connection_to_all_others(server, quiet_before):
+    with wrappers(3, port_of(server)) as (machine, second, page):
+
+        def of_machines(work):
+            leave_some_connections()
+            return work()
+
+        with ThreadPoolExecutor(1) as machines:
+            machines.submit(of_machines, machine.ensure_connection).result()
+            with pytest.raises(OperationalError, match="all 2 connections of this process are in use"):
+                machines.submit(of_machines, second.ensure_connection).result()
+            page.ensure_connection()
+            assert base.pool_figures() == {"in_use": 2, "idle": 0, "limit": 2, "waiting": 0}
+            machines.submit(machine.close).result()
+            machines.submit(of_machines, second.ensure_connection).result()
+
+
+def test_a_connection_that_was_not_made_is_none_of_the_machines(quiet_before):
+    with wrappers(1, postgres.free_port()) as (one,), ThreadPoolExecutor(1) as machines:
+        machines.submit(leave_some_connections).result()
+        for _ in range(3):
+            with pytest.raises(OperationalError, match="refused"):
+                machines.submit(one.ensure_connection).result()
+
+
+def test_health_connects_beside_a_pool_of_which_all_are_in_use(server, quiet_before):
+    with wrappers(3, port_of(server)) as (one, two, health), ThreadPoolExecutor(1) as checks:
+        one.ensure_connection()
+        two.ensure_connection()
+
+        def look():
+            with health.cursor() as cursor:
+                cursor.execute("SELECT 1")
+                found = cursor.fetchone()
+            health.close()
+            return found
+
+        checks.submit(use_own_connection).result()
+        for _ in range(2):
+            assert checks.submit(look).result() == (1,)
+        assert base.pool_figures()["in_use"] == 2

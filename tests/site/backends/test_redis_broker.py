@@ -15,6 +15,7 @@ from celery.worker.consumer import Consumer
 from kombu import Connection, Message
 from kombu.simple import SimpleQueue
 
+from registry_site.backends.activity import of_this_worker
 from registry_site.celery import app
 from tests.site.front.hosts import Server
 from tests.site.processes import eventually
@@ -95,3 +96,88 @@ def test_a_broker_may_be_a_socket_of_this_host(tmp_path, short_folder):
     finally:
         process.kill()
         process.wait()
+
+
+def busy(url: str, slots: int = 2) -> tuple[Connection, list[Message]]:
+    """A consumer whose slots are all taken, so that it asks for no more."""
+    connection = Connection(url)
+    channel: Any = connection.default_channel
+    channel.do_restore = False  # a worker that ends gives its rings back, which here needs a server that is gone
+    rings = SimpleQueue(channel, "check")
+    for number in range(slots + 1):
+        rings.put({"job": number})
+    taken = [rings.get(timeout=5) for _ in range(slots)]
+    channel.basic_qos(prefetch_count=slots)
+    return connection, taken
+
+
+def drain(connection: Connection) -> None:
+    """A round of the loop that finds nothing."""
+    with pytest.raises(TimeoutError):
+        connection.drain_events(timeout=0.2)
+
+
+def end(server: Server) -> None:
+    server.process.kill()
+    server.process.wait()
+
+
+def make_a_replica(server: Server) -> None:
+    """Which refuses what changes anything, as after a failover."""
+    server.redis.replicaof("127.0.0.1", "1")
+
+
+@pytest.mark.parametrize("lose", [end, make_a_replica], ids=lambda lose: lose.__name__)
+@pytest.mark.parametrize("answer", ["ack", "reject", "requeue"])
+def test_an_acknowledgement_that_is_lost_ends_the_connection(server, lose, answer):
+    """kombu took the slot for busy from then on: once each had lost one, the worker asked for no more work."""
+    connection, rings = busy(server.url)
+    drain(connection)
+    lose(server)
+    with pytest.raises((*connection.connection_errors, *connection.channel_errors)):
+        getattr(rings[0], answer)()
+
+    with pytest.raises(connection.connection_errors, match="An acknowledgement was lost"):
+        connection.drain_events(timeout=0.2)
+
+
+def test_one_that_is_lost_ends_its_own_connection_once_and_the_next_one_never(server):
+    connection, rings = busy(server.url)
+    transport: Any = connection.transport
+    asked_for_ever = transport.cycle.on_poll_start  # Celery's loop never forgets it
+    end(server)
+    with pytest.raises(connection.connection_errors):
+        rings[0].ack()
+    with pytest.raises(connection.connection_errors, match="An acknowledgement was lost"):
+        asked_for_ever()
+    asked_for_ever()
+    connection.close()
+    server.start()
+    with pytest.raises(connection.connection_errors):
+        rings[1].ack()  # of a task that ends only now
+    asked_for_ever()
+
+    others = SimpleQueue(connection.default_channel, "check")
+    others.put({"job": 7})
+    assert others.get(timeout=5).payload == {"job": 7}
+
+
+def test_a_loop_that_waits_for_work_is_told_from_one_that_does_not(server):
+    connection, rings = busy(server.url)
+    before = of_this_worker.listens
+    drain(connection)
+    assert of_this_worker.listens == before, "each slot is taken"
+
+    taken = of_this_worker.taken
+    rings[0].ack()
+    connection.drain_events(timeout=5)
+    assert (of_this_worker.listens, of_this_worker.taken) == (before + 1, taken + 1)
+
+    rings[1].ack()
+    drain(connection)
+    assert of_this_worker.listens > before + 1, "it waits for the next one"
+    before = of_this_worker.listens
+    channel: Any = connection.default_channel
+    channel.basic_qos(prefetch_count=1)  # as Celery has it while tasks of a connection that was lost still run
+    drain(connection)
+    assert of_this_worker.listens == before, "Redis would answer, and no slot is free"

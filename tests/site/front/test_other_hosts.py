@@ -7,6 +7,8 @@ from registry_site import env
 from registry_site.backends import other_hosts
 from registry_site.backends.other_hosts import OtherHosts
 
+pytestmark = pytest.mark.usefixtures("shelf")
+
 VERSIONS = "/v1/modules/acme/vpc/aws/versions"
 
 

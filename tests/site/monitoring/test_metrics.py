@@ -1,5 +1,6 @@
 """GET /metrics: who may read it, what it counts, and that all processes of a host are one sum."""
 
+import json
 import multiprocessing
 import os
 import re
@@ -145,7 +146,7 @@ def test_it_tells_the_queue_and_what_expires(local, alice, bearer, django_assert
     bearer(alice)
     ApiToken.objects.update(expires_at=timezone.now() + timedelta(days=3))
 
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(17):
         found = samples_of(local.get("/metrics").text)
 
     assert found["larder_jobs", "queued"] == found["larder_jobs", "failed"] == found["larder_workers",] == 1
@@ -193,6 +194,27 @@ def test_the_sum_of_all_processes_never_shrinks(tmp_path):
     assert [total["pears", "counter", "Eaten."]["pears_total", (("by", "bob"),)] for total in totals] == [11, 31, 61]
     assert ("hungry", "gauge", "Now.") not in totals[-1], "a gauge of a process that has ended"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.json", "0.lock", "1.json", "1.lock"]
+
+
+def test_a_file_of_a_former_version_is_added_to_the_same_family_and_never_a_second_one(tmp_path):
+    """It describes a metric in other words, or as something else, which Prometheus refuses to read twice."""
+    rows = [
+        [["pears", "counter", "What was eaten."], [[["pears_total", [["by", "bob"]]], 10.0]]],
+        [["hungry", "counter", "How often."], [[["hungry_total", []], 3.0]]],
+        [["plums", "counter", "Of a metric that is no more."], [[["plums_total", []], 2.0]]],
+    ]
+    for number in (0, 7):  # the place that this process takes, and one of another
+        (tmp_path / f"{number}.json").write_text(json.dumps(rows))
+    registry = CollectorRegistry()
+    place = sharing.Place(tmp_path, registry)
+    Counter("pears", "Eaten.", ["by"], registry=registry).labels("bob").inc(5)
+    Gauge("hungry", "Now.", registry=registry).set(1)
+
+    assert place.total() == {
+        ("pears", "counter", "Eaten."): {("pears_total", (("by", "bob"),)): 25},
+        ("hungry", "gauge", "Now."): {("hungry", ()): 1},
+        ("plums", "counter", "Of a metric that is no more."): {("plums_total", ()): 4},
+    }
 
 
 def test_a_damaged_file_or_a_full_disk_costs_only_its_counts(tmp_path):

@@ -2,20 +2,25 @@
 
 import threading
 import time
+from datetime import timedelta
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.contrib.auth.signals import user_login_failed
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
 from django.test import Client
+from django.utils import timezone
 
 from apps.accounts.access import throttling
 from apps.blobs import store
 from apps.blobs.care import runs, scrub
 from apps.jobs import heartbeats
+from apps.jobs.models import Job, State
 from apps.lib.errors import TooManyAttempts
 from apps.lib.settings_values.rates import Rate
+from apps.notify.models import OutboxEvent
 from registry_site.backends.beat_schedule import Scheduler
 from registry_site.celery import app
 from registry_site.monitoring import clients, process
@@ -86,16 +91,54 @@ def test_beat_reports_with_each_round_and_is_no_worker(db, tmp_path, monkeypatch
     scheduler = Scheduler(app=app, schedule_filename=str(tmp_path / "beat"))
     rung = []
     monkeypatch.setattr(scheduler, "apply_async", lambda entry, **_: rung.append(entry.name))
-    assert ("larder_beat_age_seconds",) not in metrics()
-    for name in ("reap", "heartbeat"):
+    assert metrics()["larder_beat_age_seconds",] == float("inf")
+    for name in ("sweep-uploads", "reap"):
         scheduler.apply_entry(scheduler.schedule[name])
+        assert (heartbeats.beat_rang() is not None) == (name == "reap")
     scheduler.close()
 
     found = metrics()
-    assert rung == ["reap", "heartbeat"]
+    assert rung == ["sweep-uploads", "reap"]
     assert 0 <= found["larder_beat_age_seconds",] < 60
     assert found["larder_workers",] == 0
     assert heartbeats.newest() is None
+
+
+def test_beat_reports_with_its_first_round(db, tmp_path, monkeypatch):
+    """Nothing is due for seconds then, and readiness would wait."""
+    scheduler = Scheduler(app=app, schedule_filename=str(tmp_path / "beat"))
+    monkeypatch.setattr(scheduler, "apply_async", lambda *_, **__: None)
+    scheduler.tick()
+    scheduler.close()
+
+    assert 0 <= metrics()["larder_beat_age_seconds",] < 60
+
+
+@pytest.mark.both
+def test_what_waits_for_a_worker_is_told_by_queue(db):
+    """What runs or is postponed does not wait; what a dead worker had does."""
+    now = timezone.now()
+    rows: list[dict[str, Any]] = [
+        {"kind": "publish-module"},
+        {"kind": "sign-release"},
+        {"kind": "sign-release", "state": State.RUNNING, "lease_until": now - timedelta(minutes=1)},
+        {"kind": "sign-release", "state": State.RUNNING, "lease_until": now + timedelta(minutes=1)},
+        {"kind": "fetch-upstream-list", "not_before": now + timedelta(minutes=1)},
+        {"kind": "publish-git-tag"},
+        {"kind": "publish-module", "state": State.FAILED},
+    ]
+    for number, row in enumerate(rows):
+        Job.objects.create(target=number, **row)
+    assert waiting_by_queue() == {"check": 1, "sign": 2, "notify": 0, "upstream": 1}
+
+    OutboxEvent.objects.all().delete()
+    OutboxEvent.objects.create(event_id=1)
+    OutboxEvent.objects.update(at=now - timedelta(minutes=1))
+    assert waiting_by_queue()["notify"] == 1
+
+
+def waiting_by_queue():
+    return {key[1]: value for key, value in metrics().items() if key[0] == "larder_queue_waiting"}
 
 
 def test_workers_are_told_by_queue(db, settings):

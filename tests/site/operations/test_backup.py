@@ -207,7 +207,8 @@ def decoded(lines: list[str]) -> list[str]:
 
 
 def test_a_damaged_backup_is_refused_before_anything_is_written(saved, stopped, tmp_path):
-    copy, target = tmp_path / "copy", stopped(tmp_path / "target", "x" * 50)
+    secret = json.loads((saved / "keys").read_text())["secret_key"]
+    copy, target = tmp_path / "copy", stopped(tmp_path / "target", secret)
     subprocess.run(["cp", "-r", saved / "backup", copy], check=True)
     blob = next(path for path in (copy / "blobs").rglob("*") if path.is_file())
     data = blob.read_bytes()
@@ -246,7 +247,7 @@ def test_rows_that_no_worker_had_linked_when_the_backup_began_are_linked_by_its_
     manifest["checksums"][name] = rewritten(copy / name, [names, *events])
     (copy / "manifest.json").write_text(json.dumps(manifest))
 
-    assert ": 0 damaged." in target.manage("restore", str(copy))
+    assert ": 0 damaged." in target.manage("restore", str(copy), "--unauthenticated")
     assert "rows are unchanged" in target.manage("audit", "verify")
 
 
@@ -285,15 +286,15 @@ def test_a_backup_of_an_earlier_version_is_brought_up_to_date(saved, stopped, tm
     manifest["checksums"][name] = without_later_columns(copy / name, model)
     (copy / "manifest.json").write_text(json.dumps(manifest))
 
-    assert ": 0 damaged." in target.manage("restore", str(copy))
+    assert ": 0 damaged." in target.manage("restore", str(copy), "--unauthenticated")
 
     manifest["migrations"]["signing"] = "0003_plain_words"
     (copy / "manifest.json").write_text(json.dumps(manifest))
-    earlier = stopped(tmp_path / "earlier", "x" * 50).run("restore", str(copy))[2]
+    earlier = stopped(tmp_path / "earlier", "x" * 50).run("restore", str(copy), "--unauthenticated")[2]
     assert "ends with signing.0003_plain_words" in earlier
     assert f"Restore it with commit {schema.UNSQUASHED}" in earlier
 
     manifest["migrations"]["signing"] = "9999_of_the_future"
     (copy / "manifest.json").write_text(json.dumps(manifest))
-    future = stopped(tmp_path / "future", "x" * 50)
-    assert "does not know the migration signing.9999_of_the_future" in future.run("restore", str(copy))[2]
+    future = stopped(tmp_path / "future", "x" * 50).run("restore", str(copy), "--unauthenticated")[2]
+    assert "does not know the migration signing.9999_of_the_future" in future

@@ -35,6 +35,7 @@ def sound(db, settings):
     """A Larder of which nothing is wrong but what tests have no part of."""
     settings.DATA_DIR.joinpath("blobs").mkdir(exist_ok=True)
     heartbeats.beat("here:1")
+    heartbeats.ring("here:2")
 
 
 def findings_of(*parts):

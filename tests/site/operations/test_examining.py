@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection, transaction
 from kombu.exceptions import OperationalError as BrokerUnavailable
 
 from apps.blobs.store import StorageUnavailable
@@ -137,6 +137,72 @@ def test_a_look_that_hangs_with_a_part_that_it_needs_is_not_blamed():
         ]
     finally:
         ends.set()
+
+
+def test_a_part_that_is_slow_skips_no_other():
+    """A storage with millions of objects answers, but not all that a look asks within its time."""
+    ends = threading.Event()
+
+    def hanging() -> Iterator[Finding]:
+        ends.wait(30)
+        return iter(())
+
+    looks = {
+        "storage": Look(hanging, seconds=0.2),
+        "disk": Look(fine("disk"), ("storage",)),
+        "clock": Look(fine("clock"), ("storage",)),
+    }
+    try:
+        assert told(looks) == [
+            ("storage", "fail", "no answer within 0.2 s"),
+            ("disk", "ok", "answers"),
+            ("clock", "ok", "answers"),
+        ]
+    finally:
+        ends.set()
+
+
+def test_a_part_that_hangs_is_named_once_and_the_rest_is_not_waited_for():
+    ends = threading.Event()
+    asked: list[str] = []
+
+    def hanging() -> Iterator[Finding]:
+        asked.append("")
+        ends.wait(30)
+        return iter(())
+
+    needs = Look(hanging, ("storage",), seconds=0.2)
+    looks = {"storage": Look(hanging, seconds=0.2)} | {f"look {number}": needs for number in range(5)}
+    try:
+        found = told(looks)
+    finally:
+        ends.set()
+    assert [(part, state) for part, state, _ in found] == [
+        ("storage", "fail"),
+        *((f"look {number}", "skip") for number in range(5)),
+    ]
+    assert len(asked) == 3, "it, the first that needs it, and it once more"
+
+
+@pytest.mark.both
+@pytest.mark.needs("on PostgreSQL")
+@pytest.mark.django_db
+def test_a_statement_that_takes_too_long_skips_no_other_look_at_the_database():
+    def slow() -> Iterator[Finding]:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL statement_timeout = '50ms'; SELECT pg_sleep(5)")
+        return iter(())
+
+    looks = {
+        "database": Look(doctor.database),
+        "quotas": Look(slow, ("database",)),
+        "audit": Look(fine("audit"), ("database",)),
+    }
+    found = told(looks)
+
+    assert ("quotas", "fail", "the database ended a statement that took too long") in found
+    assert ("audit", "ok", "answers") in found
+    assert [part for part, state, _ in found if state == "skip"] == []
 
 
 def test_a_mistake_in_a_look_is_no_outage():

@@ -50,6 +50,8 @@ def test_a_lack_of_workers_is_a_warning_until_each_queue_has_one(client, transac
     assert asked()["warnings"] == ["worker: no worker that signs has reported yet"]
     settings.WORKER_QUEUES = ["sign", "notify"]
     heartbeats.beat("here:2")
+    assert asked()["warnings"] == ["worker: beat has not reported within a day"]
+    heartbeats.ring("here:3")
     assert set(asked()["parts"].values()) == {"ok"}
 
 
@@ -69,6 +71,7 @@ def test_a_part_that_all_processes_share_is_a_warning(client, transactional_db, 
 
     health.check_schema()
     heartbeats.beat("here:1")
+    heartbeats.ring("here:2")
     monkeypatch.setitem(health.PARTS, part, away)
 
     answer = client.get("/readyz")
@@ -107,15 +110,16 @@ def test_a_process_that_does_not_know_the_tables_is_not_ready_until_it_does(clie
 
 
 @pytest.mark.both
-def test_beat_that_is_silent_is_named_and_not_the_workers(client, transactional_db):
+def test_workers_that_are_silent_are_named_and_beat_without_them(client, transactional_db):
+    """Each reports for itself."""
     heartbeats.beat("here:1")
     heartbeats.ring("here:2")
     Heartbeat.objects.update(at=timezone.now() - timedelta(minutes=20))
-    assert re.fullmatch(r"beat last reported 1\d{3} s ago", client.get("/readyz").json()["parts"]["worker"])
+    assert re.fullmatch(r"the last worker reported 1\d{3} s ago", client.get("/readyz").json()["parts"]["worker"])
 
     health.checks.clear()
-    heartbeats.ring("here:2")
-    assert re.fullmatch(r"the last worker reported 1\d{3} s ago", client.get("/readyz").json()["parts"]["worker"])
+    heartbeats.beat("here:1")
+    assert re.fullmatch(r"beat last reported 1\d{3} s ago", client.get("/readyz").json()["parts"]["worker"])
 
 
 def test_a_check_that_hangs_costs_two_seconds_and_is_not_asked_again_meanwhile(client, db, monkeypatch):

@@ -19,14 +19,15 @@ MONITORING = {name for name, one in SERVICES.items() if one.get("profiles") == [
 
 
 def test_every_part_that_serves_is_asked_whether_it_is_well() -> None:
-    """The image of Larder asks web servers itself."""
+    """Docker restarts nothing that is unwell: the checks of Larder's own processes do."""
     silent = {name for name in SERVICES.keys() - ONCE - MONITORING if "healthcheck" not in SERVICES[name]}
 
-    assert silent == {"nginx", "web"}
-    asked = {name: SERVICES[name]["healthcheck"]["test"][-1] for name in OURS.keys() - ONCE - {"web"}}
-    assert asked == dict.fromkeys(("worker", "notify-worker", "upstream-worker", "signing-worker"), "worker") | {
-        "beat": "beat"
-    }
+    assert silent == {"nginx"}
+    asked = {name: SERVICES[name]["healthcheck"]["test"][-2:] for name in OURS.keys() - ONCE}
+    assert asked == {name: ["--restart", name if name in ("web", "beat") else "worker"] for name in OURS.keys() - ONCE}
+    assert {SERVICES[name]["restart"] for name in asked} == {"unless-stopped"}
+    [alone] = yaml.safe_load((CHECKOUT / "compose.yaml").read_text())["services"].values()
+    assert (alone["healthcheck"]["test"][-2:], alone["restart"]) == (["--restart", "web"], "unless-stopped")
 
 
 def test_larder_starts_after_the_parts_that_it_needs() -> None:

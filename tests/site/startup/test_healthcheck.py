@@ -2,16 +2,18 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 import redis
 
+from registry_site import healthcheck
 from registry_site.server import pulse
 from registry_site.server.pulse import Pulse
 from tests.live import CHECKOUT, Live, environment_of
@@ -75,6 +77,98 @@ def test_an_unknown_mode_is_refused_with_the_known_ones():
     assert "worker" in refused.stderr
 
 
+# --- Restarting -------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def looking_like(command: str, folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """A process with the command line of `manage.py`, which does nothing."""
+    program = folder / "manage.py"
+    program.write_text("import signal\nsignal.pause()\n")
+    one = subprocess.Popen([sys.executable, str(program), command])
+    try:
+        yield one
+    finally:
+        one.kill()
+        one.wait(timeout=10)
+
+
+def is_killed(one: "subprocess.Popen[bytes]", mode: str, *, is_well: bool) -> bool:
+    healthcheck.restart(mode, is_well=is_well)
+    with suppress(subprocess.TimeoutExpired):
+        one.wait(timeout=0.3)
+    return one.poll() == -signal.SIGKILL
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("LARDER_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(healthcheck, "SECOND_LOOK_SECONDS", 0.0)
+    (tmp_path / "pulse").mkdir()
+    return tmp_path
+
+
+def silent_since(file: Path, seconds: float) -> None:
+    os.utime(file, times=(time.time() - seconds,) * 2)
+
+
+@pytest.mark.parametrize("mode", ["worker", "beat"])
+def test_a_worker_or_beat_without_a_pulse_for_two_minutes_is_killed(folder, mode):
+    with looking_like(mode, folder) as one:
+        file = pulse.file_of(mode)
+        file.write_text(str(one.pid))
+        for seconds, ends in ((0, False), (OVER, False), (healthcheck.RESTART_AFTER_SECONDS + 1, True)):
+            silent_since(file, seconds)
+            assert is_killed(one, mode, is_well=False) == ends, seconds
+
+
+def test_a_pulse_names_the_process_that_has_it(folder):
+    noted = Pulse("worker")
+    for _ in range(2):
+        noted.note()
+        assert pulse.pid_of("worker") == os.getpid()
+
+
+def test_a_host_that_was_suspended_kills_nothing(folder, monkeypatch):
+    """The clock has jumped, and the check may run before the loop does."""
+    with looking_like("worker", folder) as one:
+        file = pulse.file_of("worker")
+        file.write_text(str(one.pid))
+        silent_since(file, 3600)
+        monkeypatch.setattr(time, "sleep", lambda _: file.touch())
+        assert not is_killed(one, "worker", is_well=False)
+
+
+def test_another_process_that_was_given_the_number_is_left_alone(folder):
+    with looking_like("web", folder) as one:
+        file = pulse.file_of("worker")
+        for content in (str(one.pid), "", "0", "not a number"):
+            file.write_text(content)
+            silent_since(file, 3600)
+            assert not is_killed(one, "worker", is_well=False)
+
+
+def test_a_web_server_is_killed_once_no_check_was_answered_for_two_minutes(folder, monkeypatch):
+    monkeypatch.setenv("LARDER_DRAIN_SECONDS", "60")
+    marker, limit = folder / "pulse" / "web-is-silent", healthcheck.RESTART_AFTER_SECONDS + 60
+    with looking_like("web", folder) as one:
+        number = folder / "web.pid"
+        number.write_text(str(one.pid))
+        silent_since(number, 3600)
+        assert not is_killed(one, "web", is_well=False)  # the first check that fails
+        silent_since(marker, limit - 1)
+        assert not is_killed(one, "web", is_well=False), "it may drain"
+        assert not is_killed(one, "web", is_well=True)
+        assert not marker.exists()
+
+        assert not is_killed(one, "web", is_well=False)
+        silent_since(marker, limit + 1)
+        silent_since(number, 30)
+        assert not is_killed(one, "web", is_well=False), "it has just been started"
+        silent_since(number, 3600)
+        assert is_killed(one, "web", is_well=False)
+
+
 # --- With processes ---------------------------------------------------------------------------------------------------
 
 
@@ -108,6 +202,20 @@ def test_a_worker_that_hangs_is_unhealthy_until_it_goes_on(plain: Live) -> None:
 
 
 @pytest.mark.live
+@pytest.mark.slow
+def test_a_worker_reports_again_and_again(plain: Live) -> None:
+    """Not by the queue, in which a report would wait behind uploads."""
+    code = "from apps.jobs import heartbeats; print(heartbeats.newest('check').timestamp())"
+
+    def newest() -> float:
+        return float(plain.manage("shell", "--no-imports", "-v", "0", "-c", code))
+
+    for _ in range(2):
+        last = newest()
+        eventually(lambda: newest() > last, seconds=60, what="a report")  # noqa: B023  # it is asked here
+
+
+@pytest.mark.live
 def test_ready_says_which_part_does_not_answer(plain: Live) -> None:
     ready = check("ready", plain.environment)
     assert (ready.returncode, ready.stderr) == (0, "")
@@ -124,7 +232,7 @@ def test_ready_says_which_part_does_not_answer(plain: Live) -> None:
     ("mode", "pool"), [("worker", "threads"), ("worker", "prefork"), ("beat", "threads")], ids=lambda value: value
 )
 def test_no_outage_of_the_broker_makes_it_unhealthy(plain: Live, tmp_path: Path, mode: str, pool: str) -> None:
-    """Nor one that begins before it starts: restarting a process brings no broker back."""
+    """Nor one that begins before it starts: a restart brings no broker back. systemd hears that it is well."""
     port = free_port()
     server = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
     environment = environment_of(
@@ -136,6 +244,7 @@ def test_no_outage_of_the_broker_makes_it_unhealthy(plain: Live, tmp_path: Path,
         LARDER_BROKER_URL=f"redis://127.0.0.1:{port}/0",
         LARDER_WORKER_POOL=pool,
         LARDER_WORKER_QUEUES="check notify",
+        NOTIFY_SOCKET=f"@larder-{port}",
     )
     (tmp_path / "data").mkdir(mode=0o700)
     output = tmp_path / "output.txt"
@@ -147,8 +256,17 @@ def test_no_outage_of_the_broker_makes_it_unhealthy(plain: Live, tmp_path: Path,
     def again(when: str, condition: Callable[[], object] = has_pulse) -> None:
         age(tmp_path / "data")
         eventually(condition, seconds=60, what=f"a pulse {when}")
+        systemd.settimeout(0)
+        with suppress(BlockingIOError):
+            while systemd.recv(100):
+                pass
+        systemd.settimeout(60)
+        assert systemd.recv(100) == b"WATCHDOG=1"
 
-    with process([sys.executable, "manage.py", mode], environment, output) as own:
+    systemd = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    systemd.bind(f"\0larder-{port}")
+    words = [sys.executable, "manage.py", mode]
+    with systemd, process(words, environment, output) as own:
         eventually(has_pulse, what="a pulse before there is a broker")
         again("while it waits for a broker")
         with process(server, environment, output) as broker:

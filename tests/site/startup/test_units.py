@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from registry_site.server import serving, watchdog
 from tests import confined, documents
 from tests.production import OURS
 from tests.rows import for_each_row
@@ -50,6 +51,18 @@ def test_a_checking_worker_may_have_no_network_at_all() -> None:
 
     assert usual["RestrictAddressFamilies"] == ["AF_UNIX AF_INET AF_INET6"]
     assert (without["RestrictAddressFamilies"], without["PrivateNetwork"]) == (["AF_UNIX"], ["yes"])
+
+
+def test_systemd_watches_workers_and_beat_and_leaves_a_worker_that_sleeps_time_to_end_itself() -> None:
+    """Its watchdog ends it after a minute, in order; this is for one whose watchdog hangs as well."""
+    ends_itself = watchdog.MAX_LOOKS_ASLEEP * watchdog.EVERY.total_seconds() + serving.ASLEEP_END_SECONDS
+    found = {path.stem: confined.directives(path.stem) for path in UNITS}
+    watched = {name: int(unit["WatchdogSec"][0]) for name, unit in found.items() if "WatchdogSec" in unit}
+
+    assert watched.keys() == {name for name in found if name.endswith(("worker", "beat"))}
+    assert min(watched.values()) > ends_itself
+    assert all(found[name]["NotifyAccess"] == ["main"] for name in watched)
+    assert all(found[name]["Restart"] == ["always"] for name in watched)
 
 
 def test_a_timer_starts_a_unit_that_ends() -> None:

@@ -73,7 +73,7 @@ def github(public_key: Any) -> Iterator[GitHub]:
             self.send_response(status)
             self.send_header("Content-Length", str(len(written)))
             if status == 302:
-                self.send_header("Location", "http://127.0.0.1:1/elsewhere")
+                self.send_header("Location", f"{site.url.removesuffix('/acme/vpc.git')}/elsewhere")
             self.end_headers()
             self.wfile.write(written)
 

@@ -82,6 +82,16 @@ def test_what_github_refuses_has_a_code_and_a_hint(repository, forge, answer, co
     assert any(line["event"] in ("github_app_refused", "github_app_unreachable") for line in logs)
 
 
+def test_the_web_token_of_the_app_follows_no_redirect(repository, forge):
+    """Not even on its own server: whoever can have that redirect would get a token of the app."""
+    forge.answer = (302, "")
+
+    with pytest.raises(GitFailed, match="redirect"):
+        credentials.access_of(repository)
+
+    assert [asked["path"] for asked in forge.asked] == ["/api/v3/app/installations/42/access_tokens"]
+
+
 def test_the_key_of_another_app_is_refused(forge, repository_with):
     given = {"kind": "app", "app_id": 7, "installation_id": 42, "private_key": new_key()[0]}
 
@@ -104,6 +114,26 @@ def test_an_answer_of_another_form_is_no_token(repository, forge, raw, code, sai
         credentials.access_of(repository)
     assert failed.value.code == code
     assert said in str(failed.value)
+
+
+def test_a_token_of_another_status_is_none(repository, forge):
+    forge.answer, forge.raw = (200, ""), b'{"token": "ghs_x", "expires_at": "2099-01-01T00:00:00Z"}'
+
+    with pytest.raises(GitFailed, match="status 200, expected 201") as failed:
+        credentials.access_of(repository)
+    assert failed.value.code == "app_failed"
+
+
+def test_a_process_remembers_so_many_tokens_and_no_more(repository, forge, monkeypatch):
+    monkeypatch.setattr(github_apps, "MAX_CACHED", 2)
+    for number in ("42", "43", "44", "45", "46"):
+        forge.installation = number
+        repository.credential_facts |= {"installation_id": number}
+        token_of(repository)
+        assert 1 <= len(github_apps._tokens) <= 2
+    asked = len(forge.asked)
+    token_of(repository)
+    assert len(forge.asked) == asked, "the newest is remembered"
 
 
 def test_a_private_address_is_not_asked(repository, forge, settings):

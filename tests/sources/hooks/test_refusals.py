@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 from structlog.testing import capture_logs
 
+from apps.accounts.models import Namespace
 from apps.lib.errors import Conflict
 from apps.lib.settings_values.rates import Rate
 from apps.sources import hooks, syncing
@@ -75,7 +76,7 @@ def test_a_signed_time_of_another_hour_is_refused(acme, listened, age):
     refused(connected(acme, hook), hook, 401, "wrong_signature")
 
 
-@for_each_row("at", ["", "x", "-1", "1e9", "9" * 30, "१२"])
+@for_each_row("at", ["", "x", "-1", "1e9", "9" * 30, "9" * 5000, "१२"])
 def test_a_signed_time_that_is_none_is_refused(acme, listened, at):
     hook = Hook.recorded("gitlab_tag_push").signed_as_standard_webhooks().with_headers(webhook_timestamp=at)
 
@@ -133,6 +134,7 @@ def test_deliveries_are_forgotten_after_a_month(acme, listened):
     hook = Hook.recorded("github_push_tag").signed()
     repository = connected(acme, hook)
     send(repository, hook)
+    Delivery.objects.update(at=timezone.now() - timedelta(days=29))
     assert hooks.prune() == 0
     Delivery.objects.update(at=timezone.now() - timedelta(days=31))
 
@@ -220,6 +222,22 @@ def test_one_of_a_repository_that_was_disconnected_is_not_found(acme, listened):
     assert "No connected repository" in refused(repository, hook, 404, "unknown_hook")
 
 
+def test_one_of_a_namespace_that_was_deleted_is_not_found(acme, listened):
+    hook = Hook.recorded("github_push_tag").signed()
+    repository = connected(acme, hook)
+    Namespace.objects.filter(pk=acme.pk).update(deleted_at=timezone.now())
+
+    refused(repository, hook, 404, "unknown_hook")
+    assert listened == []
+
+
+def test_urls_cannot_be_guessed_without_a_limit(db, client, settings):
+    settings.RATES = settings.RATES | {"tokens": Rate(2, 3600)}
+    paths = [f"{hooks.PATH}{hooks.new_id()}" for _ in range(3)]
+
+    assert [client.post(path, b"{}", content_type="application/json").status_code for path in paths] == [404, 404, 429]
+
+
 @for_each_row("hook_id", ["x", "x" * 44, "x" * 3000, "é", "%00"])
 def test_an_unknown_url_is_not_found(db, client, hook_id):
     assert client.post(f"{hooks.PATH}{hook_id}", b"{}", content_type="application/json").status_code == 404
@@ -236,14 +254,20 @@ def test_the_secret_of_another_row_does_not_open(acme, listened):
     assert listened == []
 
 
-def test_wrong_signatures_are_counted_and_right_ones_are_not(acme, settings):
-    settings.RATES = settings.RATES | {"tokens": Rate(2, 3600)}
+@pytest.mark.both
+def test_wrong_signatures_are_counted_and_stop_no_right_one_from_the_same_address(acme, listened, settings):
+    """A stranger has the forge send wrong ones, by a webhook of their own to this URL."""
+    settings.RATES = settings.RATES | {"tokens": Rate(2, 1000 * 3600)}
     hook = Hook.recorded("gitlab_tag_push")
     repository = connected(acme, hook)
     for number in range(4):
         right = hook.changed(message=number).with_headers(Idempotency_Key=str(number))
         assert send(repository, right.signed()).status_code == 200
 
-    statuses = [send(repository, hook).status_code for _ in range(3)]
+    with capture_logs() as logs:
+        answers = [send(repository, hook) for _ in range(31)]
 
-    assert statuses == [401, 401, 429]
+    assert [answer.status_code for answer in answers] == [401] * 2 + [429] * 29
+    assert int(answers[-1].headers["Retry-After"]) in range(1, 6)
+    assert len([line for line in logs if line["event"] == "git_hook_refused"]) == 2, "what is limited fills no log"
+    assert send(repository, hook.changed(message="late").signed()).status_code == 200

@@ -13,6 +13,7 @@ from django.test import Client
 from apps.accounts.models import Namespace, User
 from apps.lib.settings_values.outgoing import Sources
 from apps.sources.models import GitRepository
+from tests import pages
 from tests.api.sources.conftest import call
 from tests.builders.git_daemons import SshSite, ssh_site
 from tests.builders.git_servers import LOOPBACK, Repository, ssh_key
@@ -80,9 +81,19 @@ class Portal:
         return self.client.post(f"{LIST}/connect", {"url": url, "kind": kind})
 
     def connected(self, url: str, kind: str = "deploy_key") -> GitRepository:
+        """And the worker has asked the server for its host keys."""
         answer = self.connect(url, kind)
         assert answer.status_code == 303, answer.text
-        return GitRepository.objects.get()
+        work_off()
+        return GitRepository.objects.get(ended_at=None)
+
+    def scan(self, repository: GitRepository) -> str:
+        """Press the button that has a worker ask for the host keys; return the page that shows them."""
+        answer = self.client.post(f"{LIST}/{repository.pk}/scan")
+        assert answer.status_code == 303, answer.text
+        work_off()
+        page: Any = self.client.get(answer.headers["Location"])
+        return pages.shown(page)
 
     def look(self, repository: GitRepository) -> GitRepository:
         """Press the button, and have a worker look."""

@@ -74,7 +74,8 @@ def test_other_keys_stop_the_repository_until_an_owner_confirms_those_that_were_
 
         link = f'href="{LIST}/{repository.pk}/host-keys"'
         assert link in pages.shown(portal.client.get(f"{LIST}/{repository.pk}"))
-        page = pages.shown(portal.client.get(f"{LIST}/{repository.pk}/host-keys"))
+        assert site.fingerprints[0] not in pages.shown(portal.client.get(f"{LIST}/{repository.pk}/host-keys"))
+        page = portal.scan(repository)
         assert all(one in page for one in (*known, *site.fingerprints))
         shown = re.findall(r'name="fingerprint" value="([^"]+)"', page)
         assert shown == site.fingerprints
@@ -85,6 +86,7 @@ def test_other_keys_stop_the_repository_until_an_owner_confirms_those_that_were_
             assert confirm(client, repository, shown).status_code in (403, 404)
 
     with serve(port=before.port, own=third) as site:
+        portal.scan(repository)
         answer = confirm(portal.client, repository, shown)
         assert answer.status_code == 409
         assert all(one in pages.text_of(answer) for one in (*shown, *site.fingerprints))
@@ -92,12 +94,17 @@ def test_other_keys_stop_the_repository_until_an_owner_confirms_those_that_were_
         assert repository.failure_code == "host_key_changed"
 
     with serve(port=before.port, own=other) as site:
+        portal.scan(repository)
+        GitRepository.objects.update(host_scanned_at=timezone.now() - timedelta(minutes=11))
+        assert confirm(portal.client, repository, shown).status_code == 409, "an old scan"
+        portal.scan(repository)
         assert confirm(portal.client, repository, shown).status_code == 303
         assert len(site.commands) == asked
         assert link not in pages.shown(portal.client.get(f"{LIST}/{repository.pk}"))
         work_off()
         assert portal.sync(repository) == {"v1.0.0": "published", "v1.1.0": "published", "nightly": "ignored"}
-    trusted = AuditEvent.objects.get(kind=Kind.GIT_HOST_KEYS_TRUSTED)
+    first, trusted = AuditEvent.objects.filter(kind=Kind.GIT_HOST_KEYS_TRUSTED).order_by("pk")
+    assert (first.detail["known"], first.detail["found"]) == ([], known)
     assert (trusted.detail["known"], trusted.detail["found"]) == (known, shown)
 
 
@@ -105,6 +112,7 @@ def test_keys_that_change_again_before_the_next_listing_are_another_alarm(portal
     repository, before = waiting
     with serve(port=before.port, own=other) as site:
         portal.sync(repository)
+        portal.scan(repository)
         assert confirm(portal.client, repository, site.fingerprints).status_code == 303
 
     with serve(port=before.port, own=third):
@@ -119,6 +127,7 @@ def test_the_hours_of_the_alarm_do_not_count_towards_the_next_failure(portal, se
     repository, before = waiting
     with serve(port=before.port, own=other) as site:
         portal.sync(repository)
+        portal.scan(repository)
         GitRepository.objects.update(failing_since=timezone.now() - timedelta(hours=5))
         assert confirm(portal.client, repository, site.fingerprints).status_code == 303
 
@@ -140,6 +149,7 @@ def test_a_draft_whose_server_changed_its_keys_is_looked_at_once_they_are_confir
         plan = f"{LIST}/{repository.pk}/plan"
         assert repository.preview["failure"]["code"] == "host_key_changed"
         assert f'href="{LIST}/{repository.pk}/host-keys"' in pages.shown(portal.client.get(plan))
+        portal.scan(repository)
         assert confirm(portal.client, repository, site.fingerprints).status_code == 303
         assert f'href="{LIST}/{repository.pk}/host-keys"' not in pages.shown(portal.client.get(plan))
         portal.look(repository)
@@ -155,5 +165,4 @@ def test_a_server_that_adds_a_key_is_still_read_and_the_page_marks_the_key(porta
     with serve(port=site.port):
         portal.look(repository)
         assert portal.publish(repository)["v1.0.0"] == "published"
-        page = pages.shown(portal.client.get(f"{LIST}/{repository.pk}/host-keys"))
-        assert page.count(">New<") == 1
+        assert portal.scan(repository).count(">New<") == 1

@@ -6,7 +6,7 @@ from apps.releases.models import Release
 from apps.sources.models import GitRepository
 from tests import pages
 from tests.portal.sources.conftest import LIST
-from tests.sources.conftest import module
+from tests.sources.conftest import module, work_off
 from tests.sources.ssh.conftest import NAME, vpc
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "ssh", "sshd")]
@@ -20,6 +20,13 @@ def test_pages_lead_from_the_url_to_a_version_and_say_what_is_missing_on_the_way
     assert answer.headers["Location"] == f"{LIST}/{repository.pk}/key"
     page = pages.shown(portal.client.get(answer.headers["Location"]))
     assert repository.credential_facts["public_key"] in page
+    assert "A worker asks the server for its host keys." in page
+    assert 'hx-trigger="every 2s"' in page
+    assert "look at the repository" not in page
+    work_off()
+    page = pages.shown(portal.client.get(answer.headers["Location"]))
+    assert "hx-trigger" not in page
+    assert "look at the repository" in page
     assert all(one in page for one in sshd.fingerprints)
     assert len(sshd.fingerprints) == 3
     assert sshd.commands == []  # it was asked for its keys, and for nothing else

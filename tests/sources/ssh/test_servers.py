@@ -1,4 +1,4 @@
-"""Servers that are down, slow, outdated or something else: a clear error on the form or the page, and soon."""
+"""Servers that are down, slow, outdated or something else: a clear error on the page, and soon."""
 
 import socket
 import threading
@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+from django.utils import timezone
 
+from apps.jobs.models import Job
 from apps.lib.git import host_keys as scanning
 from apps.lib.git import refs
+from apps.sources import host_scanning
 from apps.sources.models import GitRepository
 from tests import pages
 from tests.builders.git_servers import ssh_key
 from tests.portal.sources.conftest import LIST
 from tests.postgres import free_port
 from tests.rows import for_each_row
-from tests.sources.conftest import RULES
+from tests.sources.conftest import RULES, work_off
 from tests.sources.ssh.conftest import NAME, vpc
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "ssh", "sshd")]
@@ -76,24 +79,48 @@ def speaking(speak: Callable[[socket.socket, threading.Event], None]) -> Iterato
         assert threads
 
 
-def refused_on_the_form(portal, port):
-    """What the form says; what was typed stays in it."""
-    url = f"ssh://git@localhost:{port}/{NAME}.git"
-    answer = portal.connect(url)
-    assert answer.status_code in (409, 422)
-    assert not GitRepository.objects.exists()
-    page = pages.text_of(answer)
-    assert f'value="{url}"' in page
+def told_on_the_page(portal, port):
+    """What the page says where it would show the host keys; nothing is pinned."""
+    repository = portal.connected(f"ssh://git@localhost:{port}/{NAME}.git")
+    assert (repository.host_keys, repository.host_scan["state"]) == ([], "failed")
+    page = pages.text_of(portal.client.get(f"{LIST}/{repository.pk}/key"))
+    assert "look at the repository" not in page
+    GitRepository.objects.update(ended_at=timezone.now())
     return page
 
 
-def test_a_server_that_is_down_is_named_with_its_port(portal, call, dora):
+def test_a_server_that_is_down_is_named_with_its_port_and_asked_again(portal, serve, call, dora):
     port = free_port()
 
-    assert f"localhost on port {port} showed no ssh host key" in refused_on_the_form(portal, port)
-    answer = call(dora).post(url=f"ssh://git@localhost:{port}/{NAME}.git", rules=RULES)
-    assert answer.status_code == 503
-    assert "showed no ssh host key" in answer.content.decode()
+    assert f"localhost on port {port} showed no ssh host key" in told_on_the_page(portal, port)
+    made = call(dora).post(url=f"ssh://git@localhost:{port}/{NAME}.git", rules=RULES)
+    assert (made.status_code, made.json()["host_key_scan"]["state"]) == (202, "waiting")
+    work_off()
+    told = call(dora).get(f"/{made.json()['id']}").json()["host_key_scan"]
+    assert (told["state"], told["failure"]["code"]) == ("failed", "unreachable")
+    assert "showed no ssh host key" in told["failure"]["message"]
+
+    with serve(port=port) as site:
+        page = portal.scan(GitRepository.objects.get(ended_at=None))
+        assert all(one in page for one in site.fingerprints)
+        assert "look at the repository" in page
+
+
+def test_a_preview_before_the_scan_has_ended_pins_what_the_server_shows(portal, serve, call, dora):
+    with serve() as site:
+        vpc(site)
+        made = call(dora).post(url=site.url(NAME), rules=RULES).json()
+        site.authorize(
+            call(dora)
+            .send("PATCH", f"/{made['id']}", credential={"kind": "deploy_key"})
+            .json()["credential"]["public_key"]
+        )
+        Job.objects.filter(kind=host_scanning.JOB).update(state="cancelled")
+        call(dora).post(f"/{made['id']}/preview")
+        work_off()
+
+        assert call(dora).get(f"/{made['id']}").json()["host_keys"] == site.fingerprints
+        assert call(dora).get(f"/{made['id']}/preview").json()["state"] == "done"
 
 
 @for_each_row("speak", [http, silent, slow_exchange])
@@ -101,7 +128,7 @@ def test_a_port_that_speaks_something_else_or_endlessly_slowly_is_given_up(porta
     monkeypatch.setattr(scanning, "_SECONDS", FEW_SECONDS)
     monkeypatch.setattr(scanning, "_CONNECT_SECONDS", 1)
     with speaking(speak) as port:
-        page = refused_on_the_form(portal, port)
+        page = told_on_the_page(portal, port)
 
     assert f"localhost on port {port}" in page
     assert "Check that an ssh server answers there" in page or "that an ssh server answers there" in page
@@ -121,7 +148,7 @@ def test_a_server_that_became_endlessly_slow_fails_the_listing(portal, published
 )
 def test_a_server_with_unusual_algorithms_alone_is_explained(portal, serve, more):
     with serve(more=more) as site:
-        page = refused_on_the_form(portal, site.port)
+        page = told_on_the_page(portal, site.port)
 
     assert OUTDATED in page
     assert "Have the server's administrator add an Ed25519 host key" in page
@@ -130,7 +157,7 @@ def test_a_server_with_unusual_algorithms_alone_is_explained(portal, serve, more
 def test_a_host_key_that_is_too_short_is_not_pinned(portal, serve, tmp_path, host_keys):
     short = ssh_key(tmp_path / "short", kind="rsa", bits=1024)
     with serve(own=(short,), more="RequiredRSASize 1024") as site:
-        assert OUTDATED in refused_on_the_form(portal, site.port)
+        assert OUTDATED in told_on_the_page(portal, site.port)
     with serve(own=(short, host_keys[0]), more="RequiredRSASize 1024") as site:
         vpc(site)
         assert len(portal.connected(site.url(NAME)).host_keys) == 1
@@ -174,21 +201,3 @@ def test_a_server_that_takes_passwords_alone_is_explained_on_the_page(portal, se
     page = pages.shown(portal.client.get(f"{LIST}/{repository.pk}/plan"))
     assert "takes only: password" in page
     assert "connect the repository by https" in page
-
-
-def test_host_keys_of_a_server_that_is_down_are_not_asked_for_twice(portal, published, sshd, monkeypatch):
-    calls = []
-    scanned = scanning.scanned
-
-    def counted(*given):
-        calls.append(given)
-        return scanned(*given)
-
-    monkeypatch.setattr(scanning, "scanned", counted)
-    GitRepository.objects.update(url=f"ssh://git@localhost:{free_port()}/{NAME}.git")
-
-    answer = portal.client.post(f"{LIST}/{published.pk}/host-keys", {"fingerprint": sshd.fingerprints})
-
-    assert answer.status_code == 409
-    assert "cannot be read now" in pages.text_of(answer)
-    assert len(calls) == 1

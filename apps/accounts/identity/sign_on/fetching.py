@@ -23,6 +23,7 @@ from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
 from apps.lib.net import addresses, outgoing
+from apps.lib.process import outside
 from apps.lib.settings_values.saml import AnyProvider
 
 MAX_SECONDS = 5.0
@@ -30,6 +31,8 @@ MAX_BYTES = 1024 * 1024
 MAX_AGE_SECONDS = 3600.0
 # A signature by an unknown key asks for the keys again, and strangers can send such a signature.
 MIN_REFRESH_SECONDS = 60.0
+# After a failure everyone else fails at once for so long: each would keep a thread until the time is over.
+FAILURE_SECONDS = 10.0
 
 Asked = TypeVar("Asked", bound=AnyProvider)
 Value = TypeVar("Value")
@@ -40,19 +43,28 @@ class AnswerRefused(requests.RequestException):
     """The answer is too large or leads elsewhere. Callers of allauth handle its base class."""
 
 
+def _away() -> requests.RequestException:
+    return requests.ConnectionError("it has not answered lately")
+
+
 class _Bounded(BaseAdapter):
     def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
+        where = urlsplit(str(request.url))
+        circuit = outside.circuit_of(outside.SIGN_ON, where.netloc, _away)
         try:
-            answer = outgoing.exchange(
-                str(request.method),
-                urlsplit(str(request.url)),
-                body=request.body.encode() if isinstance(request.body, str) else cast("bytes | None", request.body),
-                headers=request.headers,
-                allowed=addresses.ANYWHERE,
-                seconds=MAX_SECONDS,
-                max_bytes=MAX_BYTES,
-                trusted=_trusted(),
-            )
+            with circuit.exchange(outgoing.NotAnswered):
+                answer = outgoing.exchange(
+                    str(request.method),
+                    where,
+                    body=request.body.encode() if isinstance(request.body, str) else cast("bytes | None", request.body),
+                    headers=request.headers,
+                    allowed=addresses.ANYWHERE,
+                    seconds=MAX_SECONDS,
+                    max_bytes=MAX_BYTES,
+                    trusted=_trusted(),
+                )
+                if not answer.is_whole and len(answer.body) < MAX_BYTES:
+                    raise outgoing.TooSlow("a part of the answer came, and no more")
         except outgoing.NotTrusted as error:
             raise requests.exceptions.SSLError(str(error)) from None
         except outgoing.TooSlow as error:
@@ -69,7 +81,7 @@ class _Bounded(BaseAdapter):
         if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise AnswerRefused(f"it is {answer.status}")
         if not answer.is_whole:
-            raise AnswerRefused(f"it was cut off, or has more than {MAX_BYTES} bytes")
+            raise AnswerRefused(f"it has more than {MAX_BYTES} bytes")
         return response
 
     def close(self) -> None:
@@ -114,7 +126,13 @@ def json_object(url: str, *, access_token: str = "") -> dict[str, Any]:
 class _Entry(Generic[Value]):
     value: Value | None = None
     at: float = 0.0
+    failed_at: float = float("-inf")
+    failure: requests.RequestException | None = None
     lock: Lock = field(default_factory=Lock)
+
+    def is_fresh(self, suffices: Callable[[Value], bool]) -> bool:
+        value, age = self.value, time.monotonic() - self.at
+        return value is not None and age <= (MAX_AGE_SECONDS if suffices(value) else MIN_REFRESH_SECONDS)
 
 
 class Remembered(Generic[Asked, Value]):
@@ -131,15 +149,24 @@ class Remembered(Generic[Asked, Value]):
         Raises requests.RequestException if nothing is known.
         """
         entry = self._entries.setdefault(provider, _Entry())
-        with entry.lock:
-            age = time.monotonic() - entry.at
-            longest = MAX_AGE_SECONDS if entry.value is None or suffices(entry.value) else MIN_REFRESH_SECONDS
-            if entry.value is None or age > longest:
-                try:
-                    entry.value = self._fetch(provider)
-                except requests.RequestException as error:
-                    if entry.value is None:
-                        raise
-                    log.warning(self._outage, provider=provider.id, error=type(error).__name__)
-                entry.at = time.monotonic()
-            return entry.value
+        # While one request asks again, the others use what is known.
+        if entry.is_fresh(suffices) or (entry.value is not None and suffices(entry.value) and entry.lock.locked()):
+            return cast("Value", entry.value)
+        with outside.waiting(_away), entry.lock:
+            return self._renewed(provider, entry, suffices)
+
+    def _renewed(self, provider: Asked, entry: _Entry[Value], suffices: Callable[[Value], bool]) -> Value:
+        """Others may have asked while this waited for the lock."""
+        if not entry.is_fresh(suffices):
+            if entry.failure is not None and time.monotonic() - entry.failed_at <= FAILURE_SECONDS:
+                raise entry.failure
+            try:
+                entry.value = self._fetch(provider)
+            except requests.RequestException as error:
+                if entry.value is None:
+                    entry.failed_at, entry.failure = time.monotonic(), error
+                    raise
+                log.warning(self._outage, provider=provider.id, error=type(error).__name__)
+            entry.at, entry.failure = time.monotonic(), None
+        assert entry.value is not None  # noqa: S101  # it is fresh, or was fetched
+        return entry.value

@@ -6,6 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.identity.trusted import actors
 from apps.accounts.identity.trusted.declarations import Vendor
 from apps.accounts.identity.trusted.publishers import subject_of
 from apps.accounts.models import ApiToken
@@ -67,7 +68,8 @@ def refused(
 def accepted(*, rule: TrustedPublisher, vendor: Vendor, token: ApiToken, claims: Mapping[str, Any]) -> TokenExchange:
     """In the transaction that makes the token. Releases copy the claims."""
     said = bounded(claims, first=vendor.claims)
-    row = TokenExchange.objects.create(publisher=rule, claims=said, token=token)
+    who = sorted(actors.marks_of(vendor, rule.issuer, claims))
+    row = TokenExchange.objects.create(publisher=rule, claims=said, token=token, actor=who)
     Viewer(rule.user, token).record(
         Kind.TRUSTED_EXCHANGED,
         subject=subject_of(rule),

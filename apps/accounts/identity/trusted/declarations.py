@@ -76,6 +76,20 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Actor:
+    """The claims by which whoever started a run can be found among accounts. A login or name is none: it can change
+    hands.
+
+    `ids`: their number at the vendor, which is the subject where people sign in with it. `addresses`: of mail.
+    `identities`: a list of {"provider", "extern_uid"} of the vendor's own sign-on.
+    """
+
+    ids: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    identities: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Vendor:
     """`issuer` is a template with fields of the rule; empty if each rule names one that LARDER_TRUSTED_ISSUERS lists.
 
@@ -83,9 +97,9 @@ class Vendor:
     is present. `one_of`: fields of which a rule names at least one, where no claim tells a pull request. `protects`:
     fields of which a rule should name one. `audience`: what the vendor writes for everyone, in place of Larder's public
     URL. `has_jti`: its tokens have that claim; those of others are told apart by all that is signed. `origin`: which
-    claims say where a release comes from. `links`: templates of https URLs for these, filled by `links.of` with claims,
-    with the named groups of `parts` (patterns of claims), and with the `site` that the first pattern of `sites` makes
-    of the issuer.
+    claims say where a release comes from. `actor`: which claims tell who started the run. `links`: templates of https
+    URLs for these, filled by `links.of` with claims, with the named groups of `parts` (patterns of claims), and with
+    the `site` that the first pattern of `sites` makes of the issuer.
     """
 
     kind: str
@@ -102,6 +116,7 @@ class Vendor:
     weaker: str = ""
     has_jti: bool = True
     origin: Mapping[str, str] = field(default_factory=dict)
+    actor: Actor = Actor()
     links: Mapping[str, str] = field(default_factory=dict)
     parts: Mapping[str, str] = field(default_factory=dict)
     sites: tuple[tuple[str, str], ...] = ()
@@ -114,8 +129,14 @@ class Vendor:
         """All that it names, so that they are kept of a token with many."""
         in_links = {name for template in self.links.values() for name in PLACE.findall(template)}
         compared = {one.claim for one in self.fields if one.claim}
-        return frozenset({*compared, *self.origin.values(), *self.parts, *in_links})
+        who = (*self.actor.ids, *self.actor.addresses)
+        return frozenset({*compared, *self.origin.values(), *who, *self.parts, *in_links})
 
     @property
     def field_names(self) -> list[str]:
         return [one.name for one in self.fields]
+
+    def site_of(self, issuer: str) -> str:
+        """Return the URL at which people know the issuer, or an empty one."""
+        found = (whole.expand(template) for pattern, template in self.sites if (whole := re.fullmatch(pattern, issuer)))
+        return next(found, "")

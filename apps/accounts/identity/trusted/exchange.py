@@ -7,7 +7,8 @@ Two rules that fit: they may say different things, so the sender names the addre
 If both allow the same, the one that names more counts, then the older one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from apps.accounts.access import connections
 from apps.accounts.identity import tokens
 from apps.accounts.identity.trusted import attempts, matching, publishers, reading
 from apps.accounts.identity.trusted.issuers import Issuer, is_allowed
@@ -24,7 +26,7 @@ from apps.accounts.identity.trusted.refusals import ExchangeRefused, shown
 from apps.accounts.models import ApiToken, Namespace
 from apps.accounts.rows import TokenExchange, TrustedPublisher, UsedIdToken
 from apps.lib.addresses import canonical
-from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError, TooLarge, Unavailable
+from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError, TooLarge, TooManyAttempts, Unavailable
 
 TOKEN_LIFETIME = timedelta(minutes=15)
 # A used token is remembered longer than it is accepted.
@@ -43,10 +45,14 @@ class Judged:
     is_near: bool
 
 
-def exchange(text: str, *, address: str = "") -> tuple[ApiToken, str, TokenExchange]:
+def exchange(
+    text: str, *, address: str = "", count_refusal: Callable[[], None] = lambda: None
+) -> tuple[ApiToken, str, TokenExchange]:
     """Return the API token, its secret, and the record of the exchange.
 
-    Raises Invalid, TooLarge, ExchangeRefused, SeveralRules, NotFound and Unavailable; all of them are recorded.
+    Raises Invalid, TooLarge, ExchangeRefused, SeveralRules, NotFound and Unavailable; all of them are recorded. Before
+    it records one, it calls `count_refusal`, whose TooManyAttempts takes the place of the refusal and its record: a
+    stranger's bad tokens neither stop the good ones from the same address nor fill the audit.
     """
     # It imports PyJWT and cryptography.
     from apps.accounts.identity.trusted import verifying
@@ -54,23 +60,24 @@ def exchange(text: str, *, address: str = "") -> tuple[ApiToken, str, TokenExcha
     try:
         token = reading.read(text)
     except (Invalid, TooLarge) as refused:
+        count_refusal()
         attempts.refused(claims={}, claim="token", message=str(refused), is_verified=False, near=())
         raise
-    rules = _rules_of(token.issuer)
     try:
-        if not rules:
+        if not _is_named(token.issuer):
             raise ExchangeRefused("iss", f"no trusted publisher names the issuer {shown(token.claims.get('iss'))}.")
         verifying.check_signature(token, Issuer(token.issuer))
-    except (ExchangeRefused, Unavailable) as refused:
-        attempts.refused(
-            claims=token.claims,
-            claim=getattr(refused, "claim", "keys"),
-            message=str(refused),
-            is_verified=False,
-            near=(),
-        )
+    except Unavailable as away:
+        # The run may be a good one: it must learn that trying again helps. Only its record is limited.
+        with suppress(TooManyAttempts):
+            count_refusal()
+            _record_unverified(token, "keys", away)
         raise
-    now = timezone.now()
+    except ExchangeRefused as refused:
+        count_refusal()
+        _record_unverified(token, refused.claim, refused)
+        raise
+    now, rules = timezone.now(), _rules_of(token.issuer)
     try:
         verifying.check_times(token.claims, now=now)
         judged = [_judged(rule, token, now) for rule in rules]
@@ -78,6 +85,7 @@ def exchange(text: str, *, address: str = "") -> tuple[ApiToken, str, TokenExcha
         used = verifying.use_once(token, publishers.vendor_of(rule))
         return _mint(rule, only_name, token, used, now)
     except RegistryError as refused:
+        count_refusal()
         attempts.refused(
             claims=token.claims,
             claim=getattr(refused, "claim", "address"),
@@ -88,12 +96,28 @@ def exchange(text: str, *, address: str = "") -> tuple[ApiToken, str, TokenExcha
         raise
 
 
+def _record_unverified(token: Read, claim: str, why: Exception) -> None:
+    attempts.refused(claims=token.claims, claim=claim, message=str(why), is_verified=False, near=())
+
+
 def _rules_of(issuer: str) -> list[TrustedPublisher]:
     """Return the rules of the issuer as far as it is still allowed; those that have ended say why nothing fits."""
-    if not issuer or len(issuer) > 200 or "\0" in issuer:  # noqa: PLR2004  # the column's width
-        return []
     rows = TrustedPublisher.objects.filter(issuer=issuer).select_related("namespace", "user").order_by("pk")
-    return [rule for rule in rows if is_allowed(publishers.vendor_of(rule), rule.issuer, rule.fields)]
+    return [rule for rule in rows if _counts(rule)]
+
+
+def _is_named(issuer: str) -> bool:
+    """Tell whether any rule names it. The first that does is enough: before the signature, all of them cost too much
+    of what any stranger may ask for.
+    """
+    if not issuer or len(issuer) > 200 or "\0" in issuer:  # noqa: PLR2004  # the column's width
+        return False
+    rows = TrustedPublisher.objects.filter(issuer=issuer).order_by("pk")
+    return any(_counts(rule) for rule in rows[:1]) or any(_counts(rule) for rule in rows[1:])
+
+
+def _counts(rule: TrustedPublisher) -> bool:
+    return is_allowed(publishers.vendor_of(rule), rule.issuer, rule.fields)
 
 
 def _is_near(rule: TrustedPublisher, token: Read) -> bool:
@@ -119,6 +143,11 @@ def _over(rule: TrustedPublisher, now: datetime) -> str:
         return (
             f"its trusted publisher in {rule.namespace} expired on {rule.expires_at:%Y-%m-%d}, "
             f"after {publishers.UNUSED_LIFETIME.days} days without use"
+        )
+    if rule.suspended_at is not None:
+        return (
+            f"its trusted publisher in {rule.namespace} is suspended since {rule.suspended_at:%Y-%m-%d} until an owner "
+            f"confirms it: {rule.suspended_reason.rstrip('.')}"
         )
     return ""
 
@@ -171,7 +200,9 @@ def _why_none(judged: list[Judged], token: Read, now: datetime) -> ExchangeRefus
         return ExchangeRefused(claim, " Also ".join([closest.wrong[0].sentence, *others]), hint=hint)
     claim = _subject_claim(judged, token)
     if near:
-        return ExchangeRefused(claim, f"{_over(near[-1].rule, now)}.", hint="An owner can add one again.")
+        last = near[-1].rule
+        hint = connections.hint_for(last) if last.suspended_at is not None else "An owner can add one again."
+        return ExchangeRefused(claim, f"{_over(last, now)}.", hint=hint)
     return ExchangeRefused(
         claim,
         f"no trusted publisher names {shown(token.claims.get(claim))}.",

@@ -2,13 +2,15 @@
 
 Asked for again after an hour, and at most once a minute for a key that is not known, since strangers can name any. If
 an issuer does not answer, the last keys continue to count; without any, requests of the next seconds fail at once.
+Who names a known key waits for nobody, and few wait for an issuer at a time.
 """
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +19,7 @@ import structlog
 from apps.accounts.identity.trusted.issuers import Issuer
 from apps.lib.errors import Unavailable
 from apps.lib.net import outgoing
+from apps.lib.process import outside
 
 MAX_SECONDS = 5.0
 MAX_BYTES = 256 * 1024
@@ -25,6 +28,8 @@ MIN_REFRESH_SECONDS = 60.0
 FAILURE_SECONDS = 10.0
 # Of one process: an owner can name any organisation of some vendors.
 MAX_ISSUERS = 500
+# Threads of one process that wait for one issuer. Strangers can send as many ids of keys as they like.
+MAX_WAITING = 4
 NEVER = float("-inf")
 
 Key = dict[str, Any]
@@ -52,6 +57,7 @@ class _Entry:
     failed_at: float = NEVER
     failure: str = ""
     lock: Lock = field(default_factory=Lock)
+    places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING))
 
 
 _entries: dict[str, _Entry] = {}
@@ -66,22 +72,37 @@ def keys_for(issuer: Issuer, *, kid: str | None, key_type: str, algorithm: str) 
     if len(_entries) >= MAX_ISSUERS and issuer.url not in _entries:
         _entries.pop(next(iter(_entries)), None)
     entry = _entries.setdefault(issuer.url, _Entry())
-    if not entry.lock.acquire(timeout=2 * MAX_SECONDS):
+    fitting = _fitting(entry.keys, kid, key_type, algorithm)
+    # While one request asks for newer keys, the others use those that are known.
+    if fitting and (time.monotonic() - entry.at <= MAX_AGE_SECONDS or entry.lock.locked()):
+        return fitting
+    if not entry.places.acquire(blocking=False):
         raise KeysUnavailable(issuer, "others wait for its answer")
     try:
-        now = time.monotonic()
-        if now - entry.at > MAX_AGE_SECONDS:
-            _renew(entry, issuer)
-        fitting = _fitting(entry.keys, kid, key_type, algorithm)
-        if not fitting and now - entry.refreshed_at > MIN_REFRESH_SECONDS:
-            # The issuer may have rotated its keys, even while this was asked.
-            entry.refreshed_at = now
-            if not _renew(entry, issuer):
-                raise KeysUnavailable(issuer, entry.failure)
-            fitting = _fitting(entry.keys, kid, key_type, algorithm)
-        return fitting
+        with outside.waiting():
+            if not entry.lock.acquire(timeout=2 * MAX_SECONDS):
+                raise KeysUnavailable(issuer, "others wait for its answer")
+            try:
+                return _asked(entry, issuer, lambda: _fitting(entry.keys, kid, key_type, algorithm))
+            finally:
+                entry.lock.release()
     finally:
-        entry.lock.release()
+        entry.places.release()
+
+
+def _asked(entry: _Entry, issuer: Issuer, fitting: Callable[[], list[Key]]) -> list[Key]:
+    """Return the fitting keys, after asking the issuer where its keys are old or none fits. Raises KeysUnavailable."""
+    now = time.monotonic()
+    if now - entry.at > MAX_AGE_SECONDS:
+        _renew(entry, issuer)
+    found = fitting()
+    if not found and now - entry.refreshed_at > MIN_REFRESH_SECONDS:
+        # The issuer may have rotated its keys, even while this was asked.
+        entry.refreshed_at = now
+        if not _renew(entry, issuer):
+            raise KeysUnavailable(issuer, entry.failure)
+        found = fitting()
+    return found
 
 
 def _renew(entry: _Entry, issuer: Issuer) -> bool:

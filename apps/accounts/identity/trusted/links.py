@@ -28,13 +28,9 @@ def _values(vendor: Vendor, issuer: str, claims: Mapping[str, Any]) -> dict[str,
     for claim, pattern in vendor.parts.items():
         if whole := re.fullmatch(pattern, values.get(claim, "")):
             values |= {name: value for name, value in whole.groupdict().items() if value}
-    for pattern, template in vendor.sites:
-        if whole := re.fullmatch(pattern, issuer):
-            values["site"] = whole.expand(template)
-            break
-    else:
-        values.pop("site", None)
-    return values
+    values.pop("site", None)
+    site = vendor.site_of(issuer)
+    return values | ({"site": site} if site else {})
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

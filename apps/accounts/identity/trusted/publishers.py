@@ -14,9 +14,10 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
+from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts.access import machines
+from apps.accounts.access import connections, machines
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.access.people_only import people_only
 from apps.accounts.identity import tokens
@@ -86,7 +87,7 @@ def create(*, namespace: Namespace, actor: Viewer, **given: Any) -> TrustedPubli
 
 @transaction.atomic
 def _create(namespace: Namespace, checked: Draft, actor: Viewer) -> TrustedPublisher:
-    row = Namespace.objects.select_for_update().filter(pk=namespace.pk).first()
+    row = connections.lock_as_owner(namespace, actor)
     if row is None:
         raise Conflict(f"The namespace {namespace} was deleted.", hint="Create it again first.")
     if of(row).count() >= MAX_RULES:
@@ -127,10 +128,38 @@ def end(*, publisher: TrustedPublisher, actor: Viewer) -> None:
         return
     row.ended_at = publisher.ended_at = timezone.now()
     row.save(update_fields=["ended_at"])
-    for token in ApiToken.objects.usable(row.ended_at).filter(user=row.user_id).order_by("pk"):
-        tokens.revoke(token=token, actor=actor)
+    _revoke_tokens(row, actor)
     machines.end(row.user_id)
     actor.record(Kind.TRUSTED_PUBLISHER_DELETED, subject=subject_of(row), publisher=row.pk, user=row.user_id)
+
+
+def _revoke_tokens(rule: TrustedPublisher, actor: Viewer) -> None:
+    for token in ApiToken.objects.usable(timezone.now()).filter(user=rule.user_id).order_by("pk"):
+        tokens.revoke(token=token, actor=actor)
+
+
+def _stop(rule: TrustedPublisher, actor: Viewer) -> None:
+    """Its runs end at once. The row is locked by its change, so that no exchange makes another token meanwhile."""
+    _revoke_tokens(rule, actor)
+    machines.suspend(rule.user_id)
+
+
+def _name(rule: TrustedPublisher) -> str:
+    """As an owner recognises it: the vendor, the repository, and whom its releases name."""
+    vendor, fields = vendor_of(rule), fields_of(rule)
+    whose = next((str(fields[one.name]) for one in vendor.fields if one.identifies and one.name in fields), rule.issuer)
+    return f"{vendor.label} {whose} as {rule.user.username}"
+
+
+CONNECTIONS = connections.Source(
+    kind="trusted-publisher",
+    noun="trusted publisher",
+    rows=lambda: TrustedPublisher.objects.filter(ended_at=None, namespace__deleted_at=None).select_related("user"),
+    name=_name,
+    path=lambda rule: reverse("portal:trusted-publishers", args=[rule.namespace.name]),
+    stop=_stop,
+    resume=lambda rule, actor: machines.resume(rule.user_id, rule.namespace, actor),
+)
 
 
 def end_all(*, namespace: Namespace, actor: Viewer) -> None:

@@ -7,7 +7,7 @@ example of Bitbucket or Buildkite tells a pull request, so `one_of` requires a b
 
 from datetime import timedelta
 
-from apps.accounts.identity.trusted.declarations import Field, How, Refusal, Vendor
+from apps.accounts.identity.trusted.declarations import Actor, Field, How, Refusal, Vendor
 
 _UNREVIEWED = "a pull request can bring code without a review"
 _UNREVIEWED_MERGE = "a merge request can bring code without a review"
@@ -80,6 +80,7 @@ GITHUB = Vendor(
         "run": "run_id",
         "actor": "actor",
     },
+    actor=Actor(ids=("actor_id",)),
     links={
         "repository": "{site}/{repository}",
         "commit": "{site}/{repository}/commit/{sha}",
@@ -156,6 +157,7 @@ GITLAB = Vendor(
         "run": "pipeline_id",
         "actor": "user_login",
     },
+    actor=Actor(ids=("user_id",), addresses=("user_email",), identities="user_identities"),
     links={
         "repository": "{site}/{project_path}",
         "commit": "{site}/{project_path}/-/commit/{sha}",
@@ -337,6 +339,11 @@ OIDC = Vendor(
         "run": "run_id",
         "actor": "actor",
     },
+    actor=Actor(
+        ids=("actor_id", "user_id", "sub"),
+        addresses=("user_email", "actor_email", "email"),
+        identities="user_identities",
+    ),
 )
 
 VENDORS = {vendor.kind: vendor for vendor in (GITHUB, GITLAB, AZURE, BITBUCKET, CIRCLECI, BUILDKITE, OIDC)}

@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 import structlog
 from allauth.socialaccount.models import SocialAccount
+from django.core.cache import cache
 from onelogin.saml2.constants import OneLogin_Saml2_Constants as Constants
 from onelogin.saml2.utils import OneLogin_Saml2_Utils as Utils
 
+from apps.accounts.identity import sign_ins
 from apps.accounts.identity.sign_on import fetching
 from apps.accounts.models import User
+from apps.audit.models import AuditEvent
+from apps.lib.settings_values.rates import Rate
 from tests.accounts.identity.openid.conftest import begin
 from tests.accounts.identity.openid.test_bad_providers import failed
 from tests.accounts.identity.test_second_factor import signed_in
@@ -229,3 +233,19 @@ def test_during_an_outage_the_last_metadata_counts(sign_on, acme_id, monkeypatch
     client, _ = sign_on()
     assert signed_in(client)
     assert User.objects.count() == 1
+
+
+@pytest.mark.both
+def test_forged_answers_stop_nobody_who_signs_in_from_the_same_address(acme_id, browser, sign_on, settings):
+    """They cost a page each, and an audit row up to the limit."""
+    settings.RATES = settings.RATES | {"sign_in": Rate(1, 1000 * 3600)}
+    cache.clear()
+    client = browser()
+    forged = [saml.post(client, "<forged/>").status_code for _ in range(sign_ins.TIMES_BY_SIGN_ON + 1)]
+
+    assert forged[-1] == 429
+    assert set(forged[:-1]) == {forged[0]}
+    assert forged[0] < 429
+    assert AuditEvent.objects.count() == sign_ins.TIMES_BY_SIGN_ON
+    client, answer = sign_on()
+    assert signed_in(client), answer.content

@@ -46,3 +46,12 @@ def test_two_equal_rules_at_once_are_one(issuer, acme, dora):
     given = {"kind": "github", "issuer": issuer.url, **SHAPES["github"].rule}
     calls = [partial(publishers.create, namespace=acme, actor=Viewer(dora), **given)] * 2
     assert len([one for one in at_once(*calls) if isinstance(one, Conflict)]) == 1
+
+
+def test_a_namespace_has_so_many_rules_and_no_more(issuer, acme, dora, monkeypatch):
+    monkeypatch.setattr(publishers, "MAX_RULES", 1)
+    given = {"kind": "github", "issuer": issuer.url, **SHAPES["github"].rule}
+    make = partial(publishers.create, namespace=acme, actor=Viewer(dora), **given)
+    refused = at_once(*[partial(make, only_name=name) for name in ("vpc/aws", "dns/aws", "lb/aws")])
+    assert ["the maximum" in str(one) for one in refused if isinstance(one, Conflict)] == [True] * 2
+    assert publishers.of(acme).count() == 1

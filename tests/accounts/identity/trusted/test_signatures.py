@@ -15,6 +15,7 @@ from apps.accounts.models import ApiToken
 from apps.accounts.rows import TokenExchange
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.lib.process import outside
 from tests.accounts.identity.trusted.conftest import claims_of
 from tests.builders import ci_issuer
 from tests.builders.ci_claims import SHAPES
@@ -257,3 +258,20 @@ def test_a_removed_key_no_longer_counts(monkeypatch, issuer, claims, exchange, r
     monkeypatch.setattr(keys, "MAX_AGE_SECONDS", -1.0)
     issuer.published = issuer.published[1:]
     assert "kid" in refusal(issuer.signed({**claims, "jti": "2"}))
+
+
+def test_known_keys_count_while_another_request_asks_for_newer_ones(issuer, claims, exchange, monkeypatch):
+    assert exchange(issuer.signed({**claims, "jti": "1"})).status_code == 200
+    monkeypatch.setattr(keys, "MAX_AGE_SECONDS", -1.0)
+    with keys._entries[issuer.url].lock:
+        begun = time.monotonic()
+        assert exchange(issuer.signed({**claims, "jti": "2"})).status_code == 200
+    assert time.monotonic() - begun < keys.MAX_SECONDS
+    assert issuer.asked.count("/keys") == 1
+
+
+def test_who_waits_for_an_issuer_takes_one_of_the_places_of_its_threads(issuer, claims, refusal, monkeypatch):
+    monkeypatch.setattr(outside, "PLACE_SECONDS", 0.1)
+    monkeypatch.setattr(outside._thread, "places", outside.Places(0))
+    assert "Too many requests are waiting" in refusal(issuer.signed(claims), status=503)
+    assert issuer.asked == []

@@ -1,0 +1,92 @@
+"""Whether the database is away, and whether this process may repeat its last answers meanwhile
+(LARDER_SERVE_STALE_SECONDS).
+
+It may if it knows every change that anybody was told of. Whoever makes a change is told of it once the database has
+answered again half a second later (`Lease.run_out`). So a process that has asked for the generation less than half a
+second before its question failed has seen the change: it asks all the time, with and without requests (`Lease.keep`).
+Two questions fail before the database counts as away, the second over a new connection, so that a lost connection or a
+full server is no outage.
+"""
+
+import contextlib
+import os
+import socket
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from apps.audit import generation
+
+# How often a process asks, and how long a question may take before its connection is cut.
+ASK_EVERY = 0.1
+PATIENCE = 1.0
+# SQLSTATEs of a server that answers and is about to end, or has just begun.
+_STOPPING = ("57P01", "57P02", "57P03")
+
+log = structlog.get_logger("larder.front")
+
+
+@dataclass(slots=True)
+class Outage:
+    """On the event loop; `lasts` in any thread."""
+
+    seconds: float
+    since: float | None = None  # the first question that failed, by time.monotonic()
+    is_known_before: bool = False  # what was changed before it is known
+    is_sure: bool = False
+
+    def fails(self, *, began: float, asked: float, error: BaseException) -> None:
+        """A question that began then has failed; the last one that was answered was asked at `asked`."""
+        if not self.seconds or not is_no_answer(error):
+            return
+        if self.since is None:
+            self.since, self.is_known_before = began, began - asked < generation.LEASE
+            return
+        if not self.is_sure:
+            self.is_sure = True
+            log.warning("serving_stale" if self.is_known_before else "not_serving_stale", seconds=self.seconds)
+
+    def ends(self) -> None:
+        if self.is_sure:
+            log.info("database_back", seconds=round(time.monotonic() - (self.since or 0.0), 1))
+        self.since, self.is_known_before, self.is_sure = None, False, False
+
+    @property
+    def until(self) -> float:
+        return (self.since or 0.0) + self.seconds
+
+    def lasts(self) -> bool:
+        """The database is away, and what was answered before may be repeated."""
+        return self.is_sure and self.is_known_before and time.monotonic() < self.until
+
+
+def is_no_answer(error: BaseException) -> bool:
+    """Tell whether nothing answered. A server that refuses one connection more serves the others."""
+    state = getattr(error.__cause__, "sqlstate", None) or ""
+    return not state or state in _STOPPING or state.startswith("08")
+
+
+def configured() -> Outage:
+    return Outage(settings.SERVE_STALE_SECONDS)
+
+
+def connect() -> BaseDatabaseWrapper:
+    """A connection that no pool lends."""
+    default = connections["default"].settings_dict
+    options = {name: value for name, value in default["OPTIONS"].items() if name != "pool"}
+    if settings.SERVE_STALE_SECONDS and "connect_timeout" in options:
+        options["connect_timeout"] = 2  # libpq's least
+    return type(connections["default"])({**default, "OPTIONS": options}, "default")
+
+
+def cut(connection: BaseDatabaseWrapper) -> None:
+    """End a question that is not answered, in another thread: it fails, and the next one has a new connection."""
+    inner: Any = connection.connection
+    # It has ended meanwhile, has no connection yet, or is SQLite's, which has no line.
+    with contextlib.suppress(Exception), socket.socket(fileno=os.dup(inner.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,193 @@
+"""What is repeated while the database is away (LARDER_SERVE_STALE_SECONDS), and to whom; `outage.py` says when.
+
+An answer stays in the table after its end, as long as it is true, its links open and nothing has changed what it
+depends on. Documents of a public namespace are repeated to everybody, those of an internal one to credentials that
+Django has let read there, those of a private one to credentials that have been answered this very document. All other
+answers are repeated to equal credentials, or to everybody if they were given to somebody without any.
+"""
+
+import re
+import time
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from apps.accounts.models import Visibility
+from apps.audit import generation
+from apps.http.ready import KEPT, Ready
+from apps.protocol.last_public import last_public
+from registry_site.front.archives import Archive, Archives
+from registry_site.front.lease import Entry, Key, Lease, Shared, whole_of
+from registry_site.front.sending import Send, send_entry
+from registry_site.front.table import (
+    ARCHIVES,
+    CREDENTIALS,
+    Question,
+    Table,
+    for_links,
+    for_readers,
+    of_anybody,
+    without_condition,
+)
+
+WARNING = (b"warning", b'110 - "Response is Stale"')
+# Pulls over OCI begin with a token, which nobody can be given meanwhile.
+_IS_REPEATED = re.compile(r"/(?:v1|archives|\.well-known)/")
+_NOTHING = whole_of(0, (), b"")
+
+
+class Stale:
+    """On the event loop."""
+
+    def __init__(self, lease: Lease, table: Table, shared: Callable[[], Shared], archives: Archives) -> None:
+        self.is_on = lease.outage.seconds > 0
+        self._lease = lease
+        self._table = table
+        self._shared = shared
+        self._archives = archives
+        # By route.
+        self.answers: dict[str, int] = {}
+
+    def learn(self, scopes: Collection[str]) -> None:
+        """The view of archives repeats of its own accord: what it knows must be as new as what is known here."""
+        last_public.end(scopes)
+        if self.is_on and generation.EVERYTHING in scopes:
+            self._archives.learn_blocked()
+
+    def kept_until(self, question: Question, ready: Ready) -> float:
+        """Until when the answer is true, for whoever may have it."""
+        return question.at + min(ready.true_for, KEPT) if self.is_on else 0.0
+
+    def keep_reader(self, question: Question, key: Key, reader: Entry, ready: Ready) -> None:
+        """Note that these credentials read the namespace, and in a private one that they have read this document."""
+        if not self.is_on:
+            return
+        reader.kept = question.at + min(ready.credentials_for, KEPT)
+        if ready.visibility == Visibility.PRIVATE:
+            self._mark(_seen(question.key[CREDENTIALS], key), reader)
+
+    def keep_joined(self, key: Key, document: Entry, reader: Entry, joined: Entry) -> None:
+        """The front has answered these credentials from the two entries."""
+        if not self.is_on:
+            return
+        joined.kept, joined.visibility = min(document.kept, reader.kept), document.visibility
+        if document.visibility == Visibility.PRIVATE:
+            self._mark(_seen(key[CREDENTIALS], for_readers(key)), reader)
+
+    def keep_archive(self, question: Question, archive: Archive, entry: Entry) -> None:
+        """Small ones are repeated themselves; of public ones other processes learn that they are public."""
+        if not self.is_on or archive.seconds <= 0:
+            return
+        entry.kept = question.at + (KEPT if archive.is_public else archive.seconds)
+        if archive.is_public and question.path.startswith(ARCHIVES):
+            self._mark(_public(question), replace(entry, kept=question.at + KEPT))
+
+    async def has_answered(self, question: Question, send: Send) -> bool:
+        """Repeat the last answer, if the database is away and it may be repeated."""
+        entry = self.find(question) if await self._lease.has_outage() else None
+        if entry is None:
+            return False
+        self._table.count(entry)
+        self.answers[entry.origin.route] = self.answers.get(entry.origin.route, 0) + 1
+        await send_entry(question, entry, send)
+        return True
+
+    def figures(self) -> dict[str, Any]:
+        """For /status: since when and until when this process repeats answers, and how many; empty if it does not."""
+        if not self._lease.may_serve_stale():
+            return {}
+        outage, now = self._lease.outage, timezone.now()
+        since = now - timedelta(seconds=time.monotonic() - (outage.since or 0.0))
+        return {
+            "since": since,
+            "until": since + timedelta(seconds=outage.seconds),
+            "answers": sum(self.answers.values()),
+        }
+
+    def find(self, question: Question) -> Entry | None:
+        """The last answer, where it may be repeated. HEAD has that of GET, and nothing depends on a condition."""
+        if not _IS_REPEATED.match(question.path):
+            return None
+        key = without_condition(question.key)
+        if question.path.startswith(ARCHIVES):
+            return self._archive(question, key)
+        for method in dict.fromkeys((question.method, "GET")):
+            entry = self._document(without_condition(key, method=method))
+            if entry is not None:
+                return self._as_stale(question, entry)
+        return None
+
+    def _document(self, key: Key) -> Entry | None:
+        own = self._kept(key)
+        if own is not None:
+            return own
+        document = self._kept(for_readers(key))
+        if document is not None:
+            reader = self._kept(_reader(key, document)) if key[CREDENTIALS] is not None else None
+            if self._may_read(key, document, reader):
+                person = reader.origin.person if reader is not None else None
+                download = document.download and document.download._replace(user_id=person)
+                return replace(document, download=download, origin=replace(document.origin, person=person))
+        return self._kept(of_anybody(key)) if key[CREDENTIALS] is not None else None
+
+    def _may_read(self, key: Key, document: Entry, reader: Entry | None) -> bool:
+        if document.visibility == Visibility.PUBLIC:
+            return True
+        if reader is None:
+            return False
+        if document.visibility == Visibility.INTERNAL:
+            return True
+        is_private = document.visibility == Visibility.PRIVATE
+        return is_private and self._kept(_seen(key[CREDENTIALS], for_readers(key))) is not None
+
+    def _archive(self, question: Question, key: Key) -> Entry | None:
+        """A small one. The others are the view's, which reads storage alone meanwhile."""
+        asked = self._archives.asked(replace(question, headers=_without_condition(question)))
+        if asked is None or asked.link is not None:
+            return None
+        if asked.seconds is None:
+            marked = self._kept(_public(question))
+            if marked is not None:
+                last_public.update(asked.digest, marked.scopes)
+        entry = self._kept(key if asked.seconds is None else for_links(key))
+        return entry and self._as_stale(question, entry)
+
+    def _kept(self, key: Key) -> Entry | None:
+        """This process's answer, or that of another process of this host."""
+        entry = self._table.find_kept(key)
+        if entry is not None:
+            return entry
+        entry = self._shared().find(key, is_kept=True)
+        if entry is not None and self._lease.is_current_for_all(entry.scopes, entry.number):
+            return entry
+        return None
+
+    def _as_stale(self, question: Question, entry: Entry) -> Entry:
+        whole = entry.whole
+        body = b"" if question.method == "HEAD" else whole.body
+        return replace(entry, whole=replace(whole, headers=(*whole.headers, WARNING), body=body))
+
+    def _mark(self, key: Key, like: Entry) -> None:
+        mark = replace(like, whole=_NOTHING, download=None, until=0.0)
+        self._table.add(key, mark)
+        self._shared().add(key, mark, self._lease)
+
+
+def _reader(key: Key, document: Entry) -> Key:
+    return ("reader", key[CREDENTIALS], document.readers)
+
+
+def _seen(credentials: str | bytes | None, key: Key) -> Key:
+    return ("seen", credentials, repr(key))
+
+
+def _public(question: Question) -> Key:
+    """By the digest in the path of a plain link."""
+    return ("public", question.path.split("/")[2])
+
+
+def _without_condition(question: Question) -> dict[bytes, bytes]:
+    return {name: value for name, value in question.headers.items() if name != b"if-none-match"}

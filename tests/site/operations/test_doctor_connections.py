@@ -1,0 +1,67 @@
+"""`manage.py doctor` names what people connected to namespaces that they own no more."""
+
+import pytest
+
+from apps.accounts import namespaces
+from apps.accounts.access import connections
+from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.models import Grant, Role
+from apps.accounts.people import accounts
+from apps.notify import webhooks
+from registry_site.operations import doctor
+from tests.builders.connecting import KINDS, connect_all, hand_over
+from tests.conftest import person
+
+
+def found():
+    finding, *more = doctor.left_behind()
+    assert not more
+    return finding.state, finding.found
+
+
+@pytest.mark.both
+def test_it_names_what_still_works_and_who_made_it_until_an_owner_confirms(acme, dora):
+    eve = person("eve")
+    grant = Grant.objects.create(namespace=acme, user=eve, role=Role.OWNER)
+    rows = connect_all(acme, eve)
+    assert found() == ("ok", "an owner answers for each that works")
+
+    namespaces.withdraw(grant=grant, actor=NOBODY)
+
+    state, text = found()
+    assert state == "warn"
+    assert text.startswith("3 of people without the role owner: trusted publisher GitHub Actions acme/vpc as")
+    for name in ("Git repository https://github.com/acme/vpc", "webhook to hooks.acme.example"):
+        assert f"{name} of acme (eve)" in text
+    for kind, row in rows.items():
+        connections.confirm(namespace=acme, kind=kind, number=row.pk, actor=Viewer(dora))
+    assert found()[0] == "ok"
+
+
+def test_what_is_suspended_is_counted_and_no_warning(acme, dora, alice):
+    connect_all(acme, dora)
+    hand_over(acme, dora, alice)
+
+    assert found() == ("ok", "an owner answers for each that works; 3 suspended until an owner confirms them")
+
+
+def test_it_names_at_most_so_many(acme, dora, monkeypatch):
+    monkeypatch.setattr(doctor, "MAX_CONNECTIONS", 1)
+    connect_all(acme, dora)
+    accounts.set_active(user=dora, actor=NOBODY, is_active=False)
+
+    assert found()[1].endswith(f"(dora) and {len(KINDS) - 1} more")
+
+
+def test_a_webhook_of_the_site_needs_an_operator(db, olga):
+    erin = person("erin", is_staff=True, is_superuser=True)
+    hook, _ = webhooks.create(
+        namespace=None, url="https://a.example/", events=["release.published"], actor=Viewer(erin)
+    )
+    assert found()[0] == "ok"
+
+    accounts.change(user=erin, actor=Viewer(olga), is_active=True, is_staff=False, is_superuser=False)
+
+    assert found() == ("warn", "1 of people without the role owner: webhook to a.example of the registry (erin)")
+    webhooks.rotate(hook=hook, actor=Viewer(olga))
+    assert found()[0] == "ok", "who gives it another secret answers for it"
