@@ -92,7 +92,7 @@ def test_nothing_that_clients_do_during_init_has_a_limit(scene, client_of, once)
     assert {stranger.get("/.well-known/terraform.json").status_code for _ in range(240)} == {200}
 
 
-# Said to be answered 429, and tested with the refusals that alone are counted, with scans in progress, or with an upstream.
+# Said to be answered 429, and tested with refusals that alone are counted, scans in progress, or an upstream.
 ELSEWHERE = {
     *(("api:git-hook", "POST"), ("api:lock", "POST")),
     *(("api:repositories", "POST"), ("api:repository-host-keys", "POST")),
