@@ -9,7 +9,6 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from apps.accounts.access import slots
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.reauthorising import REFUSALS
 from apps.audit.kinds import Kind as Event
@@ -149,7 +148,7 @@ def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, 
     for chunk in counted(chunks, limit=limit, what="The archive", setting=setting):
         tally.update(chunk)
     sent = tally.hexdigest()
-    other = _settled(taken.taken_by, viewer)
+    other = _settled(taken.taken_by)
     if other.state in (State.REJECTED, State.FAILED):
         raise Conflict(f"Another upload of {other} has just finished as {other.state}.", hint="Send yours again.")
     if other.state == State.RECEIVING and other.created_by_id == viewer.user_id:
@@ -168,11 +167,10 @@ def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, 
     return other
 
 
-def _settled(other: Release, viewer: Viewer) -> Release:
+def _settled(other: Release) -> Release:
     deadline = time.monotonic() + SETTLE_SECONDS
-    with slots.slot_of(viewer):
-        while other.state == State.RECEIVING and not other.ticket_digest and time.monotonic() < deadline:
-            database_availability.release_connection()
-            time.sleep(0.1)
-            other.refresh_from_db(fields=["state", "uploaded_digest", "ticket_digest", "receiving_until"])
+    while other.state == State.RECEIVING and not other.ticket_digest and time.monotonic() < deadline:
+        database_availability.release_connection()
+        time.sleep(0.1)
+        other.refresh_from_db(fields=["state", "uploaded_digest", "ticket_digest", "receiving_until"])
     return other

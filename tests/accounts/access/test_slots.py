@@ -61,14 +61,13 @@ def test_no_more_than_these_are_taken_by_many_threads_at_once(alice):
     assert not slots._taken
 
 
-@for_each_row("act", ["key", "dry_run", "same"])
+@for_each_row("act", ["key", "dry_run"])
 def test_what_takes_long_is_refused_beyond_the_slots(alice, acme, act, monkeypatch):
     """What of an OCI push and of a publisher's signature is in their own tests and in tests/house/outside."""
     viewer = Viewer(alice)
     acts = {
         "key": lambda: keys.read("", actor=viewer),
         "dry_run": lambda: dry_run.forecast(**forecast_of(viewer)),
-        "same": lambda: receiving._settled(Release(), viewer),
     }
     monkeypatch.setattr(dry_run, "_authorise", lambda *_: acme)
     monkeypatch.setattr(publishing, "check_address", lambda *_: None)
@@ -87,7 +86,7 @@ def test_another_upload_of_the_version_is_waited_for_briefly(alice, acme, monkey
     Release.objects.filter(pk=release.pk).update(ticket_digest="")
     release.refresh_from_db()
     began = time.monotonic()
-    assert receiving._settled(release, Viewer(alice)).state == State.RECEIVING
+    assert receiving._settled(release).state == State.RECEIVING
     assert time.monotonic() - began < 3
 
 

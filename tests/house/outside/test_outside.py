@@ -176,7 +176,7 @@ def test_each_row_has_the_bound_and_takes_the_slot_that_it_names(door):
     if taken := {f"{one.__module__}.{one.__qualname__}" for one in takes.get(row["limit"], ())}:
         assert taken & calls().edges[row.get("by", door)]
     else:
-        assert row["limit"] in ("one", "storage")
+        assert row["limit"] in ("one", "uploads", "storage")
     for test in filter(None, (row["slow"], row.get("limited"))):
         path, _, name = test.partition("::")
         assert f"def {name}(" in (sources.CHECKOUT / path).read_text(), test
