@@ -105,7 +105,7 @@ def test_it_has_no_variable_of_this_process(run, monkeypatch):
 
 def test_what_it_writes_is_bounded(run):
     with pytest.raises(GitFailed) as caught:
-        run("yes", max_bytes=1000)
+        run("sh", "-c", "yes | head -c 1002", max_bytes=1000)
     assert (caught.value.code, caught.value.is_final) == ("too_large", True)
 
     code, output, errors = run("sh", "-c", "head -c 1000 /dev/urandom | od; yes | head -c 1000000 >&2")
