@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from allauth.socialaccount.models import SocialAccount
 from django.apps import apps
+from django.utils import timezone
 
+from apps.accounts.access import connections
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Namespace, Role, User
 from apps.accounts.rows import MachineAct
@@ -50,6 +52,12 @@ def waiting(strict: Git, upstream: Repository) -> Release:
     """Of a tag without a person, found by a poll: Dora connected the repository and started it."""
     strict.sync()
     return polled(strict, upstream, "v1.0.0")
+
+
+def suspended_and_confirmed(row: GitRepository, actor: Viewer) -> None:
+    """As after a transfer of the namespace."""
+    GitRepository.objects.filter(pk=row.pk).update(suspended_at=timezone.now(), suspended_reason="Transferred.")
+    connections.confirm(namespace=row.namespace, kind=connecting.CONNECTIONS.kind, number=row.pk, actor=actor)
 
 
 def polled(git: Git, upstream: Repository, tag: str) -> Release:
@@ -105,6 +113,7 @@ CHANGES: dict[str, tuple[str, Callable[[GitRepository, Viewer], Any]]] = {
     "rules": ("changed", lambda row, actor: connecting.change(repository=row, actor=actor, rules=RULES)),
     "interval": ("changed", lambda row, actor: connecting.change(repository=row, actor=actor, poll_minutes=5)),
     "secret": ("changed", lambda row, actor: connecting.renew_hook_secret(repository=row, actor=actor)),
+    "confirmation": ("changed", suspended_and_confirmed),
     "scan": ("scanned", lambda row, actor: previewing.ask(repository=row, actor=actor)),
 }
 
