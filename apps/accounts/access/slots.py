@@ -1,4 +1,4 @@
-"""How much of one account may take the time of requests' threads at once: child processes, other hosts, waits.
+"""How many threads of requests one account may keep busy at once with child processes.
 
 Counted in each web process, where the threads are. A rate limit cannot do this: it counts how many requests came, not
 how long each of them has kept a thread.
