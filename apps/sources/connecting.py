@@ -133,7 +133,6 @@ def change(
             GitRepository.objects.filter(pk=repository.pk).update(**columns)
         if found_rules is not None:
             rulebook.replace(repository, found_rules)
-        machines.acted(row.user_id, actor, Act.CHANGED)
         actor.record(
             Kind.GIT_REPOSITORY_CHANGED, subject=repository.namespace.name, repository=repository.pk, changes=said
         )
@@ -151,7 +150,6 @@ def renew_hook_secret(*, repository: GitRepository, actor: Viewer) -> str:
     secret = hooks.new_secret()
     row.sealed_hook_secret = repository.sealed_hook_secret = hooks.seal(secret, row.hook_id)
     row.save(update_fields=["sealed_hook_secret"])
-    machines.acted(row.user_id, actor, Act.CHANGED)
     actor.record(Kind.GIT_HOOK_SECRET_RENEWED, subject=row.namespace.name, repository=row.pk)
     return secret
 
@@ -177,7 +175,6 @@ def trust_host_keys(*, repository: GitRepository, actor: Viewer, fingerprints: I
         before = host_fingerprints(row)
         row.host_keys = keys
         row.save(update_fields=["host_keys", *syncing.end_host_key_alarm(row)])
-        machines.acted(row.user_id, actor, Act.CHANGED)
         actor.record(Kind.GIT_HOST_KEYS_TRUSTED, subject=row.namespace.name, repository=row.pk, known=before, found=now)
         syncing.listen(row)
     repository.refresh_from_db()
@@ -265,10 +262,14 @@ def _create(draft: GitRepository, remote: Remote, found: list[rulebook.CheckedRu
 
 
 def _required_of_owner(repository: GitRepository, actor: Viewer) -> GitRepository:
-    """Lock it for a change, for which the actor answers from now on. Raises Conflict, and what the gate raises."""
+    """Lock it for a change: from now on the actor answers for it, and takes part in what comes of it.
+
+    Raises Conflict, and what the gate raises.
+    """
     connections.lock_as_owner(repository.namespace, actor)  # before its repositories
     row = locking.required(repository)
     connections.changed(CONNECTIONS.kind, row.pk, actor)
+    machines.acted(row.user_id, actor, Act.CHANGED)
     return row
 
 
