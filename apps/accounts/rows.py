@@ -9,6 +9,10 @@ TOKEN_INDEXES = [
     # For operators: searches, and machines that may manage.
     models.Index(fields=["start"], name="accounts_tokens_by_start", opclasses=["varchar_pattern_ops"]),
     models.Index(fields=["user"], condition=models.Q(scope="manage"), name="accounts_tokens_that_manage"),
+    models.Index(fields=["scope"], name="accounts_tokens_by_scope"),
+    models.Index(fields=["revoked_at"], condition=~models.Q(revoked_at=None), name="accounts_tokens_revoked"),
+    models.Index(fields=["suspended_at"], condition=~models.Q(suspended_at=None), name="accounts_tokens_suspended"),
+    models.Index(fields=["leaked_at"], condition=~models.Q(leaked_at=None), name="accounts_tokens_leaked"),
 ]
 
 

@@ -33,7 +33,10 @@ class Repository(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["namespace", "path"], name="oci_repository_once")]
-        indexes = [models.Index(fields=["created_at"], name="oci_repositories_by_day")]
+        indexes = [
+            models.Index(fields=["created_at"], name="oci_repositories_by_day"),
+            models.Index(fields=["path"], name="oci_repositories_by_path", opclasses=["varchar_pattern_ops"]),
+        ]
         verbose_name_plural = "repositories"
 
     def __str__(self) -> str:
@@ -94,6 +97,7 @@ class Manifest(models.Model):
             models.Index(fields=["digest"], name="oci_manifests_by_digest", opclasses=["varchar_pattern_ops"]),
             models.Index(fields=["subject"], name="oci_manifests_attached", opclasses=["varchar_pattern_ops"]),
             models.Index(fields=["artifact_type"], name="oci_manifests_by_type"),
+            models.Index(fields=["repository"], condition=~Q(subject=""), name="oci_manifests_with_subject"),
         ]
 
     def __str__(self) -> str:
@@ -206,7 +210,10 @@ class Collection(models.Model):
     bytes = models.BigIntegerField(default=0, help_text="Bytes of these blobs.")
 
     class Meta:
-        indexes = [models.Index(fields=["begun_at"], name="oci_collections_by_day")]
+        indexes = [
+            models.Index(fields=["begun_at"], name="oci_collections_by_day"),
+            models.Index(fields=["begun_at"], condition=Q(is_complete=False), name="oci_collections_incomplete"),
+        ]
         verbose_name = "garbage collection"
 
     def __str__(self) -> str:

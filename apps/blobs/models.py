@@ -43,6 +43,7 @@ class Blob(models.Model):
             models.Index(fields=["created_at"], name="blobs_by_day"),
             models.Index(fields=["checked_at", "id"], name="blobs_by_check"),
             models.Index(fields=["problem"], condition=~Q(problem=""), name="blobs_with_problem"),
+            models.Index(fields=["state"], condition=~Q(state="ready"), name="blobs_not_ready"),
         ]
 
     def __str__(self) -> str:

@@ -41,6 +41,7 @@ class Module(models.Model):
             models.Index(fields=["created_at"], name="modules_by_day"),
             models.Index(fields=["name"], name="modules_by_name", opclasses=["varchar_pattern_ops"]),
             models.Index(fields=["system"], name="modules_by_system"),
+            models.Index(fields=["canonical"], name="modules_by_canonical"),
         ]
 
     def __str__(self) -> str:
@@ -100,6 +101,7 @@ class ModuleVersion(models.Model):
             models.Index(fields=["module", "is_prerelease"], name="modules_versions_stable"),
             models.Index(fields=["module", "manifest_digest"], name="modules_by_manifest"),
             models.Index(fields=["inspector", "readme_renderer"], name="modules_by_inspector"),
+            models.Index(fields=["module"], condition=Q(is_prerelease=True), name="modules_prereleases"),
         ]
         permissions = [("reinspect_moduleversion", "Can inspect a version again")]
 

@@ -23,6 +23,9 @@ class Statement(models.Model):
     )
     made_at = models.DateTimeField(auto_now_add=True)
 
+    class Meta:
+        indexes = [models.Index(fields=["made_at"], name="provenance_statements_by_day")]
+
     def __str__(self) -> str:
         return f"statement of {self.release}"
 
@@ -65,6 +68,8 @@ class Attestation(models.Model):
         ]
         indexes = [
             models.Index(fields=["digest"], name="provenance_attested_digest", opclasses=["varchar_pattern_ops"]),
+            models.Index(fields=["form"], name="provenance_by_form"),
+            models.Index(fields=["is_pushed"], name="provenance_by_way"),
         ]
 
     def __str__(self) -> str:

@@ -31,7 +31,10 @@ class Provider(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["namespace", "type"], name="providers_address_once")]
-        indexes = [models.Index(fields=["created_at"], name="providers_by_day")]
+        indexes = [
+            models.Index(fields=["created_at"], name="providers_by_day"),
+            models.Index(fields=["type"], name="providers_by_type", opclasses=["varchar_pattern_ops"]),
+        ]
 
     def __str__(self) -> str:
         return str(self.address)
@@ -81,6 +84,7 @@ class ProviderVersion(models.Model):
         indexes = [
             models.Index(fields=["provider", "is_prerelease"], name="providers_versions_stable"),
             models.Index(fields=["provider", "index_digest"], name="providers_by_index"),
+            models.Index(fields=["signing"], name="providers_by_signing"),
         ]
         permissions = [("resign_providerversion", "Can sign a version again")]
 

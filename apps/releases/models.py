@@ -389,6 +389,8 @@ class SearchDoc(models.Model):
             models.Index(fields=["published_at"], name="releases_docs_by_day"),
             models.Index(fields=["kind", "-downloads"], name="releases_docs_popular"),
             models.Index(fields=["name"], name="releases_docs_by_name", opclasses=["varchar_pattern_ops"]),
+            models.Index(fields=["lifecycle"], condition=~Q(lifecycle="maintained"), name="releases_docs_discouraged"),
+            models.Index(fields=["kind"], condition=Q(is_prerelease=True), name="releases_docs_prereleases"),
         ]
         permissions = [("rebuild_searchdoc", "Can rebuild a search document")]
 

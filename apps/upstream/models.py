@@ -200,7 +200,11 @@ class UpstreamVersion(models.Model):
                 condition=Q(verdict__in=["", "no_key"], key=None) | Q(verdict__in=["pinned", "first_seen"], key__gt=0),
             ),
         ]
-        indexes = [models.Index(fields=["version"], name="upstream_by_version")]
+        indexes = [
+            models.Index(fields=["version"], name="upstream_by_version"),
+            models.Index(fields=["verdict"], name="upstream_by_verdict"),
+            models.Index(fields=["provider"], condition=Q(is_listed=False), name="upstream_unlisted"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.provider} {self.version}"
@@ -246,6 +250,7 @@ class UpstreamPackage(models.Model):
         indexes = [
             models.Index(fields=["digest"], name="upstream_by_digest", opclasses=["varchar_pattern_ops"]),
             models.Index(fields=["filename"], name="upstream_by_filename", opclasses=["varchar_pattern_ops"]),
+            models.Index(fields=["version"], condition=Q(is_pinned=True), name="upstream_pinned"),
         ]
 
     def __str__(self) -> str:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Max, Min, Q, Sum
+from django.db.models import Count, Max, Min, Q
 from django.utils import timezone
 
-from apps.upstream.models import KeyPin, KeyState, Upstream, UpstreamPackage, UpstreamProvider
-from apps.upstream.rows import Alarm, AlarmState
+from apps.upstream.models import KeyPin, KeyState, Upstream, UpstreamProvider
+from apps.upstream.rows import Alarm, AlarmState, StoredSum
 
 OFF, UNASKED, OPEN, FAILING, OK = "off", "unasked", "open", "failing", "ok"
 STATES = (OFF, UNASKED, OPEN, FAILING, OK)
@@ -24,7 +24,7 @@ class Facts:
     oldest_list_at: datetime | None
     newest_list_at: datetime | None
     packages: int  # stored
-    bytes: int
+    bytes: int  # as the quota counts them
     open_alarms: int
     waiting_keys: int
 
@@ -49,20 +49,13 @@ def facts_of(upstreams: Iterable[Upstream]) -> dict[int, Facts]:
         oldest=Min("listed_at"),
         newest=Max("listed_at"),
     )
-    stored = _by_upstream(
-        UpstreamPackage.objects.filter(version__provider__upstream__in=[row.pk for row in rows])
-        .exclude(blob=None)
-        .values("version__provider__upstream"),
-        packages=Count("pk"),
-        size=Sum("size"),
-    )
+    stored = StoredSum.objects.filter(within).in_bulk()
     alarms = _by_upstream(Alarm.objects.filter(within, state=AlarmState.OPEN).values("upstream"), alarms=Count("pk"))
     keys = _by_upstream(KeyPin.objects.filter(within, state=KeyState.WAITING).values("upstream"), keys=Count("pk"))
     found = {}
     for row in rows:
         one = {
             **listed.get(row.pk, {}),
-            **stored.get(row.pk, {}),
             **alarms.get(row.pk, {}),
             **keys.get(row.pk, {}),
         }
@@ -71,8 +64,8 @@ def facts_of(upstreams: Iterable[Upstream]) -> dict[int, Facts]:
             providers=one.get("providers", 0),
             oldest_list_at=one.get("oldest"),
             newest_list_at=one.get("newest"),
-            packages=one.get("packages", 0),
-            bytes=one.get("size") or 0,
+            packages=stored[row.pk].packages if row.pk in stored else 0,
+            bytes=stored[row.pk].bytes if row.pk in stored else 0,
             open_alarms=one.get("alarms", 0),
             waiting_keys=one.get("keys", 0),
         )

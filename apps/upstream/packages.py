@@ -17,7 +17,7 @@ from apps.lib.formats.fingerprints import Fingerprint
 from apps.lib.formats.sums import read_as_clients_do
 from apps.lib.packages import sandboxed
 from apps.lib.packages.sandboxed import PackageListing
-from apps.upstream import documents, exchanges, judging, lists, manifests, storage
+from apps.upstream import documents, exchanges, judging, lists, manifests, storage, stored_sums
 from apps.upstream.documents import Download, shown
 from apps.upstream.errors import FetchFailed
 from apps.upstream.failures import Distrusted
@@ -168,7 +168,7 @@ def _keep(attempt: _Try, listing: PackageListing, origin: str, guard: Callable[[
     arrival.store()
     ingest.mark_ready(blob)
     version = package.version
-    with transaction.atomic():
+    with transaction.atomic(), stored_sums.changing([version.provider.upstream_id], {listing.digest}):
         guard()
         _locked(version)
         row = UpstreamPackage.objects.filter(pk=package.pk, blob=None, digest=listing.digest).first()

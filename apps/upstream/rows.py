@@ -7,6 +7,17 @@ from django.db import models
 from django.db.models import Q
 
 
+class StoredSum(models.Model):
+    """What the stored packages of an upstream add up to. `stored_sums.changing` keeps it; each night counts again."""
+
+    upstream = models.OneToOneField("upstream.Upstream", models.CASCADE, primary_key=True, related_name="stored_sum")
+    packages = models.BigIntegerField(default=0)
+    bytes = models.BigIntegerField(default=0, help_text="The same bytes count once.")
+
+    def __str__(self) -> str:
+        return f"{self.upstream}: {self.packages} packages"
+
+
 class Effect(models.TextChoices):
     ALLOW = "allow", "Allow"
     DENY = "deny", "Deny"
@@ -164,6 +175,9 @@ class SyncRun(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
     ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["state"], name="upstream_syncs_by_state")]
 
     def __str__(self) -> str:
         return f"sync {self.pk}"

@@ -17,7 +17,8 @@ from apps.releases.lifecycle.quarantine import blocked
 from apps.releases.models import Release, ReleaseBlob
 from apps.upstream.errors import Refused
 from apps.upstream.models import Upstream, UpstreamPackage
-from apps.upstream.storage import UPSTREAM, evict_packages, stored
+from apps.upstream.storage import UPSTREAM, evict_packages
+from apps.upstream.stored_sums import stored
 
 BATCH_SIZE = 200
 # So many of an upstream's packages may be missing. More are a disk that is not mounted, which somebody mounts again.

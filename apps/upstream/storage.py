@@ -11,18 +11,18 @@ from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import Exists, IntegerField, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models import Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.audit.kinds import Kind
 from apps.blobs import store
-from apps.blobs.models import Blob
 from apps.lib.amounts import amount_text, limit_text
 from apps.lib.errors import Conflict, Invalid
 from apps.upstream.errors import FetchFailed
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamVersion
+from apps.upstream.stored_sums import changing, stored, used_bytes
 
 # Clients read what was fetched so lately: a full quota does not take it from them.
 IN_USE = timedelta(hours=1)
@@ -38,27 +38,10 @@ UPSTREAM = "version__provider__upstream"
 log = structlog.get_logger("larder.upstream")
 
 
-def stored(upstream: Upstream | None = None) -> QuerySet[UpstreamPackage]:
-    """Return packages whose bytes are stored, of one upstream or all."""
-    rows = UpstreamPackage.objects.filter(blob__isnull=False)
-    return rows if upstream is None else rows.filter(version__provider__upstream=upstream)
-
-
-def used_bytes(upstream: Upstream) -> int:
-    """Return how much its packages take; the same bytes count once."""
-    blobs = Blob.objects.filter(pk__in=stored(upstream).order_by().values("blob"))
-    return int(blobs.aggregate(used=Sum("size"))["used"] or 0)
-
-
 def with_used_bytes(rows: QuerySet[Upstream]) -> QuerySet[Any]:
     """Annotate `used_bytes` and `stored_packages`, for lists of upstreams."""
-    mine = UpstreamPackage.objects.filter(blob=OuterRef("pk"), version__provider__upstream=OuterRef(OuterRef("pk")))
-    size = Blob.objects.filter(Exists(mine)).order_by().annotate(one=Value(1)).values("one")
-    packages = UpstreamPackage.objects.filter(blob__isnull=False, version__provider__upstream=OuterRef("pk"))
-    count = packages.order_by().values("version__provider__upstream").annotate(total=Sum(Value(1)))
     return rows.annotate(
-        used_bytes=Coalesce(Subquery(size.annotate(total=Sum("size")).values("total")), Value(0)),
-        stored_packages=Coalesce(Subquery(count.values("total"), output_field=IntegerField()), Value(0)),
+        used_bytes=Coalesce("stored_sum__bytes", Value(0)), stored_packages=Coalesce("stored_sum__packages", Value(0))
     )
 
 
@@ -124,7 +107,8 @@ def evict_packages(
     the two, or storage is away, the hourly garbage collection removes the bytes.
     """
     gone: dict[str, list[UpstreamPackage]] = {}
-    with transaction.atomic():
+    upstreams = {package.version.provider.upstream_id for package in packages}
+    with transaction.atomic(), changing(upstreams, {package.digest for package in packages}):
         for package in packages:
             mine = UpstreamPackage.objects.filter(pk=package.pk, blob=package.blob_id, blob__isnull=False)
             if not even_pinned:

@@ -5,7 +5,7 @@ from celery import shared_task, signals
 from django.utils import timezone
 
 from apps.jobs.threads import Threads
-from apps.upstream import locking, pruning, runs, servable, storage, syncing, working
+from apps.upstream import locking, pruning, runs, servable, storage, stored_sums, syncing, working
 
 # A process of a prefork worker ends after some tasks, in the midst of what its threads fetch.
 LAST_SECONDS = 30.0
@@ -45,6 +45,7 @@ def prune(**_: object) -> None:
     pruning.prune_unknown()
     locking.prune()
     syncing.prune()
+    stored_sums.recount()
 
 
 @shared_task(name="upstream.sync_due", ignore_result=True)

@@ -10,6 +10,7 @@ from apps.accounts.access.gate import Viewer
 from apps.audit import generation
 from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.upstream import stored_sums
 from apps.upstream.models import (
     KeyPin,
     KeyState,
@@ -124,7 +125,10 @@ def drop_records(found: QuerySet[UpstreamVersion]) -> None:
     """
     rows = list(found.select_related("provider__upstream").defer("sums", "signature"))
     numbers = [row.pk for row in rows]
-    UpstreamPackage.objects.filter(version__in=numbers).delete()
+    packages = UpstreamPackage.objects.filter(version__in=numbers)
+    upstreams = {row.provider.upstream_id for row in rows}
+    with stored_sums.changing(upstreams, packages.values_list("digest", flat=True)):
+        packages.delete()
     UpstreamVersion.objects.filter(pk__in=numbers).update(
         verdict=Verdict.NONE,
         verified_at=None,

@@ -20,6 +20,7 @@ from apps.audit.kinds import Kind
 from apps.lib.errors import Invalid, NotFound, UnknownOrPrivate
 from apps.lib.net import hostnames
 from apps.upstream import connection_values as values
+from apps.upstream import stored_sums
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.upstream.rows import Alarm, PolicyException
 
@@ -215,9 +216,10 @@ def remove(host: str, *, actor: Viewer) -> None:
     row = of_host(host)
     if row is None:
         raise NotFound(f"There is no upstream {host[:80]!r}.", hint="See the list of upstreams.")
+    stored_sums.lock([row.pk])
     forgotten = {
         "providers": row.providers.count(),
-        "packages": UpstreamPackage.objects.filter(version__provider__upstream=row).exclude(blob=None).count(),
+        "packages": stored_sums.stored(row).count(),
         "keys": [f"{pin.namespace}: {pin.fingerprint}" for pin in row.pins.order_by("pk")[:100]],
     }
     # From the leaves, since a version protects its key.

@@ -8,7 +8,8 @@ from apps.blobs.models import State
 from apps.lib.formats.sums import read_as_clients_do
 from apps.upstream import servable
 from apps.upstream.models import UpstreamPackage
-from apps.upstream.storage import UPSTREAM, stored
+from apps.upstream.storage import UPSTREAM
+from apps.upstream.stored_sums import stored
 
 BATCH_SIZE = 200
 

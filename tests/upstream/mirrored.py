@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from apps.blobs.models import Blob
 from apps.lib import versions
+from apps.upstream import stored_sums
 from apps.upstream.models import (
     KeyPin,
     KeyState,
@@ -81,6 +82,7 @@ def verify(version, *, verdict=Verdict.PINNED, stored=("linux_amd64",), by=None)
             fetched_by=by,
             fetched_from=f"https://github.com/{version.provider.address}/releases/{os}_{arch}.zip" if blob else "",
         )
+    stored_sums.recount_of(version.provider.upstream)
     return version
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from apps.blobs import store
 from apps.blobs.models import Blob
 from apps.lib import versions
+from apps.upstream import stored_sums
 from apps.upstream.models import (
     KeyPin,
     KeyState,
@@ -74,7 +75,7 @@ def add_package(
     **fields: Any,
 ) -> UpstreamPackage:
     """A package whose bytes are stored."""
-    return UpstreamPackage.objects.create(
+    package = UpstreamPackage.objects.create(
         version=version,
         os="linux",
         arch=arch,
@@ -87,11 +88,14 @@ def add_package(
         used_at=used_at,
         **fields,
     )
+    stored_sums.recount_of(version.provider.upstream)
+    return package
 
 
 def refetch(package: UpstreamPackage, data: bytes) -> None:
     """What a worker does that fetches it again."""
     UpstreamPackage.objects.filter(pk=package.pk).update(blob=put(data), fetched_at=timezone.now())
+    stored_sums.recount_of(package.version.provider.upstream)
 
 
 # --- Unwell --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from apps.jobs import queue
 from apps.jobs.models import Job
 from apps.lib.errors import Unavailable
 from apps.lib.process import metrics
-from apps.upstream import fetching, servable, storage, upstreams, working
+from apps.upstream import fetching, servable, storage, stored_sums, upstreams, working
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamVersion
 from registry_site.operations import doctor, examining
 from tests.conftest import BLOBS
@@ -71,7 +71,7 @@ def test_a_full_quota_refuses_with_its_rule_keeps_nothing_and_a_larger_one_lets_
         fetched.stored(upstream)
     package = UpstreamPackage.objects.get(os="linux", arch="amd64")
     assert (package.blob, package.failure["rule"], package.failure["url"]) == (None, "quota", upstream.base_url)
-    assert storage.used_bytes(upstream) == 0
+    assert stored_sums.used_bytes(upstream) == 0
     assert not list(BLOBS.rglob("staging/*"))
 
     Upstream.objects.update(quota_bytes=10**9)

@@ -12,7 +12,7 @@ from apps.audit.models import AuditEvent
 from apps.blobs import store
 from apps.blobs.models import Blob
 from apps.lib.errors import Invalid
-from apps.upstream import storage
+from apps.upstream import storage, stored_sums
 from apps.upstream.errors import FetchFailed
 from apps.upstream.models import Upstream, UpstreamPackage
 from apps.upstream.tasks import evict as nightly
@@ -42,13 +42,13 @@ def evicted() -> list[dict]:
 @pytest.mark.both
 def test_the_same_bytes_count_once_for_each_upstream():
     one, two = add_upstream(), add_upstream("other.example.com")
-    assert storage.used_bytes(one) == 0
+    assert stored_sums.used_bytes(one) == 0
     add_package(add_version(one), b"x" * 1000)
     add_package(add_version(one, version="3.6.1"), b"x" * 1000)
     add_package(add_version(one, version="3.6.2"), b"y" * 10)
     add_package(add_version(two), b"x" * 1000)
 
-    assert (storage.used_bytes(one), storage.used_bytes(two)) == (1010, 1000)
+    assert (stored_sums.used_bytes(one), stored_sums.used_bytes(two)) == (1010, 1000)
     add_upstream("empty.example.com")
     rows = storage.with_used_bytes(Upstream.objects.order_by("pk")).values_list("used_bytes", "stored_packages")
     assert list(rows) == [(1010, 3), (1000, 1), (0, 0)]
@@ -76,7 +76,7 @@ def test_a_full_quota_takes_what_was_fetched_longest_ago_and_nothing_of_another_
     storage.require_room(upstream, 1001)
 
     assert stored() == ["3.0.0", "9.0.0"]
-    assert storage.used_bytes(upstream) == 1000
+    assert stored_sums.used_bytes(upstream) == 1000
     (detail,) = evicted()
     assert (detail["reason"], detail["count"], detail["bytes"]) == ("the quota is full", 2, 2000)
     assert detail["packages"][0] == "registry.example.com/hashicorp/random 3.1.0 linux_amd64"

@@ -22,6 +22,8 @@ from apps.releases.publishing.drafting import Opened
 PORTAL = PageFrame("portal/publish/provider_page.html")
 # Open drafts on the page.
 DRAFTS = 10
+# Providers to choose from, of the namespace that a link names and of all: the address of any other can be typed.
+OFFERED = 500
 
 
 class ProtocolsField(forms.MultipleChoiceField):
@@ -72,12 +74,15 @@ class ProviderForm(StartForm):
     def __init__(self, viewer: Viewer, data: QueryDict | None = None, *, query: QueryDict | None = None) -> None:
         super().__init__(viewer, data)
         rows = reading.visible_providers(viewer).filter(namespace__in=self.offered).select_related("namespace")
-        self.addresses = [str(row.address) for row in rows.order_by("namespace__name", "type", "pk")]
+        rows = rows.order_by("namespace__name", "type", "pk")
         self.signers, self.owned = drafts.signers(self.offered), owned_by(viewer)
         # Initial values from a link such as /publish/provider?namespace=acme&type=dns.
         query = query or QueryDict()
         sent = {name: query.get(name, "")[:128] for name in (*self.NEW_PARTS, "version")}
         address = "/".join(sent[name] for name in self.NEW_PARTS)
+        namespace = sent["namespace"] or str(data.get("provider", "") if data else "").partition("/")[0]
+        offered = [*rows.filter(namespace__name=namespace)[:OFFERED], *rows[:OFFERED]]
+        self.addresses = list(dict.fromkeys(str(row.address) for row in offered))
         self.offer_addresses("provider", sent["namespace"])
         initial = sent | {"provider": self.initial_choice(sent, is_known=address in self.addresses)}
         self.arrange(namespaces=list(self.signers), initial=initial)

@@ -41,17 +41,10 @@ CATALOGUE = frozenset(
     ]
 )
 
-_STORED = "not repaired yet: it adds up what is stored of each registry, by reading all packages that are mirrored"
 _FILTER = "not repaired yet: a filter of staff that most rows meet, or by a column without an index"
 _SEARCH = "a search of staff for which the planner expects hundreds of rows: of so few it reads all"
-_COUNTS = "staff sort a short list by a count, which is made for each row of it"
 # (Route or model of the admin, table): why it may be read whole.
 BY_DESIGN: dict[tuple[str, str], str] = {
-    **{
-        (name, table): _STORED
-        for name in ("api:upstreams", "portal:mirror", "portal:sync", "upstream.Upstream")
-        for table in ("upstream_upstreampackage", "upstream_upstreamversion", "blobs_blob")
-    },
     ("accounts.ApiToken", "accounts_apitoken"): _FILTER,
     ("audit.AuditEvent", "audit_auditevent"): _FILTER,
     ("blobs.Blob", "blobs_blob"): _FILTER,
@@ -71,6 +64,4 @@ BY_DESIGN: dict[tuple[str, str], str] = {
     ("upstream.UpstreamVersion", "upstream_upstreamversion"): _FILTER,
     ("jobs.Job", "jobs_job"): _SEARCH,
     ("releases.DownloadCount", "releases_downloadcount"): _SEARCH,
-    ("signing.SigningKey", "providers_providerversion"): _COUNTS,
-    ("signing.StatementKey", "provenance_statement"): _COUNTS,
 }

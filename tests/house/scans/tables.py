@@ -71,6 +71,7 @@ SMALL: dict[str, str] = {
     "sources.GitRepository": "a few for each namespace",
     "sources.Rule": "a few for each repository",
     "upstream.Upstream": "one for each registry that is mirrored",
+    "upstream.StoredSum": "one for each upstream",
     "upstream.KeyPin": "a few for each upstream",
     "upstream.UnsignedAllowance": "a few for each upstream",
     "upstream.PolicyRule": "a few for each upstream",

@@ -3,6 +3,8 @@
 import pytest
 from django.urls import reverse
 
+from apps.portal.publish import provider
+from apps.providers.models import Provider
 from apps.releases.models import Release, State
 from tests.builders import docs
 from tests.portal.publish.conftest import JSON
@@ -66,6 +68,18 @@ def test_only_publishers_are_offered_the_namespace(browser_of, acme, bob, charli
         assert ("Request access to acme" in page) == (who == bob)
         assert browser.post(WHERE, FORM).status_code == 422
     assert not Release.objects.exists()
+
+
+def test_of_many_providers_some_are_offered_and_the_address_of_any_other_can_be_typed(browser, acme, monkeypatch):
+    for kind in ("aaa", "dns", "zzz"):
+        Provider.objects.create(namespace=acme, type=kind)
+    monkeypatch.setattr(provider, "OFFERED", 1)
+    shown = browser.get(WHERE).context["form"].addresses
+    assert shown == ["acme/aaa"]
+
+    new = FORM | {"type": "zzz"}
+    assert browser.post(WHERE, new).status_code == 303
+    assert Release.objects.get().name == "zzz"
 
 
 def test_the_page_says_who_could_sign_and_whose_keys_the_person_can_change(browser, browser_of, dora, registered):
