@@ -86,7 +86,7 @@ def test_the_index_lists_every_page():
 
 
 def capabilities():
-    """The pages for who uses Larder, publishes, or connects programs, with their titles and what the index says of them."""
+    """The pages for who installs, publishes or connects programs, with their titles and what the index says of them."""
     for part in re.split(r"^## ", documents.text_of(INDEX), flags=re.MULTILINE):
         if part.partition("\n")[0] in ("Use", "Publish", "Integrate"):
             for title, path, said in re.findall(r"^\| \[([^\]]+)\]\(([^)#]+\.md)\) \| (.+) \|$", part, re.MULTILINE):
@@ -95,7 +95,7 @@ def capabilities():
 
 def test_the_table_of_the_readme_names_every_capability():
     table = documents.text_of("README.md").partition("## What it does")[2].partition("\n## ")[0]
-    linked = {path for path in re.findall(r"\]\((docs/[^)#]+)", table)}
+    linked = set(re.findall(r"\]\((docs/[^)#]+)", table))
     pages = {path for path, _ in capabilities()}
     assert len(pages) > 20
     # How to run Larder for others, and its API for operators, are no reason to choose it.
@@ -130,7 +130,7 @@ def test_the_readme_lacks_nothing_that_the_documents_describe():
     assert len(lacks) >= 3
     assert {phrase: pages for phrase in lacks if (pages := [*what_is_there(phrase)])} == {}
     # It said this when all three existed.
-    for phrase in ("publishing by a Git tag", "a mirror for public providers", "identity of pipelines"):
+    for phrase in ("publishing by a Git tag", "a mirror for public providers", "pipelines without a stored secret"):
         assert [*what_is_there(phrase)], phrase
 
 
