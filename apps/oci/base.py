@@ -14,12 +14,10 @@ from rest_framework.request import Request
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import reauthorising
-from apps.accounts.models import ApiToken
 from apps.artifacts import names
 from apps.artifacts.models import Repository
 from apps.audit import generation
 from apps.http import ready
-from apps.http.authentication import viewer_of
 from apps.http.errors import Failure, oci_dialect
 from apps.http.views import MachineView
 from apps.lib.addresses import canonical
@@ -38,11 +36,20 @@ class OciView(MachineView):
 
     @property
     def caller(self) -> Caller:
-        return Caller() if self.request.auth is None else Caller(viewer_of(self.request), has_token=True)
+        return Caller.of(self.request)
 
     @property
     def viewer(self) -> Viewer:
         return self.caller.viewer
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse a token of /v2/token that was not granted what this request does, with a challenge that names it.
+
+        The same for all names, before anything is looked up: it tells nothing of what is there.
+        """
+        super().initial(request, *args, **kwargs)
+        if names.is_name(name := kwargs.get("name", "")):
+            self.caller.require(name, self.needs())
 
     def refuse_nul(self, arguments: dict[str, Any]) -> None:
         """Left to what reads names and digests, which says which of them it is."""
@@ -59,11 +66,16 @@ class OciView(MachineView):
         authorise = partial(repositories.authorise_again, self.caller, repository)
         return reauthorising.authorised_to_the_end(bodies.chunks(self.request.META), authorise)
 
-    def actions(self) -> str:
-        """The actions that the challenge asks for: what this method needs."""
+    def needs(self) -> str:
+        """Return the actions that a token must have been granted for this request, separated by commas."""
         if self.request.method in ("GET", "HEAD"):
             return PULL
         return DELETE if self.request.method == "DELETE" else PUSH
+
+    def asks_for(self) -> str:
+        """Return the scope that the challenge asks for; "" for none. A hostile name gets into no header."""
+        name = self.kwargs.get("name", "")
+        return f"repository:{name}:{self.needs()}" if names.is_name(name) else ""
 
     def failure_of(self, error: Exception) -> Failure:
         failure = super().failure_of(error)
@@ -77,8 +89,8 @@ class OciView(MachineView):
         response.headers["Docker-Distribution-Api-Version"] = "registry/2.0"
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
         if response.status_code < HTTPStatus.BAD_REQUEST:
-            token = self.request.auth
-            if isinstance(token, ApiToken) and token.expires_soon:
+            token = self.viewer.token
+            if token is not None and token.expires_soon:
                 # oras shows it; tofu, terraform and docker show no warnings.
                 ends = f"The API token {token.start}... expires on {token.expires_at:%Y-%m-%d %H:%M} UTC."
                 response.headers.setdefault("Warning", warning(ends))
@@ -86,17 +98,16 @@ class OciView(MachineView):
 
     def credentials_end(self) -> datetime | None:
         """A token of /v2/token ends earlier than the one behind it."""
-        end = super().credentials_end()
+        end = self.viewer.token.expires_at if self.viewer.token else None
         own = registry_tokens.end_of(self.request.META.get("HTTP_AUTHORIZATION", ""))
         return min((one for one in (end, own) if one), default=None)
 
     def challenge(self, error: Exception) -> str:  # noqa: ARG002
         """Bearer, first and alone: a Basic one kills anonymous pulls. Exactly this scope, or clients ask twice."""
-        name = self.kwargs.get("name", "")
         realm = f"{settings.PUBLIC_URL}/v2/token"
         parts = [f'Bearer realm="{realm}"', f'service="{settings.PUBLIC_HOST}"']
-        if names.is_name(name):  # nothing else gets into a header
-            parts.append(f'scope="repository:{name}:{self.actions()}"')
+        if scope := self.asks_for():
+            parts.append(f'scope="{scope}"')
         if self.request.auth is not None:
             parts.append('error="insufficient_scope"')
         return ",".join(parts)

@@ -97,14 +97,18 @@ def readable_of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -
 def mount(caller: Caller, repository: Repository, digest: Digest, source: str | None) -> RepositoryBlob | None:
     """Let readers of the repository read a blob of `source`, or of any repository that the caller may read.
 
+    A token of /v2/token must be good for pulling from `source`; without one nothing is looked for on its behalf.
     None for unknown, hidden and empty sources alike: the client sends the blob instead. Raises QuotaFull.
     """
     if source is None:
+        if caller.scopes is not None:
+            return None
         visible = gate.visible_namespaces(caller.viewer).values("pk")
         rows = readable_rows(digest).filter(repository__namespace__in=visible)
         sha256 = rows.values_list("blob__digest", flat=True).first()
     else:
         try:
+            caller.require(source, "pull")
             name = parse_name(source)
             if isinstance(name, ProviderMirror):
                 sha256 = readable_of_mirror(caller, name, digest).sha256

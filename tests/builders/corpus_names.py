@@ -13,7 +13,7 @@ GOOD = (
 BAD = (
     ("", "name_empty"), ("/", "name_absolute"), ("/etc/passwd", "name_absolute"), ("//x.tf", "name_absolute"),
     ("../x.tf", "name_dots"), ("a/../../x.tf", "name_dots"), ("a/..", "name_dots"), ("..", "name_dots"),
-    ("./x.tf", "name_dots"), ("a/./x.tf", "name_dots"), ("a//x.tf", "name_dots"), ("a//", "name_dots"),
+    (".", "name_dots"), ("a/./x.tf", "name_dots"), ("a//x.tf", "name_dots"), ("a//", "name_dots"),
     ("a\\x.tf", "name_backslash"), ("..\\x.tf", "name_backslash"), ("C:/x.tf", "name_drive"), ("c:x.tf", "name_drive"),
     ("a\nb.tf", "name_control"), ("a\x00b.tf", "name_control"), ("a\x1bb.tf", "name_control"),
     ("a\x7f.tf", "name_control"), ("a\u0085.tf", "name_control"), ("a\u2028.tf", "name_control"),
@@ -55,6 +55,12 @@ def _pairs() -> list[Case]:
         Case("a folder, then a file of its name", pair("a/", "a"), "file_and_folder", "a"),
         Case("a file that is a folder by a path", pair("a", "a/b.tf"), "file_and_folder", "a"),
         Case("a path, then a file of its folder", pair("x/a/b.tf", "x/a"), "file_and_folder", "x/a"),
+        Case("a leading ./", pair("./", "./a/", "./a/x.tf", "./main.tf")),
+        Case("a leading ./ at some", pair("./a/x.tf", "a/y.tf")),
+        Case("a name with and without ./", pair("x.tf", "./x.tf"), "duplicate_name", "x.tf"),
+        Case("a file and a folder, one with ./", pair("./a", "a/b.tf"), "file_and_folder", "a"),
+        Case("two leading ./", pair("././x.tf"), "name_dots", "./x.tf"),
+        Case("a device after ./", pair("./CON"), "name_device", "CON"),
         Case("a file that begins like a folder", pair("a", "ab/c.tf", "a.tf")),
     ]
 

@@ -85,6 +85,55 @@ def test_the_index_lists_every_page():
     assert pages - {path for path, _ in links_in(INDEX)} == set()
 
 
+def capabilities():
+    """The pages for who installs, publishes or connects programs, with their titles and what the index says of them."""
+    for part in re.split(r"^## ", documents.text_of(INDEX), flags=re.MULTILINE):
+        if part.partition("\n")[0] in ("Use", "Publish", "Integrate"):
+            for title, path, said in re.findall(r"^\| \[([^\]]+)\]\(([^)#]+\.md)\) \| (.+) \|$", part, re.MULTILINE):
+                yield posixpath.normpath(posixpath.join("docs", path)), f"{title} {said}"
+
+
+def test_the_table_of_the_readme_names_every_capability():
+    table = documents.text_of("README.md").partition("## What it does")[2].partition("\n## ")[0]
+    linked = set(re.findall(r"\]\((docs/[^)#]+)", table))
+    pages = {path for path, _ in capabilities()}
+    assert len(pages) > 20
+    # How to run Larder for others, and its API for operators, are no reason to choose it.
+    assert pages - linked == {"docs/operations/people.md"} & pages
+
+
+def words_of(text):
+    """What a phrase is about: its words without endings and without those that any phrase has."""
+    found = re.findall(r"[a-z]{3,}", text.lower())
+    return {re.sub(r"(?:ing|es|s|ed)$", "", word) for word in found} - {
+        "the",
+        "and",
+        "for",
+        "your",
+        "other",
+        "any",
+        "larder",
+    }
+
+
+def what_is_there(phrase):
+    """The pages that describe what a phrase names: all its words are in the title or in what a page says first."""
+    for path, said in capabilities():
+        first = documents.text_of(path).split("\n## ")[0]
+        if words_of(phrase) <= words_of(f"{said} {first}"):
+            yield path
+
+
+def test_the_readme_lacks_nothing_that_the_documents_describe():
+    said = " ".join(documents.text_of("README.md").split()).partition("What Larder lacks today: ")[2].partition(".")[0]
+    lacks = [part for part in re.split(r",? and |, ", said) if part]
+    assert len(lacks) >= 3
+    assert {phrase: pages for phrase in lacks if (pages := [*what_is_there(phrase)])} == {}
+    # It said this when all three existed.
+    for phrase in ("publishing by a Git tag", "a mirror for public providers", "pipelines without a stored secret"):
+        assert [*what_is_there(phrase)], phrase
+
+
 def test_every_file_that_is_named_is_there():
     named = {(path.name, code.strip("`")) for path in DOCUMENTS for code in CODE.findall(path.read_text())}
     paths = {(page, name) for page, name in named if PROJECT_PATH.match(name)}

@@ -7,6 +7,7 @@ from django.test import Client
 
 from apps.accounts.models import Scope
 from apps.oci import registry_tokens
+from apps.oci.registry_tokens import Scopes
 from tests.rows import for_each_row
 
 NAME = "acme/vpc/aws"
@@ -29,6 +30,11 @@ REQUESTS = [
 ]
 
 
+def anonymous(*names):
+    """A token without a person, for everything that clients do there."""
+    return registry_tokens.issue(None, Scopes.parse(f"repository:{name}:*" for name in names))
+
+
 def ask(method, path, token=""):
     return Client().generic(method, path, headers={"Authorization": f"Bearer {token}"} if token else {})
 
@@ -48,7 +54,7 @@ def test_nobody_is_told_the_scope_to_ask_for(acme, namespace, method, path, acti
 @for_each_row("method", ["GET", "HEAD", "PUT", "POST", "DELETE"])
 def test_a_token_of_nobody_reads_404_and_writes_401(acme, pantry, published, method):
     published("pantry/vpc/aws", "1.2.0")
-    token = registry_tokens.issue(None)
+    token = anonymous("acme/vpc/aws", "nowhere/vpc/aws", "pantry/vpc/aws")
     path = "blobs/uploads/" if method == "POST" else "manifests/1.2.0"
 
     for name in ("acme/vpc/aws", "nowhere/vpc/aws", "pantry/vpc/aws"):
@@ -62,7 +68,7 @@ def test_a_token_of_nobody_reads_404_and_writes_401(acme, pantry, published, met
 
 def test_hidden_and_missing_read_the_same_byte_for_byte(acme, published):
     published("acme/vpc/aws", "1.2.0")
-    token = registry_tokens.issue(None)
+    token = anonymous("acme/vpc/aws", "nowhere/vpc/aws")
 
     for path in ("manifests/1.2.0", "tags/list", f"blobs/{DIGEST}", f"referrers/{DIGEST}"):
         hidden = ask("GET", f"/v2/acme/vpc/aws/{path}", token)
@@ -74,7 +80,7 @@ def test_hidden_and_missing_read_the_same_byte_for_byte(acme, published):
 
 def test_a_private_source_without_credentials_says_which_ones_count(acme, bob, bearer, published):
     published("acme/vpc/aws", "1.2.0")
-    hidden = ask("GET", "/v2/acme/vpc/aws/manifests/1.2.0", registry_tokens.issue(None)).json()["errors"][0]
+    hidden = ask("GET", "/v2/acme/vpc/aws/manifests/1.2.0", anonymous(NAME)).json()["errors"][0]
     assert "oci_credentials" in hidden["message"]
     assert "docker login" in hidden["message"]
 

@@ -57,8 +57,8 @@ def test_an_api_token_is_the_password_of_any_name(secret, name):
     answer = ask(basic(secret, name), "service=larder&account=alice&client_id=docker&offline_token=true")
 
     assert answer.status_code == 200
-    token = registry_tokens.read(answer.json()["token"])
-    assert isinstance(token, ApiToken)
+    token = registry_tokens.read(answer.json()["token"]).token
+    assert token is not None
     assert token.user.username == "alice"
 
 
@@ -123,7 +123,9 @@ def test_a_form_that_leads_nowhere_is_refused_in_the_dialect(secret, body, statu
         ("scope=repository:acme/vpc/aws:*", "repository:acme/vpc/aws:pull,push,delete"),
         ("scope=repository:a/b/c:pull&scope=repository:d/e/f:push", "repository:a/b/c:pull repository:d/e/f:push"),
         ("scope=repository:a/b/c:pull+repository:a/b/c:push", "repository:a/b/c:pull,push"),
-        ("scope=registry:catalog:*", ""),
+        ("scope=registry:catalog:*", "registry:catalog:*"),
+        ("scope=registry:catalog:*+repository:a/b/c:pull", "repository:a/b/c:pull registry:catalog:*"),
+        ("scope=registry:other:*&scope=registry:catalog:pull", ""),
         ("scope=repository:../../etc:pull", ""),
         ("scope=%0d%0aSet-Cookie:+x%3d1&scope=repository:%00:pull", ""),
         ("scope=:::&scope=repository::pull&scope=repository:a/b/c:&scope=repository:a/b/c:burn", ""),
@@ -197,15 +199,6 @@ def test_a_token_ends_after_an_hour(secret, time_machine):
     time_machine.shift(registry_tokens.LIFETIME + timedelta(seconds=2))
 
     assert (ping(issued), ping(of_nobody)) == (401, 401)
-
-
-def test_a_token_asked_for_to_pull_pushes_too_where_its_owner_may(secret, acme):
-    """Case 15: oras for Python asks once, before its first pull, and never again."""
-    issued = ask(basic(secret), f"service=larder&scope={SCOPE}").json()["token"]
-
-    answer = Client().post("/v2/acme/vpc/aws/blobs/uploads/", headers={"Authorization": f"Bearer {issued}"})
-
-    assert answer.status_code == 202
 
 
 def test_a_token_in_use_shows_as_used(secret, monkeypatch):

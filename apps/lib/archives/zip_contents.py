@@ -31,6 +31,11 @@ class Record(NamedTuple):
         return self.attributes >> 16
 
     @property
+    def path(self) -> str:
+        """The name as it is unpacked: some packers begin each with `./`, and write `./` itself, which is no member."""
+        return self.name.removeprefix("./")
+
+    @property
     def is_dir(self) -> bool:
         return self.name.endswith("/")
 

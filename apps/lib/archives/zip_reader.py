@@ -63,7 +63,7 @@ def zip_members(
     file.seek(directory_at)
     records = _read_directory(file.read(directory_size), entries)
     reasons = [
-        *broken_names((record.name for record in records), limits, twins=links),
+        *broken_names((record.path for record in records if record.name != "./"), limits, twins=links),
         *_broken_kinds(records, links=links),
     ]
     if reasons:
@@ -71,16 +71,18 @@ def zip_members(
     places = _data_places(file, records, directory_at)
     _check_declared(records, size, limits)
     if by_name:
-        places.sort(key=lambda place: place[0].name)  # by code points, the order of the bytes of UTF-8
+        places.sort(key=lambda place: place[0].path)  # by code points, the order of the bytes of UTF-8
     for record, at in places:
         pieces = member_pieces(file, record, at, clock)
         mode = stat.S_IMODE(record.mode)
+        if not record.path:
+            continue
         if stat.S_ISLNK(record.mode):
             target = _target(record, pieces, limits)
-            yield Entry(record.name, 0, mode, is_dir=False, link="symbolic", target=target), iter(())
+            yield Entry(record.path, 0, mode, is_dir=False, link="symbolic", target=target), iter(())
         else:
             place = (at, record.packed, record.method)
-            yield Entry(record.name, record.size, mode, record.is_dir, *place, crc=record.crc), pieces
+            yield Entry(record.path, record.size, mode, record.is_dir, *place, crc=record.crc), pieces
 
 
 def _read_end(file: BinaryIO, size: int, limits: Limits) -> tuple[int, int, int]:

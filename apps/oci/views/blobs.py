@@ -7,12 +7,13 @@ from django.urls import re_path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from apps.artifacts import names
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.blobs import verifying
 from apps.http.byte_ranges import byte_response
 from apps.http.waits import MOST_SECONDS, WaitingView
 from apps.lib.errors import Unavailable
-from apps.oci import blobs, hosted_mirrors, mirrors, repositories
+from apps.oci import blobs, hosted_mirrors, mirrors, registry_tokens, repositories
 from apps.oci.base import OciView
 from apps.oci.blobs import Readable
 
@@ -42,6 +43,13 @@ class Blob(WaitingView, OciView):
         return blob_response(
             request, digest, Readable(package.digest, package.size or 0, read_part=verifying.read_part)
         )
+
+    def asks_for(self) -> str:
+        """Who asks whether a blob exists is about to push it: oras for Python asks here for its one token."""
+        name = self.kwargs["name"]
+        if self.request.method == "HEAD" and names.is_name(name):
+            return f"repository:{name}:{','.join(registry_tokens.ACTIONS)}"
+        return super().asks_for()
 
     def delete(self, request: Request, name: str, digest: str) -> Response:  # noqa: ARG002
         found = repositories.for_delete(self.caller, repositories.pushable(self.caller, name))

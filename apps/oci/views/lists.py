@@ -20,6 +20,7 @@ from apps.lib.errors import CredentialsRequired, Invalid
 from apps.lib.formats.oci_manifests import IMAGE_INDEX
 from apps.oci import hosted_mirrors, mirrors, packages, referrers, repositories
 from apps.oci.base import OciView, ReadyInRepository
+from apps.oci.registry_tokens import CATALOG
 from apps.releases.cooldown import Shown
 
 FILTERED = "OCI-Filters-Applied"
@@ -50,8 +51,13 @@ class Catalog(OciView):
     def get(self, request: Request) -> Response:
         if not self.caller.has_token:
             raise CredentialsRequired("Ask the token service for a token; an anonymous one lists public repositories.")
+        if self.caller.scopes is not None and not self.caller.scopes.catalog:
+            raise CredentialsRequired(f"This registry token was not granted {CATALOG}.", hint="Ask for that scope.")
         page, headers = page_of(repositories.visible_names(self.viewer), request.GET, "/v2/_catalog")
         return Response({"repositories": page}, headers=headers)
+
+    def asks_for(self) -> str:
+        return CATALOG
 
 
 class Referrers(ReadyInRepository, WaitingView, OciView):

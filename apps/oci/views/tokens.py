@@ -1,7 +1,7 @@
 """/v2/, where clients ask how to authenticate, and the token service /v2/token.
 
 https://distribution.github.io/distribution/spec/auth/token/ and its OAuth2 sibling. An API token is exchanged for a
-short-lived one of the same person; a request without one gets an anonymous token.
+short-lived one of the same person, and no API token for an anonymous one; both are good for what was asked for.
 """
 
 from typing import Any
@@ -16,14 +16,12 @@ from rest_framework.response import Response
 from apps.accounts.identity import tokens
 from apps.accounts.identity.sign_ins import count_wrong_secret
 from apps.accounts.models import ApiToken
-from apps.artifacts import names
 from apps.http.authentication import TokenAuthentication, record_use
 from apps.http.views import fields_of, read_form
 from apps.lib.errors import CredentialsRequired, Invalid
 from apps.oci import registry_tokens
 from apps.oci.base import OciView
 
-_ACTIONS = ("pull", "push", "delete")
 # The field with the API token, by grant type.
 _SECRETS = {"refresh_token": "refresh_token", "password": "password"}
 
@@ -47,7 +45,7 @@ class Token(OciView):
 
     def get(self, request: Request) -> Response:
         asked = fields_of(request.META.get("QUERY_STRING", ""))
-        return _answer(request.auth if isinstance(request.auth, ApiToken) else None, asked.get("scope", []))
+        return _answer(request.auth if isinstance(request.auth, ApiToken) else None, asked.get("scope"))
 
     def post(self, request: Request) -> Response:
         form = read_form(request)
@@ -56,7 +54,7 @@ class Token(OciView):
             raise Invalid(f"grant_type is {grant[:40]!r}.", hint=f"Send {' or '.join(_SECRETS)}.")
         token = tokens.identify(form.get(_SECRETS[grant], [""])[0])
         record_use(token, request)
-        return _answer(token, form.get("scope", []))
+        return _answer(token, form.get("scope"))
 
     def handle_exception(self, exc: Exception) -> Response:
         """Count wrong passwords only: 130 right ones at once are a busy CI, and clients give up at the first 429."""
@@ -68,9 +66,10 @@ class Token(OciView):
         return f'Basic realm="{settings.PUBLIC_HOST}"'  # a Bearer one would send clients here again
 
 
-def _answer(token: ApiToken | None, asked: list[str]) -> Response:
-    """The same for all scopes: rights are checked when they are used, so the answer reveals no name."""
-    issued = registry_tokens.issue(token)
+def _answer(token: ApiToken | None, asked: list[str] | None) -> Response:
+    """The same for all names: rights are checked when they are used, so the answer reveals none."""
+    scopes = registry_tokens.Scopes.parse(asked or [])
+    issued = registry_tokens.issue(token, scopes)
     document: dict[str, Any] = {
         "token": issued,
         "access_token": issued,
@@ -78,20 +77,8 @@ def _answer(token: ApiToken | None, asked: list[str]) -> Response:
         "expires_in": int(registry_tokens.LIFETIME.total_seconds()),
         "issued_at": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-    if asked:
-        # The known ones (`repository:<name>:pull,push`, several in one parameter or in several), normalised. Granting
-        # fewer rights than asked is no error.
-        found: dict[str, set[str]] = {}
-        for scope in " ".join(asked).split():
-            kind, _, rest = scope.partition(":")
-            name, _, actions = rest.rpartition(":")
-            wanted = set(_ACTIONS if actions == "*" else actions.split(",")).intersection(_ACTIONS)
-            if kind == "repository" and wanted and names.is_name(name):
-                found.setdefault(name, set()).update(wanted)
-        document["scope"] = " ".join(
-            f"repository:{name}:{','.join(action for action in _ACTIONS if action in wanted)}"
-            for name, wanted in found.items()
-        )
+    if asked is not None:
+        document["scope"] = str(scopes)
     return Response(document, headers={"Cache-Control": "no-store"})
 
 

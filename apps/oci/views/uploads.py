@@ -69,7 +69,7 @@ class Upload(OciView):
         uploads.cancel(self.session)
         return Response(status=HTTPStatus.NO_CONTENT)
 
-    def actions(self) -> str:
+    def needs(self) -> str:
         return PUSH  # GET and DELETE, too: an upload is its pusher's
 
     @cached_property

@@ -29,6 +29,8 @@ from apps.portal.snippets import ci_steps
 # Attempts on one page.
 PAGE_SIZE = 20
 _TEMPLATES = "portal/namespace/trusted_publishers"
+# What is filled in as the ref of a new rule.
+TAGS = "refs/tags/v*"
 
 
 class RuleForm(forms.Form):
@@ -93,6 +95,8 @@ def _field(one: Field) -> forms.Field:
         help_text = f"{help_text} If left empty, the first exchange pins it.".strip()
     return forms.CharField(
         required=one.is_required,
+        # Tags are what is published, and a rule without a ref lets every branch publish.
+        initial=TAGS if one.how is How.REF else None,
         max_length=publishers.LONGEST_TEXT,
         label=one.label,
         widget=forms.TextInput(PLAIN),
@@ -133,9 +137,8 @@ def publisher_add(request: HttpRequest, namespace: str) -> HttpResponse:
     context: dict[str, Any] = {"namespace": row, "vendor": vendor, "kinds": list(VENDORS.values())}
     if form.is_valid():
         if step == "change":
-            return form_page(
-                request, f"{_TEMPLATES}/add.html", RuleForm(vendor, initial=request.POST.dict()), **context
-            )
+            given = dict.fromkeys(form.fields, "") | request.POST.dict()  # what was emptied stays so
+            return form_page(request, f"{_TEMPLATES}/add.html", RuleForm(vendor, initial=given), **context)
         if step != "save":
             preview = {
                 "draft": form.draft,

@@ -49,14 +49,16 @@ def installed(workspace: Workspace) -> str:
 def test_a_public_module_by_tag_by_digest_and_by_none(live, shelf):
     client, name = Tofu(live), "open/vpc/aws"
     with live.client() as anybody:
-        token = anybody.get("/v2/token").json()["token"]
+        token = anybody.get(f"/v2/token?scope=repository:{name}:pull").json()["token"]
         head = anybody.head(f"/v2/{name}/manifests/1.1.0", headers={"Authorization": f"Bearer {token}"})
 
     assert client.module(name, tag="1.1.0") == archive("1.1.0", name)
     assert client.module(name, digest=head.headers["Docker-Content-Digest"]) == archive("1.1.0", name)
     assert client.module(name) == archive("1.2.0", name)
     assert client.asked[:3] == ["GET /v2/ 401", "GET token 200", "GET /v2/ 200"]
-    assert client.asked[3] == f"HEAD /v2/{name}/manifests/1.1.0 200"
+    # The token of the ping was asked for without a scope.
+    head = f"HEAD /v2/{name}/manifests/1.1.0"
+    assert client.asked[3:6] == [f"{head} 401", "GET token 200", f"{head} 200"]
 
 
 def test_a_private_module_costs_what_was_recorded(live, shelf):

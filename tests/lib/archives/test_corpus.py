@@ -66,7 +66,8 @@ def theirs(case: Case) -> list[tuple[str, int]]:
     """The members as Python's own readers have them."""
     if case.form == "zip":
         with zipfile.ZipFile(io.BytesIO(case.bytes)) as zipped:
-            return [(info.filename.rstrip("/"), info.file_size) for info in zipped.infolist()]
+            infos = [(info.filename.removeprefix("./").rstrip("/"), info.file_size) for info in zipped.infolist()]
+            return [info for info in infos if info[0]]
     with tarfile.open(fileobj=io.BytesIO(case.bytes), mode="r:*") as tarred:
         return [(item.name.removeprefix("./"), item.size) for item in tarred if item.name not in (".", "./")]
 

@@ -5,6 +5,7 @@ import pytest
 from apps.accounts.models import Scope
 from apps.artifacts.models import Manifest, Repository, Tag
 from apps.oci import registry_tokens
+from apps.oci.registry_tokens import Scopes
 from tests.oci.manifests.documents import attached, code_of, digest_of, image, package, pages
 from tests.rows import for_each_row
 
@@ -142,7 +143,7 @@ def test_the_catalogue_shows_what_one_may_see(repo, published, bob, charlie, tof
     repo("acme/other/aws").push(image(), "main")
     repo("pantry/dns/aws").push(image(), "main")
     repo("hall/net/aws").push(image(), "main")
-    anonymous = {"Authorization": f"Bearer {registry_tokens.issue(None)}"}
+    anonymous = {"Authorization": f"Bearer {registry_tokens.issue(None, Scopes(catalog=True))}"}
 
     def seen(user):
         return tofu(user, Scope.READ).get("/v2/_catalog").json()["repositories"]

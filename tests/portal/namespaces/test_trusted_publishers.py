@@ -20,7 +20,9 @@ def owner(dora, browser_of):
 def test_an_owner_adds_one_after_a_look_at_the_claims(owner, acme):
     page = pages.shown(owner.get(URL))
     assert "No trusted publishers yet" in page
-    assert "Workflow file" in pages.shown(owner.get(f"{URL}/add?kind=github"))
+    empty = owner.get(f"{URL}/add?kind=github")
+    assert "Workflow file" in pages.shown(empty)
+    assert empty.context["form"]["ref"].value() == "refs/tags/v*"  # without a ref every branch publishes
 
     preview = pages.shown(owner.post(f"{URL}/add?kind=github", RULE))
     assert "Is this the pipeline?" in preview

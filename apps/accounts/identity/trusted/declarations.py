@@ -29,7 +29,8 @@ class Field:
     Without a `claim` it only takes part in templates, the issuer's among them. `pins`: an immutable id; if it is not
     given, the first exchange adds it. `identifies`: an id token with this value is meant for this rule, so its owner
     sees why it was refused. Of a file, `otherwise` is the template if the field is not given; then a claim that is
-    missing is accepted if `is_lenient`. `strips` may stand before the value.
+    missing is accepted if `is_lenient`. `strips` may stand before the value. `pattern`: what the whole value must
+    match, because no token has another; the example shows it.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Field:
     otherwise: str = ""
     is_lenient: bool = False
     strips: str = ""
+    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True)

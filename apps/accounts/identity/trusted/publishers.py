@@ -263,6 +263,11 @@ def _value(vendor: Vendor, one: Field, given: Any) -> Any:
         raise Invalid(f"{one.name} is {text!r}, expected it in full.", hint=hint)
     if one.how is How.FILE and "@" in text:
         raise Invalid(f"{one.name} is {text!r}, expected a file without @ and ref.", hint="Name the ref as `ref`.")
+    if one.pattern and not re.fullmatch(one.pattern, text):
+        raise Invalid(
+            f"{one.name} is {text!r}, expected it with its owner, as {vendor.label} writes it.",
+            hint=f"Such as {one.example}.",
+        )
     if f"{{{one.name}}}" in vendor.issuer and not _IN_URL.fullmatch(text):
         raise Invalid(f"{one.name} is {text!r}, expected letters, digits, dots and dashes: it is a part of the issuer.")
     return text
