@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tests.site.processes import descendants
+from tests.site.processes import descendants, eventually, parents
 
 PATIENCE = 120.0  # seconds for a start: without the server a whole run ends
 
@@ -71,6 +71,18 @@ class Server:
         """As `pg_ctl stop -m immediate`."""
         self._process.send_signal(signal.SIGQUIT)
         self._process.wait(timeout=30)
+
+    def kill(self) -> None:
+        """All of its processes at once, as when its host loses its power: a child that lived on would keep the next
+        one from starting.
+        """
+        every = {self._process.pid, *descendants(self._process.pid)}
+        self._process.send_signal(signal.SIGSTOP)  # first, or it would tell its children
+        for one in every:
+            with suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        self._process.wait(timeout=30)
+        eventually(lambda: not every & parents().keys(), seconds=30, what="the end of PostgreSQL")
 
     def start_again(self) -> None:
         self._process = self._started()

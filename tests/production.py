@@ -130,7 +130,9 @@ class Stack:
         if copy in self.webs:
             own["LARDER_LISTEN"] = f"127.0.0.1:{self.webs[copy]}"
         (self.folder / copy).mkdir(mode=0o700, exist_ok=True)
-        return inherited | own | {"LARDER_DATA_DIR": str(self.folder / copy)} | self.variables
+        # Others need not have what a pool of processes needs.
+        given = {name: text for name, text in self.variables.items() if "worker" in copy or "_WORKER_" not in name}
+        return inherited | own | {"LARDER_DATA_DIR": str(self.folder / copy)} | given
 
     def stop(self) -> dict[str, int]:
         for process in self.processes.values():

@@ -14,7 +14,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
-from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
+from apps.api.frame.base import SLOT_SECONDS, ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, page
 from apps.lib.errors import Invalid
 from apps.providers.signatures.keys import key_of, keys_of
@@ -66,6 +66,7 @@ class Key(Shape):
 
 
 class KeyList(ListView):
+    slot_seconds = SLOT_SECONDS
     get = listed("List the signing keys of a namespace", page("KeyPage", keys=Key(many=True)), public=True)
 
     def rows(self, namespace: str) -> QuerySet[SigningKey]:

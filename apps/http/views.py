@@ -21,6 +21,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apps.accounts.access import slots
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import ApiToken, Namespace, Visibility
 from apps.audit import generation
@@ -28,6 +29,8 @@ from apps.blobs import capabilities
 from apps.http import errors, ready
 from apps.http.authentication import TokenAuthentication, viewer_of
 from apps.http.errors import Dialect, Failure
+from apps.jobs import waiting
+from apps.jobs.waiting import Waiting
 from apps.lib.addresses import canonical
 from apps.lib.digests import counted
 from apps.lib.errors import Invalid, NotFound, UnknownOrPrivate
@@ -67,6 +70,10 @@ class MachineView(APIView):
     parser_classes = []
     content_negotiation_class = IgnoreAccept
     dialect: ClassVar[Dialect]
+    # How long a request may wait for a slot of its account, without a thread; 0 where it has none.
+    slot_seconds = 0.0
+    # What an earlier call of this request asked for.
+    resumed: Waiting | None = None
     counted: ready.Download | None = None
     # When the answer changes by itself: a release leaves its cool-down.
     ready_until: datetime | None = None
@@ -77,6 +84,10 @@ class MachineView(APIView):
         return viewer_of(self.request)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        # Before anything fails: whoever leaves it there is called again and again.
+        self.resumed = request.META.pop(waiting.ASKED, None)
+        if self.slot_seconds and request.META.get(waiting.OFFERED):
+            slots.may_wait(self.slot_seconds)
         super().initial(request, *args, **kwargs)
         bodies.check(request.META)
         self.refuse_nul(kwargs)
@@ -98,6 +109,8 @@ class MachineView(APIView):
 
     def answer_exception(self, error: Exception, context: dict[str, Any]) -> Response:  # noqa: ARG002
         """Answers every exception, so that none becomes a page."""
+        if isinstance(error, slots.NoSlot) and error.waiting is not None:
+            self.request.META[waiting.ASKED] = error.waiting
         failure = self.failure_of(error)
         response = Response(type(self).dialect(failure), status=failure.status, headers=getattr(error, "headers", None))
         response.headers["Cache-Control"] = "no-store"

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.access.asking import Asker
@@ -39,13 +38,7 @@ class WaitingView(MachineView):
     """Where it cannot wait, or not any longer, it answers 503 with Retry-After."""
 
     waits_seconds = DOCUMENT_SECONDS
-    resumed: Waiting | None = None
     _patience: Patience | None = None
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        # Before anything fails: whoever leaves it there is called again and again.
-        self.resumed = request.META.pop(waiting.ASKED, None)
-        super().initial(request, *args, **kwargs)
 
     @property
     def patience(self) -> Patience:

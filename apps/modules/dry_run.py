@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import BoundedSemaphore
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
@@ -43,6 +43,12 @@ class Forecast:
     notes: dict[str, Any] = field(default_factory=dict)
 
 
+class Staged(NamedTuple):
+    key: str
+    size: int  # bytes
+    digest: str
+
+
 def forecast(
     *,
     viewer: Viewer,
@@ -53,31 +59,31 @@ def forecast(
     confirm: Collection[str],
     reason: str,
     open_body: Callable[[], Iterable[bytes]],
+    staged: Staged | None = None,
 ) -> Forecast:
     """For those who may publish it, by a token of any scope: a pull request's pipeline needs none that publishes.
 
-    Raises as `publishing.publish` does for the address, the rights and the size. Reads the body after that.
+    Raises as `publishing.publish` does for the address, the rights and the size. Reads the body after that, unless it
+    is `staged`, from the `resume` of an earlier NoSlot.
     """
     namespace = _authorise(viewer, address)
     publishing.check_address(namespace, address)
     number = versions.parse(version)
     folder, confirmed = publishing.choice_of(folders, confirm)
-    key = uuid.uuid4().hex
-    limit, setting = settings.MODULE_ARCHIVE_MAX_BYTES, publishing.LIMIT_SETTING
+    key, size, digest = staged = staged or _stage(open_body)
+    what = f"{address} {number.text}"
+    upload = checking.Upload(what, digest, f"{key}.zip", file_name=file_name, folder=folder, confirmed=confirmed)
+    is_over = True
     try:
-        staged = store.stage(key, counted(open_body(), limit=limit, what="The archive", setting=setting))
-        if staged.size == 0:
-            raise Invalid("The upload is empty.", hint="Send the archive itself as the body of the request.")
-        what = f"{address} {number.text}"
-        upload = checking.Upload(
-            what, staged.digest, f"{key}.zip", file_name=file_name, folder=folder, confirmed=confirmed
-        )
         with slots.slot_of(viewer):
             found, notes, refused = _examined(key, upload)
+    except slots.NoSlot as busy:
+        is_over, busy.resume = busy.turn is None, staged
+        raise
     finally:
-        store.discard_staged(key)
-        store.discard_staged(f"{key}.zip")
-    reasons = [*_taken(namespace, address, number, staged.digest), *_full(namespace, staged.size), *refused]
+        if is_over:
+            _discard(key)
+    reasons = [*_taken(namespace, address, number, digest), *_full(namespace, size), *refused]
     verdict = None
     if found is not None and found.inspected.was_read:
         verdict = guard.verdict_on(namespace, address.path_name, number.text, found.inspected.document)
@@ -86,6 +92,24 @@ def forecast(
     is_asked = bool(asked) and namespace.breaking_changes == BreakingChanges.ASK
     state = WOULD_REJECT if reasons or (asked and not is_asked) else WOULD_ASK if is_asked else WOULD_PUBLISH
     return Forecast(state, [*reasons, *asked], verdict, notes)
+
+
+def _stage(open_body: Callable[[], Iterable[bytes]]) -> Staged:
+    key = uuid.uuid4().hex
+    limit, setting = settings.MODULE_ARCHIVE_MAX_BYTES, publishing.LIMIT_SETTING
+    try:
+        staged = store.stage(key, counted(open_body(), limit=limit, what="The archive", setting=setting))
+        if staged.size == 0:
+            raise Invalid("The upload is empty.", hint="Send the archive itself as the body of the request.")
+    except BaseException:
+        _discard(key)
+        raise
+    return Staged(key, staged.size, staged.digest)
+
+
+def _discard(key: str) -> None:
+    store.discard_staged(key)
+    store.discard_staged(f"{key}.zip")
 
 
 def _authorise(viewer: Viewer, address: ModuleAddress) -> Namespace:

@@ -27,6 +27,7 @@ from a2wsgi.asgi_typing import HTTPScope, Receive
 from django.conf import settings
 from django.core.handlers.wsgi import get_path_info
 from django.db import close_old_connections
+from django.http.cookie import parse_cookie
 from django.urls import Resolver404, resolve
 
 from apps.http.ready import PREPARED_FOR, Ready, ready_of
@@ -269,18 +270,25 @@ class Exchange:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.threads, self.context.run, work, *arguments)
 
+    async def _called(self) -> Answer:
+        """Call Django, once it is this request's turn."""
+        has_session = settings.SESSION_COOKIE_NAME in parse_cookie(self.environ.get("HTTP_COOKIE", ""))
+        async with self.application.lanes.turn(self.threads, self.method, self.path, has_session=has_session):
+            answer: Answer = await self._in_thread(_call, self.environ)
+        return answer
+
     async def _answer(self, body: RequestBody | None = None) -> None:
         was_away = front.lease.outage.is_sure
-        async with self.application.lanes.turn(self.threads, self.method, self.path):
-            answer: Answer = await self._in_thread(_call, self.environ)
+        answer = await self._called()
         if self.question is not None:
             front.settle(self.question, is_ready=_store(self.question, answer, self.environ))
         if body is not None:
             await body.close()
         while (waiting := self.environ.get(ASKED)) is not None:
             await self.application.waiting_room.wait(waiting)
-            async with self.application.lanes.turn(self.threads, self.method, self.path):
-                answer = await self._in_thread(_call, self.environ)
+            if isinstance(whole := self.environ["wsgi.input"], io.BytesIO):
+                whole.seek(0)  # the view reads its body again
+            answer = await self._called()
         is_refused = answer.status == HTTPStatus.SERVICE_UNAVAILABLE  # the database may have gone meanwhile
         if is_refused and self.question is not None and await front.stale.has_answered(self.question, self.send):
             answer.close()

@@ -1,9 +1,11 @@
 """Which threads answer a request, and how many requests run or wait for storage at a time.
 
 People and machines have threads of their own: a crowd of machines fills its own queue, and a page waits for none of
-them. All threads share one interpreter, so while a page is being made, and shortly after, few requests of machines run
-beside it. What reads storage waits for its turn on the event loop, without a thread, so that half of the threads for
-machines are left for all that needs no storage. While storage is away nothing waits for a turn: each fails at once.
+them. A crowd may also ask for pages: requests without a session take at most half of the threads for people, so that
+those who have signed in need not wait for it. All threads share one interpreter, so while a page is being made, and
+shortly after, few requests of machines run beside it. What reads storage waits for its turn on the event loop, without
+a thread, so that half of the threads for machines are left for all that needs no storage. While storage is away nothing
+waits for a turn: each fails at once.
 """
 
 import asyncio
@@ -26,6 +28,8 @@ from registry_site.server.threads import CountedThreads
 _READS_STORAGE = re.compile(r"/archives/|/v1/mirror/.+\.zip\Z|/v2/.+/blobs/")
 # So many requests of machines run beside those of people, not counting those that have run for so long: they wait.
 BESIDE_PEOPLE, COMPUTES_SECONDS = 2, 0.2
+# A page that takes longer waits for something, such as an identity provider, and sign-ins must not wait for that.
+WAITS_SECONDS = 2.0
 # A page is followed by what it is made of, and by the next page.
 LINGER_SECONDS = 1.0
 LOOK_SECONDS = 0.05
@@ -107,6 +111,7 @@ class Lanes:
         self.machines = CountedThreads(size, "web", most_outside=half, is_for_machines=True)
         self.people = CountedThreads(half, "people", most_outside=max(1, half // 2))
         self.storage = Turns(half, lambda: store.is_on_this_host() or store.is_away())
+        self.strangers = Turns(max(1, half // 2), counts_seconds=WAITS_SECONDS)
         self.beside_people = Turns(BESIDE_PEOPLE, lambda: not self._is_shared, counts_seconds=COMPUTES_SECONDS)
         outside.listeners.append(self.storage.hurry)
         self._people = 0
@@ -117,11 +122,17 @@ class Lanes:
         return self.people if dialect_at(path) is None else self.machines
 
     @asynccontextmanager
-    async def turn(self, threads: Executor, method: str, path: str) -> AsyncIterator[None]:
-        """Around the call of Django for a request."""
-        if threads is self.people:
+    async def turn(
+        self, threads: Executor, method: str, path: str, *, has_session: bool = False
+    ) -> AsyncIterator[None]:
+        """Around the call of Django for a request. `has_session`: it says so, which nobody has verified yet."""
+        if threads is self.people and has_session:
             with self._person():
                 yield
+        elif threads is self.people:
+            async with self.strangers.turn():
+                with self._person():
+                    yield
         elif threads is not self.machines:
             yield
         elif method == "GET" and _READS_STORAGE.match(path):
@@ -151,3 +162,4 @@ class Lanes:
         else:
             self._is_shared = False
         self.beside_people.look()
+        self.strangers.look()

@@ -1,10 +1,16 @@
 """PUT …?dry_run=1: what would happen to this archive, without publishing it."""
 
+from contextvars import copy_context
+
 import pytest
 
+from apps.accounts.access import slots
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Scope
 from apps.audit.models import AuditEvent
+from apps.jobs import waiting
 from apps.jobs.models import Job
+from apps.lib.settings_values.rates import Rate
 from apps.modules import dry_run
 from apps.releases.models import Release
 from tests.builders.archives import PRIVATE_KEY, module_zip
@@ -121,3 +127,24 @@ def test_few_are_checked_at_once_and_the_others_wait_or_come_again(published_bef
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
     assert stored_files() == stored
     assert ask().status_code == 200
+
+
+def test_beyond_the_slots_of_an_account_it_waits_with_the_bytes_that_it_sent(
+    published_before, tofu, alice, upload, stored_files, settings, monkeypatch
+):
+    """As the server does it: called again in the same context, when there is a slot, and counted once."""
+    settings.RATES = settings.RATES | {"publish": Rate(1, 60)}
+    monkeypatch.setattr(slots, "_queues", {})
+    client, url, before = tofu(alice, Scope.READ), URL.format("1.3.0"), stored_files()
+    request = copy_context()
+    with slots.slot_of(Viewer(alice)), slots.slot_of(Viewer(alice)), slots.slot_of(Viewer(alice)):
+        with slots.slot_of(Viewer(alice)):
+            first = request.run(upload, client, url, module_zip(AFTER), **{waiting.OFFERED: True})
+            asked = first.wsgi_request.META[waiting.ASKED]
+            assert waiting.with_news([asked]) == []
+        assert waiting.with_news([asked]) == [asked]
+        again = request.run(upload, client, url, b"", **{waiting.OFFERED: True, waiting.ASKED: asked})
+
+    assert (again.status_code, again.json()["against"]) == (200, "1.2.0")
+    assert waiting.ASKED not in again.wsgi_request.META
+    assert stored_files() == before

@@ -27,11 +27,12 @@ for queue, slots in {SLOTS}.items():
     for _ in range(slots):
         app.send_task("jobs.reap", queue=queue)
 """
-FAULTS = ("killed", "stopped", "emptied")
+# How long it is away, counted from the end of the tasks: until the acknowledgements have failed, at once or by their
+# time-outs. `emptied`: it is killed, and begins with nothing; `flushed`: it forgets everything and stays.
+FAULTS = {"killed": 3.0, "stopped": 8.0, "emptied": 3.0, "flushed": 0.0}
 
 
-def lose_the_broker(world: World, fault: str, seconds: float) -> None:
-    """It is away for so long, counted from the end of the tasks; `emptied`: it is killed, and begins with nothing."""
+def lose_the_broker(world: World, fault: str) -> None:
     broker = world.stack.broker
     with psycopg.connect(world.stack.database.url) as own:
         own.execute("LOCK TABLE jobs_job IN ACCESS EXCLUSIVE MODE")
@@ -40,12 +41,16 @@ def lose_the_broker(world: World, fault: str, seconds: float) -> None:
             of_signers = SLOTS["sign"]
             for key, slots in (("unacked", sum(SLOTS.values()) - of_signers), ("sign_unacked", of_signers)):
                 eventually(lambda: asked.hlen(key) >= slots, seconds=8, what=f"the last of {slots} slots")  # noqa: B023
-        if fault == "stopped":
+        if fault == "flushed":
+            flush(world)
+        elif fault == "stopped":
             broker.process.send_signal(signal.SIGSTOP)
         else:
             broker.stop(signal.SIGKILL)
         own.rollback()
-        time.sleep(seconds)
+        time.sleep(FAULTS[fault])
+    if fault == "flushed":
+        return
     if fault == "stopped":
         broker.process.send_signal(signal.SIGCONT)
         return
@@ -53,3 +58,8 @@ def lose_the_broker(world: World, fault: str, seconds: float) -> None:
         for path in (world.stack.folder / "broker").glob("appendonlydir/*"):
             path.unlink()
     broker.start()
+
+
+def flush(world: World) -> None:
+    with redis.Redis(port=world.stack.broker.port, **REDIS_ADMIN) as asked:
+        asked.flushall()

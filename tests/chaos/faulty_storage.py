@@ -9,14 +9,15 @@ from typing import Any
 HANG_SECONDS = 30
 LATE_SECONDS = 2
 SLOW_SECONDS = 0.5
-FAULTS = ("500", "503", "hang", "cut", "lost", "truncated", "409", "late")
+FAULTS = ("500", "503", "hang", "half", "slow", "gone", "cut", "lost", "truncated", "409", "late")
 
 
 class Proxy:
-    """`fault` is "" or one of FAULTS, or `slow`, or `half`: every second request hangs.
+    """`fault` is "" or one of FAULTS.
 
-    A status, and 409 to conditional writes alone; `hang`: no answer; `cut` while it reads; `lost`: stored, without an
-    answer; `truncated`: half of a body; `late`: 404 to reads of an object for LATE_SECONDS after it was stored.
+    A status, and 409 to conditional writes alone; `hang`: no answer; `half`: every second request hangs; `slow`;
+    `gone`: connections are closed at once; `cut` while it reads; `lost`: stored, without an answer; `truncated`: half
+    of a body; `late`: 404 to reads of an object for LATE_SECONDS after it was stored.
     """
 
     def __init__(self, upstream: int) -> None:
@@ -72,8 +73,8 @@ class Proxy:
         refused = self.refusal(fault, handler, path)
         self.injected += bool(refused or fault not in ("", "409", "late"))
         length = int(handler.headers.get("Content-Length") or 0)
-        if fault == "cut":
-            handler.rfile.read(length // 2)
+        if fault in ("cut", "gone"):
+            handler.rfile.read(length // 2 if fault == "cut" else 0)
             handler.connection.close()
             return
         body = handler.rfile.read(length)

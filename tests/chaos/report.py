@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ MEASURED: dict[str, list[tuple[str, Any]]] = {}  # by test, until its report tak
 
 
 def measured(**figures: Any) -> None:
-    """Figures of the running test: `recovery` in seconds, `memory` in MB, or any other name with a text."""
+    """Figures of the running test: `recovery` and `uploads` (until the next) in seconds, `memory` in MB, or a text."""
     test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
     MEASURED.setdefault(test, []).extend(figures.items())
 
@@ -67,7 +68,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    if not FILE and not any(name.startswith("chaos/test_faults") for name in SEEN):
+    if not FILE and not any(name.startswith(("chaos/test_faults", "chaos/test_busy")) for name in SEEN):
         return
     lines = list(report(SEEN))
     terminalreporter.section("chaos report")
@@ -114,8 +115,10 @@ def figures(found: list[tuple[str, Any]]) -> Iterator[str]:
     if answers:
         said = {status: "none" if status == NO_ANSWER else str(status) for status in answers}
         yield "answers " + ", ".join(f"{answers[status]} of {said[status]}" for status in sorted(answers))
-    if recoveries := [value for name, value in found if name == "recovery"]:
-        yield f"in order {max(recoveries):.1f} s after the fault"
+    for what, wanted in (("in order", "recovery"), ("the next upload", "uploads")):
+        if seconds := [value for name, value in found if name == wanted]:
+            spread = f" (median of {len(seconds)}: {median(seconds):.1f} s)" if len(seconds) > 1 else ""
+            yield f"{what} {max(seconds):.1f} s after the fault{spread}"
     if memory := [value for name, value in found if name == "memory"]:
         yield f"memory {max(memory):+.1f} MB"
     yield from dict.fromkeys(f"{name} {value}" for name, value in found if isinstance(value, str))

@@ -66,7 +66,7 @@ def test_a_line_adds_answers_up_and_has_the_worst_of_the_other_figures():
     assert line.split("; ") == [
         " 9 passed   storage: hangs: 2 tests in 3 s",
         "answers 1 of none, 7 of 202, 1 of 503",
-        "in order 2.0 s after the fault",
+        "in order 2.0 s after the fault (median of 2: 1.5 s)",
         "memory +3.2 MB",
         "soak 3 s",
     ]

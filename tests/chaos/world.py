@@ -21,9 +21,9 @@ from tests.builders.providers import dist
 from tests.chaos import report
 from tests.chaos.faulty_storage import Proxy
 from tests.e2e.workspace import Workspace
-from tests.flows.crashing import hand_in
+from tests.flows.crashing import hand_in, make_key
 from tests.live import Live
-from tests.production import Stack, is_ready
+from tests.production import Stack, is_ready, running
 from tests.programs import is_there
 from tests.signing.conftest import agents_in, homes_of
 from tests.site.processes import eventually
@@ -32,6 +32,7 @@ IS_LONG = float(os.environ.get("CHAOS_SECONDS", "0")) >= 60
 PUBLISHERS = 3
 READERS = 4
 PAUSE_SECONDS = 0.4
+LEASE_SECONDS = 5
 # The bar of the issue: from the last fault until everything has ended.
 RECOVERY_SECONDS = 180
 STATE = """
@@ -180,10 +181,17 @@ class World:
             time.sleep(0.5)
         return state
 
+    def settle(self) -> None:
+        """Wait until everything has ended, and measure once for each fault how long that took."""
+        self.wait_until_idle()
+        if self.over:
+            report.measured(recovery=round(time.monotonic() - self.over, 1))
+        self.over = 0.0
+
     def check(self) -> None:
         """Points (i) to (vi) of the list: of what was acknowledged as clients see it, of the rest as Larder does."""
         assert self.acknowledged, self.answers
-        self.wait_until_idle()
+        self.settle()
         self.checked = check_invariants(self.stack.live, after=self.checked)
         with self.client(0) as one, self.client(1) as other:
             for client, (url, sent) in zip(cycle((one, other)), self.acknowledged.items(), strict=False):
@@ -193,7 +201,6 @@ class World:
         eventually(lambda: not self._homes(), seconds=RECOVERY_SECONDS, what="the end of every home of keys")
         if IS_LONG:
             self.install()
-        report.measured(recovery=round(time.monotonic() - self.over, 1))
 
     def check_the_end(self) -> None:
         """What every fault together has left: a real client installs, and the next day's sweep leaves nothing."""
@@ -239,3 +246,25 @@ class World:
     def _state(self) -> dict[str, int]:
         found: dict[str, int] = json.loads(self.stack.live.manage("shell", "--no-imports", "-v", "0", "-c", STATE))
         return found
+
+
+@contextmanager
+def under_load(folder: Path, **variables: str) -> Iterator[World]:
+    """A stack that works, with a proxy before its storage; at the end, what is left of all faults is checked."""
+    proxies = []
+
+    def before(port: int) -> int:
+        proxies.append(Proxy(port))
+        return proxies[0].port
+
+    usual = {"LARDER_JOB_LEASE_SECONDS": str(LEASE_SECONDS), "LARDER_WEB_PROCESSES": "2"}
+    with running(folder, storage=before, **usual, **variables) as stack:
+        token = stack.live.token()
+        with stack.live.client(token) as client:
+            make_key(client, "chaos", "ed25519")
+        found = World(stack, proxies[0], token)
+        with found.load():
+            time.sleep(1)
+        found.check()
+        yield found
+        found.check_the_end()

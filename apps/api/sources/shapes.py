@@ -6,7 +6,6 @@ from typing import Any
 
 from django.db.models import prefetch_related_objects
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
 from apps.accounts.access import gate
@@ -143,13 +142,6 @@ class RepositoriesView(ApiView):
 
 class WaitingView(RepositoriesView):
     """One that waits for a worker without a thread, as far as the server can; otherwise it answers 202 at once."""
-
-    resumed: Waiting | None = None
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        # Before anything fails: whoever leaves it there is called again and again.
-        self.resumed = request.META.pop(waiting.ASKED, None)
-        super().initial(request, *args, **kwargs)
 
     def until(self) -> float:
         """When the wait of a request ends that begins now."""

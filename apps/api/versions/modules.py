@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DictField, JSONField
 
 from apps.api.frame import shapes
-from apps.api.frame.base import MODULE, DetailView, operation, shown
+from apps.api.frame.base import MODULE, SLOT_SECONDS, DetailView, operation, shown
 from apps.api.frame.bodies import file_name_of, refuse_form
 from apps.api.frame.shapes import ModuleChange, Reason, Shape, With, of_release
 from apps.http import tus
@@ -50,6 +50,7 @@ class DryRun(Shape):
 
 @streamed("PUT")
 class ModuleRelease(DetailView):
+    slot_seconds = SLOT_SECONDS
     get = shown("Show a version, or its newest upload", shapes.Release, public=True)
 
     def row(self, version: str, **names: str) -> With:
@@ -102,7 +103,8 @@ class ModuleRelease(DetailView):
         if dry not in ("0", "1"):  # a typing error must not publish
             raise Invalid(f"found dry_run={dry[:40]!a}, expected 1 or 0", hint="Nothing was read. Send dry_run=1.")
         if dry == "1":
-            found = dry_run.forecast(**upload, **said)
+            staged = self.resumed.resume if self.resumed else None
+            found = dry_run.forecast(**upload, **said, staged=staged)
             changes = found.verdict.changes if found.verdict else []
             severity = severity_of(changes) if found.verdict else None
             facts = {"address": upload["address"], "version": version, "changes": changes, "severity": severity}

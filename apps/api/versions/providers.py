@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
 from apps.accounts.models import Role
-from apps.api.frame.base import PROVIDER, ApiView, DetailView, operation, shown
+from apps.api.frame.base import PROVIDER, SLOT_SECONDS, ApiView, DetailView, operation, shown
 from apps.api.frame.bodies import refuse_form
 from apps.api.frame.shapes import DigestField, MomentField, Reason, Release, Shape, With, of_release
 from apps.http import tus
@@ -186,6 +186,8 @@ class ProviderPublish(DraftView):
 
 
 class ProviderSignature(ApiView):
+    slot_seconds = SLOT_SECONDS
+
     @operation(
         "Sign a published version again",
         takes="application/octet-stream",

@@ -14,7 +14,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.accounts.access import throttling
+from apps.accounts.access import slots, throttling
 from apps.artifacts import manifests as manifest_rows
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.http.waits import MOST_SECONDS, WaitingView
@@ -32,6 +32,7 @@ from apps.releases.publishing.quotas import require_bytes
 @streamed("PUT")
 class Manifest(ReadyInRepository, WaitingView, OciView):
     waits_seconds = MOST_SECONDS
+    slot_seconds = settings.OCI_PUBLISH_WAIT.total_seconds()
 
     def get(self, request: Request, name: str, reference: str) -> HttpResponseBase:
         """200, 304 or 412, with the warning of a deprecated release. Also serves HEAD."""
@@ -75,6 +76,9 @@ class Manifest(ReadyInRepository, WaitingView, OciView):
                 request.META[waiting.ASKED] = waiting.Waiting(
                     publishing.states_of, release.pk, states, push.until, again
                 )
+            raise
+        except slots.NoSlot as busy:
+            busy.resume = replace(push, manifest=None)
             raise
         response = Response(status=HTTPStatus.CREATED)
         response.headers["Location"] = f"/v2/{name}/manifests/{push.digest}"  # relative: right behind any proxy

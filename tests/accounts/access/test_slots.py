@@ -2,14 +2,18 @@
 
 import threading
 import time
+from collections import Counter
 from contextlib import ExitStack
+from contextvars import copy_context
 
 import pytest
 
 from apps.accounts.access import slots
 from apps.accounts.access.gate import Viewer
+from apps.jobs.waiting import with_news
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import TooManyAttempts
+from apps.lib.process import metrics
 from apps.modules import dry_run, publishing
 from apps.releases.models import Release, State
 from apps.releases.publishing import receiving
@@ -19,8 +23,10 @@ from tests.threads import at_once
 
 
 @pytest.fixture(autouse=True)
-def _few_threads(settings):
+def _few_threads(settings, monkeypatch):
     settings.WEB_THREADS, settings.UPLOAD_THREADS = 8, 16
+    monkeypatch.setattr(slots, "_taken", Counter())
+    monkeypatch.setattr(slots, "_queues", {})
 
 
 def test_an_account_keeps_a_quarter_of_the_threads_and_others_have_their_own(alice, bob):
@@ -59,6 +65,66 @@ def test_no_more_than_these_are_taken_by_many_threads_at_once(alice):
 
     assert sum(at_once(*[take] * 16)) == 2
     assert not slots._taken
+
+
+class Request:
+    """A request of an edge that is called again: each of its calls runs in the same context."""
+
+    def __init__(self, viewer, seconds=30.0):
+        self.viewer, self.context, self.taken = viewer, copy_context(), ExitStack()
+        self.context.run(slots.may_wait, seconds)
+
+    def call(self):
+        """None once it has a slot, or how it is to be called again. Raises NoSlot if it is refused."""
+        try:
+            self.context.run(self.taken.enter_context, slots.slot_of(self.viewer))
+        except slots.NoSlot as busy:
+            if busy.waiting is None:
+                raise
+            return busy.waiting
+        return None
+
+
+def test_requests_that_can_be_called_again_wait_in_order(alice, bob):
+    requests = [Request(Viewer(alice)) for _ in range(5)]
+    waits = [one.call() for one in requests]
+    assert waits[:2] == [None, None]
+    assert with_news(waits[2:]) == []
+    assert Request(Viewer(bob)).call() is None, "only the account waits"
+
+    requests[1].taken.close()
+    assert with_news(waits[2:]) == [waits[2]]
+    assert Request(Viewer(alice)).call() is not None, "who comes later does not overtake"
+    with pytest.raises(slots.NoSlot), slots.slot_of(Viewer(alice)):
+        pass
+    assert requests[3].call() is not None
+    assert requests[2].call() is None
+    requests[0].taken.close()
+    assert requests[3].call() is None
+
+
+def test_a_wait_ends_with_its_time_and_the_queue_has_an_end(alice, monkeypatch):
+    monkeypatch.setattr(slots, "MAX_WAITING", 2)
+    viewer = Viewer(alice)
+    running = [Request(viewer) for _ in range(2)]
+    assert [one.call() for one in running] == [None, None]
+    late, patient = Request(viewer, 0.05), Request(viewer)
+    assert late.call() is not None
+    assert patient.call() is not None
+    before = refusals()
+    with pytest.raises(TooManyAttempts, match="2 of your requests"):
+        Request(viewer).call()
+    assert refusals() == before + 1, "those that wait are not refused"
+
+    time.sleep(0.06)
+    with pytest.raises(TooManyAttempts):
+        late.call()
+    running[0].taken.close()
+    assert patient.call() is None, "one that is gone keeps nobody waiting"
+
+
+def refusals():
+    return metrics.rate_limit_refusals.labels("slots")._value.get()
 
 
 @for_each_row("act", ["key", "dry_run"])

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from tests.builders.archives import module_zip
+from tests.e2e.oci.clients import Pusher
 from tests.live import Live, start_live
 from tests.oci.manifests.documents import package
 from tests.site.processes import children, eventually
@@ -72,6 +73,25 @@ def test_more_pushes_wait_than_there_are_threads_and_others_are_answered(larder:
         line for line in larder.output.read_text().splitlines() if '"path": "/v2/demo/waits/local/manifests' in line
     ]
     assert len(requests) == PUSHES, "each push is one request in the log"
+
+
+def test_pushes_beyond_the_slots_of_an_account_wait_while_pages_are_answered(live: Live) -> None:
+    """Each is checked in its own time, by a child process; 429 would end a client that repeats no manifest."""
+    token, pushes = live.token(), 24
+    with live.client(token) as client:
+        client.put("/api/v1/namespaces/crowd", json={"visibility": "public"}).raise_for_status()
+
+    def push(number: int) -> tuple[int, str]:
+        answer = Pusher(live, token).push(f"crowd/part{number}/local", "latest", module_zip(comment=b"%d" % number))
+        return answer.status_code, answer.text
+
+    pages = []
+    with live.client() as reader, ThreadPoolExecutor(pushes) as pushers:
+        pushing = [pushers.submit(push, number) for number in range(pushes)]
+        while not all(one.done() for one in pushing):
+            pages.append(reader.get("/modules").status_code)
+    assert [one.result() for one in pushing] == [(201, "")] * pushes
+    assert set(pages) == {200}
 
 
 def _count_received(client: httpx.Client) -> int:

@@ -206,6 +206,34 @@ def test_few_machines_run_beside_people_and_for_a_moment_after(lanes, storage, m
     running(test)
 
 
+def test_a_crowd_without_sessions_leaves_half_of_the_threads_for_people_to_those_with_one(lanes, monkeypatch):
+    """Unless it only waits for something, as for an identity provider that hangs."""
+
+    async def test() -> None:
+        is_over, begun = asyncio.Event(), 0
+
+        async def page(*, has_session: bool) -> None:
+            nonlocal begun
+            async with lanes.turn(lanes.people, "GET", "/modules", has_session=has_session):
+                begun += 1
+                await is_over.wait()
+
+        crowd = [asyncio.create_task(page(has_session=False)) for _ in range(50)]
+        await asyncio.sleep(0.01)
+        assert begun == lanes.people.size // 2 == 2
+        people = [asyncio.create_task(page(has_session=True)) for _ in range(2)]
+        await asyncio.sleep(0.01)
+        assert begun == 4
+        monkeypatch.setattr(lanes.strangers, "_counts_seconds", 0.05)
+        await asyncio.sleep(0.15)
+        assert begun > 4
+        is_over.set()
+        await asyncio.gather(*crowd, *people)
+        assert begun == 52, "strangers are answered in their turn"
+
+    running(test)
+
+
 def test_uploads_need_no_turn(lanes, storage):
     async def test() -> None:
         async with lanes.turn(lanes.people, "GET", "/"), lanes.turn(None, "PUT", "/v2/acme/a/blobs/uploads/1"):
