@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.urls import reverse
@@ -24,6 +25,7 @@ from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.lib.git import host_keys, remotes
 from apps.lib.git.remotes import Remote
+from apps.lib.net import addresses
 from apps.sources import credentials, forges, hooks, host_scanning, locking, registry_modules, rulebook, syncing
 from apps.sources.models import Forge, GitRepository, Tag, Verdict
 
@@ -72,6 +74,11 @@ def connect(
         registry_modules.check_credential(credential)
         forge = Forge.REGISTRY
     remote = remotes.parse(url) if module is None else registry_modules.remote_of(module, actor)
+    addresses.check_literal(
+        remote.parts,
+        settings.SOURCES.allow,
+        hint=f"Use the public name of the server, or ask an operator for {credentials.SETTING}.",
+    )
     forge = forge or forges.guessed(remote)
     remote = remote if forge == Forge.GIT else remote.rooted
     found_rules = rulebook.checked(rules) if module is None else registry_modules.rules_of(module, rules)

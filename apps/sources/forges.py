@@ -322,12 +322,13 @@ VENDORS = {
     ),
     Forge.GIT: Vendor(
         hosts=re.compile(r"(?!)"),
-        is_genuine=signatures.bearer,
-        signed_by="Authorization: Bearer",
+        is_genuine=signatures.plain,
+        signed_by="Authorization: Bearer or X-Hub-Signature",
         event=lambda _sent, _body: "push",
         is_push=lambda _event, _body: True,
         names=lambda _: [],
-        hook="Have the server's post-receive hook call the URL with the header “Authorization: Bearer” and the secret.",
+        hook="Have the server's post-receive hook call the URL with the header “Authorization: Bearer” and the secret. "
+        "In Bitbucket Data Center, open the repository settings, Webhooks, enter the secret, and choose the push event.",
         key="On the server, add the key to ~/.ssh/authorized_keys of the user in the URL, restricted to reading this "
         "repository.",
     ),

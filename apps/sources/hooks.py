@@ -123,14 +123,19 @@ def _signer(forge: Forge, sent: Sent, secret: str) -> Forge | None:
     """
     if not secret:  # with an empty one anybody can sign
         return None
-    likely = [Forge.GITEA, Forge.GITHUB, Forge.GITLAB, Forge.GIT] if forge == Forge.GIT else [forge]
-    return next((one for one in likely if forges.VENDORS[one].is_genuine(sent, secret)), None)
+    return next((one for one in _likely(forge) if forges.VENDORS[one].is_genuine(sent, secret)), None)
+
+
+def _likely(forge: Forge) -> list[Forge]:
+    return [Forge.GITEA, Forge.GITHUB, Forge.GITLAB, Forge.GIT] if forge == Forge.GIT else [forge]
 
 
 def _not_genuine(repository: GitRepository, sent: Sent) -> CredentialsRequired:
-    vendor, name = forges.VENDORS[Forge(repository.forge)], Forge(repository.forge).label
-    headers = [header.split(":")[0] for header in vendor.signed_by.split(" or ")]
-    is_signed = any(sent.header(header) for header in headers)
+    forge = Forge(repository.forge)
+    vendor, name = forges.VENDORS[forge], forge.label
+    possible = [header for one in _likely(forge) for header in forges.VENDORS[one].signed_by.split(" or ")]
+    found = [header for header in possible if sent.header(header.partition(":")[0])]
+    is_signed = bool(found)
     log.warning("git_hook_refused", repository=repository.pk, reason="wrong_signature" if is_signed else "unsigned")
     if not is_signed:
         return CredentialsRequired(
@@ -138,7 +143,7 @@ def _not_genuine(repository: GitRepository, sent: Sent) -> CredentialsRequired:
             hint="Enter the secret from the repository's page in Larder in the webhook's settings.",
         )
     return CredentialsRequired(
-        f"The signature of the webhook is wrong: {vendor.signed_by} was not made with this repository's secret.",
+        f"The signature of the webhook is wrong: {found[0]} was not made with this repository's secret.",
         hint="Renew the secret on the repository's page in Larder, and enter the new one in the webhook's settings.",
     )
 

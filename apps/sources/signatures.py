@@ -75,8 +75,12 @@ def basic(sent: Sent, secret: str) -> bool:
     return _is_secret(text.partition(":")[2], secret)
 
 
-def bearer(sent: Sent, secret: str) -> bool:
-    """For servers that sign nothing: what a post-receive hook sends with curl. Basic is as good."""
+def plain(sent: Sent, secret: str) -> bool:
+    """For servers that sign nothing: what a post-receive hook sends with curl. Basic is as good. Bitbucket Data Center,
+    whose hosts are named by its owners, signs as Bitbucket does.
+    """
+    if bitbucket(sent, secret):
+        return True
     scheme, _, credentials = sent.header("Authorization").partition(" ")
     return _is_secret(credentials.strip(), secret) if scheme.lower() == "bearer" else basic(sent, secret)
 

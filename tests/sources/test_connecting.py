@@ -55,6 +55,13 @@ def test_secrets_are_sealed_and_shown_once(acme: Namespace, dora: User):
     [
         ({"url": "file:///etc"}, "https:// or ssh://"),
         ({"url": "ext::sh -c id"}, ""),
+        ({"url": "https://10.0.0.5/team/vpc"}, "10.0.0.5 with https on port 443 is not allowed"),
+        ({"url": "http://192.168.1.2:3000/team/vpc"}, "192.168.1.2 with http on port 3000 is not allowed"),
+        ({"url": "ssh://git@10.0.0.5/team/vpc"}, "10.0.0.5 with ssh on port 22 is not allowed"),
+        ({"url": "git@169.254.169.254:team/vpc"}, "169.254.169.254 with ssh"),
+        ({"url": "https://2130706433/team/vpc"}, "2130706433 with https"),
+        ({"url": "https://[fd00::1]/team/vpc"}, "fd00::1 with https"),
+        ({"url": "ssh://git@[::ffff:127.0.0.1]/team/vpc"}, "::ffff:127.0.0.1 with ssh"),
         ({"url": "https://bob:secret@git.acme.example/vpc"}, "user name or password"),
         ({"forge": "sourcehut"}, "The forge is 'sourcehut'"),
         ({"poll_minutes": 0}, "poll_minutes is 0"),

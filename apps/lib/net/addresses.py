@@ -81,6 +81,17 @@ def check_url(url: str, allowed: Networks = (), *, setting: str = "LARDER_WEBHOO
 def check_parts(parts: SplitResult, allowed: Networks, *, setting: str) -> None:
     host = parts.hostname or ""
     hint = f"Use https on port 443 of a public address, or ask an operator for {setting}."
+    if check_literal(parts, allowed, hint=hint) or allowed:
+        return
+    if not _is_https(parts):
+        raise Invalid(f"The URL uses {way_of(parts)}, expected https on port {HTTPS_PORT}.", hint=hint)
+    if "." not in host or host.endswith("."):
+        raise Invalid(f"The host is {host!r}, expected a full name such as hooks.acme.example.", hint=hint)
+
+
+def check_literal(parts: SplitResult, allowed: Networks, *, hint: str) -> bool:
+    """Return whether the host is an address and not a name. Raises Invalid for one that would never be called."""
+    host = parts.hostname or ""
     # What `getaddrinfo` reads in a host without asking anyone: 2130706433, 0x7f.1 and 0177.0.0.1 are 127.0.0.1.
     address: Address | None = None
     with suppress(ValueError):
@@ -88,14 +99,9 @@ def check_parts(parts: SplitResult, allowed: Networks, *, setting: str) -> None:
     if address is None:
         with suppress(OSError):
             address = IPv4Address(socket.inet_aton(host))
-    if address is not None:
-        if not may_connect(address, parts, allowed):
-            raise Invalid(f"{host} with {way_of(parts)} is not allowed.", hint=hint)
-    elif not allowed:
-        if not _is_https(parts):
-            raise Invalid(f"The URL uses {way_of(parts)}, expected https on port {HTTPS_PORT}.", hint=hint)
-        if "." not in host or host.endswith("."):
-            raise Invalid(f"The host is {host!r}, expected a full name such as hooks.acme.example.", hint=hint)
+    if address is not None and not may_connect(address, parts, allowed):
+        raise Invalid(f"{host} with {way_of(parts)} is not allowed.", hint=hint)
+    return address is not None
 
 
 def parts_of(url: str, *, max_characters: int = MAX_URL_CHARACTERS) -> SplitResult:

@@ -60,6 +60,19 @@ def test_a_forged_one_and_a_signature_of_another_body_are_refused(acme, listened
     assert listened == []
 
 
+@for_each_row("forge", ["github", "gitlab", "gitea", "bitbucket", "azure", "git"])
+def test_at_a_plain_server_a_wrong_signature_is_not_called_a_missing_one(acme, listened, forge):
+    """Its host says nothing of the product behind it."""
+    url = "https://git.acme.example/vpc.git"
+    repository = connected(acme, Hook(url, "git", {}, b""))
+    hook = Hook(url, forge, {"Content-Type": "application/json"}, b"{}")
+
+    text = refused(repository, hook.signed("whsec_b3RoZXI="), 401, "wrong_signature")
+
+    assert "signature of the webhook is wrong" in text
+    assert listened == []
+
+
 def test_sha_1_is_not_enough_and_a_wrong_signature_of_forgejo_is_not_saved_by_the_one_of_gitea(acme, listened):
     hook = Hook.recorded("github_push_tag")
     only = {name: text for name, text in hook.signed().headers.items() if name != "X-Hub-Signature-256"}

@@ -1,5 +1,6 @@
 """POST /api/v1/git-hooks/<id>: what each forge sends is understood, and only a push that may change tags lists them."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -119,3 +120,18 @@ def test_a_forge_that_its_host_does_not_name_is_known_by_how_it_signs(acme, list
     assert send(other, hook.signed()).status_code == 422
     assert send(ours, hook.changed(zen=1).signed("whsec_b3RoZXI=")).status_code == 401
     assert listened == [ours]
+
+
+def test_bitbucket_data_center_signs_as_bitbucket_does(acme, listened):
+    """Its hosts have names of their owners. https://confluence.atlassian.com/bitbucketserver/event-payload-938025882.html"""
+    changes = [{"ref": {"id": "refs/tags/v1.0.0", "displayId": "v1.0.0", "type": "TAG"}, "type": "ADD"}]
+    project = {"key": "ACME", "id": 7}
+    body = {"eventKey": "repo:refs_changed", "repository": {"slug": "vpc", "project": project}, "changes": changes}
+    headers = {"X-Event-Key": "repo:refs_changed", "X-Request-Id": "7", "Content-Type": "application/json"}
+    url = "https://bitbucket.acme.example/scm/acme/vpc.git"
+    repository = connected(acme, Hook(url, "git", {}, b""))
+
+    answer = send(repository, Hook(url, "bitbucket", headers, json.dumps(body).encode()).signed())
+
+    assert answer.status_code == 200, answer.content
+    assert listened == [repository]
