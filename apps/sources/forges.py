@@ -328,7 +328,7 @@ VENDORS = {
         is_push=lambda _event, _body: True,
         names=lambda _: [],
         hook="Have the server's post-receive hook call the URL with the header “Authorization: Bearer” and the secret. "
-        "In Bitbucket Data Center, open the repository settings, Webhooks, enter the secret, and choose the push event.",
+        "In Bitbucket Data Center, open the repository settings, Webhooks. Enter the secret, and choose Push.",
         key="On the server, add the key to ~/.ssh/authorized_keys of the user in the URL, restricted to reading this "
         "repository.",
     ),
