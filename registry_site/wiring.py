@@ -13,8 +13,10 @@ from prometheus_client import Metric
 
 from apps.accounts import creations, namespace_deletion
 from apps.accounts.access import connections
+from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import second_factor
 from apps.accounts.identity.trusted import publishers
+from apps.accounts.models import ApiToken, User
 from apps.accounts.people import service_accounts
 from apps.admin_base.base import address_condition
 from apps.artifacts import gc, repositories
@@ -22,7 +24,8 @@ from apps.audit import recorder
 from apps.blobs import references, store
 from apps.http import mirrors
 from apps.http.errors import log_exception
-from apps.jobs import database_availability, queues, targets
+from apps.jobs import database_availability, queue, queues, targets
+from apps.jobs.models import Job
 from apps.jobs.targets import Source
 from apps.lib.process import outside
 from apps.modules import lifecycle as module_lifecycle
@@ -43,10 +46,20 @@ from apps.providers.signatures import requests, resigning
 from apps.releases.catalogue import indexing, reading
 from apps.releases.lifecycle import purging, release_blobs, verification
 from apps.releases.models import Kind, Release
+from apps.releases.origin import recording
 from apps.releases.publishing import pipeline, quotas, staging
 from apps.signing import keys, statement_keys
 from apps.signing.models import SignatureRequest, SigningKey, StatementKey
-from apps.sources import connecting, credentials, hooks, host_scanning, previewing, queueing, registry_modules
+from apps.sources import (
+    connecting,
+    credentials,
+    hooks,
+    host_scanning,
+    previewing,
+    queueing,
+    registry_modules,
+    requesting,
+)
 from apps.sources import health as git_health
 from apps.sources import syncing as git_syncing
 from apps.sources.models import GitRepository, Tag
@@ -166,7 +179,20 @@ def connect() -> None:
     }
     # Providers of other registries, for both edges of the mirror.
     mirrors.others = serving.Mirrors()
+    queue.asked_again = _ask_again
     targets.sources = _of_releases_and_keys() | _of_upstreams() | _of_repositories()
+
+
+def _ask_again(job: Job, actor_id: int | None, token_id: int | None) -> None:
+    """Who has a job tried again that publishes takes part in what comes of it: the admin and the API do not tell why
+    it failed before, so that it is as good as a publish.
+    """
+    user, token = User.objects.filter(pk=actor_id or 0).first(), ApiToken.objects.filter(pk=token_id or 0).first()
+    row = targets.attach([job])[0].row
+    if isinstance(row, GitRepository | Tag):
+        requesting.ask_again(job.kind, row, Viewer(user, token))
+    elif isinstance(row, Release) and job.kind in (module_publishing.JOB, provider_publishing.JOB):
+        recording.retried(row, Viewer(user, token))
 
 
 def _of_releases_and_keys() -> dict[str, Source]:

@@ -6,6 +6,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.hashers import make_password
 from django.contrib.contenttypes.models import ContentType
 from django.db import models, transaction
+from django.db.models.fields.reverse_related import ForeignObjectRel
 
 from apps.accounts import namespaces
 from apps.accounts.access import connections
@@ -19,6 +20,8 @@ from apps.lib.errors import Conflict, Invalid
 @transaction.atomic
 def erase(*, user: User, actor: Viewer, hand_to: User | None = None) -> None:
     """Delete the person's name and everything of theirs; releases stay, by "a former user".
+
+    Owners get a mail of the connections that the person leaves behind.
 
     `hand_to` becomes owner and manager wherever the person was the only one. Raises Conflict, with the list, if that is
     needed and missing, and Invalid.
@@ -74,8 +77,11 @@ def _delete_what_is_theirs(user: User) -> None:
 
     Rows that outlive the person (releases, audit) have only the number, and the admin's log is redacted.
     """
-    for relation in User._meta.related_objects:  # noqa: SLF001  # Django's public name for it
-        if relation.on_delete is models.CASCADE and relation.related_model is not LogEntry:
+    # `related_objects` would leave out those whose related_name is "+", such as past addresses.
+    for relation in User._meta.get_fields(include_hidden=True):  # noqa: SLF001  # Django's public name for it
+        if not isinstance(relation, ForeignObjectRel) or relation.on_delete is not models.CASCADE:
+            continue
+        if relation.related_model is not LogEntry:
             relation.related_model._base_manager.filter(**{relation.field.name: user.pk}).delete()  # noqa: SLF001
     user.user_permissions.clear()
     user.groups.clear()

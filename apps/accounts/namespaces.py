@@ -11,6 +11,7 @@ from django.db.models import F, Q, QuerySet
 
 from apps.accounts import namespace_deletion
 from apps.accounts.access import connections
+from apps.accounts.access.connections import Connected
 from apps.accounts.access.gate import Viewer, highest_role, operates, visible_namespaces
 from apps.accounts.access.operators import creator
 from apps.accounts.access.people_only import people_only
@@ -188,9 +189,16 @@ def require_approval(
     """Let someone who took no part in it approve each release, perhaps with a second factor, and those from Git or CI
     two people; None changes nothing.
 
-    What awaits approval already goes on waiting, for as many people as it did, whatever is set.
+    What awaits approval already goes on waiting, for as many people as it did, whatever is set. Raises Conflict:
+    where operators require two people, an owner who switches it off would publish alone, so that takes an operator.
     """
     row = _locked(namespace)
+    is_switched_off = row.requires_approval and requires_approval is False
+    if is_switched_off and settings.APPROVALS_NEED_TWO_PEOPLE and not operates(actor):
+        raise Conflict(
+            "Operators require two people to approve here, so an owner cannot switch approval off alone.",
+            hint="Ask an operator to switch it off.",
+        )
     wanted = {
         "requires_approval": requires_approval,
         "approval_needs_second_factor": approval_needs_second_factor,
@@ -248,17 +256,18 @@ def grant(*, namespace: Namespace, grantee: User | Team, role: Role, actor: View
 
 @people_only("change roles")
 @transaction.atomic
-def withdraw(*, grant: Grant, actor: Viewer) -> None:
-    """Take a role away. Safe to repeat. Raises Conflict if no owner would be left."""
+def withdraw(*, grant: Grant, actor: Viewer) -> list[Connected]:
+    """Take a role away; return what is left behind by it. Safe to repeat. Raises Conflict if no owner would be left."""
     namespace = _locked(grant.namespace)
     existing = Grant.objects.select_related("team").filter(pk=grant.pk).first()
     if existing is None:
-        return
+        return []
     if existing.role == Role.OWNER:
         _keep_an_owner(existing)
-    with _watching(existing, actor):
+    with _watching(existing, actor) as left:
         Grant.objects.filter(pk=existing.pk).delete()
         actor.record(Kind.GRANT_WITHDRAWN, subject=namespace.name, **_named(existing), role=_word(existing.role))
+    return left
 
 
 @people_only("transfer a namespace")
@@ -296,10 +305,10 @@ def transfer(
     return given
 
 
-def _watching(before: Grant | None, actor: Viewer) -> AbstractContextManager[None]:
+def _watching(before: Grant | None, actor: Viewer) -> AbstractContextManager[list[Connected]]:
     """Record what an owner, or members of a team of owners, leave behind; others answer for nothing here."""
     if before is None or before.role != Role.OWNER:
-        return nullcontext()
+        return nullcontext([])
     return connections.watching(actor, namespaces=[before.namespace_id])
 
 

@@ -14,12 +14,12 @@ import structlog
 from celery import shared_task
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, transaction
-from django.db.models import Case, F, IntegerField, QuerySet, TextField, Value, When
+from django.db.models import F, QuerySet, TextField, Value
 from django.db.models.functions import Concat, Now
 
 from apps.blobs.store import StorageUnavailable
 from apps.jobs import database_availability
-from apps.jobs.models import WORKING, Job, State, if_lapsed
+from apps.jobs.models import WORKING, Job, State, claimed, lost_worker
 from apps.lib.process import metrics, traces
 from apps.lib.text.redaction import redact
 
@@ -83,7 +83,7 @@ def claim(job_id: int) -> Iterator[Claim | None]:
         target=job.target,
         attempt=job.attempts,
         fence=job.fence,
-        exhausted=job.attempts > settings.JOB_ATTEMPTS or job.lapses > settings.JOB_LAPSES,
+        exhausted=job.attempts > settings.JOB_ATTEMPTS or job.is_given_up,
         lapses=job.lapses,
     )
     traces.note(job=job.pk, attempt=job.attempts, request_id=job.request_id)
@@ -170,17 +170,9 @@ def _take(job_id: int) -> Job | None:
             .filter(pk=job_id)
             .update(
                 state=State.RUNNING,
-                # Of another worker's lease that no reaper took back before. Its attempt, taken back, is this one's.
-                **if_lapsed()
-                | {
-                    "attempts": Case(
-                        When(lease_until=None, then=F("attempts") + 1),
-                        default=F("attempts"),
-                        output_field=IntegerField(),
-                    )
-                },
+                **claimed(Now() + settings.JOB_LEASE),
+                error=lost_worker(),  # of another one's lease, which no reaper took back before
                 fence=F("fence") + 1,
-                lease_until=Now() + settings.JOB_LEASE,
                 not_before=None,
                 worker=worker_name(),
             )

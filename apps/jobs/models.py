@@ -1,9 +1,10 @@
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Case, Expression, ExpressionWrapper, F, Q, Value, When
+from django.db.models import Case, Expression, F, Q, Value, When
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Concat, Greatest, Now
 
 
@@ -19,26 +20,57 @@ WORKING = (State.QUEUED, State.RUNNING)
 
 
 # What a worker that is lost leaves behind.
-LOST = " was lost during the work: it was killed, ran out of memory, or could not reach the database."
+LOST = "was lost during the work: it was killed, ran out of memory, or could not reach the database."
 
 
-def if_lapsed() -> dict[str, Case]:
-    """Return what changes in a job whose lease has run out, and nothing for one without a lease.
+class Leased(models.Model):
+    """What one worker at a time tries to do, until its lease runs out: a job, a delivery, a letter.
 
-    Its worker was killed or cut off, which is no attempt: it has counted one when it began, and that is taken back.
+    A worker counts its attempt when it begins. If its lease runs out it was killed or cut off, which is no attempt: the
+    next one does not count another. So that what kills every worker ends too, `settings.JOB_LAPSES` limits those.
     """
+
+    attempts = models.PositiveIntegerField(default=0)
+    lapses = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="How often a worker was lost while it worked on it: no attempt."
+    )
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_given_up(self) -> bool:
+        return self.lapses > settings.JOB_LAPSES
+
+
+def claimed(lease_until: datetime | Expression) -> dict[str, Any]:
+    """Return what a worker writes that begins, whether or not another one was lost before it."""
     return {
-        name: Case(When(lease_until=None, then=F(name)), default=change, output_field=change.output_field)
-        for name, change in _lapsed().items()
+        # At least this one: an older Larder may have counted none.
+        "attempts": _if_lapsed(Greatest(F("attempts"), 1), otherwise=F("attempts") + 1),
+        "lapses": _if_lapsed(F("lapses") + 1, otherwise=F("lapses")),
+        "lease_until": lease_until,
     }
 
 
-def _lapsed() -> dict[str, Expression]:
+def taken_back() -> dict[str, Any]:
+    """Return what changes in something without a lease, or whose lease has run out: it waits again."""
     return {
-        "attempts": Greatest(F("attempts") - 1, 0, output_field=models.IntegerField()),
-        "lapses": ExpressionWrapper(F("lapses") + 1, output_field=models.IntegerField()),
-        "error": Concat(Value("The worker "), F("worker"), Value(LOST), output_field=models.TextField()),
+        "attempts": _if_lapsed(Greatest(F("attempts") - 1, 0), otherwise=F("attempts")),
+        "lapses": _if_lapsed(F("lapses") + 1, otherwise=F("lapses")),
+        "lease_until": None,
     }
+
+
+def lost_worker() -> Case:
+    """Return the error of a job whose lease has run out."""
+    said = Concat(Value("The worker "), F("worker"), Value(f" {LOST}"), output_field=models.TextField())
+    return Case(When(lease_until=None, then=F("error")), default=said, output_field=models.TextField())
+
+
+def _if_lapsed(change: F | Combinable, *, otherwise: F | Combinable) -> Case:
+    return Case(When(lease_until=None, then=otherwise), default=change, output_field=models.IntegerField())
 
 
 class JobQuerySet(models.QuerySet["Job"]):
@@ -63,7 +95,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         return ready.order_by("created_at").values_list("created_at", flat=True).first()
 
 
-class Job(models.Model):
+class Job(Leased):
     """One piece of work, and the outbox for it (D4). Celery only rings the doorbell.
 
     `fence` grows with every claim: a worker that slept too long has an old one, and its writes match no row.
@@ -72,12 +104,7 @@ class Job(models.Model):
     kind = models.CharField(max_length=40, help_text="The name of its Celery task.")
     target = models.BigIntegerField(help_text="Primary key of the object it works on.")
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
-    attempts = models.PositiveIntegerField(default=0)
-    lapses = models.PositiveIntegerField(
-        default=0, db_default=0, help_text="How often a worker was lost while it worked on it: no attempt."
-    )
     fence = models.PositiveIntegerField(default=0)
-    lease_until = models.DateTimeField(null=True, blank=True)
     not_before = models.DateTimeField(null=True, blank=True)
     rung_at = models.DateTimeField(null=True, blank=True)
     worker = models.CharField(max_length=120, blank=True, help_text="host:pid of the last worker that claimed it.")

@@ -1,5 +1,6 @@
 """Add a job to the database's list and ring for it. The row is the truth; a lost ring costs seconds (D4)."""
 
+from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
 from threading import Thread
@@ -12,13 +13,16 @@ from django.db.models.functions import Now
 
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.jobs.models import WORKING, Job, State, if_lapsed
+from apps.jobs.models import WORKING, Job, State, lost_worker, taken_back
 from apps.lib.errors import Conflict
 from apps.lib.process import metrics
 
 # The longest that a request waits for the broker; the reaper rings again.
 RING_SECONDS = 2.0
 REAP_BATCH_SIZE = 200
+# Who has a job tried again may take part in what comes of it: called with the job, and the numbers of account and
+# token. By registry_site/wiring.py.
+asked_again: Callable[[Job, int | None, int | None], None] = lambda job, actor_id, token_id: None  # noqa: ARG005, E731
 
 log = structlog.get_logger("larder.jobs")
 
@@ -67,8 +71,8 @@ def reap() -> int:
     for job in Job.objects.to_ring().order_by("pk")[:REAP_BATCH_SIZE]:
         # Of two reapers that see the same job, the second finds no row: the first has recorded its ring and taken back
         # the lapsed lease. A worker that slept may still finish if nobody claims the job before.
-        taken_back = {"state": State.QUEUED, "lease_until": None, "rung_at": Now(), **if_lapsed()}
-        won = Job.objects.to_ring().filter(pk=job.pk).update(**taken_back)
+        changes = {"state": State.QUEUED, "rung_at": Now(), "error": lost_worker(), **taken_back()}
+        won = Job.objects.to_ring().filter(pk=job.pk).update(**changes)
         if not won:
             continue
         if job.lease_until is not None:
@@ -98,6 +102,7 @@ def retry(job: Job, actor_id: int | None, token_id: int | None = None) -> None:
         raise Conflict(f"Another {job.kind} job is already working on #{job.target}.") from None
     if not won:
         raise Conflict(f"Only failed and cancelled jobs can be retried; {job} is neither.")
+    asked_again(job, actor_id, token_id)
     record(Kind.JOB_RETRIED, actor_id=actor_id, token_id=token_id, subject=str(job), job=job.pk)
     job.refresh_from_db()
     transaction.on_commit(partial(ring, job), robust=True)

@@ -40,12 +40,12 @@ EVENTS = {
     "connections.suspended": Event(
         Kind.CONNECTIONS_SUSPENDED,
         "Connections of former owners were suspended by a transfer",
-        "has connections of former owners, which are suspended until an owner confirms them",
+        "has connections or secrets of former owners: confirm or replace each",
     ),
     "connections.left-behind": Event(
         Kind.CONNECTIONS_LEFT_BEHIND,
         "An owner lost the role, and left connections behind",
-        "has connections of a person who no longer owns it",
+        "has connections or secrets of a person who no longer owns it",
     ),
     "access.requested": Event(
         Kind.ACCESS_REQUESTED, "Someone requested publish access", "received a request for publish access"

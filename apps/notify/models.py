@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from apps.accounts.models import ApiToken, Namespace
 from apps.accounts.rows import Connection
+from apps.jobs.models import Leased
 from apps.lib.net.addresses import MAX_URL_CHARACTERS
 
 
@@ -70,7 +71,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.order_by("-created_at", "-pk")
 
 
-class Delivery(models.Model):
+class Delivery(Leased):
     """One event for one webhook, with its last attempt. `message_id` stays the same: receivers know it again."""
 
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="deliveries")
@@ -80,7 +81,6 @@ class Delivery(models.Model):
     subject = models.CharField(max_length=300)
     body = models.TextField(help_text="The JSON as it is signed and sent.")
     state = models.CharField(max_length=9, choices=State.choices, default=State.WAITING)
-    attempts = models.PositiveIntegerField(default=0)
     next_at = models.DateTimeField(help_text="During an attempt: when another worker may take it.")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -115,7 +115,10 @@ class Topic(models.TextChoices):
     EXPIRING = "expiring", "Expiring tokens of yours and signing keys of your namespaces"
     MESSAGES = "messages", "Messages from owners of what you use"
     REQUESTS = "requests", "Requests for publish access to your namespaces"
-    APPROVALS = "approvals", "Releases that await your approval, and approvals of yours"
+    APPROVALS = (
+        "approvals",
+        "Releases that await your approval, approvals of yours, and whether your namespaces require it",
+    )
     HANDOVER = "handover", "What former owners of your namespaces have connected"
     WEBHOOKS = "webhooks", "Webhooks of your namespaces that were switched off"
     GIT = "git", "Alarms of Git repositories of your namespaces"
@@ -156,7 +159,7 @@ class LetterState(models.TextChoices):
     FAILED = "failed"
 
 
-class Letter(models.Model):
+class Letter(Leased):
     """A mail on its way to a person, or to the address of somebody without an account."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="letters")
@@ -168,7 +171,6 @@ class Letter(models.Model):
     text = models.TextField()
     sealed_url = models.TextField(help_text="Encrypted: links of invitations are secrets.")
     state = models.CharField(max_length=7, choices=LetterState.choices, default=LetterState.WAITING)
-    attempts = models.PositiveIntegerField(default=0)
     next_at = models.DateTimeField()
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True, blank=True)

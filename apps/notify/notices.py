@@ -31,6 +31,7 @@ _TOLD = (
     "message",
     "connections",
     "not_listed",
+    "secrets",
     # Of an alarm about a mirrored registry.
     "what",
     "known",

@@ -9,10 +9,11 @@ from datetime import timedelta
 
 import structlog
 from django.conf import settings
-from django.db.models import Case, F, IntegerField, Min, When
+from django.db.models import Case, IntegerField, Min, When
 from django.utils import timezone
 
 from apps.accounts.identity import sealing
+from apps.jobs.models import claimed
 from apps.jobs.threads import Threads
 from apps.lib.errors import RegistryError
 from apps.lib.net import outgoing
@@ -64,11 +65,18 @@ def _claim(delivery: Delivery) -> bool:
     """Of two workers that see the same row, the second finds another time in it."""
     now = timezone.now()
     own = Delivery.objects.filter(pk=delivery.pk, state=State.WAITING, next_at=delivery.next_at)
-    return bool(own.update(next_at=now + LEASE, attempts=F("attempts") + 1, tried_at=now))
+    if not own.update(next_at=now + LEASE, tried_at=now, **claimed(now + LEASE)):
+        return False
+    delivery.refresh_from_db(fields=["attempts", "lapses"])
+    return True
 
 
 def _attempt(delivery: Delivery) -> bool:
     hook, body, now = delivery.webhook, delivery.body.encode(), timezone.now()
+    if delivery.is_given_up:
+        log.warning("webhook_given_up", webhook=hook.pk, delivery=delivery.pk, lapses=delivery.lapses)
+        _end(delivery, state=State.FAILED, ended_at=now, error=f"Given up after {delivery.lapses} lost workers.")
+        return False
     status, answer, error = None, "", ""
     try:
         sealed = [hook.sealed_secret]
@@ -92,26 +100,32 @@ def _attempt(delivery: Delivery) -> bool:
     if error:
         _failed(delivery, result)
     else:
-        Delivery.objects.filter(pk=delivery.pk).update(state=State.DELIVERED, ended_at=timezone.now(), **result)
+        Delivery.objects.filter(pk=delivery.pk).update(
+            state=State.DELIVERED, ended_at=timezone.now(), lease_until=None, **result
+        )
         Webhook.objects.filter(pk=hook.pk).exclude(failing_since=None).update(failing_since=None)
     return not error
 
 
 def _failed(delivery: Delivery, result: Mapping[str, object]) -> None:
     hook, now = delivery.webhook, timezone.now()
-    own = Delivery.objects.filter(pk=delivery.pk, state=State.WAITING)
-    if delivery.attempts < len(DELAYS):
+    if delivery.attempts <= len(DELAYS):
         # Spread, so that all that failed at once is not sent again at once.
-        pause = DELAYS[delivery.attempts] * random.uniform(1, 1.1)  # noqa: S311  # no secret
-        own.update(next_at=now + pause, **result)
+        pause = DELAYS[delivery.attempts - 1] * random.uniform(1, 1.1)  # noqa: S311  # no secret
+        _end(delivery, next_at=now + pause, **result)
     else:
-        own.update(state=State.FAILED, ended_at=now, **result)
+        _end(delivery, state=State.FAILED, ended_at=now, **result)
     Webhook.objects.filter(pk=hook.pk, failing_since=None).update(failing_since=now)
-    log.info("webhook_failed", webhook=hook.pk, attempt=delivery.attempts + 1, error=result["error"])
+    log.info("webhook_failed", webhook=hook.pk, attempt=delivery.attempts, error=result["error"])
     if result["status"] == GONE:
         webhooks.disable(hook, "The receiver answered 410 (gone).")
     elif hook.failing_since is not None and hook.failing_since < now - GIVE_UP_AFTER:
         webhooks.disable(hook, f"Every delivery of the last {GIVE_UP_AFTER.days} days failed.")
+
+
+def _end(delivery: Delivery, **changes: object) -> None:
+    """The attempt, unless somebody ended the delivery meanwhile."""
+    Delivery.objects.filter(pk=delivery.pk, state=State.WAITING).update(lease_until=None, **changes)
 
 
 sender = Threads("webhook", lambda: ((number, None) for number in due_webhooks()), send_of, most=THREADS)

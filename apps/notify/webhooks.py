@@ -155,7 +155,7 @@ def redeliver(*, delivery: Delivery, actor: Viewer) -> None:
     """Send it again, with the same id and body. Raises Conflict if it still waits, or the webhook is off."""
     _refuse_if_off(delivery.webhook)
     ended = Delivery.objects.filter(pk=delivery.pk).exclude(state=State.WAITING)
-    if not ended.update(state=State.WAITING, attempts=0, next_at=timezone.now(), ended_at=None):
+    if not ended.update(state=State.WAITING, attempts=0, lapses=0, next_at=timezone.now(), ended_at=None):
         raise Conflict("This delivery is already queued.", hint="Check the log in a few seconds.")
     _record(Kind.WEBHOOK_REDELIVERED, delivery.webhook, actor, message=delivery.message_id)
     delivery.refresh_from_db()
@@ -190,7 +190,7 @@ CREATED_BY_TOKENS = Source(
 
 def give_up_waiting(hook: Webhook, error: str = "The webhook was switched off.") -> None:
     waiting = Delivery.objects.filter(webhook=hook, state=State.WAITING)
-    waiting.update(state=State.FAILED, ended_at=timezone.now(), error=error)
+    waiting.update(state=State.FAILED, ended_at=timezone.now(), lease_until=None, error=error)
 
 
 CONNECTIONS = connections.Source(

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from apps.accounts.access import gate
+from apps.accounts.access import connections, gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
@@ -134,7 +134,13 @@ def home_context(viewer: gate.Viewer, user: User) -> dict[str, Any]:
     docs = list(_with_health(download_figures.docs_in(places))[: SHOWN + 1])
     return {
         "waiting": own_releases.rows_of(list(own.waiting(viewer)[:WAITING])),
-        "notices": [*_request_notices(user), *_key_notices(user), *_token_notices(user), *_use_notices(places)],
+        "notices": [
+            *_connection_notices(user),
+            *_request_notices(user),
+            *_key_notices(user),
+            *_token_notices(user),
+            *_use_notices(places),
+        ],
         "mine": _rows(docs[:SHOWN], recent={}),
         "more_mine": len(docs) > SHOWN,
     }
@@ -157,6 +163,25 @@ def reader_context(viewer: gate.Viewer, user: User, places: Sequence[Place]) -> 
         "has_own_authority": client_setup.own_authority() is not None,
         "asking": asking_of(user, [place.namespace for place in places]),
     }
+
+
+def _connection_notices(user: User) -> Iterator[Notice]:
+    """Suspended connections do nothing until an owner confirms them; those that were left behind still work."""
+    due: dict[Namespace, list[connections.Connected]] = {}
+    for one in connections.to_do_in(publishing_places(user, Role.OWNER)):
+        due.setdefault(one.row.namespace, []).append(one)
+    for namespace, found in list(due.items())[:WAITING]:
+        waiting = sum(one.is_suspended for one in found)
+        count = waiting or len(found)
+        what = "connection" if count == 1 else "connections"
+        verb = "needs" if count == 1 else "need"
+        yield Notice(
+            tone="warn",
+            picture="triangle-alert",
+            title=f"{count} {'suspended ' if waiting else ''}{what} of {namespace} {verb} an owner",
+            url=reverse("portal:namespace-connections", args=[namespace.name]),
+            text="Nothing works until you confirm it." if waiting else "Still working. Confirm or remove each.",
+        )
 
 
 def _request_notices(user: User) -> Iterator[Notice]:

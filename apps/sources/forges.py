@@ -28,8 +28,9 @@ class Vendor:
     """`hosts`: their own, and how others name theirs. `commit` and `tag`: pages below that of the repository, with
     {commit} and {tag}. `user`: beside a token. `is_genuine` checks a webhook with the secret; `signed_by` is how, for
     people. `delivery` reads its number, `event` what happened, `is_push` whether tags may have changed, and `names`
-    which repositories the body names, as full names and URLs. `hook` and `key` say where people add a webhook and a
-    deploy key.
+    which repositories the body names, as full names and URLs. `tags` are those that it names as pushed, `pusher_ids`
+    and `pusher_addresses` say by whom: a login or name is none, because it can change hands. `hook` and `key` say where
+    people add a webhook and a deploy key.
     """
 
     hosts: re.Pattern[str]
@@ -42,6 +43,9 @@ class Vendor:
     commit: str = ""
     tag: str = ""
     delivery: Callable[[Sent, Body], str] = lambda _sent, _body: ""
+    tags: Callable[[str, Body], list[str]] = lambda _event, _body: []
+    pusher_ids: Callable[[Body], list[object]] = lambda _: []
+    pusher_addresses: Callable[[Body], list[object]] = lambda _: []
     hook_page: str = ""
     hook: str = ""
     key_page: str = ""
@@ -203,6 +207,16 @@ def _gitea_push(event: str, body: Body) -> bool:
     return event in ("create", "delete") and body.get("ref_type") == "tag"
 
 
+def _tag_of_ref(event: str, body: Body) -> list[str]:
+    """`create` names it without refs/tags/. One that was deleted is not pushed."""
+    ref = body.get("ref")
+    if set(str(body.get("after"))) == {"0"}:
+        return []
+    if event == "create" and body.get("ref_type") == "tag":
+        return [ref] if isinstance(ref, str) else []
+    return [ref.removeprefix(TAGS)] if isinstance(ref, str) and _is_tag(ref) else []
+
+
 def _gitlab_push(event: str, body: Body) -> bool:
     """A push of a branch too: GitLab sends no event for tags of which more than push_event_hooks_limit come at once."""
     return event in ("tag_push", "push") and isinstance(body.get("ref"), str)
@@ -216,8 +230,13 @@ def _bitbucket_push(event: str, body: Body) -> bool:
 
 
 def _azure_push(event: str, body: Body) -> bool:
+    return event == "git.push" and bool(_azure_tags(event, body))
+
+
+def _azure_tags(_event: str, body: Body) -> list[str]:
     updates = _get(body, "resource", "refUpdates")
-    return event == "git.push" and _is_list(updates) and any(_is_tag(_get(update, "name")) for update in updates)
+    names = [_get(update, "name") for update in updates] if _is_list(updates) else []
+    return [name.removeprefix(TAGS) for name in names if isinstance(name, str) and _is_tag(name)]
 
 
 def _is_list(found: object) -> bool:
@@ -248,6 +267,9 @@ VENDORS = {
         commit="{page}/commit/{commit}",
         tag="{page}/tree/{tag}",
         delivery=_headers("X-GitHub-Delivery"),
+        tags=_tag_of_ref,
+        pusher_ids=_fields("sender.id"),
+        pusher_addresses=_fields("pusher.email"),
         hook_page="{page}/settings/hooks/new",
         hook="In GitHub, open the repository's Settings, Webhooks. Choose the content type application/json and the "
         "push event. If you cannot open the settings, polling finds your tags without a webhook.",
@@ -265,6 +287,9 @@ VENDORS = {
         commit="{page}/-/commit/{commit}",
         tag="{page}/-/tags/{tag}",
         delivery=_headers("webhook-id", "Idempotency-Key", "X-Gitlab-Event-UUID"),
+        tags=_tag_of_ref,
+        pusher_ids=_fields("user_id"),
+        pusher_addresses=_fields("user_email"),
         hook_page="{page}/-/hooks",
         hook="In GitLab, open the project's Settings, Webhooks. Enter the secret as the secret token or signing token, "
         "and choose tag push events.",
@@ -282,6 +307,9 @@ VENDORS = {
         commit="{page}/commit/{commit}",
         tag="{page}/src/tag/{tag}",
         delivery=_headers("X-Forgejo-Delivery", "X-Gitea-Delivery"),
+        tags=_tag_of_ref,
+        pusher_ids=_fields("pusher.id", "sender.id"),
+        pusher_addresses=_fields("pusher.email", "sender.email"),
         hook_page="{page}/settings/hooks",
         hook="In Gitea or Forgejo, open the repository's Settings, Webhooks, and add one of the type Gitea or Forgejo "
         "with the content type application/json and the push, create and delete events.",
@@ -309,6 +337,8 @@ VENDORS = {
         is_genuine=signatures.basic,
         signed_by="Authorization: Basic",
         delivery=lambda _, body: f"{body.get('subscriptionId')} {body.get('notificationId')} {body.get('id')}",
+        tags=_azure_tags,
+        pusher_addresses=_fields("resource.pushedBy.uniqueName"),
         event=lambda _, body: str(body.get("eventType") or ""),
         is_push=_azure_push,
         names=_fields("resource.repository.remoteUrl", "resource.repository.sshUrl", "resource.repository.webUrl"),

@@ -20,7 +20,7 @@ from apps.accounts.access.throttling import Limit
 from apps.accounts.identity import sealing
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound
 from apps.lib.git import remotes
-from apps.sources import forges, signatures, syncing
+from apps.sources import forges, pushing, signatures, syncing
 from apps.sources.forges import Vendor
 from apps.sources.models import Delivery, Forge, GitRepository
 from apps.sources.signatures import Sent
@@ -90,6 +90,7 @@ def receive(*, hook_id: str, headers: Mapping[str, str], body: bytes, address: s
     with transaction.atomic():
         _refuse_replay(repository, vendor.delivery(sent, read)[:200], body)
         GitRepository.objects.filter(pk=repository.pk).update(hooked_at=timezone.now())
+        pushing.record(repository, forge, event, read, now=timezone.now())
         if is_listing:
             syncing.listen(repository)
     log.info("git_hook_received", repository=repository.pk, event_of_forge=event, is_listing=is_listing)
@@ -97,8 +98,8 @@ def receive(*, hook_id: str, headers: Mapping[str, str], body: bytes, address: s
 
 
 def prune() -> int:
-    """Forget deliveries that are older than REMEMBERED, and return how many."""
-    return Delivery.objects.filter(at__lt=timezone.now() - REMEMBERED).delete()[0]
+    """Forget deliveries that are older than REMEMBERED, and who pushed, and return how many rows."""
+    return pushing.prune(timezone.now()) + Delivery.objects.filter(at__lt=timezone.now() - REMEMBERED).delete()[0]
 
 
 def _repository_of(hook_id: str, address: str) -> GitRepository:

@@ -39,6 +39,14 @@ _INTERRUPTED = {
     "is_final": False,
 }
 
+# Of work that was asked for before a transfer.
+SUSPENDED = {
+    "code": "suspended",
+    "text": "The repository was suspended before a worker began.",
+    "hint": "Confirm it on the page of the namespace's connections, then ask again.",
+    "is_final": False,
+}
+
 log = structlog.get_logger("larder.sources")
 
 
@@ -48,7 +56,8 @@ def ask(*, repository: GitRepository, actor: Viewer, unless_within: timedelta = 
 
     `repository.host_scan` has the result: {"state": "waiting" | "done" | "failed", "keys": […], "failure": {"code",
     "text", "hint", "is_final"}}; None if none was asked for. While it waits, the rest is that of the scan before.
-    Raises Conflict, and TooManyAttempts for an account that has too many scans in progress.
+    Raises Conflict, also for one that is suspended, and TooManyAttempts for an account that has too many scans in
+    progress.
     """
     if remotes.parse(repository.url).scheme != "ssh":
         raise Conflict("Only ssh servers have host keys.", hint="Servers over https are trusted by their certificates.")
@@ -56,7 +65,7 @@ def ask(*, repository: GitRepository, actor: Viewer, unless_within: timedelta = 
     if state_of(repository) == DONE and at is not None and timezone.now() - at < unless_within:
         return
     with transaction.atomic():
-        row = locking.required(repository)
+        row = locking.required_working(repository)
         machines.acted(row.user_id, actor, Act.SCANNED)
         enqueue(row, actor)
     repository.host_scan, repository.host_scanned_at = row.host_scan, row.host_scanned_at
@@ -85,7 +94,7 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:  # noqa: ARG001  
     if repository is None:
         return
     found: dict[str, Any] = {"state": FAILED, "failure": _INTERRUPTED}
-    if not claim.exhausted:
+    if not claim.exhausted and repository.suspended_at is None:
         database_availability.release_connection()
         try:
             found = {"state": DONE, "keys": list(_scanned(repository)), "failure": None}
@@ -96,6 +105,8 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:  # noqa: ARG001  
         row = locking.connected(repository.pk)
         if row is None:
             return
+        if row.suspended_at is not None:  # by now
+            found = {"state": FAILED, "failure": SUSPENDED}
         row.host_scan, row.host_scanned_at = {"keys": [], **(row.host_scan or {}), **found}, timezone.now()
         row.save(update_fields=["host_scan", "host_scanned_at"])
         _pin_first(row, found.get("keys", []))
@@ -111,7 +122,7 @@ def pin_first(repository: GitRepository) -> None:
     database_availability.release_connection()
     keys = _scanned(repository)
     with transaction.atomic():
-        row = locking.connected(repository.pk)
+        row = locking.working(repository.pk)
         if row is not None:
             _pin_first(row, keys)
             repository.host_keys = row.host_keys

@@ -10,7 +10,8 @@ from apps.lib.git.access import Access
 from apps.lib.git.checkouts import Commit
 from apps.lib.git.remotes import Remote
 from apps.releases.origin.recording import Fetched
-from apps.sources import credentials, forges, requesting, tag_signatures
+from apps.releases.origin.rows import Part
+from apps.sources import credentials, forges, pushing, requesting, tag_signatures
 from apps.sources.models import Forge, Tag
 
 
@@ -63,7 +64,10 @@ def facts_of(tag: Tag, source: Source, commit: Commit) -> Fetched:
     return Fetched(
         {name: text for name, text in facts.items() if text},
         {name: link for name, link in links.items() if link},
-        taggers={marks.of_address(address) for address in makers},
+        marks={
+            Part.TAGGER: {marks.of_address(address) for address in makers},
+            Part.PUSHER: pushing.pushers_of(tag) if is_tag else set(),
+        },
         asked=requesting.behind(tag),
     )
 

@@ -230,6 +230,24 @@ class Request(models.Model):
         return f"request {self.pk}"
 
 
+class Push(models.Model):
+    """Who pushed a tag, as a mark of an identity (`accounts.identity.marks`). `pushing` has the verbs."""
+
+    MAX_TAG = 300
+
+    repository = models.ForeignKey(GitRepository, models.CASCADE, related_name="pushes")
+    tag = models.CharField(max_length=MAX_TAG, help_text="Without refs/tags/.")
+    mark = models.CharField(max_length=64)
+    at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        verbose_name_plural = "pushes"
+        constraints = [models.UniqueConstraint(fields=["repository", "tag", "mark"], name="sources_push_once")]
+
+    def __str__(self) -> str:
+        return f"push of {self.tag}"
+
+
 class Delivery(models.Model):
     """A webhook that came. The same one again is a replay, and refused."""
 

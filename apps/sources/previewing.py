@@ -24,6 +24,7 @@ from apps.sources import (
     exchanges,
     host_scanning,
     judging,
+    locking,
     module_folders,
     registry_modules,
     rulebook,
@@ -89,13 +90,11 @@ def planned(repository: GitRepository, rules: Iterable[Mapping[str, Any]] | None
 
 
 def work(claim: Claim, is_ending: Callable[[], bool]) -> None:  # noqa: ARG001  # it has its own limit of time
-    repository = GitRepository.objects.filter(pk=claim.target, ended_at=None, suspended_at=None).first()
+    repository = GitRepository.objects.filter(pk=claim.target, ended_at=None).first()
     if repository is None:
         return
-    found: dict[str, Any]
-    if claim.exhausted:
-        found = {"state": "failed", "failure": _INTERRUPTED}
-    else:
+    found: dict[str, Any] = {"state": "failed", "failure": _INTERRUPTED}
+    if not claim.exhausted and repository.suspended_at is None:
         try:
             found = _seen(repository) | {"state": "done", "failure": None}
         except GitFailed as error:
@@ -103,6 +102,11 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:  # noqa: ARG001  
             found = {"state": "failed", "failure": {"code": error.code, "text": str(error), "hint": error.hint}}
     with transaction.atomic():
         claim.guard()
+        row = locking.connected(repository.pk)
+        if row is None:
+            return
+        if row.suspended_at is not None:
+            found = {"state": "failed", "failure": host_scanning.SUSPENDED}
         repository.preview = {**_empty(), **(repository.preview or {}), **found}
         repository.previewed_at = timezone.now()
         repository.save(update_fields=["preview", "previewed_at"])

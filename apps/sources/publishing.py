@@ -26,7 +26,7 @@ from apps.releases.models import Kind as ReleaseKind
 from apps.releases.origin.rows import Way
 from apps.releases.publishing import reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
-from apps.sources import exchanges, locating, locking, notifying, queueing, refusals, registry_modules, syncing
+from apps.sources import exchanges, locating, locking, notifying, pushing, queueing, refusals, registry_modules, syncing
 from apps.sources.locating import Source
 from apps.sources.models import MAX_CODE, MAX_REASON, Forge, GitRepository, Tag, Verdict
 from apps.sources.registry_modules import Decided
@@ -215,6 +215,8 @@ def _link(claim: Claim, tag: Tag, release: Release) -> None:
     }
     # Even if it was deleted or disconnected meanwhile: the release is there, and a listing says the rest.
     _write(claim, tag, Q(published_commit=""), **changes)
+    tag.release = release
+    pushing.note(tag)  # whom a webhook has named since the release was made
     fault_point("after:git-link", tag)
     log.info("git_tag_published", repository=tag.repository_id, tag=tag.name, release_id=release.pk)
 

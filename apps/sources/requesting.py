@@ -10,14 +10,27 @@ from django.db.models import Q
 
 from apps.accounts.access import machines
 from apps.accounts.access.gate import Viewer
+from apps.accounts.rows import Act
 from apps.releases.origin.rows import Part
 from apps.sources.models import GitRepository, Request, Tag
+
+LISTING = "list-git-tags"
 
 
 def ask(repository: GitRepository, actor: Viewer, tag: Tag | None = None) -> None:
     """Record who asks, in the caller's transaction."""
     for number in machines.people_behind(actor):
         Request.objects.create(repository=repository, tag=tag, user_id=number)
+
+
+def ask_again(job: str, row: GitRepository | Tag, actor: Viewer) -> None:
+    """Record who has a job on the repository or the tag tried again (`jobs.queue.retry`), in its transaction."""
+    if isinstance(row, Tag):
+        ask(row.repository, actor, row)
+    elif job == LISTING:
+        ask(row, actor)
+    else:  # it looks at the repository, or at its server
+        machines.acted(row.user_id, actor, Act.SCANNED)
 
 
 def open_ones(repository: GitRepository) -> list[int]:

@@ -35,7 +35,7 @@ from apps.sources.judging import TooManyVersions
 from apps.sources.models import MAX_REASON, Forge, GitRepository, Tag, Verdict
 from apps.sources.registry_modules import Versions
 
-JOB = "list-git-tags"
+JOB = requesting.LISTING
 MAX_SELECTED = 50_000
 # A repository whose server is away is asked again after 1, 2, 4 … 60 minutes.
 MAX_BACKOFF_MINUTES = 60

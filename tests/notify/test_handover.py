@@ -8,10 +8,13 @@ from apps.accounts import namespaces
 from apps.accounts.access import connections
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Role
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict
 from apps.notify import outbox, webhooks
 from apps.notify.models import Delivery, State
 from tests.builders.connecting import WEBHOOK, connect_all, hand_over, own
+from tests.builders.held import key_row
 from tests.conftest import person
 from tests.notify.conftest import event, sent, tell, text_of
 
@@ -67,7 +70,7 @@ def test_the_new_owner_gets_one_mail_with_all_that_is_suspended(acme, dora, eve,
 
     assert sent(box) == ["eve"]
     text = text_of(box.received[0][1])
-    assert "acme has connections of former owners" in text
+    assert "acme has connections or secrets of former owners" in text
     for line in (
         "- Git repository https://github.com/acme/vpc",
         "- webhook to hooks.acme.example",
@@ -100,3 +103,42 @@ def test_webhooks_hear_of_it_with_the_list(acme, dora, eve, hooked):
     assert {(one["kind"], one["id"]) for one in data["connections"]} == {(kind, row.pk) for kind, row in made.items()}
     assert data["url"].endswith("/namespaces/acme/connections")
     assert hook.pk not in {one["id"] for one in data["connections"] if one["kind"] == WEBHOOK}
+
+
+@pytest.mark.both
+def test_a_signing_key_alone_is_told_too(acme, dora, eve, box):
+    """Of a transfer, and of a role that is withdrawn; nothing is told of what an owner still knows."""
+    key = key_row(acme, added_by=eve)
+    namespaces.transfer(namespace=acme, to=dora, giver=own(acme, eve), actor=Viewer(dora), keep_publisher=True)
+
+    [event] = AuditEvent.objects.filter(kind=Kind.CONNECTIONS_SUSPENDED)
+    assert (event.detail["connections"], event.detail["secrets"]) == ([], [{"kind": "signing key", "name": key.key_id}])
+    Grant.objects.filter(user=eve).update(role=Role.OWNER)
+    namespaces.withdraw(grant=own(acme, eve), actor=NOBODY)
+
+    assert "dora" in sent(box)
+    text = text_of([message for to, message in box.received if to.startswith("dora")][-1])
+    assert f"- signing key {key.key_id}" in text
+    assert "They still work. Confirm" not in text
+
+
+@pytest.mark.both
+def test_other_owners_read_what_was_published_while_approval_was_off(acme, dora, eve, published, alice, box):
+    def switch(*, on):
+        namespaces.require_approval(namespace=acme, actor=Viewer(eve), requires_approval=on)
+
+    published(version="0.9.0")
+    switch(on=True)
+    switch(on=False)
+    published(version="1.0.0")
+    switch(on=True)
+
+    assert sent(box) == ["dora"] * 3
+    first, off, on = (text_of(message) for _, message in box.received)
+    assert "need approval by another person from now on" in first
+    assert "Published since then" not in first
+    assert "acme was changed by eve" in off
+    assert "no longer need approval" in off
+    assert "Published since then without approval:" in on
+    assert "- acme/vpc/aws 1.0.0" in on
+    assert "0.9.0" not in on

@@ -1,9 +1,11 @@
 """Releases from Git or CI that two people have to approve. Dora wrote the rule; Alice, Bob and Erin took no part."""
 
 import json
+from typing import Any
 
 import pytest
 
+from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.trusted import publishers
 from apps.accounts.models import Namespace, User
@@ -17,6 +19,7 @@ from tests import pages
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
 from tests.builders.ci_claims import GITHUB
 from tests.conftest import person
+from tests.sessions import in_browser
 from tests.shelves import run_jobs
 from tests.threads import at_once
 
@@ -182,3 +185,20 @@ def test_of_two_first_approvals_at_once_one_is_a_conflict(waiting, alice, bob):
     assert done.count(True) + len(conflicts) == 1, "the later one is the second, or is told to look again"
     if conflicts:
         assert waiting.state == State.AWAITING_APPROVAL
+
+
+def test_an_owner_does_not_switch_approval_off_alone_where_operators_require_two_people(
+    acme: Namespace, dora: User, olga: User, settings: Any, browser_of: Any
+) -> None:
+    ask_for_approval(acme)
+    settings.APPROVALS_NEED_TWO_PEOPLE = True
+    with pytest.raises(Conflict, match="an owner cannot switch approval off alone"):
+        namespaces.require_approval(namespace=acme, actor=in_browser(dora), requires_approval=False)
+    sent = {"visibility": "private", "breaking_changes": "warn", "cooldown_hours": "0", "description": ""}
+    page = browser_of(dora).post("/namespaces/acme/change", sent)
+    assert (page.status_code, "Ask an operator to switch it off" in page.text) == (409, True)
+
+    namespaces.require_approval(namespace=acme, actor=in_browser(olga), requires_approval=False)
+
+    acme.refresh_from_db()
+    assert not acme.requires_approval

@@ -7,13 +7,19 @@ from django.utils import timezone
 
 from apps.accounts.access import connections
 from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Grant, Role
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
+from apps.lib.git import host_keys
 from apps.releases.models import Release, State
-from apps.sources import connecting, health, previewing, publishing, queueing, syncing, tasks
+from apps.releases.publishing import approving
+from apps.sources import connecting, exchanges, health, host_scanning, previewing, publishing, queueing, syncing, tasks
 from apps.sources.models import GitRepository, RepositoryState, Tag, Verdict
+from tests.builders.approving import ask_for_approval
 from tests.builders.connecting import REPOSITORY, hand_over
 from tests.builders.git_servers import Repository
+from tests.conftest import person
+from tests.sessions import in_browser
 from tests.sources.conftest import Git, module, work_off
 from tests.sources.hooks.sending import Hook, connected, send
 
@@ -120,3 +126,74 @@ def test_metrics_and_the_check_up_count_it_apart(git: Git, acme, dora, alice):
         "suspended": 1,
     }
     assert [state for state, _, _ in health.repositories()] == ["ok"]
+
+
+def queued(git: Git, dora):
+    """Of each kind of job that Dora can have waiting."""
+    GitRepository.objects.update(url="ssh://git@git.acme.example/acme/vpc.git", host_keys=[])
+    git.repository.refresh_from_db()
+    for ask in (previewing.ask, host_scanning.ask):
+        ask(repository=git.repository, actor=in_browser(dora))
+    Job.objects.create(kind=syncing.JOB, target=git.repository.pk)
+
+
+def test_what_was_queued_before_asks_no_server_and_says_why(git: Git, acme, dora, alice, monkeypatch):
+    queued(git, dora)
+
+    def ask(*_, **__):
+        raise AssertionError("the server was asked")
+
+    monkeypatch.setattr(host_keys, "scanned", ask)
+    monkeypatch.setattr(exchanges, "listed", ask)
+    hand_over(acme, dora, alice)
+
+    assert work_off() == 3
+    row = GitRepository.objects.get()
+    assert (row.host_keys, row.log, row.failures) == ([], "", 0)
+    failures = (host_scanning.failure_of(row) or {}, row.preview["failure"])
+    assert [failure["code"] for failure in failures] == ["suspended"] * 2
+    with pytest.raises(Conflict, match="is suspended"):
+        host_scanning.ask(repository=row, actor=in_browser(alice))
+
+
+def test_keys_that_a_server_shows_after_the_transfer_are_not_pinned(git: Git, acme, dora, alice, monkeypatch):
+    queued(git, dora)
+    Job.objects.exclude(kind=host_scanning.JOB).delete()
+
+    def scanned(*_):
+        hand_over(acme, dora, alice)
+        return ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl",)
+
+    monkeypatch.setattr(host_keys, "scanned", scanned)
+    work_off()
+
+    row = GitRepository.objects.get()
+    assert (row.host_keys, host_scanning.state_of(row)) == ([], "failed")
+
+
+@pytest.mark.both
+def test_what_it_sent_before_and_nobody_published_yet_is_refused(git: Git, upstream: Repository, acme, dora, alice):
+    """One release is queued, and one awaits approval: nobody can approve it."""
+    ask_for_approval(acme)
+    upstream.tag("v1.0.0")
+    git.sync()
+    upstream.commit(module("more"))
+    upstream.tag("v1.1.0")
+    syncing.listen(git.repository)
+    for kind in (syncing.JOB, "publish-git-tag"):
+        tasks.run_here(Job.objects.claimable().get(kind=kind).pk)
+    hand_over(acme, dora, alice)
+    bob = person("rob")
+    Grant.objects.create(namespace=acme, user=bob, role=Role.PUBLISHER)
+    waiting = Release.objects.get(state=State.AWAITING_APPROVAL)
+
+    work_off()
+    with pytest.raises(Conflict, match="suspended"):
+        approving.approve(release=waiting, viewer=in_browser(bob), digest=waiting.digest)
+    refused = Release.objects.get(version="1.1.0")
+    assert (refused.state, [reason["code"] for reason in refused.reasons]) == (State.REJECTED, ["suspended"])
+
+    confirm(git, acme, alice)
+    approving.approve(release=waiting, viewer=in_browser(bob), digest=waiting.digest)
+    work_off()
+    assert Release.objects.get(pk=waiting.pk).state == State.PUBLISHED

@@ -15,7 +15,7 @@ from operator import or_
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import gate
@@ -28,6 +28,7 @@ from apps.lib.errors import Conflict, NotFound
 
 # In one event; its text says how many more there are.
 MAX_LISTED = 100
+MAX_NAMED = 5  # in a sentence
 TRANSFERRED = "The namespace was transferred."
 CREATED_AGAIN = "The namespace was deleted and created again."
 
@@ -150,6 +151,14 @@ def would_leave(grant: Grant) -> list[Connected]:
     return [one for one in after if one.is_left_behind and (one.kind, one.number) not in before]
 
 
+def to_do_in(places: QuerySet[Namespace]) -> list[Connected]:
+    """Return what waits for the owners of these namespaces: suspended, or left behind. Of each kind at most MAX_LISTED
+    are looked at, suspended ones first.
+    """
+    found = _described(_rows(Q(namespace__in=places), most=MAX_LISTED))
+    return [one for one in found if one.is_suspended or one.is_left_behind]
+
+
 def left_behind() -> list[Connected]:
     """Return all that were left behind, of all namespaces, and those of none (site-wide), which operators own."""
     return [one for one in _described(_rows(Q())) if one.is_left_behind]
@@ -177,8 +186,9 @@ def suspend_left_behind(*, namespace: Namespace, actor: Viewer, reason: str) -> 
         for field, value in values.items():
             setattr(one.row, field, value)
         one.source.stop(one.row, actor)
-    if found:
-        actor.record(Kind.CONNECTIONS_SUSPENDED, subject=namespace.name, reason=reason, **_listed(found))
+    known = secrets_of_others(namespace)
+    if found or known:
+        actor.record(Kind.CONNECTIONS_SUSPENDED, subject=namespace.name, reason=reason, **_listed(found, known))
     return found
 
 
@@ -211,6 +221,15 @@ def take_over(kind: str, row: Any, actor: Viewer) -> None:
         confirmed_by=actor.user, confirmed_at=timezone.now(), suspended_at=None, suspended_reason=""
     )
     ConnectionChange.objects.filter(kind=kind, number=row.pk).delete()
+
+
+def sentence_of(left: Sequence[Connected]) -> str:
+    """Say what was left behind, for messages; empty if nothing was."""
+    if not left:
+        return ""
+    named = [f"{one} of {one.row.namespace}" for one in left[:MAX_NAMED]]
+    more = f" and {len(left) - MAX_NAMED} more" if len(left) > MAX_NAMED else ""
+    return f"Left behind, and still working: {', '.join(named)}{more}."
 
 
 def noun_of(kind: str) -> str:
@@ -252,28 +271,51 @@ def lock_as_owner(namespace: Namespace | None, actor: Viewer) -> Namespace | Non
 @contextmanager
 def watching(
     actor: Viewer, *, namespaces: Collection[int] | None = None, users: Collection[int] | None = None
-) -> Iterator[None]:
+) -> Iterator[list[Connected]]:
     """Record what people leave behind by what happens inside, an event for each namespace: its other owners get a mail.
 
-    In a transaction. `namespaces` and `users`: the numbers of those whom it may concern; None for all.
+    Yield a list that has it afterwards, as far as the actor owned the namespaces: others do not read their names. In a
+    transaction. `namespaces` and `users`: the numbers of those whom it may concern; None for all.
     """
     wanted = Q() if namespaces is None else Q(namespace__in=list(namespaces))
     before = {(one.kind, one.number): one for one in _described(_rows(wanted, by=users))}
-    yield
+    owned = _owned_by(users, namespaces)
+    known = {row.pk: set(map(str, secrets_of_others(row))) for row in owned}
+    numbers = {one.row.namespace_id for one in before.values()}
+    shown = set(gate.namespaces_with_role(actor, Role.OWNER).filter(pk__in=numbers).values_list("pk", flat=True))
+    told: list[Connected] = []
+    yield told
     lost: dict[int, list[Connected]] = {}
     for one in _described([(one.source, one.row) for one in before.values()]) if before else ():
         already = {person.pk for person in before[one.kind, one.number].left}
         if one.row.namespace_id is not None and any(person.pk not in already for person in one.left):
             lost.setdefault(one.row.namespace_id, []).append(one)
-    for _, found in sorted(lost.items()):
-        left = sorted({person.pk for one in found for person in one.left})
-        actor.record(Kind.CONNECTIONS_LEFT_BEHIND, subject=found[0].row.namespace.name, left=left, **_listed(found))
+    fresh = {row.pk: [one for one in secrets_of_others(row) if str(one) not in known[row.pk]] for row in owned}
+    names = {row.pk: row.name for row in owned} | {number: lost[number][0].row.namespace.name for number in lost}
+    for number, name in sorted(names.items()):
+        found, secret = lost.get(number, []), fresh.get(number, [])
+        left = sorted({person.pk for one in found for person in one.left} | {one.person.pk for one in secret})
+        if left:
+            actor.record(Kind.CONNECTIONS_LEFT_BEHIND, subject=name, left=left, **_listed(found, secret))
+        told += found if number in shown else []
 
 
-def _listed(found: Sequence[Connected]) -> dict[str, Any]:
+def _owned_by(users: Collection[int] | None, namespaces: Collection[int] | None) -> list[Namespace]:
+    """The namespaces, or those that these people own by now: a secret of them may become one of others."""
+    if users is None:
+        return list(Namespace.objects.filter(pk__in=list(namespaces or ()))[:MAX_LISTED])
+    teams = Membership.objects.filter(user__in=users).values("team")
+    grants = Grant.objects.filter(Q(user__in=users) | Q(team__in=teams), role=Role.OWNER)
+    return list(Namespace.objects.filter(pk__in=grants.values("namespace")).order_by("pk")[:MAX_LISTED])
+
+
+def _listed(found: Sequence[Connected], known: Sequence[Secret]) -> dict[str, Any]:
     """Details of an event, which outlives people: it does not name them."""
     named = [{"kind": one.kind, "id": one.number, "name": one.name} for one in found[:MAX_LISTED]]
-    return {"connections": named} | ({"not_listed": len(found) - MAX_LISTED} if len(found) > MAX_LISTED else {})
+    detail: dict[str, Any] = {"connections": named}
+    if known:
+        detail["secrets"] = [{"kind": one.noun, "name": one.name} for one in known[:MAX_LISTED]]
+    return detail | ({"not_listed": len(found) - MAX_LISTED} if len(found) > MAX_LISTED else {})
 
 
 # --- Who answers for it -----------------------------------------------------------------------------------------------
@@ -282,7 +324,9 @@ def _listed(found: Sequence[Connected]) -> dict[str, Any]:
 Row = tuple[Source, Any]
 
 
-def _rows(wanted: Q, *, kind: str | None = None, by: Collection[int] | None = None) -> list[Row]:
+def _rows(
+    wanted: Q, *, kind: str | None = None, by: Collection[int] | None = None, most: int | None = None
+) -> list[Row]:
     found: list[Row] = []
     for source in sources:
         if kind is not None and source.kind != kind:
@@ -291,7 +335,8 @@ def _rows(wanted: Q, *, kind: str | None = None, by: Collection[int] | None = No
         if by is not None:
             changed_by = ConnectionChange.objects.filter(kind=source.kind, user__in=by).values("number")
             rows = rows.filter(Q(created_by__in=by) | Q(confirmed_by__in=by) | Q(pk__in=changed_by))
-        found += [(source, row) for row in rows.order_by("pk")]
+        rows = rows.order_by("pk") if most is None else rows.order_by(F("suspended_at").asc(nulls_last=True), "pk")
+        found += [(source, row) for row in rows[:most]]
     return found
 
 

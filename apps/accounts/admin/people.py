@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.debug import sensitive_post_parameters
 
-from apps.accounts.access import gate, staff_roles
+from apps.accounts.access import connections, gate, staff_roles
 from apps.accounts.admin.actors import actor_of, each
 from apps.accounts.admin.filters import in_namespace
 from apps.accounts.identity import sessions
@@ -197,7 +197,7 @@ class UserAdmin(EntryPage):
         roles = form.cleaned_data.get("groups")
         if roles is not None:  # groups of another origin are not offered, and stay
             roles = [*roles, *obj.groups.exclude(name__in=staff_roles.ROLES)]
-        accounts.change(
+        left = accounts.change(
             user=obj,
             actor=actor_of(request),
             is_active=obj.is_active,
@@ -206,6 +206,8 @@ class UserAdmin(EntryPage):
             permissions=form.cleaned_data.get("user_permissions"),
             roles=roles,
         )
+        if left:
+            self.message_user(request, connections.sentence_of(left), messages.WARNING)
         if not obj.is_active and (behind := accounts.left_behind(obj)):
             # Deactivation must take effect at once, so warn afterwards instead of asking before.
             self.message_user(request, f"Staff must take over: {obj} was {behind}.", messages.WARNING)

@@ -1,11 +1,12 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import OuterRef, Prefetch, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
+from apps.accounts.access import connections
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import by_person
 from apps.accounts.admin.roles import leaderless, refuse_machine
@@ -124,10 +125,14 @@ class TeamAdmin(LarderAdmin[Team]):
             membership = teams.add(team=line.team, user=line.user, actor=actor) if line.pk is None else line
             teams.set_manager(membership=membership, is_manager=wanted, actor=actor)
         for membership in formset.deleted_objects:
-            teams.remove(membership=membership, actor=actor)
+            self._say(request, teams.remove(membership=membership, actor=actor))
 
     def delete_model(self, request: HttpRequest, obj: Team) -> None:
-        teams.delete(team=obj, actor=actor_of(request))
+        self._say(request, teams.delete(team=obj, actor=actor_of(request)))
+
+    def _say(self, request: HttpRequest, left: list[connections.Connected]) -> None:
+        if left:
+            self.message_user(request, connections.sentence_of(left), messages.WARNING)
 
     people = Column("active people", "people_count", order="people_count")
     managers = Column("active managers", "manager_count", order="manager_count")

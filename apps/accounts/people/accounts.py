@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.accounts.access import connections, epoch
+from apps.accounts.access.connections import Connected
 from apps.accounts.access.gate import Viewer, grants_of
 from apps.accounts.identity import sessions
 from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User
@@ -60,8 +61,8 @@ def change(
     is_superuser: bool,
     permissions: Iterable[Permission] | None = None,
     roles: Iterable[Group] | None = None,
-) -> None:
-    """Set an account's rights; None leaves permissions or roles as they are.
+) -> list[Connected]:
+    """Set an account's rights; None leaves permissions or roles as they are. Return what is left behind by it.
 
     Deactivation ends tokens, sessions and invitations at once. Raises RoleRequired (only superusers appoint or change
     operators) and Conflict (own account, or an erased one).
@@ -75,7 +76,7 @@ def change(
     roles_after = roles_before if roles is None else {role.name for role in roles}
     is_same = (before, roles_before) == (after, roles_after)
     if not changes and is_same:
-        return
+        return []
     touches_operators = row.is_staff or row.is_superuser or bool({"is_staff", "is_superuser"} & changes.keys())
     if (touches_operators or not is_same) and not (actor.user and actor.user.is_superuser):
         raise RoleRequired("Only a superuser can make someone an operator, or change one.", hint="Ask a superuser.")
@@ -89,7 +90,7 @@ def change(
     if row.is_erased:
         raise Conflict("This person was erased.", hint="Invite them again to give them a new account.")
     new = {flag: value for flag, (_, value) in changes.items()}
-    with connections.watching(actor, users=[row.pk]):  # owners by their own role, and operators
+    with connections.watching(actor, users=[row.pk]) as left:  # owners by their own role, and operators
         if new:
             User.objects.filter(pk=row.pk).update(**new)
         if "is_active" in new and not is_active:
@@ -107,13 +108,14 @@ def change(
         roles_given=sorted(roles_after - roles_before),
         roles_taken=sorted(roles_before - roles_after),
     )
+    return left
 
 
 @transaction.atomic
-def set_active(*, user: User, actor: Viewer, is_active: bool) -> None:
+def set_active(*, user: User, actor: Viewer, is_active: bool) -> list[Connected]:
     """Deactivate or activate an account, as `change` does; its other rights stay."""
     row = User.objects.select_for_update().get(pk=user.pk)
-    change(user=row, actor=actor, is_active=is_active, is_staff=row.is_staff, is_superuser=row.is_superuser)
+    return change(user=row, actor=actor, is_active=is_active, is_staff=row.is_staff, is_superuser=row.is_superuser)
 
 
 @transaction.atomic

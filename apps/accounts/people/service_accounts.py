@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.accounts.access import connections
+from apps.accounts.access.connections import Connected
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.people_only import people_only, refuse_token
 from apps.accounts.identity import tokens
@@ -66,18 +67,21 @@ def _create(team: Team, username: str, actor: Viewer) -> User:
 
 
 @transaction.atomic
-def delete(*, account: User, actor: Viewer) -> None:
-    """Revoke its tokens and take its roles away. The row stays, deactivated. Safe to repeat."""
+def delete(*, account: User, actor: Viewer) -> list[Connected]:
+    """Revoke its tokens and take its roles away; return what is left behind by it. The row stays, deactivated. Safe to
+    repeat.
+    """
     row = User.objects.select_for_update().get(pk=account.pk)
     if not row.is_active:
-        return
+        return []
     for token in ApiToken.objects.filter(user=row, revoked_at=None).order_by("pk"):
         tokens.revoke(token=token, actor=actor)
-    with connections.watching(actor, users=[row.pk]):  # webhooks
+    with connections.watching(actor, users=[row.pk]) as left:  # webhooks
         Membership.objects.filter(user=row).delete()
         User.objects.filter(pk=row.pk).update(is_active=False)
         assert row.service_of is not None  # noqa: S101  # a deleted team has deleted its accounts
         _record(Kind.SERVICE_ACCOUNT_DELETED, row.service_of, row, actor)
+    return left
 
 
 @people_only("change the rights of service accounts")

@@ -8,6 +8,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import connections, gate, operators
+from apps.accounts.access.connections import Connected
 from apps.accounts.access.gate import Viewer, visible_namespaces, visible_teams
 from apps.accounts.access.people_only import people_only
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
@@ -118,23 +119,24 @@ def set_manager(*, membership: Membership, is_manager: bool, actor: Viewer) -> N
 
 @people_only("change the members of a team")
 @transaction.atomic
-def remove(*, membership: Membership, actor: Viewer) -> None:
-    """End a membership, and with it the roles of the team. Safe to repeat.
+def remove(*, membership: Membership, actor: Viewer) -> list[Connected]:
+    """End a membership, and with it the roles of the team; return what is left behind by it. Safe to repeat.
 
     Raises Conflict if no manager would be left (except for staff), or a namespace would have no owner.
     """
     owned = _locked_with_namespaces(membership.team_id)
     row = Membership.objects.select_related("user", "team").filter(pk=membership.pk).first()
     if row is None:
-        return
+        return []
     team = row.team
     _keep_a_manager(row, actor)
     others = team.memberships.filter(user__is_active=True, user__is_service=False).exclude(pk=row.pk)
     if row.user.is_active and not others.exists():
         _keep_owners(team, owned, f"Without {row.user} the team {team} has no members left, and it")
-    with connections.watching(actor, users=[row.user_id]):
+    with connections.watching(actor, users=[row.user_id]) as left:
         row.delete()
         _record(Kind.TEAM_MEMBER_REMOVED, team, actor, user=row.user_id)
+    return left
 
 
 @transaction.atomic
@@ -148,8 +150,8 @@ def end_membership(*, membership: Membership, actor: Viewer, **detail: object) -
 
 @people_only("delete a team")
 @transaction.atomic
-def delete(*, team: Team, actor: Viewer) -> None:
-    """Delete the team with its memberships and roles; its name stays taken.
+def delete(*, team: Team, actor: Viewer) -> list[Connected]:
+    """Delete the team with its memberships and roles; its name stays taken. Return what is left behind by it.
 
     Raises Conflict if it is the only owner of a namespace.
     """
@@ -158,13 +160,15 @@ def delete(*, team: Team, actor: Viewer) -> None:
     held = Grant.objects.filter(team=team).select_related("namespace").order_by("namespace__name", "pk")
     roles = {grant.namespace.name: grant.get_role_display().lower() for grant in held}
     members = sorted(members_of(team).values_list("user", flat=True))
+    left: list[Connected] = []
     for account in service_accounts.accounts_of(team):
-        service_accounts.delete(account=account, actor=actor)
-    with connections.watching(actor, namespaces=[namespace.pk for namespace in owned]):
+        left += service_accounts.delete(account=account, actor=actor)
+    with connections.watching(actor, namespaces=[namespace.pk for namespace in owned]) as of_people:
         _record(Kind.TEAM_DELETED, team, actor, members=members, roles=roles)
         # An older Larder beside this one may have used a name again.
         DeletedTeam.objects.get_or_create(name=team.name, defaults={"deleted_at": timezone.now()})
         Team.objects.filter(pk=team.pk).delete()
+    return left + of_people
 
 
 def listed(viewer: Viewer) -> QuerySet[Any]:

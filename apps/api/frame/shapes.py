@@ -127,6 +127,7 @@ class NextField(CharField):
 
 class Connection(Shape):
     # What works in a namespace without a person, of `accounts.access.connections`.
+    namespace = CharField(source="row.namespace.name")
     kind = CharField(help_text="trusted-publisher, git-repository or webhook.")
     id = IntegerField(source="number", help_text="Of the list of its kind.")
     name = CharField()
@@ -138,6 +139,10 @@ class Connection(Shape):
     confirmed_at = MomentField(source="row.confirmed_at", allow_null=True)
     suspended_at = MomentField(source="row.suspended_at", allow_null=True, help_text="Since then it does nothing.")
     suspended_reason = CharField(source="row.suspended_reason")
+
+
+class LeftBehind(Shape):
+    left_behind = Connection(many=True, help_text="It still works: confirm or remove each.")
 
 
 class ModuleNames(Shape):

@@ -5,12 +5,13 @@ from typing import Any
 from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import CharField
 
 from apps.accounts.access import connections, gate
 from apps.accounts.access.connections import Connected
 from apps.accounts.models import Namespace, Role
 from apps.api.frame.base import ApiView, ListView, listed, operation
-from apps.api.frame.shapes import Connection, page
+from apps.api.frame.shapes import Connection, Shape, page
 
 
 class ConnectionList(ListView):
@@ -24,6 +25,25 @@ class ConnectionList(ListView):
     def rows(self, namespace: str) -> list[Connected]:
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         return connections.waiting_in(target) if self.text("suspended") == "true" else connections.of(target)
+
+
+class Secret(Shape):
+    kind = CharField(source="noun", help_text="signing key, or token.")
+    name = CharField()
+    person = CharField(source="person.shown_name", help_text="Who may know it, and does not own the namespace.")
+
+
+class SecretList(ListView):
+    """What a transfer leaves: owners replace each that the person should no longer have."""
+
+    get = listed(
+        "List the secrets that former owners may know",
+        page("SecretPage", secrets=Secret(many=True)),
+        scope="manage",
+    )
+
+    def rows(self, namespace: str) -> list[connections.Secret]:
+        return connections.secrets_of_others(gate.namespace_for(self.viewer, namespace, need=Role.OWNER))
 
 
 class Confirm(ApiView):
@@ -51,6 +71,7 @@ _LIST = "namespaces/<segment:namespace>/connections"
 
 urlpatterns: list[Any] = [
     path(_LIST, ConnectionList.as_view(), name="connections"),
+    path(f"{_LIST}/secrets", SecretList.as_view(), name="connection-secrets"),
     path(
         f"{_LIST}/<segment:connection_kind>/<int:connection_id>/confirm", Confirm.as_view(), name="connection-confirm"
     ),

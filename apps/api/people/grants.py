@@ -16,7 +16,7 @@ from apps.accounts.models import Grant as GrantRow
 from apps.accounts.models import Namespace, Role
 from apps.accounts.people import accounts, teams
 from apps.api.frame.base import ApiView, ListView, listed, operation
-from apps.api.frame.shapes import ROLES, Connection, OffsetField, RoleField, Shape, With, page
+from apps.api.frame.shapes import ROLES, Connection, LeftBehind, OffsetField, RoleField, Shape, With, page
 from apps.lib.errors import Invalid, NotFound
 
 
@@ -52,10 +52,6 @@ class Transferred(Shape):
     suspended = Connection(many=True, help_text="What does nothing until an owner confirms it.")
 
 
-class LeftBehind(Shape):
-    left_behind = Connection(many=True, help_text="It still works: confirm or remove each.")
-
-
 class GrantList(ListView):
     get = listed("List the roles in a namespace (owners)", page("GrantPage", grants=Grant(many=True)), scope="manage")
 
@@ -81,9 +77,7 @@ class GrantDetail(ApiView):
         """200 if an owner, or a team of owners, leaves connections behind, else 204."""
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         grant = self._grant(target, user, team)
-        left = connections.would_leave(grant) if grant is not None else []
-        if grant is not None:
-            namespaces.withdraw(grant=grant, actor=self.viewer)
+        left = namespaces.withdraw(grant=grant, actor=self.viewer) if grant is not None else []
         return self.answer({"left_behind": left}) if left else self.answer(status=HTTPStatus.NO_CONTENT)
 
     def _grant(self, namespace: Namespace, user: str, team: str) -> GrantRow | None:

@@ -13,7 +13,7 @@ from apps.accounts.access import gate
 from apps.accounts.models import Team, User
 from apps.accounts.people import service_accounts
 from apps.api.frame.base import DetailView, ListView, listed, operation, shown
-from apps.api.frame.shapes import MomentField, Shape, page
+from apps.api.frame.shapes import LeftBehind, MomentField, Shape, page
 from apps.lib.errors import NotFound
 
 
@@ -55,12 +55,12 @@ class AccountDetail(DetailView):
             service_accounts.create(team=row, name=account, actor=self.viewer)
         return self.answer(_account(row, account), HTTPStatus.CREATED)
 
-    @operation("Delete a service account", answers={204: None}, again="404.")
+    @operation("Delete a service account", answers={200: LeftBehind, 204: None}, again="404.")
     def delete(self, request: Request, team: str, account: str) -> Response:  # noqa: ARG002
-        """Its tokens end at once; what it published stays."""
+        """Its tokens end at once; what it published stays. 200 if it leaves webhooks behind, else 204."""
         row = gate.team_for(self.viewer, team, manage=True)
-        service_accounts.delete(account=_account(row, account), actor=self.viewer)
-        return self.answer(status=HTTPStatus.NO_CONTENT)
+        left = service_accounts.delete(account=_account(row, account), actor=self.viewer)
+        return self.answer({"left_behind": left}) if left else self.answer(status=HTTPStatus.NO_CONTENT)
 
 
 def _account(team: Team, name: str) -> User:

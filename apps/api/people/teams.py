@@ -15,7 +15,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Team as TeamRow
 from apps.accounts.people import accounts, teams
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
-from apps.api.frame.shapes import RoleField, Shape, With, page
+from apps.api.frame.shapes import LeftBehind, RoleField, Shape, With, page
 from apps.lib.errors import NotFound, RoleRequired
 
 
@@ -96,10 +96,11 @@ class TeamDetail(DetailView):
             teams.describe(team=target, description=wanted["description"], actor=self.viewer)
         return self.answer(_with_people(target, self.viewer))
 
-    @operation("Delete a team", answers={204: None}, again="404.")
+    @operation("Delete a team", answers={200: LeftBehind, 204: None}, again="404.")
     def delete(self, request: Request, team: str) -> Response:  # noqa: ARG002
-        teams.delete(team=gate.team_for(self.viewer, team, manage=True), actor=self.viewer)
-        return self.answer(status=HTTPStatus.NO_CONTENT)
+        """200 if connections are left behind in namespaces that the caller owned, else 204."""
+        left = teams.delete(team=gate.team_for(self.viewer, team, manage=True), actor=self.viewer)
+        return self.answer({"left_behind": left}) if left else self.answer(status=HTTPStatus.NO_CONTENT)
 
 
 class MemberDetail(ApiView):
@@ -116,17 +117,16 @@ class MemberDetail(ApiView):
             teams.set_manager(membership=membership, is_manager=wanted["manager"], actor=self.viewer)
         return self.answer(membership)
 
-    @operation("Remove a member", answers={204: None}, again="204.")
+    @operation("Remove a member", answers={200: LeftBehind, 204: None}, again="204.")
     def delete(self, request: Request, team: str, user: str) -> Response:  # noqa: ARG002
-        """Every member may leave."""
+        """Every member may leave. 200 if connections are left behind in namespaces that the caller owned, else 204."""
         leaves = self.viewer.user is not None and self.viewer.user.username == user
         target = gate.team_for(self.viewer, team, manage=not leaves)
         if leaves and self.viewer.token and self.viewer.token.scope != "manage":
             raise RoleRequired("Leaving a team needs a token with the scope manage.", hint="Use one, or the page.")
         membership = teams.members_of(target).filter(user__username=user).first()
-        if membership is not None:
-            teams.remove(membership=membership, actor=self.viewer)
-        return self.answer(status=HTTPStatus.NO_CONTENT)
+        left = teams.remove(membership=membership, actor=self.viewer) if membership is not None else []
+        return self.answer({"left_behind": left}) if left else self.answer(status=HTTPStatus.NO_CONTENT)
 
 
 def _with_people(team: TeamRow, viewer: Viewer) -> With:

@@ -18,7 +18,7 @@ from apps.accounts.access import operators
 from apps.accounts.identity import sessions
 from apps.accounts.people import accounts, service_accounts
 from apps.api.frame.base import DetailView, ListView, listed, operation, shown
-from apps.api.frame.shapes import MomentField, Shape, With, page
+from apps.api.frame.shapes import Connection, MomentField, Shape, With, page
 from apps.lib.errors import Invalid
 
 _FLAGS = {"active": "is_active", "staff": "is_staff", "machine": "is_service"}
@@ -51,6 +51,12 @@ class UserRow(Shape):
 class User(UserRow):
     only_owner_of = ListField(child=CharField(), help_text="Namespaces without another active owner.")
     only_manager_of = ListField(child=CharField(), help_text="Teams without another active manager.")
+
+
+class ChangedUser(User):
+    left_behind = Connection(
+        many=True, help_text="Connections that the person leaves behind, in namespaces that the caller owns."
+    )
 
 
 class UserList(ListView):
@@ -94,14 +100,17 @@ class UserDetail(UserView):
         return _with_charges(self.account(user, permission="accounts.view_user"))
 
     @operation(
-        "Deactivate or activate an account (staff)", takes=UserInput, answers={200: User}, again="Changes nothing."
+        "Deactivate or activate an account (staff)",
+        takes=UserInput,
+        answers={200: ChangedUser},
+        again="Changes nothing.",
     )
     def patch(self, request: Request, user: str) -> Response:  # noqa: ARG002
         """A deactivated account loses its sessions, tokens and open invitations at once."""
         row = self.account(user, permission="accounts.change_user")
         active = self.body()["active"]
-        accounts.set_active(user=row, actor=self.viewer, is_active=active)
-        return self.answer(_with_charges(accounts.account_named(user)))
+        left = accounts.set_active(user=row, actor=self.viewer, is_active=active)
+        return self.answer(With(_with_charges(accounts.account_named(user)), left_behind=left))
 
 
 class UserSessions(UserView):

@@ -12,6 +12,8 @@ from django.utils import timezone
 from apps.accounts.access import connections
 from apps.accounts.identity import sealing
 from apps.accounts.models import Invitation, Namespace, Role, User
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
 from apps.lib.errors import Reason
 from apps.notify.mail import invited, reach
 from apps.notify.models import Letter, LetterState, Topic, Watch
@@ -47,12 +49,15 @@ _TOPICS = {
     "repository.host-keys-changed": Topic.GIT,
     "upstream.alarm": Topic.UPSTREAMS,
 }
+MAX_CHANGES, MAX_NAMED = 50, 100
 OPERATE_UPSTREAM = "upstream.operate_upstream"
 
 
 def write(notice: Notice) -> None:
     """Write the mails of a notice, in the transaction of the caller. Nobody is told of what they did themselves."""
     topic = _TOPICS.get(notice.event)
+    if _switched(notice) is not None:
+        topic = Topic.APPROVALS
     if topic is None:
         return
     text = "\n".join(_lines(notice))
@@ -183,7 +188,7 @@ def _recipients(notice: Notice, topic: Topic) -> QuerySet[User]:
         return User.objects.filter(found)
     if topic == Topic.MESSAGES:
         return User.objects.filter(pk__in=notice.people)
-    if topic in (Topic.REFUSED, Topic.APPROVALS):
+    if topic in (Topic.REFUSED, Topic.APPROVALS) and _switched(notice) is None:
         return _deciding(notice)
     if topic == Topic.ROLES:
         user, team = notice.grantee
@@ -218,6 +223,7 @@ def _lines(notice: Notice) -> Iterable[str]:
         for reason in reasons:
             yield Reason.from_dict(reason).sentence
     yield from _connections(notice)
+    yield from _approval(notice)
     yield from (f"Unusual: {sentence}" for sentence in notice.more.get("unusual", ()))
     if notice.breaking:
         yield notice.breaking
@@ -236,11 +242,42 @@ def _connections(notice: Notice) -> Iterable[str]:
     yield from (f"- {connections.noun_of(one['kind'])} {one['name']}" for one in found)
     if more := notice.more.get("not_listed"):
         yield f"and {more:,} more"
-    if notice.event == "connections.left-behind":
+    if found and notice.event == "connections.left-behind":
         yield "They still work. Confirm each of them, or remove it."
     elif found:
         yield "Confirm each that the namespace needs, and remove the others."
         yield "Replace credentials and secrets that the former owner knows."
+    if known := notice.more.get("secrets"):
+        yield "A former owner may still know these, which work. Replace each that they should no longer have:"
+        yield from (f"- {one['kind']} {one['name']}" for one in known)
+
+
+def _switched(notice: Notice) -> bool | None:
+    """Whether it says that releases need approval from now on; None if that did not change."""
+    changes = notice.more.get("changes") if notice.event == "namespace.changed" else None
+    found = changes.get("requires_approval") if isinstance(changes, dict) else None
+    return None if found is None else bool(found[1])
+
+
+def _approval(notice: Notice) -> Iterable[str]:
+    """An owner can switch it off, publish, and switch it on again: the others read what was published meanwhile."""
+    is_on = _switched(notice)
+    if is_on is None or notice.namespace is None:
+        return
+    if not is_on:
+        yield "Its releases no longer need approval: Larder publishes what it has checked."
+        return
+    yield "Its releases need approval by another person from now on."
+    events = AuditEvent.objects.filter(namespace=notice.namespace.canonical, kind=Kind.NAMESPACE_CHANGED)
+    before = events.filter(pk__lt=notice.event_id).order_by("-at", "-pk")[:MAX_CHANGES]
+    off = next((one for one in before if one.detail.get("changes", {}).get("requires_approval") == [True, False]), None)
+    if off is None:
+        return
+    rows = Release.objects.filter(namespace=notice.namespace, published_at__gte=off.at, published_at__lte=notice.at)
+    found = [str(one) for one in rows.exclude(approval__decision="approved").order_by("published_at", "pk")[:MAX_NAMED]]
+    if found:
+        yield f"It was switched off on {off.at:%Y-%m-%d %H:%M} UTC. Published since then without approval:"
+        yield from (f"- {name}" for name in found)
 
 
 def pending() -> QuerySet[Letter]:

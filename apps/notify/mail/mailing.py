@@ -13,7 +13,7 @@ import structlog
 from django.conf import settings
 from django.core import signing
 from django.core.mail import EmailMultiAlternatives, get_connection
-from django.db.models import Count, F, Q
+from django.db.models import Count, Q
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
@@ -22,6 +22,7 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import sealing
 from apps.accounts.models import User
+from apps.jobs.models import claimed
 from apps.lib.process import metrics, outside
 from apps.notify.mail import letters
 from apps.notify.models import Letter, LetterState, Preference
@@ -89,13 +90,19 @@ def send_digests() -> int:
 
 def _send(found: list[Letter]) -> bool:
     """Send letters of one person as one mail. Each is claimed first, so that two workers send it once."""
-    claimed, until = [], timezone.now() + LEASE
+    mine, until = [], timezone.now() + LEASE
     for letter in found:
         own = letters.pending().filter(pk=letter.pk, next_at=letter.next_at)
-        if own.update(next_at=until, attempts=F("attempts") + 1):
-            claimed.append(letter)
-    wanted = [letter for letter in claimed if _may_go(letter)]
-    _end([letter for letter in claimed if letter not in wanted], LetterState.DROPPED)
+        if own.update(next_at=until, **claimed(until)):
+            letter.refresh_from_db(fields=["attempts", "lapses"])
+            mine.append(letter)
+    for letter in mine:
+        if letter.is_given_up:
+            log.warning("mail_given_up", letter=letter.pk, lapses=letter.lapses)
+            _end([letter], LetterState.FAILED, f"Given up after {letter.lapses} lost workers.")
+    mine = [letter for letter in mine if not letter.is_given_up]
+    wanted = [letter for letter in mine if _may_go(letter)]
+    _end([letter for letter in mine if letter not in wanted], LetterState.DROPPED)
     if not wanted:
         return False
     try:
@@ -130,7 +137,7 @@ def topics_off(user: User) -> list[str]:
 
 def _end(ended: Sequence[Letter], state: LetterState, error: str = "") -> None:
     numbers = [letter.pk for letter in ended]
-    Letter.objects.filter(pk__in=numbers).update(state=state, ended_at=timezone.now(), error=error)
+    Letter.objects.filter(pk__in=numbers).update(state=state, ended_at=timezone.now(), lease_until=None, error=error)
 
 
 def _failed(wanted: Sequence[Letter], error: Exception) -> None:
@@ -144,9 +151,9 @@ def _failed(wanted: Sequence[Letter], error: Exception) -> None:
         _end(wanted, LetterState.FAILED, text)
         return
     for letter in wanted:
-        if letter.attempts < len(DELAYS):
-            later = timezone.now() + DELAYS[letter.attempts]
-            Letter.objects.filter(pk=letter.pk).update(next_at=later, error=text)
+        if letter.attempts <= len(DELAYS):
+            later = timezone.now() + DELAYS[letter.attempts - 1]
+            Letter.objects.filter(pk=letter.pk).update(next_at=later, lease_until=None, error=text)
         else:
             _end([letter], LetterState.FAILED, text)
 

@@ -147,9 +147,11 @@ def namespace_change(request: HttpRequest, namespace: str) -> HttpResponse:
     approval = {name: form.cleaned_data.pop(name) for name in APPROVAL}
     if any(getattr(row, name) and not wanted for name, wanted in approval.items()):
         reauthentication.require(request, f"Ask for less at the approval of releases in {row}")
-    with transaction.atomic():
+    with refusals_on(form, "requires_approval"), transaction.atomic():
         namespaces.change(namespace=row, actor=viewer, **form.cleaned_data)
         namespaces.require_approval(namespace=row, actor=viewer, **approval)
+    if form.errors:
+        return form_page(request, "portal/namespaces/change.html", form, namespace=row)
     messages.success(request, f"Saved: {row} is {row.visibility}.")
     return see_other("namespace-change", row.name)
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
-from apps.accounts.access import gate
+from apps.accounts.access import connections, gate
 from apps.accounts.access.gate import Viewer, namespaces_with_role
 from apps.accounts.identity import tokens
 from apps.accounts.identity.sessions import session_viewer
@@ -119,8 +119,8 @@ def service_account_delete(request: HttpRequest, team: str, account_id: int) -> 
     if request.method != "POST":
         return render(request, "portal/service_accounts/delete.html", {"team": row, "account": account})
     reauthentication.require(request, f"Delete the service account {account}")
-    service_accounts.delete(account=account, actor=viewer)
-    messages.success(request, f"{account} deleted.")
+    left = service_accounts.delete(account=account, actor=viewer)
+    messages.success(request, f"{account} deleted. {connections.sentence_of(left)}".rstrip())
     return see_other("team", row.name)
 
 

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from apps.accounts.access import gate
+from apps.accounts.access import connections, gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
@@ -104,10 +104,10 @@ def team_delete(request: HttpRequest, team: str) -> HttpResponse:
         return render(request, "portal/teams/delete.html", context)
     reauthentication.require(request, f"Delete the team {row}", fresh=True)
     try:
-        teams.delete(team=row, actor=viewer)
+        left = teams.delete(team=row, actor=viewer)
     except Conflict as refusal:
         return render(request, "portal/teams/delete.html", {**context, "refusal": refusal}, status=409)
-    messages.success(request, f"Team {row} deleted.")
+    messages.success(request, f"Team {row} deleted. {connections.sentence_of(left)}".rstrip())
     return see_other("teams")
 
 
@@ -143,10 +143,11 @@ def member_remove(request: HttpRequest, team: str, membership_id: int) -> HttpRe
     if not leaves:
         reauthentication.require(request, f"Remove {membership.user} from the team {row}", fresh=True)
     try:
-        teams.remove(membership=membership, actor=viewer)
+        left = teams.remove(membership=membership, actor=viewer)
     except Conflict as refusal:
         return render(request, "portal/teams/remove.html", {**context, "refusal": refusal}, status=409)
-    messages.success(request, f"{membership.user} is no longer in the team {row}.")
+    done = f"{membership.user} is no longer in the team {row}."
+    messages.success(request, f"{done} {connections.sentence_of(left)}".rstrip())
     if gate.visible_teams(viewer).filter(pk=row.pk).exists():
         return see_other("team", row.name)
     return see_other("teams")

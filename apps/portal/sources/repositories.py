@@ -133,10 +133,7 @@ def repository_sync(request: HttpRequest, namespace: str, repository_id: int) ->
         messages.error(request, "An owner has to choose the first tags. Then it can be synced.")
         return see_other("git-repository", place.namespace.name, repository.pk)
     try:
-        if repository.fetched_at is None:  # what was selected for the first listing stays
-            syncing.listen(repository)
-        else:
-            syncing.sync(repository=repository, actor=place.viewer, tags=())
+        syncing.sync(repository=repository, actor=place.viewer, tags=())  # what was selected stays
     except (Conflict, Invalid) as refusal:
         messages.error(request, sentence(refusal))
     else:

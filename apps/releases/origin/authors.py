@@ -4,7 +4,7 @@ The author is the account that started the release, or another one from the same
 is no second person: its person's other accounts, those who can make tokens of it, and machines whose tokens its person
 can make. The author of what comes from Git or CI is a machine, so that its ties are those of the people behind it: who
 connected, changed or scanned the repository, wrote the trusted publisher, started the sync, the retry or the run, made
-the tag, or created the token.
+or pushed the tag, or created the token.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -44,6 +44,7 @@ class Tie(StrEnum):
     TOKEN = "created-the-token"  # noqa: S105
     ACTOR = "started-the-run"
     TAGGER = "made-the-tag"
+    PUSHER = "pushed-the-tag"
     # Where two people have to approve.
     APPROVED = "approved-it-already"
     NO_PERSON = "service-account-where-two-people-approve"
@@ -57,6 +58,7 @@ _OF_PART = {
     Part.ANSWER: Tie.ANSWER,
     Part.ACTOR: Tie.ACTOR,
     Part.TAGGER: Tie.TAGGER,
+    Part.PUSHER: Tie.PUSHER,
 }
 
 
@@ -98,7 +100,7 @@ class Ties:
 
     def _touched(self) -> QuerySet[User, Any]:
         """The machines whose repository or rule is theirs, or was changed by them."""
-        made = [self._these(f"{what}__{by}") for what in ("trusted_publisher", "git_repository") for by in _MAKERS]
+        made = [self._these(f"{what}__{by}") for what in _CONNECTED for by in _MAKERS]
         acted = MachineAct.objects.filter(self._these("user")).values("machine")
         return User.objects.filter(_any(made) | Q(pk__in=acted), is_service=True).values("pk")
 
@@ -109,6 +111,8 @@ class Ties:
 
 # Who made a rule or a repository: the account, and whoever made the token that it sent.
 _MAKERS = ("created_by", "created_by_token__made_by")
+# For what a machine publishes.
+_CONNECTED = ("trusted_publisher", "git_repository")
 
 
 def authors_of(release: Release) -> QuerySet[User]:
@@ -161,6 +165,12 @@ def bond_with(approver: User, viewer: Viewer) -> Bond | None:
     """Return why the viewer is no other person than the one who has approved, or None."""
     through = ties_of(viewer).of(approver)
     return None if through is None else Bond(Tie.APPROVED, through)
+
+
+def is_suspended(release: Release) -> bool:
+    """Its author is the machine of a connection that does nothing until an owner confirms it."""
+    rule, repository = (Q(**{f"{what}__suspended_at__isnull": False}) for what in _CONNECTED)
+    return User.objects.filter(rule | repository, pk=release.created_by_id or 0, is_service=True).exists()
 
 
 def is_run(user: User) -> bool:

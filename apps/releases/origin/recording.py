@@ -23,12 +23,12 @@ MAX_OTHERS = 20
 class Fetched:
     """What Larder fetched itself: facts such as repository, commit and ref, and pages of them.
 
-    `taggers` are marks of who made the tag; `asked` are the numbers of who had it published, by how.
+    `marks` are of who made or pushed the tag, `asked` the numbers of who had it published, both by how.
     """
 
     facts: Mapping[str, str]
     links: Mapping[str, str]
-    taggers: Collection[str] = ()
+    marks: Mapping[Part, Collection[str]] = field(default_factory=dict)
     asked: Mapping[Part, Collection[int]] = field(default_factory=dict)
 
 
@@ -44,7 +44,7 @@ def record(
     origin = _seen(release, viewer, way)
     if fetched is not None:
         origin.facts, origin.links = dict(fetched.facts), dict(fetched.links)
-        took_part(release, marks={Part.TAGGER: fetched.taggers}, people=fetched.asked)
+        took_part(release, marks=fetched.marks, people=fetched.asked)
     if read_from is not None:
         sent = Origin.objects.filter(release=read_from).first()
         # Nobody knows who sent what an older Larder received.
@@ -87,6 +87,11 @@ def handed_in(release: Release, viewer: Viewer) -> None:
 def answered(release: Release, viewer: Viewer) -> None:
     """Record who answered the questions of a release, in the transaction that takes the answer: they say what it is."""
     took_part(release, people={Part.ANSWER: machines.people_behind(viewer)})
+
+
+def retried(release: Release, viewer: Viewer) -> None:
+    """Record who has the job of a release tried again (`jobs.queue.retry`), in its transaction."""
+    took_part(release, people={Part.RETRY: machines.people_behind(viewer)})
 
 
 def took_part(

@@ -72,10 +72,11 @@ class Part(models.TextChoices):
 
     TOKEN = "token", "Created the token"
     SYNC = "sync", "Started the sync"
-    RETRY = "retry", "Retried the tag"
+    RETRY = "retry", "Retried the tag, or the job"
     ANSWER = "answer", "Answered its questions"
     ACTOR = "actor", "Started the run"
     TAGGER = "tagger", "Made the tag"
+    PUSHER = "pusher", "Pushed the tag"
 
 
 class Participant(models.Model):

@@ -22,6 +22,7 @@ from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
 from apps.jobs import queue
+from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import Conflict, Invalid, Reason, RegistryError, RoleRequired
 from apps.releases.models import Release, ReleaseQuerySet, State
 from apps.releases.origin import authors
@@ -37,13 +38,23 @@ LONGEST_REASON = 500
 _AGAIN = "Upload it again; the version number is free."
 UNAPPROVED = Reason("not_approved", "a release without a decision", "an approval within 14 days", _AGAIN)
 
+SUSPENDED = Reason(
+    "suspended",
+    "a release of a connection that is suspended",
+    "a connection that an owner has confirmed",
+    "Confirm it on the page of the namespace's connections, then publish this again.",
+)
+
 
 def require(work: Work[Any], *, comparison: Callable[[], dict[str, Any]]) -> None:
     """Go on if the namespace asks for no approval or these bytes are approved; otherwise wait for one.
 
-    `comparison` is for the approver, and may read storage.
+    `comparison` is for the approver, and may read storage. Raises Refusal for what a connection has sent that is
+    suspended by now.
     """
     release = work.release
+    if authors.is_suspended(release):
+        raise Refusal([SUSPENDED])
     # By the row as it is now: the worker's may be from before the switch.
     namespace = Namespace.objects.filter(pk=release.namespace_id, requires_approval=True).first()
     if namespace is None:
@@ -89,6 +100,8 @@ def approve(*, release: Release, viewer: Viewer, digest: str, has_second_factor:
     looked at.
     """
     row = _decidable(release, viewer, digest, deciding.bond_of)
+    if authors.is_suspended(release):
+        raise Conflict("The connection that published it is suspended.", hint=SUSPENDED.hint)
     if release.namespace.approval_needs_second_factor and not has_second_factor:
         raise _refused(release, viewer, "second-factor", _without_factor(viewer))
     detail = {"digest": row.digest, "second_factor": has_second_factor}

@@ -34,11 +34,12 @@ _DID = {
     Tie.SCANNED: "had its repository scanned",
     Tie.RULE: "added the trusted publisher that published it",
     Tie.SYNC: "started the sync that found it",
-    Tie.RETRY: "retried its tag",
+    Tie.RETRY: "retried it",
     Tie.ANSWER: "answered its questions",
     Tie.TOKEN: "created the token that published it",
     Tie.ACTOR: "started the run that published it",
     Tie.TAGGER: "made its tag",
+    Tie.PUSHER: "pushed its tag",
     Tie.APPROVED: "approved it already",
 }
 # As what the viewer is the one.

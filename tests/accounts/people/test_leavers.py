@@ -17,7 +17,8 @@ from apps.accounts import erasure, namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Invitation, Membership, Namespace, Role, Team, User
-from apps.accounts.people import accounts, invitations, teams
+from apps.accounts.people import accounts, invitations, same_person, teams
+from apps.accounts.rows import LoginCode
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.releases.models import Fetch, Release
@@ -149,6 +150,9 @@ def live_a_life(user, acme, published, browser_of, olga, dora):
     Invitation.objects.filter(pk=made.pk).update(used_by=user, used_at=timezone.now())
     Fetch.objects.create(release=release, user=user, last_on=timezone.now().date(), count=3)
     EmailAddress.objects.create(user=user, email=ADDRESS, verified=True, primary=True)
+    same_person.remember_address(user)
+    same_person.remember_identity(user, provider="https://sso.acme.example", uid=NAME)
+    LoginCode.objects.create(user=user, machine="zerafina's laptop", expires_at=timezone.now())
     draft_client = browser_of(olga)
     draft_client.post(reverse("admin:accounts_user_change", args=[user.pk]), {"is_active": "on"})
     held = Grant.objects.get(namespace=acme, user=user)

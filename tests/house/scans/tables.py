@@ -179,6 +179,7 @@ GROWING: dict[str, dict[str, str]] = {
     "sources.Tag": {"verdict": "'published'", "name": "'v' || g", "module": "'module/aws'"},
     "sources.Request": {"tag_id": "NULL"},
     "sources.Delivery": {},
+    "sources.Push": {},
     "upstream.SyncRun": {"request": _SYNC, "state": "'done'", "ended_at": _OLD},
     "upstream.LockRun": {"state": "'done'", "ended_at": _OLD},
     "upstream.UpstreamProvider": {"type": "'type-' || g", "namespace": "'space-' || (g % 500)"},

@@ -1,6 +1,10 @@
 """The pages on which owners see what others connected: of a transfer, of a withdrawal, and the list with its button."""
 
-from apps.accounts.models import Grant, Role
+from apps.accounts import namespaces
+from apps.accounts.access import connections
+from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.models import Grant, Role, Team
+from apps.accounts.people import teams
 from tests.builders.connecting import KINDS, PUBLISHER, REPOSITORY, WEBHOOK, connect_all, hand_over, own, suspended
 from tests.conftest import person
 
@@ -85,3 +89,37 @@ def test_a_role_that_is_lowered_leads_to_them_too(acme, dora, browser_of):
     after = browser_of(dora).post(f"{URL}/members", {"username": "eve", "role": 2}, follow=True)
 
     assert after.redirect_chain == [(f"{URL}/connections", 303)]
+
+
+def test_the_home_page_of_owners_asks_them_to_confirm_and_nobody_else(acme, dora, alice, bob, browser_of):
+    connect_all(acme, dora)
+    assert "need an owner" not in browser_of(dora).get("/").text
+    Grant.objects.filter(namespace=acme, user=bob).update(role=Role.OWNER)
+    namespaces.withdraw(grant=own(acme, dora), actor=Viewer(bob))
+    home = browser_of(bob).get("/").text
+    assert "3 connections of acme need an owner" in home
+    assert "/namespaces/acme/connections" in home
+    assert "need an owner" not in browser_of(alice).get("/").text
+
+    hand_over(acme, bob, alice)
+
+    home = browser_of(alice).get("/").text
+    assert "3 suspended connections of acme need an owner" in home
+    for kind, number in [(one.kind, one.number) for one in connections.waiting_in(acme)]:
+        connections.confirm(namespace=acme, kind=kind, number=number, actor=Viewer(alice))
+    assert "need an owner" not in browser_of(alice).get("/").text
+
+
+def test_the_page_of_a_team_says_what_its_member_leaves_behind(acme, dora, browser_of):
+    team = Team.objects.create(name="cooks")
+    Grant.objects.create(namespace=acme, team=team, role=Role.OWNER)
+    eve = person("eve")
+    for one in (eve, dora):
+        teams.add(team=team, user=one, actor=NOBODY)
+    teams.set_manager(membership=team.memberships.get(user=dora), is_manager=True, actor=NOBODY)
+    connect_all(acme, eve)
+
+    page = browser_of(dora).post(f"/teams/cooks/members/{team.memberships.get(user=eve).pk}/remove", follow=True)
+
+    assert "Left behind, and still working: " in page.text
+    assert "webhook to hooks.acme.example of acme" in page.text
