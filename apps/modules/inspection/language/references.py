@@ -11,18 +11,18 @@ from typing import Literal
 from apps.modules.inspection.language.bodies import KEY, ODD_KEY, Traversal
 from apps.modules.inspection.language.clients import EVERY, NONE, ONLY_OPENTOFU, ONLY_TERRAFORM, Clients
 
+Mode = Literal["managed", "data", "ephemeral"]
 _NAME = r"[^\W\d][\w-]*"
 _STEP = re.compile(
     rf'\s*(?:\.\s*(?P<name>{_NAME})|\[\s*(?:(?P<number>\d[\d.eE]*)|"(?P<text>(?:[^"\\]|\\.)*)")\s*\])\s*'
 )
 _ROOT = re.compile(rf"\s*(?P<name>{_NAME})\s*")
 _ATTRIBUTES = frozenset({"count", "each", "local", "path", "terraform", "tofu", "var"})  # one name follows them
-_PREFIXES = {"data": "data", "ephemeral": "ephemeral", "resource": "managed"}
+_PREFIXES: dict[str, Mode] = {"data": "data", "ephemeral": "ephemeral", "resource": "managed"}
 _RESERVED = frozenset({"template", "lazy", "arg"})
 _NO_TYPES = frozenset(
     {"count", "each", "local", "module", "path", "self", "terraform", "var", "template", "lazy", "arg"}
 )
-Mode = Literal["managed", "data", "ephemeral"]
 
 
 def read_reference(text: str) -> Traversal | None:
@@ -62,7 +62,7 @@ def subject_of(found: Traversal) -> Subject | None:
         return None
     mode: Mode = "managed"
     if root in _PREFIXES:
-        mode = _PREFIXES[root]  # type: ignore[assignment]
+        mode = _PREFIXES[root]
     else:
         rest = list(found)
     is_resource = len(rest) > 1 and not {KEY, ODD_KEY} & set(rest[:2]) and ODD_KEY not in rest[2:3]

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from apps.modules.inspection.language import addresses, types
 from apps.modules.inspection.language.clients import EVERY, ONLY_OPENTOFU, since
-from apps.modules.inspection.language.references import Subject, subject_of
+from apps.modules.inspection.language.references import Mode, Subject, subject_of
 from apps.modules.inspection.language.rules.cases import Case, Name, Problem, Visited
 from apps.modules.inspection.language.rules.values import repeated_keys
 
 RESERVED_VARIABLES = frozenset(
     {"source", "version", "providers", "count", "for_each", "depends_on", "lifecycle", "locals", "provider", "_"}
 )
-_MODES = {"resource": "managed", "data": "data", "ephemeral": "ephemeral"}
+_MODES: dict[str, Mode] = {"resource": "managed", "data": "data", "ephemeral": "ephemeral"}
 
 
 def type_(case: Case) -> Iterator[Problem]:
@@ -80,7 +80,7 @@ def not_itself(case: Case) -> Iterator[Problem]:
     if owner is None or owner.found.kind not in _MODES or len(owner.found.labels) != 2:  # noqa: PLR2004
         return
     kind, name = owner.found.labels
-    itself = Subject("resource", (kind or "", name or ""), _MODES[owner.found.kind])  # type: ignore[arg-type]
+    itself = Subject("resource", (kind or "", name or ""), _MODES[owner.found.kind])
     if itself in map(subject_of, case.value.variables or ()):
         yield case.value, "self, as a condition must not refer to its own resource by its address", EVERY
 
