@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from apps.modules.inspection.blocks import (
-    LOCAL,
     NOT_LITERAL,
     REPETITIONS,
     SENSITIVE,
@@ -14,6 +13,7 @@ from apps.modules.inspection.blocks import (
     Diagnostic,
     Value,
 )
+from apps.modules.inspection.language.clients import EVERY, ONLY_OPENTOFU, Clients
 
 Key = tuple[str, tuple[str, ...]]
 MODES = {"resource": "managed", "data": "data", "ephemeral": "ephemeral"}
@@ -28,6 +28,7 @@ class Conflict:
 
     diagnostic: Diagnostic
     other: str = ""
+    refusing: Clients = EVERY
 
 
 @dataclass(slots=True)
@@ -42,6 +43,7 @@ class Declarations:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
     configured: dict[tuple[str, str], Block] = field(default_factory=dict)  # by provider and alias
+    overridden: list[tuple[Block, Block]] = field(default_factory=list)  # after each override, and the override
     requiring: Block | None = None  # the first block of required_providers
 
     def of(self, *kinds: str) -> list[Block]:
@@ -96,7 +98,7 @@ def _require(found: Declarations, block: Block) -> None:
         found.required_versions.append((block.file, block.attributes["required_version"]))
     for inner in block.blocks:
         first = found.requiring
-        if first is not None and not inner.file.endswith(".json"):
+        if first is not None:
             problem = inner.diagnostic(f"required_providers is already set in {first.file}, line {first.line}")
             found.conflicts.append(Conflict(problem, first.file))
         found.requiring = first or inner
@@ -122,8 +124,6 @@ def _override(found: Declarations, blocks: list[Block]) -> None:
     if versions:
         found.required_versions = versions
     for block in blocks:
-        if block.kind == LOCAL:
-            continue
         if block.kind == "terraform":
             # Entry by entry, each as a whole.
             found.requirements |= {name: (block.file, value) for name, value in _required_providers(block)}
@@ -133,15 +133,24 @@ def _override(found: Declarations, blocks: list[Block]) -> None:
                     found.providers[at] = _merged(base, block)
                     break
             else:
+                if alias := block.text("alias"):
+                    _overrides_nothing(found, block, f"provider {block.name} with the alias {alias}", EVERY)
                 found.providers.append(block)
         elif block.kind in UNNAMED:
             found.unnamed[block.kind].append(block)
         elif (key := (block.kind, block.labels)) in found.named:
             found.named[key] = _merged(found.named[key], block)
+            found.overridden.append((found.named[key], block))
         else:
-            problem = block.diagnostic(f"there is no {_titled(block)} to override")
-            found.diagnostics.append(problem)
-            found.conflicts.append(Conflict(problem))
+            # Terraform takes no notice of ephemeral resources in override files.
+            refusing = ONLY_OPENTOFU if block.kind == "ephemeral" else EVERY
+            _overrides_nothing(found, block, _titled(block), refusing)
+
+
+def _overrides_nothing(found: Declarations, block: Block, title: str, refusing: Clients) -> None:
+    problem = block.diagnostic(f"there is no {title} to override")
+    found.diagnostics.append(problem)
+    found.conflicts.append(Conflict(problem, refusing=refusing))
 
 
 def _merged(base: Block, over: Block) -> Block:

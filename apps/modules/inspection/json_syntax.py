@@ -137,9 +137,9 @@ class _Reader:
         try:
             document = read_json(self.text)
             self.reading.sound.append((self.file, document))
-            for member in _members(document):
+            for member in self.members(document):
                 if member.key == "locals":
-                    self.reading.blocks += [self.local(one) for one in _members(member.value)]
+                    self.reading.blocks += [self.local(one) for one in self.members(member.value)]
                 elif member.key in schema:
                     self.reading.blocks += self.blocks(member, schema[member.key])
         except Unreadable as error:
@@ -148,21 +148,38 @@ class _Reader:
             return Reading(diagnostics=[found], is_complete=False, fault=fault)
         return self.reading
 
+    def members(self, value: Located) -> Iterator[Member]:
+        """Of an object, or of each object of a list: two ways to write the same. Null is an empty one."""
+        for item in value.content if value.is_list else [value]:
+            if item.is_object:
+                yield from (member for member in item.content if member.key != COMMENT)
+            elif item.content is not None:
+                self.skip(item.start, "an object is missing here")
+
+    def skip(self, at: int, problem: str) -> None:
+        """The judge of the language says what that means to clients."""
+        self.reading.is_complete = False
+        self.reading.warn(self.file.diagnostic(at, f"not read: {problem}"))
+
     def blocks(self, member: Member, shape: Shape) -> Iterator[Block]:
         """All blocks of a kind: below it are the labels, each a member, and then the bodies."""
         levels: list[tuple[tuple[str, ...], Member]] = [((), member)]
         for _ in range(shape.labels):
-            levels = [((*labels, inner.key), inner) for labels, outer in levels for inner in _members(outer.value)]
+            levels = [((*labels, inner.key), inner) for labels, outer in levels for inner in self.members(outer.value)]
         for labels, labelled in levels:
             if "" in labels:
-                raise Unreadable(labelled.start, "a name is missing here")
-            bodies = labelled.value.content if labelled.value.is_list else [labelled.value]
-            yield from (self.block(member.key, labels, labelled.start, body, shape) for body in bodies)
+                self.skip(labelled.start, "a name is missing here")
+                continue
+            for body in labelled.value.content if labelled.value.is_list else [labelled.value]:
+                if body.is_object or body.is_list:
+                    yield self.block(member.key, labels, labelled.start, body, shape)
+                elif body.content is not None:
+                    self.skip(body.start, "an object is missing here")
 
     def block(self, kind: str, labels: tuple[str, ...], at: int, body: Located, shape: Shape) -> Block:
         attributes: dict[str, Value] = {}
         blocks: list[Block] = []
-        for member in _members(body):
+        for member in self.members(body):
             if member.key in shape.blocks:
                 blocks += self.blocks(member, shape.blocks[member.key])
             elif shape.keeps(member.key):
@@ -192,7 +209,7 @@ class _Reader:
         source = self.text[found.start : found.end]
         entries = None
         if with_entries and found.is_object:
-            entries = {member.key: self.value(member.value) for member in _members(found)}
+            entries = {member.key: self.value(member.value) for member in self.members(found)}
         return Value(
             line=self.file.line(found.start),
             source=literals.outdented(source, self.file.indentation(found.start)) if "\n" in source else source,
@@ -203,22 +220,14 @@ class _Reader:
         )
 
 
-def _members(value: Located) -> Iterator[Member]:
-    """Of an object, or of each object of a list: two ways to write the same."""
-    for item in value.content if value.is_list else [value]:
-        if not item.is_object:
-            raise Unreadable(item.start, "an object is missing here")
-        yield from (member for member in item.content if member.key != COMMENT)
-
-
 def is_string(found: Located) -> bool:
     return isinstance(found.content, str) and not isinstance(found.content, Number)
 
 
 def _is_lenient_json(text: str) -> bool:
-    """Whether a more lenient reader takes it: then some client may."""
+    """Whether another reader takes it: it knows half characters, NUL and any depth, as clients do."""
     try:
-        json.loads(text, strict=False)
+        json.loads(text, parse_constant=_refuse)
     except RecursionError:
         return True
     except ValueError:

@@ -14,6 +14,7 @@ import tree_sitter_hcl
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
 from apps.modules.inspection.blocks import MAX_DEPTH, File, Unreadable
+from apps.modules.inspection.grammar import MAX_LOOKED_AT, SPACED_SPLAT, closed_up, oddities
 
 Fault = tuple[int, str]  # the offset, and what is wrong there
 UNCLOSED = "an unclosed bracket or quote in this block"  # the offset is where the end is missing
@@ -27,7 +28,6 @@ _HEREDOC = re.compile(rb"(?<!<)<<-?(\w+)\s*$")
 _BRACKET = re.compile(rb"[][(){}]")
 _OPENING = frozenset({"(", "[", "{", "tuple_start", "object_start", "block_start"})
 _CLOSING = frozenset({")", "]", "}", "tuple_end", "object_end", "block_end"})
-MAX_LOOKED_AT = 100  # odd bytes in one file
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _NO_UTF8 = re.compile("[\udc80-\udcff]")  # as Python marks such bytes
 _STRAY = re.compile(rb"[\x01\x02]")
@@ -50,6 +50,8 @@ def parse(file: File) -> Node:
         _check_depth(file.text)
     has_numbers = b"0x" in file.text or _EXPONENT.search(file.text)
     text = _NUMBER.sub(_known_number, file.text) if has_numbers else file.text
+    if b"[ " in text or b"[*" in text:
+        text = SPACED_SPLAT.sub(closed_up, text)
     return _parser().parse(text).root_node
 
 
@@ -95,7 +97,7 @@ def statements(block: Node) -> list[Node]:
 def faults_of(file: File, root: Node) -> list[Fault]:
     """In the order of the file."""
     waiting = list(top_level(root))
-    found = [*_joined(file, waiting), *_line_ends(file, root), *_unseparated(file, root)]
+    found = [*_joined(file, waiting), *_line_ends(file, root), *_unseparated(file, root), *oddities(file, root)]
     found += [(node.start_byte, "invalid syntax") for node in waiting if node.type not in _TOP_LEVEL]
     is_sound = not root.has_error
     while waiting:

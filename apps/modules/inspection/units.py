@@ -4,6 +4,8 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from apps.lib.archives.layouts import MODULE_SUFFIXES, is_beside_module, is_command_file, is_module_file
@@ -21,10 +23,11 @@ from apps.modules.inspection.blocks import (
     Reading,
     Unreadable,
 )
-from apps.modules.inspection.declarations import Conflict, declared
+from apps.modules.inspection.declarations import declared
+from apps.modules.inspection.folders import faults_of, findings_of
 from apps.modules.inspection.json_syntax import read_json_syntax
-from apps.modules.inspection.language.clients import Finding, refused_by_all
-from apps.modules.inspection.language.files import findings_in, judged, requirements
+from apps.modules.inspection.language.clients import EVERY, NONE, Clients, Finding, refused_by_all, required, since
+from apps.modules.inspection.language.files import judged, requirements
 from apps.modules.inspection.language.judge import Judged
 from apps.modules.inspection.native import read_native
 from apps.modules.inspection.tree import stray_byte
@@ -129,11 +132,14 @@ def _split(path: str, *, whole: bool = False) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One folder's declarations; `parts` are the lists of a unit; `faults` stop every client."""
+    """One folder's declarations; `parts` are the lists of a unit; `faults` stop every client. `refusing`: who does
+    not load it, of those that are known.
+    """
 
     parts: Document
     diagnostics: list[Diagnostic]
     faults: list[Diagnostic]
+    refusing: Clients
 
 
 def read_unit(
@@ -158,9 +164,9 @@ def read_unit(
         [block for path in primary for block in readings[path].blocks],
         [readings[path].blocks for path in overriding],
     )
-    findings = findings_in(readings[path] for path in _read_by_all(readings))
+    findings = findings_of(readings, found)
     stopping = refused_by_all(findings)
-    faults = _faults(readings, found.conflicts, stopping, is_whole=not left)
+    faults = _ordered(faults_of(readings, found.conflicts, stopping, is_whole=not left))
     is_sure = all(readings[path].is_complete for path in overriding) and not any(map(is_override, left))
     parts: Document = {
         "required_version": [
@@ -184,7 +190,8 @@ def read_unit(
     }
     parts |= {name: rows for name, rows in rare.items() if rows}
     diagnostics = [*found.diagnostics, *(one for reading in every.values() for one in reading.diagnostics)]
-    return Unit(parts, _ordered(diagnostics), faults)
+    refusing = EVERY if faults else reduce(or_, (finding.refusing for finding in findings), NONE)
+    return Unit(parts, _ordered(diagnostics), faults, refusing)
 
 
 def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int], chosen: Collection[str] = ()) -> Document:
@@ -206,6 +213,7 @@ def read_folders(folders: Iterable[Folder], texts: Mapping[str, bytes], sizes: M
         files = {path: texts[path] for path in folder.files if path in texts}
         there = {path: sizes[path] for path in folder.files if path in sizes}
         unit = read_unit(files, there, folder.left, repeated)
+        _require_for_imports(folder, unit.parts)
         diagnostics = unit.diagnostics
         if folder.left:
             more = len(folder.left) - 1
@@ -216,6 +224,15 @@ def read_folders(folders: Iterable[Folder], texts: Mapping[str, bytes], sizes: M
             faults[folder.path] = [fault.as_dict() for fault in unit.faults[:MAX_FAULTS]]
     _truncate(units)
     return {"units": units, "faults": faults}
+
+
+def _require_for_imports(folder: Folder, parts: Document) -> None:
+    """Clients took `import` blocks in the root of a configuration only, and calls load these folders."""
+    if folder.kind in ("root", "submodule") and (imports := parts.get("imports")):
+        why = "import blocks in a module that is called"
+        row = {"text": required(since(None, 16)), "why": why, "file": imports[0]["file"], "line": imports[0]["line"]}
+        if not any(known["text"] == row["text"] for known in parts.get("requires", ())):
+            parts["requires"] = [*parts.get("requires", ()), row]
 
 
 def joined(folders: Iterable[Folder], parts: Sequence[Document]) -> Document:
@@ -239,6 +256,7 @@ def empty_unit(folder: Folder, diagnostics: list[Diagnostic]) -> Document:
 def _read_file(path: str, data: bytes | None, size: int) -> Reading:
     """One module file as blocks and diagnostics. `size` is its size in the archive: a text that was cut is not read."""
     data = data or b""
+    is_marked = data.startswith(_BOM)
     file = File(path, data.removeprefix(_BOM))
     try:
         if size > MAX_FILE_BYTES:
@@ -253,6 +271,8 @@ def _read_file(path: str, data: bytes | None, size: int) -> Reading:
         except UnicodeDecodeError as error:
             raise NotText(error.start, "it is not UTF-8") from None
         reading = read_json_syntax(file) if path.endswith(".json") else read_native(file)
+        if is_marked and path.endswith(".json"):  # clients accept it in the native syntax
+            reading.fault = file.diagnostic(0, "found a byte order mark, expected none in JSON")
         reading.judged = judged(path, reading, is_override=is_override(path))
     except Unreadable as problem:
         note = file.diagnostic(problem.offset, f"not read: {problem}")
@@ -299,7 +319,11 @@ def _moved(reading: Reading, path: str) -> Reading:
         is_complete=reading.is_complete,
         fault=reading.fault and place(reading.fault),
         judged=[
-            Judged(list(map(finding, one.findings)), [(name, finding(found)) for name, found in one.unique])
+            Judged(
+                list(map(finding, one.findings)),
+                [(name, finding(found)) for name, found in one.unique],
+                [replace(need, finding=finding(need.finding)) for need in one.needs],
+            )
             for one in reading.judged
         ],
     )
@@ -314,34 +338,6 @@ def _stray(file: File, problem: Unreadable) -> Diagnostic | None:
     except Unreadable:
         return None
     return None if at is None else file.diagnostic(at, "found a byte that is not text, expected UTF-8")
-
-
-def _read_by_all(readings: Mapping[str, Reading]) -> list[str]:
-    """The files whose faults stop every client that loads the folder.
-
-    Terraform ignores `.tofu` files, and reads the `.tf` files that a `.tofu` file hides from OpenTofu. So in a folder
-    with both, only faults in `.tf` files stop either of them.
-    """
-    return [path for path in readings if not path.endswith((".tofu", ".tofu.json"))] or list(readings)
-
-
-def _faults(
-    readings: Mapping[str, Reading], conflicts: Sequence[Conflict], refused: Iterable[Finding], *, is_whole: bool
-) -> list[Diagnostic]:
-    """Faults that stop every client that loads the folder. Only certain ones: a false alarm is worse than a miss.
-
-    `readings` are in OpenTofu's order; `is_whole`: they are all files of the folder; `refused`: by every client.
-    """
-    read_by_all = _read_by_all(readings)
-    is_whole &= len(read_by_all) == len(readings) and all(reading.is_complete for reading in readings.values())
-    found = [reading.fault for path, reading in readings.items() if reading.fault and path in read_by_all]
-    for conflict in conflicts:
-        is_sure = conflict.other in read_by_all if conflict.other else is_whole
-        if conflict.diagnostic.file in read_by_all and is_sure:
-            found.append(conflict.diagnostic)
-    places = {(one.file, one.line) for one in found}
-    found += [one.diagnostic for one in refused if (one.diagnostic.file, one.diagnostic.line) not in places]
-    return _ordered(found)
 
 
 def _ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -1,13 +1,19 @@
 """The rules by which clients load a module, and the judge that applies them to a file (D17).
 
     clients     the releases whose rules these are, and sets of them
-    schema      the table: blocks, arguments and their rules, each with its source
+    schema      the table: blocks, arguments and their rules, each with its source; `settings` has those of `terraform`
+                and `language` blocks, `table` the shape of an entry
     bodies      what the judge sees of both syntaxes; `native_bodies` and `json_bodies` provide it
     judge       the walk through the table
-    rules       one function for each kind of argument
+    rules       one function for each kind of argument, and for what holds for a whole block
+    overrides   what holds after override files were merged, and what must be declared
+    references  what a reference, or an address in a block about the state, names
     types       type expressions, and values that do not fit them
-    addresses   names, provider and module addresses, version constraints
-    grammar     what tree-sitter tolerates and clients refuse
+    sources     source addresses of modules
+    addresses   names, addresses of providers, version constraints
+
+Rules for one folder are complete here. Rules for what several folders of an archive say together belong in
+`apps.modules.inspection.loading`, which sees all units; a unit's `refusing` says who loads it alone.
 
 A false alarm costs every publisher's trust, a miss costs one publisher a version: a rule that is not sure is silent.
 """

@@ -6,21 +6,25 @@ MAX_CHARACTERS = 2_000  # longer ones are not judged
 
 _NAME = re.compile(r"[^\W\d][\w-]*")
 _PROVIDER_PART = re.compile(r"[0-9a-z](?:-?[0-9a-z])*")
+_LABEL = r"(?!..--)[0-9a-z](?:[0-9a-z-]*[0-9a-z])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.*(?::(?P<port>\d{{1,5}}))?", re.IGNORECASE)
 _VERSION = (
     r"v?\d+(?:\.\d+)*(?:-(?:\d+[0-9A-Za-z~-]*(?:\.[0-9A-Za-z~-]+)*)|-?(?:[A-Za-z~-]+[0-9A-Za-z~-]*(?:\.[0-9A-Za-z~-]+)*))?"
     r"(?:\+[0-9A-Za-z~-]+(?:\.[0-9A-Za-z~-]+)*)?"
 )
 _TERM = re.compile(rf"\s*(?:=|!=|>=|<=|~>|>|<)?\s*{_VERSION}\s*", re.ASCII)
-_REGISTRY_NAME = r"[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?"
-_REGISTRY = re.compile(
-    rf"(?:[^/]+\.[^/]+/|localhost(?::\d+)?/)?{_REGISTRY_NAME}/{_REGISTRY_NAME}/[0-9a-z]{{1,64}}(?://.*)?"
-)
-_BARE_PATH = re.compile(r"[\w -]+(?:/[\w -]+)*", re.ASCII)
-_NO_REGISTRY_HOSTS = ("github.com", "bitbucket.org")
 
 
 def is_name(text: str) -> bool:
     return bool(_NAME.fullmatch(text)) or (text[:1] != "-" and text.replace("-", "_").isidentifier())
+
+
+def is_host(text: str) -> bool:
+    """As the package svchost of both clients takes it; not judged if it is not ASCII."""
+    found = _HOST.fullmatch(text)
+    if found is None:
+        return not text.isascii()
+    return not found["port"] or int(found["port"]) < 65536  # noqa: PLR2004
 
 
 def expected_provider_name(text: str) -> str:
@@ -29,16 +33,20 @@ def expected_provider_name(text: str) -> str:
     return "a provider's name: lower-case letters, digits and single hyphens between them"
 
 
-def expected_provider_source(text: str) -> str:
+def expected_provider_source(text: str, *, is_newer: bool = False) -> str:
+    """`is_newer`: of Terraform 1.16, where a namespace may have underscores."""
     if not text.isascii() or len(text) > MAX_CHARACTERS:
         return ""
     *above, kind = parts = text.split("/")
-    if len(parts) > 3 or not all(parts):  # noqa: PLR2004  # host, namespace, type
+    namespace = above[-1].lower() if above else "a"
+    if is_newer:
+        namespace = namespace.replace("_", "-")
+    is_known = namespace == "-" or _PROVIDER_PART.fullmatch(namespace)  # "-": as before version 0.13
+    if len(parts) > 3 or not all(parts) or not is_known or not _PROVIDER_PART.fullmatch(kind.lower()):  # noqa: PLR2004
         return "a provider's source address such as hashicorp/aws"
-    names = [kind.lower(), *(part.lower() for part in above[-1:])]
-    if not all(map(_PROVIDER_PART.fullmatch, names)):
-        return "a provider's source address such as hashicorp/aws"
-    if kind.lower().startswith(("terraform-provider-", "terraform-")) and len(kind) > len("terraform-"):
+    if len(above) == 2 and not is_host(above[0]):  # noqa: PLR2004
+        return "a host name before the namespace"
+    if above and kind.lower().startswith(("terraform-provider-", "terraform-")) and len(kind) > len("terraform-"):
         return f"a provider's source address without the prefix: {'/'.join([*above, kind.rpartition('terraform-')[2]])}"
     return ""
 
@@ -47,17 +55,3 @@ def expected_constraint(text: str) -> str:
     if len(text) > MAX_CHARACTERS or all(map(_TERM.fullmatch, text.split(","))):
         return ""
     return "a version constraint such as >= 1.2.0, < 2.0.0"
-
-
-def expected_source(text: str, *, has_version: bool) -> str:
-    """Of a module. `has_version`: then it must be the address of a registry's module."""
-    if len(text) > MAX_CHARACTERS or not text.isascii():
-        return ""
-    is_registry = bool(_REGISTRY.fullmatch(text)) and text.partition("/")[0].lower() not in _NO_REGISTRY_HOSTS
-    if has_version:
-        return "" if is_registry else "an address of a module registry, since version is set"
-    if not text.strip():
-        return "a module's source address"
-    if _BARE_PATH.fullmatch(text) and not is_registry:
-        return f"a module's source address; a folder begins with ./ (./{text})"
-    return ""

@@ -2,9 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
-Traversal = tuple[str, ...]  # names of `aws.replica`; an index with a constant key is "[]"
+# Names of `aws.replica`, beginning with the root. An index is KEY if its key is a string or a whole number, and ODD_KEY
+# if it is another literal (`a[true]`): that one can be written, and names nothing.
+Traversal = tuple[str, ...]
+KEY, ODD_KEY = "[]", "[?]"
+# What kind of value an expression surely has; empty if that must be evaluated.
+Sort = Literal["", "string", "number", "bool", "null", "list", "object"]
 
 
 class Expression(Protocol):
@@ -24,12 +29,26 @@ class Expression(Protocol):
         """A string in quotes, in the native syntax."""
 
     @property
+    def is_json(self) -> bool: ...
+
+    @property
     def value(self) -> Any:
         """The literal, or NOT_LITERAL."""
 
     @property
+    def sort(self) -> Sort: ...
+
+    @property
     def traversal(self) -> Traversal | None:
-        """A reference without anything that must be evaluated."""
+        """A reference without anything that must be evaluated; the literals true, false and null are such, too."""
+
+    @property
+    def variables(self) -> Sequence[Traversal] | None:
+        """What it refers to, each up to the first part that must be evaluated; None if that is not known."""
+
+    @property
+    def path(self) -> Traversal | None:
+        """As `traversal`, where an index may be evaluated: it is KEY then."""
 
     @property
     def call(self) -> tuple[str, Sequence["Expression"]] | None:
@@ -43,11 +62,11 @@ class Expression(Protocol):
     def pairs(self) -> Sequence[tuple["Expression", "Expression"]] | None:
         """Of an object that is written out; None for anything else."""
 
-    def reads(self) -> bool:
-        """False only if it certainly refers to nothing."""
-
     def as_type(self) -> "Expression":
         """Itself, or in JSON the expression that its text holds."""
+
+    def as_reference(self) -> "Expression | None":
+        """Itself, or in JSON the expression that its text holds; None if its text holds none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +88,15 @@ class Inner:
 
 @dataclass(slots=True)
 class Content:
+    """`problems`: what keeps a client from decoding the body at all."""
+
     arguments: list[Argument] = field(default_factory=list)
     blocks: list[Inner] = field(default_factory=list)
     problems: list[tuple[int, str]] = field(default_factory=list)
     stated: list[Any] = field(default_factory=list)  # the type that the arguments state, once it was read
+
+    def value(self, name: str) -> Expression | None:
+        return next((one.expression for one in self.arguments if one.name == name), None)
 
 
 class Body(Protocol):

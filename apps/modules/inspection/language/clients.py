@@ -42,19 +42,26 @@ class Finding:
 
 
 def required(accepting: Clients) -> str:
-    """For people: `OpenTofu`, `Terraform 1.14`, `OpenTofu 1.13 or Terraform 1.14`. Empty if every release accepts."""
+    """For people: `OpenTofu`, `Terraform 1.14`, `OpenTofu 1.13 or Terraform before 1.15`. Empty if every release
+    accepts.
+    """
     if accepting == EVERY:
         return ""
     return " or ".join(filter(None, (_name(client, accepting) for client in (OPENTOFU, TERRAFORM))))
 
 
 def _name(client: str, accepting: Clients) -> str:
-    """The client, with its first accepting release unless all of them accept."""
+    """The client, with its first or last accepting release unless all of them accept."""
     minors = [minor for at, (name, minor) in enumerate(RELEASES) if name == client and accepting >> at & 1]
     if not minors:
         return ""
-    oldest = min(minor for name, minor in RELEASES if name == client)
-    return client if minors[0] == oldest else f"{client} 1.{minors[0]}"
+    known = [minor for name, minor in RELEASES if name == client]
+    if minors == known:
+        return client
+    if minors[-1] == known[-1]:
+        return f"{client} 1.{minors[0]}"
+    before = f"{client} before 1.{minors[-1] + 1}"
+    return before if minors[0] == known[0] else f"{client} 1.{minors[0]} to 1.{minors[-1]}"
 
 
 def refused_by_all(findings: Iterable[Finding]) -> list[Finding]:

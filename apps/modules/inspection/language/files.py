@@ -38,6 +38,8 @@ def judge_json(file: File, document: Located, *, is_override: bool) -> Judged:
         (argument.at, f"found the property {argument.name[:40]}, expected a block of a module")
         for argument in content.arguments
     ]
+    if document.content is None:
+        unknown.append((document.start, "found null, expected an object"))
     return judge(file, content.blocks, [*content.problems, *unknown], is_override=is_override)
 
 

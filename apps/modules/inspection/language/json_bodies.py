@@ -1,70 +1,77 @@
-"""Bodies and expressions of the JSON syntax: strings are templates, and hold what is no literal."""
+"""Bodies and expressions of the JSON syntax: strings are templates, and hold what is no literal.
+
+As in HCL's `json/structure.go`: a list of objects counts as one body, below a kind stand its labels, each a member, and
+null is an empty body. `//` is a comment in a body, and a name among labels.
+"""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 from apps.modules.inspection import json_syntax, literals
 from apps.modules.inspection.json_syntax import Located, Member
-from apps.modules.inspection.language.bodies import Argument, Content, Expression, Inner, Traversal
+from apps.modules.inspection.language.bodies import Argument, Content, Expression, Inner, Sort, Traversal
 from apps.modules.inspection.language.native_bodies import NativeExpression
-
-_WHOLE = re.compile(r"\s*\$\{([^{}]*)\}\s*")
+from apps.modules.inspection.language.references import read_reference
 
 
 class JsonBody:
-    """`value` is an object, or a list of objects that count as one."""
-
     def __init__(self, value: Located) -> None:
         self.value = value
 
     def content(self, labels: dict[str, int], *, only_arguments: bool) -> Content:
         found = Content()
-        for member in self._members(found):
+        if only_arguments and not self.value.is_object:
+            found.problems.append((self.value.start, f"found {_what(self.value)}, expected an object"))
+            return found
+        for member in _members(self.value, found.problems, "an object with arguments and blocks"):
             if member.key in labels and not only_arguments:
-                found.blocks += _blocks(member, labels[member.key], found)
-            else:
+                found.blocks += _blocks(member, labels[member.key], found.problems)
+            elif member.key != json_syntax.COMMENT:
                 found.arguments.append(Argument(member.key, member.start, JsonExpression(member.value)))
         return found
 
-    def _members(self, found: Content) -> Iterator[Member]:
-        for item in self.value.content if self.value.is_list else [self.value]:
-            if item.is_object:
-                yield from (member for member in item.content if member.key != json_syntax.COMMENT)
-            else:
-                found.problems.append((item.start, "found a value, expected an object"))
 
-
-def _blocks(member: Member, labels: int, found: Content) -> Iterator[Inner]:
-    """All blocks of a kind: below it are the labels, each a member, and then the bodies. Null is no block."""
+def _blocks(member: Member, labels: int, problems: list[tuple[int, str]]) -> Iterator[Inner]:
+    """All blocks of a kind."""
     levels: list[tuple[tuple[str, ...], int, Located]] = [((), member.start, member.value)]
     for _ in range(labels):
-        levels = [
-            ((*outer, inner.key), inner.start, inner.value)
-            for outer, _, value in levels
-            for inner in _labelled(value, found)
-        ]
+        inside: list[tuple[tuple[str, ...], int, Located]] = []
+        for outer, _, value in levels:
+            named = list(_members(value, problems, f"an object whose keys are labels of {member.key}"))
+            if not named and (value.content is None or isinstance(value.content, list)):
+                problems.append((value.start, f"found no label of {member.key}, expected an object with one"))
+            inside += [((*outer, one.key), one.start, one.value) for one in named]
+        levels = inside
     for names, at, value in levels:
-        for body in value.content if value.is_list else [value]:
-            if body.is_object:
+        if value.is_object or value.is_list:
+            for body in value.content if value.is_list else [value]:
                 yield Inner(member.key, names, at, JsonBody(body))
-            elif body.content is not None or value.is_list:
-                found.problems.append((body.start, f"found a value, expected an object: the body of {member.key}"))
+        elif value.content is not None:
+            problems.append((value.start, f"found {_what(value)}, expected an object: the body of {member.key}"))
 
 
-def _labelled(value: Located, found: Content) -> Iterator[Member]:
+def _members(value: Located, problems: list[tuple[int, str]], expected: str) -> Iterator[Member]:
+    if value.content is None:
+        return
     for item in value.content if value.is_list else [value]:
         if item.is_object:
-            yield from (member for member in item.content if member.key != json_syntax.COMMENT)
-        elif item.content is not None or value.is_list:
-            found.problems.append((item.start, "found a value, expected an object whose keys are names"))
+            yield from item.content
+        else:
+            problems.append((item.start, f"found {_what(item)}, expected {expected}"))
+
+
+def _what(value: Located) -> str:
+    if value.content is None:
+        return "null"
+    return "a list" if value.is_list else "a string" if json_syntax.is_string(value) else "a value"
 
 
 class JsonExpression:
     is_quoted = False
     is_constant = True  # where clients evaluate nothing, they take a template for a plain string
+    is_json = True
 
     def __init__(self, value: Located) -> None:
         self.located = value
@@ -89,16 +96,25 @@ class JsonExpression:
 
     def _parts(self) -> list["JsonExpression"]:
         if self.located.is_object:
-            return [JsonExpression(member.value) for member in self.located.content]
+            keys = [JsonExpression(Located(member.key, member.start, member.start)) for member in self.located.content]
+            return [*keys, *(JsonExpression(member.value) for member in self.located.content)]
         return [JsonExpression(item) for item in self.located.content] if self.located.is_list else []
 
-    def reads(self) -> bool:
+    @property
+    def variables(self) -> Sequence[Traversal] | None:
         text = self._text
         if text is None:
-            return any(part.reads() for part in self._parts())
-        inside = _WHOLE.fullmatch(text)
-        held = NativeExpression.parsed(inside[1], self.at) if inside else None
-        return held.reads() if held else literals.begins_template(text)
+            found: list[Traversal] = []
+            for part in self._parts():
+                inside = part.variables
+                if inside is None:
+                    return None
+                found += inside
+            return found
+        if not literals.begins_template(text):
+            return ()
+        template = NativeExpression.parsed_template(text, self.at)
+        return None if template is None else template.variables
 
     @cached_property
     def value(self) -> Any:
@@ -106,8 +122,23 @@ class JsonExpression:
         return json_syntax.literal_or_none(self.located) if self._text is None else self._text
 
     @property
+    def sort(self) -> Sort:
+        if self.located.is_object:
+            return "object"
+        if self.located.is_list:
+            return "list"
+        if self._text is not None:
+            return "string"
+        content = self.located.content
+        return "null" if content is None else "bool" if isinstance(content, bool) else "number"
+
+    @property
     def traversal(self) -> Traversal | None:
-        return self._held.traversal if self._held else None
+        return None if self._text is None else read_reference(self._text)
+
+    @property
+    def path(self) -> Traversal | None:
+        return self._held.path if self._held else None
 
     @property
     def call(self) -> tuple[str, Sequence[Expression]] | None:
@@ -128,3 +159,6 @@ class JsonExpression:
 
     def as_type(self) -> Expression:
         return self._held or self
+
+    def as_reference(self) -> Expression | None:
+        return self._held

@@ -1,6 +1,7 @@
 """Walk a file's blocks through the table and report what clients refuse."""
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -9,20 +10,37 @@ from apps.modules.inspection.language import rules
 from apps.modules.inspection.language.addresses import expected_provider_name, is_name
 from apps.modules.inspection.language.bodies import Argument, Content, Inner
 from apps.modules.inspection.language.clients import EVERY, NONE, Clients, Finding, required
-from apps.modules.inspection.language.schema import BLOCKS, TOP_LEVEL, Block, Nested
+from apps.modules.inspection.language.rules.cases import Case, Problem, Visited
+from apps.modules.inspection.language.rules.named import RESERVED_VARIABLES
+from apps.modules.inspection.language.schema import BLOCKS, TOP_LEVEL
+from apps.modules.inspection.language.table import Block, Nested
 
 MAX_FINDINGS = 20  # in one file
+_OVERRIDING_ONCE = frozenset({"backend", "cloud", "encryption"})  # in each override file
 MAX_SHOWN = 60  # characters of a name
 _FREE = Nested("nested")
+_KEY_PROVIDER = re.compile(r"[a-zA-Z0-9_-]+")
 _REMOVED_PROVISIONERS = frozenset({"chef", "habitat", "puppet", "salt-masterless"})
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A declaration that a client asks for when it loads the module: a `var`, `local`, or provider with instances."""
+
+    kind: str
+    name: str
+    finding: Finding
 
 
 @dataclass(slots=True)
 class Judged:
-    """`unique`: what a module may contain once, by name and labels, each with where it is."""
+    """`unique`: what a module may contain once, by name and labels, each with where it is. `needs`: what it must
+    contain.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     unique: list[tuple[str, Finding]] = field(default_factory=list)
+    needs: list[Need] = field(default_factory=list)
 
 
 def judge(file: File, blocks: Iterable[Inner], problems: Iterable[tuple[int, str]], *, is_override: bool) -> Judged:
@@ -55,6 +73,10 @@ class _Visit:
     content: Content
     clients: Clients
     around: "_Visit | None"
+
+    @property
+    def visited(self) -> Visited:
+        return Visited(self.found, self.content, self.around.visited if self.around else None)
 
     @property
     def title(self) -> str:
@@ -105,7 +127,7 @@ class _Judging:
 
     def _labels(self, found: Inner, block: Block, clients: Clients) -> bool:
         """Whether they are as many as expected."""
-        if block.any_labels:
+        if block.any_labels and None not in found.labels:
             return True
         if None in found.labels:
             self.add_finding(found.at, f"found {found.kind} with a label that is not a plain string", clients)
@@ -120,16 +142,13 @@ class _Judging:
         return True
 
     def _body(self, visit: _Visit) -> None:
-        for at, message in visit.content.problems:
-            self.add_finding(at, message, visit.clients)
-        if (unique := visit.block.unique) and not self.is_override:
-            name = f"{unique} {visit.found.labels if unique == visit.found.kind else ''}"
-            message = f"found another {visit.title}, expected one {unique} block in a module"
-            place = self.file.diagnostic(visit.found.at, message)
-            self.judged.unique.append((name, Finding(place, visit.clients)))
+        if not visit.block.is_undecoded:
+            for at, message in visit.content.problems:
+                self.add_finding(at, message, visit.clients)
+        self._unique(visit)
         seen = set()
         for argument in visit.content.arguments:
-            if argument.name in seen:
+            if argument.name in seen and self._is_known(visit.block, argument):
                 self.add_finding(argument.at, f"{visit.title}: {_shown(argument.name)} is set twice", visit.clients)
             else:
                 self._argument(visit, argument)
@@ -139,6 +158,30 @@ class _Judging:
                 self.add_finding(visit.found.at, f"{visit.title}: the argument {name} is missing", refusing)
         self._blocks(visit)
         self._together(visit)
+        self._needs(visit)
+        for check in visit.block.checks:
+            self._report(visit, rules.CHECKS[check](visit.visited), "", visit.clients)
+
+    def _unique(self, visit: _Visit) -> None:
+        unique, kind = visit.block.unique, visit.found.kind
+        if not unique or (self.is_override and kind not in _OVERRIDING_ONCE):
+            return
+        name = f"{unique} {visit.found.labels if unique == kind else ''}"
+        if kind == "import":
+            to = visit.content.value("to")
+            if to is None or not to.traversal:  # it is evaluated
+                return
+            name = f"import {' '.join(to.source.split())}"
+        if self.is_override:
+            name = f"{kind} in {self.file.path}"
+        message = f"found another {visit.title}, expected one {unique} block in a module"
+        place = self.file.diagnostic(visit.found.at, message)
+        self.judged.unique.append((name, Finding(place, visit.clients)))
+
+    def _is_known(self, block: Block, argument: Argument) -> bool:
+        """Whether its second setting is an error: in JSON nobody looks for what belongs to a provider."""
+        is_named = argument.name in block.arguments or block.only_arguments is not None
+        return is_named or not argument.expression.is_json
 
     def _argument(self, visit: _Visit, argument: Argument) -> None:
         block = visit.block
@@ -164,17 +207,20 @@ class _Judging:
                 message = _limited(f"{visit.title}: {argument.name} with a reference", EVERY & ~known.constant_for)
             self.add_finding(argument.at, message, accepting & known.constant_for)
             accepting &= ~known.constant_for
-        self._value(visit, known.rule, argument, accepting)
+        rule = known.overriding if self.is_override and known.overriding is not None else known.rule
+        self._value(visit, rule, argument, accepting)
 
     def _value(self, visit: _Visit, rule: str, argument: Argument, clients: Clients) -> None:
-        if not rule or not clients:
-            return
-        outer = visit.around.found.labels if visit.around else ()
-        for place, expected, refusing in rules.RULES[rule](rules.Case(argument, visit.content, outer)):
-            # A default may be a secret.
-            shown = "" if argument.name == "default" else f" is {_shown(place.source)}"
-            message = f"{visit.title}: {_shown(argument.name)}{shown}, expected {expected}"
-            self.add_finding(place.at, message, clients & refusing)
+        if rule and clients:
+            self._report(visit, rules.RULES[rule](Case(argument, visit.visited)), argument.name, clients)
+
+    def _report(self, visit: _Visit, problems: Iterable[Problem], name: str, clients: Clients) -> None:
+        for place, expected, refusing in problems:
+            if clients & refusing:
+                # A default may be a secret.
+                shown = "" if name == "default" else f" is {_shown(place.source)}" if name else _shown(place.source)
+                message = f"{visit.title}: {_shown(name)}{shown}, expected {expected}"
+                self.add_finding(place.at, message, clients & refusing)
 
     def _blocks(self, visit: _Visit) -> None:
         block = visit.block
@@ -196,6 +242,19 @@ class _Judging:
         for kind, nested in block.blocks.items():
             if kind not in counted and (refusing := visit.clients & nested.least):
                 self.add_finding(visit.found.at, f"{visit.title}: a block {kind} is missing", refusing)
+
+    def _needs(self, visit: _Visit) -> None:
+        kind = visit.found.kind
+        read = ("source", "version") if kind == "module" else ("for_each",) if kind == "provider" else ()
+        for name in read:
+            expression = visit.content.value(name)
+            if expression is None:
+                continue
+            for found in expression.variables or ():
+                if found[0] in ("var", "local") and len(found) > 1:
+                    message = f"{visit.title}: {name} refers to {'.'.join(found[:2])}, expected what is declared"
+                    finding = Finding(self.file.diagnostic(expression.at, message), visit.clients)
+                    self.judged.needs.append(Need(found[0], found[1], finding))
 
     def _together(self, visit: _Visit) -> None:
         block, content = visit.block, visit.content
@@ -221,7 +280,7 @@ def _name(label: str) -> str:
 
 
 def _variable(label: str) -> str:
-    return "another name: this one is reserved" if label in rules.RESERVED_VARIABLES else _name(label)
+    return "another name: this one is reserved" if label in RESERVED_VARIABLES else _name(label)
 
 
 def _provisioner(label: str) -> str:
@@ -234,6 +293,7 @@ _LABELS: dict[str, Callable[[str], str]] = {
     "variable": _variable,
     "provider": expected_provider_name,
     "provisioner": _provisioner,
+    "key_provider": lambda label: "" if _KEY_PROVIDER.fullmatch(label) else "letters, digits, _ and -",
 }
 
 

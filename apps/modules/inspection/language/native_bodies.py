@@ -8,10 +8,26 @@ from tree_sitter import Node
 
 from apps.modules.inspection import literals, native, tree
 from apps.modules.inspection.blocks import File, Unreadable
-from apps.modules.inspection.language.bodies import Argument, Content, Inner, Traversal
+from apps.modules.inspection.language.bodies import KEY, ODD_KEY, Argument, Content, Inner, Sort, Traversal
 
 _PREFIX = b"x = "
 _KEY = re.compile(r"[^\W\d][\w-]*")
+_WHOLE = re.compile(r"\d+")
+_MARKER = "TEMPLATE"
+_SORTS: dict[str, Sort] = {
+    "template_expr": "string",
+    "string_lit": "string",
+    "numeric_lit": "number",
+    "bool_lit": "bool",
+    "null_lit": "null",
+    "tuple": "list",
+    "object": "object",
+    "for_tuple_expr": "list",
+    "for_object_expr": "object",
+}
+_OF_NUMBERS = frozenset({"+", "-", "*", "/", "%"})
+_WORDS = frozenset({"bool_lit", "null_lit"})
+_LOOPS = frozenset({"for_tuple_expr", "for_object_expr", "template_for"})
 
 
 class NativeBody:
@@ -48,6 +64,7 @@ class NativeExpression:
     """`stands_at`: where a text is in its file that was parsed apart from it."""
 
     __slots__ = ("_parts", "file", "node", "stands_at")
+    is_json = False
 
     def __init__(self, file: File, node: Node, stands_at: int | None = None) -> None:
         self.file = file
@@ -67,6 +84,11 @@ class NativeExpression:
         if root.has_error or len(statements) != 1 or statements[0].type != "attribute":
             return None
         return cls(file, statements[0].children[-1], stands_at)
+
+    @classmethod
+    def parsed_template(cls, text: str, stands_at: int) -> Self | None:
+        """The template that a string of JSON is: what is in a heredoc."""
+        return None if _MARKER in text else cls.parsed(f"<<{_MARKER}\n{text}\n{_MARKER}", stands_at)
 
     def _child(self, node: Node) -> "NativeExpression":
         return NativeExpression(self.file, node, self.stands_at)
@@ -93,21 +115,73 @@ class NativeExpression:
             return True
         return not any(node.type in ("variable_expr", "function_call") for node in self._evaluated())
 
-    def reads(self) -> bool:
-        return any(node.type == "variable_expr" for node in self._evaluated(into_loops=True))
-
-    def _evaluated(self, *, into_loops: bool = False) -> Iterator[Node]:
-        """The nodes of what is evaluated: keys that are plain names are not; names in a loop may be its own."""
+    def _evaluated(self) -> Iterator[Node]:
+        """The nodes of what is surely evaluated: keys that are plain names are not, nor what an empty loop repeats."""
         waiting = [self.node]
         while waiting:
             node = waiting.pop()
             yield node
             children = node.children
-            if node.type == "for_expr" and not into_loops:
-                continue
-            if node.type == "object_elem" and _KEY.fullmatch(self.file.source(children[0])):
+            if node.type in _LOOPS:
+                children = [_collection(node)]
+            elif node.type == "object_elem" and _KEY.fullmatch(self.file.source(children[0])):
                 children = children[1:]
             waiting += children
+
+    @property
+    def variables(self) -> Sequence[Traversal]:
+        if all(child.type == "literal_value" for child in self._inside):
+            return ()
+        found: list[Traversal] = []
+        waiting: list[tuple[Node, frozenset[str]]] = [(self.node, frozenset())]
+        while waiting:
+            node, scope = waiting.pop()
+            children = node.children
+            if node.type in _LOOPS:
+                intro = _intro(node)
+                waiting.append((_collection(node), scope))
+                scope |= {self.file.source(child) for child in intro.children if child.type == "identifier"}
+                children = [child for child in children if child.id != intro.id]
+            elif node.type == "object_elem" and _KEY.fullmatch(self.file.source(children[0])):
+                children = children[1:]
+            else:
+                found += self._referred(children, scope)
+            waiting += [(child, scope) for child in children]
+        return found
+
+    def _referred(self, children: Sequence[Node], scope: frozenset[str]) -> Iterator[Traversal]:
+        """What the references among these nodes name; the parts of each are its next siblings."""
+        for at, child in enumerate(children):
+            if child.type == "variable_expr" and (root := self.file.source(child)) not in scope:
+                names, _ = self._steps(children[at + 1 :])
+                yield (root, *names)
+
+    def _steps(self, parts: Sequence[Node], *, is_evaluated: bool = False) -> tuple[list[str], bool]:
+        """The names and keys that follow a root, and whether they are all of its parts."""
+        names: list[str] = []
+        for part in parts:
+            if part.type == "get_attr":
+                names.append(self.file.source(part.children[-1]))
+            elif part.type == "index" and (key := self._key(part)):
+                names.append(key)
+            elif part.type == "index" and is_evaluated:
+                names.append(KEY)
+            elif part.type != "comment":
+                return names, False
+        return names, True
+
+    def _key(self, index: Node) -> str:
+        """Of an index; empty if it must be evaluated."""
+        form = index.children[0]
+        if form.type != "new_index":
+            return KEY
+        inside = [child for child in form.children if child.type == "expression"]
+        held = [child for child in inside[0].children if child.type != "comment"] if inside else []
+        if len(held) != 1 or held[0].type != "literal_value":
+            return ""
+        literal = held[0].children[0]
+        is_key = literal.type == "string_lit" or _WHOLE.fullmatch(self.file.source(literal))
+        return KEY if is_key else ODD_KEY
 
     @property
     def is_quoted(self) -> bool:
@@ -118,19 +192,40 @@ class NativeExpression:
         return native.literal_or_none(self.file, self.node)
 
     @property
+    def sort(self) -> Sort:
+        node = self.node
+        while node.type in ("expression", "literal_value", "collection_value", "for_expr", "operation"):
+            inside = [child for child in node.children if child.type not in ("(", ")", "comment")]
+            if len(inside) != 1:
+                return ""
+            node = inside[0]
+        if node.type == "template_expr":
+            parts = node.children[0].children
+            is_wrapped = len(parts) == 3 and parts[1].type == "template_interpolation"  # noqa: PLR2004
+            return "" if is_wrapped else "string"
+        if node.type in ("unary_operation", "binary_operation"):
+            operators = {child.type for child in node.children}
+            return "number" if operators & _OF_NUMBERS else "bool"
+        return _SORTS.get(node.type, "")
+
+    @property
     def traversal(self) -> Traversal | None:
+        return self._path(is_evaluated=False)
+
+    @property
+    def path(self) -> Traversal | None:
+        return self._path(is_evaluated=True)
+
+    def _path(self, *, is_evaluated: bool) -> Traversal | None:
         parts = self._inside
-        if not parts or parts[0].type != "variable_expr":
+        if not parts:
             return None
-        names = [self.file.source(parts[0])]
-        for part in parts[1:]:
-            if part.type == "get_attr":
-                names.append(self.file.source(part.children[-1]))
-            elif part.type == "index" and NativeExpression(self.file, part).is_constant:
-                names.append("[]")
-            else:
-                return None
-        return tuple(names)
+        root = parts[0]
+        is_word = root.type == "literal_value" and root.children[0].type in _WORDS  # as in `null.replica`
+        if root.type != "variable_expr" and not is_word:
+            return None
+        names, is_whole = self._steps(parts[1:], is_evaluated=is_evaluated)
+        return (self.file.source(root), *names) if is_whole else None
 
     @property
     def call(self) -> tuple[str, Sequence["NativeExpression"]] | None:
@@ -168,3 +263,15 @@ class NativeExpression:
 
     def as_type(self) -> "NativeExpression":
         return self
+
+    def as_reference(self) -> "NativeExpression":
+        return self
+
+
+def _intro(loop: Node) -> Node:
+    """`for k, v in collection` of a loop."""
+    return next(child for child in loop.children if child.type in ("for_intro", "template_for_start"))
+
+
+def _collection(loop: Node) -> Node:
+    return next(child for child in _intro(loop).children if child.type == "expression")

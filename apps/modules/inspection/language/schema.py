@@ -6,70 +6,20 @@ an argument's value must be; an empty word asks nothing, as the value is evaluat
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from apps.modules.inspection.language.clients import (
-    EVERY,
-    NONE,
-    ONLY_OPENTOFU,
-    ONLY_TERRAFORM,
-    Clients,
-    since,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """`constant_for`: clients that evaluate it without variables and functions."""
-
-    rule: str = ""
-    required: Clients = NONE
-    clients: Clients = EVERY
-    constant_for: Clients = NONE
-
-
-@dataclass(frozen=True, slots=True)
-class Nested:
-    """A block inside another one. `most`: how many; `clients`: that know it; `key`: its entry in BLOCKS."""
-
-    key: str
-    most: int | None = None
-    most_for: Clients = EVERY
-    least: Clients = NONE  # clients that need one
-    clients: Clients = EVERY
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """`is_open`: further arguments and blocks belong to a provider, a backend or a called module.
-
-    `conflicts`: of each group at most one. `one_of`: at least one of them, for these clients. `unique`: at most one in
-    a module, by its labels. `primary`: clients that refuse it in an override file.
-    """
-
-    source: str
-    labels: tuple[str, ...] = ()  # the rule of each
-    arguments: Mapping[str, Argument] = field(default_factory=dict)
-    blocks: Mapping[str, Nested] = field(default_factory=dict)
-    is_open: bool = False
-    any_labels: bool = False
-    only_arguments: str | None = None  # the rule of every argument, where the names are free
-    conflicts: tuple[tuple[str, ...], ...] = ()
-    one_of: tuple[str, ...] = ()
-    unique: str = ""
-    primary: Clients = NONE
-    clients: Clients = EVERY
-
+from apps.modules.inspection.language.clients import EVERY, NONE, ONLY_OPENTOFU, ONLY_TERRAFORM, since
+from apps.modules.inspection.language.settings import SETTINGS
+from apps.modules.inspection.language.table import ESCAPED, FLAG, RESERVED, TEXT, Argument, Block, Nested
 
 _TERRAFORM_14 = since(None, 14)
-_TEXT = Argument("text", constant_for=EVERY)
-_FLAG = Argument("flag", constant_for=EVERY)
 _NEEDED = Argument(required=EVERY)
 _COUNT = {"count": Argument(), "for_each": Argument()}
-_OF_RESOURCE = {**_COUNT, "provider": Argument("provider"), "depends_on": Argument("references")}
-_RESERVED = Nested("reserved", clients=NONE)
-_ESCAPED = Nested("free", most=1)
-_CONDITIONS = {"precondition": Nested("condition"), "postcondition": Nested("condition")}
+_OF_RESOURCE = {
+    **_COUNT,
+    "provider": Argument("provider"),
+    "depends_on": Argument("references", overriding="no_references"),
+}
+_CONDITIONS = {"precondition": Nested("own_condition"), "postcondition": Nested("own_condition")}
 _ENABLED = Argument(clients=ONLY_OPENTOFU)
 _REPEATED = (("count", "for_each", "lifecycle.enabled"),)
 _CONST = Argument("flag", clients=since(12, 15), constant_for=EVERY)
@@ -84,27 +34,32 @@ TOP_LEVEL: Mapping[str, Nested] = {
 } | {
     "language": Nested("language", clients=ONLY_OPENTOFU),
     "action": Nested("action", clients=_TERRAFORM_14),
-    "required_providers": _RESERVED,  # both: "must be nested inside a terraform block"
+    "required_providers": RESERVED,  # both: "must be nested inside a terraform block"
 }
 
 BLOCKS: Mapping[str, Block] = {
-    "free": Block("arbitrary configuration", is_open=True),
-    "nested": Block("a block of something else", is_open=True, any_labels=True),
-    "reserved": Block("reserved for a later version", is_open=True),
+    **SETTINGS,
+    "free": Block("arbitrary configuration", is_open=True, is_undecoded=True),
+    "nested": Block("a block of something else", is_open=True, any_labels=True, is_undecoded=True),
+    "reserved": Block("reserved for a later version", is_open=True, is_undecoded=True),
+    "reserved_provider": Block(
+        "module_call.go moduleBlockSchema", ("any",), is_open=True, any_labels=True, is_undecoded=True
+    ),
     "variable": Block(
         "named_values.go variableBlockSchema; const: OpenTofu 1.12, Terraform 1.15; deprecated: Terraform 1.15",
         ("variable",),
         {
-            "description": _TEXT,
+            "description": TEXT,
             "type": Argument("type"),
             "default": Argument("default", constant_for=EVERY),
-            "sensitive": _FLAG,
-            "nullable": _FLAG,
-            "ephemeral": _FLAG,
+            "sensitive": FLAG,
+            "nullable": FLAG,
+            "ephemeral": FLAG,
             "deprecated": _DEPRECATED,
             "const": _CONST,
         },
         {"validation": Nested("validation")},
+        checks=("constant_of_terraform",),
     ),
     "validation": Block(
         "checks.go checkRuleBlockSchema; named_values.go decodeVariableValidationBlock",
@@ -116,19 +71,27 @@ BLOCKS: Mapping[str, Block] = {
         arguments={"condition": Argument("condition", required=EVERY), "error_message": _NEEDED},
         primary=EVERY,
     ),
+    "own_condition": Block(
+        "checks.go checkRuleBlockSchema, validateSelfReferences",
+        arguments={
+            "condition": Argument("own_condition", required=EVERY),
+            "error_message": Argument("not_itself", required=EVERY),
+        },
+        primary=EVERY,
+    ),
     "output": Block(
         "named_values.go outputBlockSchema; type, deprecated: Terraform 1.15",
         ("name",),
         {
-            "description": _TEXT,
+            "description": TEXT,
             "value": _NEEDED,
-            "depends_on": Argument("references"),
-            "sensitive": _FLAG,
-            "ephemeral": _FLAG,
+            "depends_on": Argument("references", overriding="no_references"),
+            "sensitive": FLAG,
+            "ephemeral": FLAG,
             "deprecated": _DEPRECATED,
             "type": Argument("output_type", clients=since(None, 15)),
         },
-        {"precondition": Nested("condition"), "postcondition": _RESERVED},
+        {"precondition": Nested("condition"), "postcondition": RESERVED},
     ),
     "locals": Block("named_values.go decodeLocalsBlock", only_arguments="local"),
     "module": Block(
@@ -136,16 +99,16 @@ BLOCKS: Mapping[str, Block] = {
         ("name",),
         {
             "source": Argument("source", required=EVERY, constant_for=since(None, 0) & ~since(None, 15)),
-            "version": Argument("evaluated_constraint", constant_for=since(None, 0) & ~since(None, 15)),
+            "version": Argument("version", constant_for=since(None, 0) & ~since(None, 15)),
             "providers": Argument("providers"),
-            "depends_on": Argument("references"),
+            "depends_on": Argument("references", overriding="no_references"),
             **_COUNT,
         },
         {
             "lifecycle": Nested("module_lifecycle", most=1, clients=ONLY_OPENTOFU),
-            "_": _ESCAPED,
-            "locals": _RESERVED,
-            "provider": _RESERVED,
+            "_": ESCAPED,
+            "locals": RESERVED,
+            "provider": Nested("reserved_provider", clients=NONE),
         },
         is_open=True,
         conflicts=_REPEATED,
@@ -159,22 +122,23 @@ BLOCKS: Mapping[str, Block] = {
             "lifecycle": Nested("lifecycle", most=1),
             "connection": Nested("free", most=1),
             "provisioner": Nested("provisioner"),
-            "_": _ESCAPED,
-            "locals": _RESERVED,
+            "_": ESCAPED,
+            "locals": RESERVED,
         },
         is_open=True,
         conflicts=_REPEATED,
+        checks=("connected", "implied_provider"),
     ),
     "lifecycle": Block(
         "resource.go resourceLifecycleBlockSchema; prevent_destroy: any expression since OpenTofu 1.12; destroy: "
         "OpenTofu 1.12, Terraform 1.16; action_trigger: Terraform 1.14",
         arguments={
-            "create_before_destroy": _FLAG,
+            "create_before_destroy": FLAG,
             "prevent_destroy": Argument("flag_of_terraform", constant_for=ONLY_TERRAFORM),
-            "destroy": Argument(clients=since(12, 16), constant_for=ONLY_TERRAFORM),
+            "destroy": Argument("flag_of_terraform", clients=since(12, 16), constant_for=ONLY_TERRAFORM),
             "enabled": _ENABLED,
             "ignore_changes": Argument("ignored"),
-            "replace_triggered_by": Argument("list"),
+            "replace_triggered_by": Argument("replacing"),
         },
         blocks=_CONDITIONS | {"action_trigger": Nested("action_trigger", clients=_TERRAFORM_14)},
     ),
@@ -182,7 +146,7 @@ BLOCKS: Mapping[str, Block] = {
         "Terraform action.go actionTriggerSchema",
         arguments={
             "events": Argument("events", required=EVERY),
-            "actions": Argument("some", required=EVERY),
+            "actions": Argument("actions", required=EVERY),
             "condition": Argument(),
             "on_failure": Argument("trigger_failure", clients=since(None, 16)),
         },
@@ -192,16 +156,18 @@ BLOCKS: Mapping[str, Block] = {
         "provisioner.go provisionerBlockSchema",
         ("provisioner",),
         {"when": Argument("when"), "on_failure": Argument("on_failure")},
-        {"connection": Nested("free", most=1), "_": _ESCAPED, "lifecycle": _RESERVED},
+        {"connection": Nested("free", most=1), "_": ESCAPED, "lifecycle": RESERVED},
         is_open=True,
+        checks=("destroying",),
     ),
     "data": Block(
         "resource.go dataBlockSchema",
         ("name", "name"),
         _OF_RESOURCE,
-        {"lifecycle": Nested("read_lifecycle", most=1), "_": _ESCAPED, "locals": _RESERVED},
+        {"lifecycle": Nested("read_lifecycle", most=1), "_": ESCAPED, "locals": RESERVED},
         is_open=True,
         conflicts=_REPEATED,
+        checks=("implied_provider",),
     ),
     "read_lifecycle": Block(
         "resource.go decodeDataBlock, decodeEphemeralBlock", arguments={"enabled": _ENABLED}, blocks=_CONDITIONS
@@ -212,13 +178,14 @@ BLOCKS: Mapping[str, Block] = {
         _OF_RESOURCE,
         {
             "lifecycle": Nested("read_lifecycle", most=1),
-            "_": _ESCAPED,
-            "locals": _RESERVED,
-            "connection": Nested("free", clients=ONLY_TERRAFORM),
-            "provisioner": Nested("free", clients=ONLY_TERRAFORM),
+            "_": ESCAPED,
+            "locals": RESERVED,
+            "connection": Nested("nested", clients=ONLY_TERRAFORM),
+            "provisioner": Nested("nested", clients=ONLY_TERRAFORM),
         },
         is_open=True,
         conflicts=_REPEATED,
+        checks=("implied_provider",),
     ),
     "action": Block(
         "Terraform action.go actionBlockSchema",
@@ -234,42 +201,14 @@ BLOCKS: Mapping[str, Block] = {
         {
             "alias": Argument("alias", constant_for=EVERY),
             "version": Argument("constraint", constant_for=EVERY),
-            "for_each": Argument(clients=ONLY_OPENTOFU),
+            "for_each": Argument("instances", clients=ONLY_OPENTOFU),
             "count": Argument(clients=NONE),
             "depends_on": Argument(clients=NONE),
             "source": Argument(clients=NONE),
         },
-        {"_": _ESCAPED, "lifecycle": _RESERVED, "locals": _RESERVED},
+        {"_": ESCAPED, "lifecycle": RESERVED, "locals": RESERVED},
         is_open=True,
-    ),
-    "terraform": Block(
-        "parser_config.go terraformBlockSchema; encryption: OpenTofu 1.7",
-        arguments={
-            "required_version": Argument("core_constraint", constant_for=ONLY_TERRAFORM),
-            "experiments": Argument("list"),
-            "language": Argument("keyword"),
-        },
-        blocks={
-            "backend": Nested("backend"),
-            "cloud": Nested("cloud"),
-            "required_providers": Nested("required_providers"),
-            "provider_meta": Nested("provider_meta"),
-            "encryption": Nested("encryption", clients=ONLY_OPENTOFU),
-            "state_store": Nested("state_store", clients=since(None, 14)),
-        },
-    ),
-    "backend": Block("backend.go decodeBackendBlock", ("any",), is_open=True, unique="backend or cloud"),
-    "cloud": Block("cloud.go decodeCloudBlock", is_open=True, unique="backend or cloud"),
-    "state_store": Block("Terraform state_store.go", ("any",), is_open=True),
-    "encryption": Block("OpenTofu internal/encryption/config", is_open=True, unique="encryption"),
-    "required_providers": Block(
-        "provider_requirements.go decodeRequiredProvidersBlock", only_arguments="required_provider"
-    ),
-    "provider_meta": Block(
-        "provider_meta.go decodeProviderMetaBlock",
-        ("provider",),
-        only_arguments="constant",
-        unique="provider_meta",
+        checks=("alias_for_instances",),
     ),
     "moved": Block(
         "moved.go movedBlockSchema",
@@ -285,15 +224,17 @@ BLOCKS: Mapping[str, Block] = {
             "provisioner": Nested("removed_provisioner"),
         },
         primary=ONLY_OPENTOFU,
+        checks=("no_module",),
     ),
     "removed_provisioner": Block(
         "removed.go decodeRemovedBlock; provisioner.go provisionerBlockSchema",
         ("provisioner",),
         {"when": Argument("destroy", required=EVERY), "on_failure": Argument("on_failure")},
-        {"connection": Nested("free", most=1), "_": _ESCAPED, "lifecycle": _RESERVED},
+        {"connection": Nested("free", most=1), "_": ESCAPED, "lifecycle": RESERVED},
         is_open=True,
+        checks=("destroying",),
     ),
-    "removed_lifecycle": Block("removed.go removedLifecycleBlockSchema", arguments={"destroy": _FLAG}),
+    "removed_lifecycle": Block("removed.go removedLifecycleBlockSchema", arguments={"destroy": FLAG}),
     "import": Block(
         "import.go importBlockSchema; identity: OpenTofu 1.12, Terraform 1.12",
         arguments={
@@ -305,7 +246,9 @@ BLOCKS: Mapping[str, Block] = {
         },
         conflicts=(("id", "identity"),),
         one_of=("id", "identity"),
+        unique="import",
         primary=EVERY,
+        checks=("no_provider_in_module",),
     ),
     "check": Block(
         "checks.go checkBlockSchema",
@@ -319,24 +262,11 @@ BLOCKS: Mapping[str, Block] = {
         ("name", "name"),
         {
             "provider": Argument("provider"),
-            "depends_on": Argument("references"),
+            "depends_on": Argument("references", overriding="no_references"),
             "count": Argument(clients=NONE),
             "for_each": Argument(clients=NONE),
         },
-        {"lifecycle": _RESERVED, "_": _ESCAPED, "locals": _RESERVED},
+        {"lifecycle": RESERVED, "_": ESCAPED, "locals": RESERVED},
         is_open=True,
-    ),
-    "language": Block(
-        "OpenTofu 1.12 language.go languageBlockSchema",
-        arguments={"edition": Argument("edition"), "experiments": Argument("list")},
-        blocks={"compatible_with": Nested("compatible_with")},
-        primary=EVERY,
-        clients=ONLY_OPENTOFU,
-    ),
-    "compatible_with": Block(
-        "OpenTofu 1.12 language.go languageCompatibleWithSchema",
-        arguments={"opentofu": Argument("constraint", constant_for=EVERY)},
-        is_open=True,
-        clients=ONLY_OPENTOFU,
     ),
 }

@@ -53,20 +53,20 @@ class WrongType(Exception):
         self.expression = expression
 
 
-def read_type(expression: Expression, *, depth: int = 0) -> Type:
-    """Raises WrongType for what no client takes for a type."""
+def read_type(expression: Expression, *, depth: int = 0, is_bare: bool = False) -> Type:
+    """Raises WrongType for what no client takes for a type. `is_bare`: also `list` and `map` without an element."""
     if depth > MAX_DEPTH:
         return None
     words = expression.traversal
     if words is not None:
-        return _keyword(expression, words, is_outer=depth == 0)
+        return _keyword(expression, words, is_bare=is_bare)
     return _called(expression, expression.call, depth)
 
 
 def stated_in(content: Content, argument: Expression) -> Type:
     """As `read_type`, once for the rule of the type and that of the default."""
     if not content.stated:
-        content.stated.append(read_type(argument))
+        content.stated.append(read_type(argument, is_bare=True))
     kind: Type = content.stated[0]
     return kind
 
@@ -92,7 +92,7 @@ def _called(expression: Expression, called: tuple[str, Sequence[Expression]] | N
     return Collection(name, read_type(arguments[0], depth=depth + 1))
 
 
-def _keyword(expression: Expression, words: Sequence[str], *, is_outer: bool) -> Type:
+def _keyword(expression: Expression, words: Sequence[str], *, is_bare: bool) -> Type:
     word = words[0]
     if len(words) > 1:
         raise WrongType(expression, TYPES)
@@ -100,7 +100,7 @@ def _keyword(expression: Expression, words: Sequence[str], *, is_outer: bool) ->
         return word
     if word == "any":
         return None
-    if word in ("list", "map") and is_outer:  # as before version 0.12
+    if word in ("list", "map") and is_bare:  # as before version 0.12
         return Collection(word, None)
     raise WrongType(expression, f"{word}(…) with its type" if word in COLLECTIONS | {"object", "tuple"} else TYPES)
 
@@ -112,9 +112,9 @@ def _object(argument: Expression, depth: int) -> Shaped:
     attributes: dict[str, Attribute] = {}
     for key, value in pairs:
         words = key.traversal
-        name = words[0] if words and len(words) == 1 else key.value
-        if not isinstance(name, str):
-            raise WrongType(key, "the name of an attribute")
+        if not words or len(words) != 1:
+            raise WrongType(key, "the name of an attribute, without quotes")
+        name = words[0]
         if name in attributes:
             raise WrongType(key, "each attribute once")
         called = value.call
@@ -148,17 +148,18 @@ def _misfits(expression: Expression, kind: Type, path: str) -> Iterator[str]:
     what = path or "it"
     if kind is None or value is None:
         return
+    sort = expression.sort
     if isinstance(kind, str):
-        if elements is not None or pairs is not None:
-            yield f"{what} is {'a list' if pairs is None else 'an object'}, not a {kind}"
+        if sort in ("list", "object"):
+            yield f"{what} is {'a list' if sort == 'list' else 'an object'}, not a {kind}"
         elif not converts(value, kind):
             yield f"{what} is not a {kind}"
     elif isinstance(kind, Shaped) or (isinstance(kind, Collection) and kind.kind == "map"):
-        if elements is not None or _is_scalar(value):
+        if sort not in ("object", "", "null"):
             yield f"{what} is not {'an object' if isinstance(kind, Shaped) else 'a map'}"
         elif pairs is not None:
             yield from _pair_misfits(pairs, kind, path)
-    elif pairs is not None or _is_scalar(value):
+    elif sort not in ("list", "", "null"):
         yield f"{what} is not a list"
     elif elements is not None:
         yield from _element_misfits(elements, kind, path)

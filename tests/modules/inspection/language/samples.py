@@ -10,7 +10,18 @@ LITERAL = re.compile(r"-?\d+(\.\d+)?|true|false|null")
 # Rules whose values are names and references: in JSON they are strings without "${…}".
 BARE = {
     *("type", "output_type", "references", "ignored", "when", "destroy", "on_failure", "trigger_failure", "keyword"),
-    *("edition", "events", "provider", "providers", "moved", "removed", "imported", "list", "some"),
+    *(
+        "edition",
+        "events",
+        "provider",
+        "providers",
+        "moved",
+        "removed",
+        "imported",
+        "replacing",
+        "actions",
+        "experiments",
+    ),
     "required_provider",
 }
 
@@ -77,20 +88,21 @@ def of(kind: str, labels: tuple[str, ...] = (), *blocks: Sample, key: str = "", 
 
 CONDITION = {"condition": "var.size > 1", "error_message": '"Too small."'}
 RULE = of("precondition", (), key="condition", **CONDITION)
+_OWN = of("precondition", (), key="own_condition", **CONDITION)
 _CONNECTION = of("connection", key="free", host='"h"')
 _ESCAPED = of("_", key="free", count="1")
 _PROVISIONER = of("provisioner", ("local-exec",), _CONNECTION, when="destroy", on_failure="continue", command='"true"')
 _LIFECYCLE = of(
     "lifecycle",
     (),
-    RULE,
-    replace(RULE, kind="postcondition"),
+    _OWN,
+    replace(_OWN, kind="postcondition"),
     create_before_destroy="true",
     prevent_destroy="false",
     ignore_changes="[tags, name]",
     replace_triggered_by="[acme_thing.other]",
 )
-_READ = of("lifecycle", (), RULE, key="read_lifecycle")
+_READ = of("lifecycle", (), _OWN, key="read_lifecycle")
 _META = {"count": "2", "provider": "acme.replica", "depends_on": "[acme_thing.other]", "anything": "var.size"}
 _REQUIRED = {
     "acme": '{ source = "acme/acme", version = ">= 1.0", configuration_aliases = [acme.replica] }',

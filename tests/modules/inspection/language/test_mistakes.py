@@ -8,7 +8,7 @@ from apps.modules.inspection.language.schema import BLOCKS
 from apps.modules.inspection.units import read_unit
 from tests.modules.inspection.inspections import unit_of
 from tests.modules.inspection.language.mistakes import mistakes
-from tests.modules.inspection.language.newer import NEWER
+from tests.modules.inspection.language.newer import DECLARED, NEWER
 from tests.modules.inspection.language.samples import SAMPLES, Sample
 from tests.rows import for_each_row
 
@@ -43,7 +43,7 @@ def test_the_samples_contain_every_block_of_the_table():
 
     covered = {key for sample in [*SAMPLES, *(sample for _, sample in NEWER)] for key in keys(sample)}
     # These are no blocks of their own; the arguments of a cloud block and a state store belong to services.
-    assert set(BLOCKS) - covered == {"reserved", "nested", "cloud", "state_store"}
+    assert set(BLOCKS) - covered == {"reserved", "reserved_provider", "nested", "cloud", "state_store"}
 
 
 @for_each_row("sample", SAMPLES, ids=lambda sample: sample.kind)
@@ -55,7 +55,7 @@ def test_a_correct_sample_is_not_questioned(sample):
 
 @for_each_row(("clients", "sample"), NEWER, ids=lambda value: value if isinstance(value, str) else value.kind)
 def test_what_only_some_clients_know_is_a_requirement_and_no_fault(clients, sample):
-    found = unit(as_files(sample)[0])
+    found = unit(as_files(sample)[0] | {"variables.tf": DECLARED})
     assert found.faults == []
     (needed,) = found.parts["requires"]
     assert (needed["text"], needed["file"]) == (clients, "main.tf")
