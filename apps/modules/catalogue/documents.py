@@ -76,6 +76,11 @@ def details_document(version: ModuleVersion, *, versions: list[str], systems: Ma
     }
 
 
+# Kinds of folders below the root that configurations can call: those in modules/, and all others with configuration,
+# such as wrappers/vpc.
+CALLABLE = ("submodule", "other")
+
+
 @dataclass(frozen=True, slots=True)
 class Contents:
     """Folders with configuration as `modules.inspection` documents them; `readme` is Markdown, an absent list empty."""
@@ -100,7 +105,7 @@ def contents_of(version: ModuleVersion) -> Contents:
     root: dict[str, Any] = next((unit for unit in stored if unit["kind"] == "root"), {"path": ""})
     return Contents(
         defaultdict(list, root, name=version.module.name, readme=markdown.get("", "")),
-        [unit for unit in units if unit["kind"] == "submodule"],
+        [unit for unit in units if unit["kind"] in CALLABLE],
         [unit for unit in units if unit["kind"] == "example"],
     )
 

@@ -17,7 +17,7 @@ from apps.accounts.models import Visibility
 from apps.blobs import capabilities
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound
-from apps.modules.catalogue.documents import archive_name
+from apps.modules.catalogue.documents import CALLABLE, archive_name
 from apps.modules.catalogue.reading import published_release
 from apps.modules.contents import changelog
 from apps.modules.dependents.users import hosted_targets, offered_of, selected
@@ -154,7 +154,7 @@ _TABS: dict[str, Contents] = {
     "outputs": rows.tab_of("outputs"),
     "resources": rows.tab_of("resources"),
     "dependencies": _dependencies,
-    "submodules": _units("submodule", "other"),
+    "submodules": _units(*CALLABLE),
     "examples": _units("example"),
     "origin": origin_tab,
 }

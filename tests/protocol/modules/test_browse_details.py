@@ -98,6 +98,8 @@ def test_what_is_published_has_its_readmes_as_they_are_written_and_its_constants
         "modules/one/deep/main.tf": "",
         "modules/one/deep/readme.md": "*deep*",
         "examples/two/main.tf": "",
+        "wrappers/main.tf": "",
+        "community/modules/three/main.tf": "",
     }
     published("acme/vpc/aws", "1.0.0", data=module_zip(files))
 
@@ -107,6 +109,9 @@ def test_what_is_published_has_its_readmes_as_they_are_written_and_its_constants
     assert [(one["path"], one["readme"]) for one in document["submodules"]] == [
         ("modules/one", "# One\n"),
         ("modules/one/deep", "*deep*"),
+        # All that configurations can call, as the page lists them.
+        ("community/modules/three", ""),
+        ("wrappers", ""),
     ]
     assert [(one["path"], one["readme"]) for one in document["examples"]] == [("examples/two", "")]
     assert {one["name"]: one["default"] for one in document["root"]["inputs"]} == {
