@@ -30,7 +30,7 @@ from apps.http import mirrors, ready
 from apps.http.errors import Failure
 from apps.http.mirrors import OtherRegistries
 from apps.http.views import ReadyAtAddress
-from apps.http.waits import MOST_SECONDS, WaitingView
+from apps.http.waits import WaitingView
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound, UnknownOrPrivate
 from apps.lib.mirrored import HostedProvider, MirroredPackage, OtherClientsOnly
@@ -150,8 +150,6 @@ class Package(MirrorView):
 
     Policy decides at each request, so that what it holds back is not installed by a link that was given before.
     """
-
-    waits_seconds = MOST_SECONDS
 
     def perform_authentication(self, request: Request) -> None:
         """Only where the URL does not suffice: a .netrc `default` entry sends its password to every host."""

@@ -3,6 +3,7 @@
 import base64
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -130,9 +131,10 @@ def test_what_the_room_says_is_said_to_clients_and_never_called_wrong_credential
 # --- Waiting for a worker -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("url", "most"), [(INDEX, 9), (VERSION, 9), (PACKAGE, 55)])
-def test_a_request_leaves_its_thread_until_a_worker_has_fetched_it(registry, url, most):
-    """Documents for less long: clients give up after 10 s."""
+@pytest.mark.parametrize("url", [INDEX, VERSION, PACKAGE])
+@pytest.mark.parametrize("most", [55, 120])
+def test_a_request_leaves_its_thread_for_as_long_as_the_setting_says(registry, url, most, settings):
+    settings.UPSTREAM = replace(settings.UPSTREAM, wait_seconds=most)
     store_zip()
     news = Waiting(lambda rows: dict.fromkeys(rows, 1), 7, [0], time.monotonic() + 3600)
     registry.error = NotYet(news)
