@@ -105,8 +105,7 @@ def dismiss(alarm: Alarm, *, actor: Viewer, reason: str) -> None:
     if row.kind == AlarmKind.KEY_CHANGED and (pin := _pin_of(row)) is not None:
         trust.decide_key(pin, actor=actor, is_trusted=False, reason=reason)
     trust.resolve(Alarm.objects.filter(pk=row.pk), AlarmState.DISMISSED, actor=actor, reason=reason)
-    if row.kind == AlarmKind.SIGNATURE_BAD:
-        trust.let_again(row.upstream, row.namespace)
+    trust.let_again(row.upstream, row.namespace)
     alarm.refresh_from_db()
 
 

@@ -103,9 +103,18 @@ def badly_signed(version: UpstreamVersion, found: str, *, issuer: str, is_foreig
     return Distrusted(code, f"The signature of {version} is not valid: found {found}", url=url, rule="signature")
 
 
-def other_bytes(
-    version: UpstreamVersion, filename: str, *, known: str, found: str, is_signed: bool, url: str
-) -> Distrusted:
+class OtherBytes(Exception):
+    """Bytes, or what a registry says of them, that do not fit: worth a second look before anybody is accused.
+
+    `is_signed`: by sums or a document that name another digest than those that were verified.
+    """
+
+    def __init__(self, known: str, found: str, *, is_signed: bool, url: str) -> None:
+        super().__init__(f"found sha256:{found}, expected sha256:{known}")
+        self.known, self.found, self.is_signed, self.url = known, found, is_signed, url
+
+
+def other_bytes(version: UpstreamVersion, filename: str, other: OtherBytes) -> Distrusted:
     """Raise the alarm of other bytes for a known version, with both digests."""
     alarms.raise_alarm(
         AlarmKind.BYTES_CHANGED,
@@ -113,17 +122,13 @@ def other_bytes(
         provider=version.provider,
         version=version,
         subject=f"{version} {filename}",
-        known={"digest": known},
-        found={"digest": found, "is_signed": is_signed},
-        url=url,
+        known={"digest": other.known},
+        found={"digest": other.found, "is_signed": other.is_signed},
+        url=other.url,
     )
-    return Distrusted(
-        "bytes_changed",
-        f"The registry has other bytes for {filename} of {version} than before: "
-        f"found sha256:{found}, expected sha256:{known}",
-        url=url,
-        rule="known_digest",
-    )
+    than = "before" if other.is_signed else "its SHA256SUMS says"
+    message = f"The registry has other bytes for {filename} of {version} than {than}: {other}"
+    return Distrusted("bytes_changed", message, url=other.url, rule="known_digest")
 
 
 def unaccepted(version: UpstreamVersion, digests: Mapping[str, str], *, url: str) -> Distrusted | None:
@@ -134,7 +139,7 @@ def unaccepted(version: UpstreamVersion, digests: Mapping[str, str], *, url: str
         latest[alarm.subject.rpartition(" ")[2]] = str(alarm.found.get("digest", ""))
     for filename, digest in latest.items():
         if digests.get(filename, digest) != digest:
-            return other_bytes(version, filename, known=digest, found=digests[filename], is_signed=True, url=url)
+            return other_bytes(version, filename, OtherBytes(digest, digests[filename], is_signed=True, url=url))
     return None
 
 
@@ -155,9 +160,10 @@ def _refused_key(version: UpstreamVersion, pin: KeyPin, url: str) -> Distrusted:
         found={"fingerprint": pin.fingerprint},
         url=url,
     )
+    another = "another key than before" if known else "a key"
     return Distrusted(
         "key_waiting",
-        f"{version} is signed by another key than before, which waits for staff: "
+        f"{version} is signed by {another}, which waits for staff: "
         f"found {pin.fingerprint}, expected {known or 'a key that staff trust'}",
         url=url,
         rule="pinned_key",

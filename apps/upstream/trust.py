@@ -143,10 +143,11 @@ def drop_records(found: QuerySet[UpstreamVersion]) -> None:
 
 
 def let_again(upstream: Upstream, namespace: str) -> None:
-    """Forget failures of versions that were refused: the next client has them fetched."""
-    UpstreamVersion.objects.filter(
-        provider__upstream=upstream, provider__namespace=namespace, verdict=Verdict.NONE
-    ).update(retry_at=None, failure={})
+    """Forget failures of versions and packages: the next client has them fetched."""
+    found = UpstreamVersion.objects.filter(provider__upstream=upstream, provider__namespace=namespace)
+    found.exclude(failure={}).update(retry_at=None, failure={})
+    packages = UpstreamPackage.objects.filter(version__in=found).exclude(failure={})
+    packages.update(retry_at=None, failure={})
 
 
 def checked_reason(reason: str) -> str:

@@ -50,7 +50,7 @@ def test_100_clients_at_once_cause_one_job_and_one_download(upstream, registry, 
     tool = registry.add_provider()
     package = fetched.package(upstream)
     # Nobody sees the job of another one: the constraint alone decides.
-    monkeypatch.setattr(fetching, "_is_queued", lambda *_: False)
+    monkeypatch.setattr(working, "_is_queued", lambda *_: False)
     answers = []
     for _ in range(10):
         answers += at_once(*[lambda: asking(package)] * 10)
@@ -199,7 +199,8 @@ def test_each_kind_has_its_task_on_the_queue_for_other_registries_and_a_ring_wak
         assert app.amqp.router.route({}, kind)["queue"].name == "upstream"
 
     woken = []
-    monkeypatch.setattr(working.threads, "wake", lambda: woken.append(1))
+    for threads in (working.threads, working.package_threads):
+        monkeypatch.setattr(threads, "wake", lambda: woken.append(1))
     for ring in (tasks.fetch_list, tasks.fetch_version, tasks.fetch_package, tasks.fetch_sizes):
         ring(job_id=1)
     assert len(woken) == 4
