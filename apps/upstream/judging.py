@@ -8,7 +8,7 @@ from apps.audit.recorder import record
 from apps.signing.foreign import Signer
 from apps.upstream import alarms, trust
 from apps.upstream.failures import Distrusted
-from apps.upstream.models import KeyPin, KeyState, UnsignedAllowance, Upstream, UpstreamVersion, Verdict
+from apps.upstream.models import Allows, KeyPin, KeyState, UnsignedAllowance, Upstream, UpstreamVersion, Verdict
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState
 
 
@@ -57,7 +57,8 @@ def signed(version: UpstreamVersion, signer: Signer, *, source: str, url: str) -
 def unsigned(version: UpstreamVersion, *, url: str) -> Judgement:
     """Judge a version for which the registry names no key. Allowed only by staff who knew of all pinned keys."""
     upstream, namespace = version.provider.upstream, version.provider.namespace
-    allowance = UnsignedAllowance.objects.filter(upstream=upstream, namespace=namespace).first()
+    allowed = UnsignedAllowance.objects.filter(upstream=upstream, namespace=namespace, allows=Allows.NO_KEY)
+    allowance = allowed.first()
     newest = KeyPin.objects.filter(upstream=upstream, namespace=namespace, state=KeyState.TRUSTED)
     last = newest.order_by("-first_seen_at").first()
     if allowance is not None and (last is None or last.first_seen_at < allowance.created_at):
@@ -81,6 +82,26 @@ def unsigned(version: UpstreamVersion, *, url: str) -> Judgement:
             rule="signed",
         )
     )
+
+
+def weakly_signed(version: UpstreamVersion, signer: Signer, *, url: str) -> Distrusted | None:
+    """Return the refusal of a valid signature that proves less than others, None where staff allow these."""
+    upstream, namespace = version.provider.upstream, version.provider.namespace
+    allowed = UnsignedAllowance.objects.filter(upstream=upstream, namespace=namespace, allows=Allows.WEAK_SIGNATURE)
+    if allowed.exists():
+        return None
+    alarms.raise_alarm(
+        AlarmKind.SIGNATURE_BAD,
+        upstream=upstream,
+        provider=version.provider,
+        version=version,
+        subject=trust.subject_of_namespace(upstream, namespace),
+        known={"fingerprint": ""},
+        found={"fingerprint": signer.fingerprint, "problem": signer.weakness, "is_accepted_by_clients": True},
+        url=url,
+    )
+    message = f"The signature of {version} is valid, but {signer.weakness}: clients accept that, and it proves less"
+    return Distrusted("signature_weak", message, url=url, rule="signature")
 
 
 def badly_signed(version: UpstreamVersion, found: str, *, issuer: str, is_foreign: bool, url: str) -> Distrusted:

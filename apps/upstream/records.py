@@ -217,6 +217,8 @@ def _judge(version: UpstreamVersion, proof: _Proof) -> Judgement:
     url = proof.reading.download.asked
     if proof.signer is None:
         judgement = judging.unsigned(version, url=url)
+    elif proof.signer.weakness and (refusal := judging.weakly_signed(version, proof.signer, url=url)) is not None:
+        judgement = Judgement(refusal=refusal)
     else:
         judgement = judging.signed(version, proof.signer, source=proof.source, url=url)
     if judgement.refusal is None and (other := judging.unaccepted(version, proof.reading.listed, url=url)) is not None:

@@ -92,7 +92,12 @@ def test_without_the_room_there_are_only_our_own(tofu, monkeypatch, db):
     assert tofu().get(PACKAGE).status_code == 401
 
 
-@for_each_row("error", [NotFound("no"), CredentialsRequired("no"), VersionUnknown("no")])
+def test_a_version_that_is_not_there_is_not_found(registry, tofu):
+    registry.error = VersionUnknown("no")
+    assert tofu().get(VERSION).status_code == 404
+
+
+@for_each_row("error", [NotFound("no"), CredentialsRequired("no")])
 def test_d8_what_is_hidden_reads_as_what_is_unknown(registry, tofu, error):
     unknown = tofu().get(INDEX.replace(HOST, "registry.unknown.example"))
     registry.error = error

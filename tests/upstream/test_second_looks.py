@@ -2,6 +2,7 @@
 
 import time
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -147,7 +148,7 @@ def test_requests_that_wait_for_one_refusal_cause_one_fetch(upstream, registry):
     tool = registry.add_provider()
     version, since = fetched.version(upstream), timezone.now()
     registry.misbehave(tool.signature_path("1.0.0"), faults.wrong_bytes())
-    asking = {"by": None, "until": time.monotonic() + 30, "since": since}
+    asking: dict[str, Any] = {"by": None, "until": time.monotonic() + 30, "since": since}
     with pytest.raises(NotYet):
         fetching.version_with_record(version, **asking)
     fetched.work()
