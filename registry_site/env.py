@@ -159,7 +159,7 @@ def upstream() -> outgoing.Upstream:
         **_outgoing("LARDER_UPSTREAM"),
         advisories=advisories,
         wait_seconds=number("LARDER_UPSTREAM_WAIT_SECONDS", 55, least=1, most=600),
-        connections=number("LARDER_UPSTREAM_CONNECTIONS", 4, least=1, most=64),
+        connections=number("LARDER_UPSTREAM_CONNECTIONS", 8, least=1, most=64),
     )
 
 

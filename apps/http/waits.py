@@ -19,10 +19,6 @@ from apps.jobs import waiting
 from apps.jobs.waiting import NotYet, Waiting
 from apps.lib.errors import Unavailable
 
-# Clients give up on a document after 10 s, and tofu does not ask again.
-DOCUMENT_SECONDS = 9
-# More than LARDER_UPSTREAM_WAIT_SECONDS may say, which is the limit of all others.
-MOST_SECONDS = 3600
 RETRY_AFTER = 5
 
 
@@ -35,9 +31,12 @@ class Patience:
 
 
 class WaitingView(MachineView):
-    """Where it cannot wait, or not any longer, it answers 503 with Retry-After."""
+    """It waits for LARDER_UPSTREAM_WAIT_SECONDS. Where it cannot, or not any longer, it answers 503 with Retry-After.
 
-    waits_seconds = DOCUMENT_SECONDS
+    Clients end it before that, after TF_REGISTRY_CLIENT_TIMEOUT (10 s). An earlier 503 helps none: OpenTofu repeats no
+    request to a mirror (internal/getproviders/http_mirror_source.go), Terraform repeats a time-out sooner than a 503.
+    """
+
     _patience: Patience | None = None
 
     @property
@@ -48,7 +47,7 @@ class WaitingView(MachineView):
                 self._patience = self.resumed.resume
             else:
                 can_wait = self.request.META.get(waiting.OFFERED)
-                seconds = min(self.waits_seconds, settings.UPSTREAM.wait_seconds) if can_wait else 0
+                seconds = settings.UPSTREAM.wait_seconds if can_wait else 0
                 self._patience = Patience(timezone.now(), time.monotonic() + seconds)
         return self._patience
 

@@ -3,7 +3,7 @@
 Serves Larder's own providers under the host names of LARDER_HOSTNAMES, and those of other registries under theirs.
 Clients abort `init` on any 401, and on a 404 for a version's document. So a missing or hidden provider is 404 on the
 index and an empty list of archives behind it, and clients try their next installation method (D8). Only invalid
-credentials are a 401.
+credentials are a 401. A version that another registry does not have of a provider that it has is 404.
 
 What policy or trust refuses must not come by another method: its document is a 409, of which clients print the number.
 (403 they call wrong credentials, and from 500 on terraform asks again.) No client prints a body.
@@ -30,10 +30,10 @@ from apps.http import mirrors, ready
 from apps.http.errors import Failure
 from apps.http.mirrors import OtherRegistries
 from apps.http.views import ReadyAtAddress
-from apps.http.waits import MOST_SECONDS, WaitingView
+from apps.http.waits import WaitingView
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound, UnknownOrPrivate
-from apps.lib.mirrored import HostedProvider, MirroredPackage, OtherClientsOnly
+from apps.lib.mirrored import HostedProvider, MirroredPackage, OtherClientsOnly, VersionUnknown
 from apps.lib.net.hostnames import normalised
 from apps.protocol.archives import LinkRefused, archive_response
 from apps.protocol.base import ProtocolView
@@ -117,6 +117,8 @@ class Version(MirrorView):
                 document, is_public = self._own(viewer, ProviderAddress(namespace, type), version)
             else:
                 document, is_public = self._hosted(*found, version)
+        except VersionUnknown:
+            raise
         except (CredentialsRequired, NotFound):
             return Response(NOT_HERE)
         self.is_found = True
@@ -150,8 +152,6 @@ class Package(MirrorView):
 
     Policy decides at each request, so that what it holds back is not installed by a link that was given before.
     """
-
-    waits_seconds = MOST_SECONDS
 
     def perform_authentication(self, request: Request) -> None:
         """Only where the URL does not suffice: a .netrc `default` entry sends its password to every host."""

@@ -13,9 +13,11 @@ from apps.signing.findings import Finding
 MAX_SIGNATURE_BYTES = 64 * 1024
 MAX_ARMOR_CHARACTERS = 256 * 1024
 MAX_KEYS = 32
-BINARY_DOCUMENT = 0
-# go-crypto, with which clients verify, refuses MD5, SHA-1 and RIPEMD-160.
+BINARY_DOCUMENT, TEXT_DOCUMENT = 0, 1
+# go-crypto reads no others. Its `openpgp.CheckDetachedSignature`, which clients call, takes SHA-1 and text mode too:
+# only its v2 API refuses SHA-1. Whoever asks decides about these two, see `Signer.weakness`.
 DIGESTS = ("SHA-224", "SHA-256", "SHA-384", "SHA-512")
+WEAK_DIGEST = "SHA-1"
 
 
 class NotSigned(Exception):
@@ -28,12 +30,16 @@ class NotSigned(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """The key that made a signature. `note`: what a client would warn of, empty if nothing."""
+    """The key that made a signature. `note`: what a client would warn of, empty if nothing.
+
+    `weakness`: what clients accept without a word although it proves less, such as "made with SHA-1"; empty if nothing.
+    """
 
     fingerprint: str
     armor: str
     uid: str
     note: str
+    weakness: str = ""
 
 
 def verify(*, data: bytes, signature: bytes, armors: Sequence[str]) -> Signer:
@@ -45,19 +51,25 @@ def verify(*, data: bytes, signature: bytes, armors: Sequence[str]) -> Signer:
     if len(armors) > MAX_KEYS:
         raise NotSigned(f"{len(armors)} keys, expected at most {MAX_KEYS}")
     marks = _signatures(signature)
-    problems = []
+    problems, weak = [], None
     for armor in armors:
         try:
-            made_by_it = [raw for raw, head in marks if _may_be_by(armor, head)]
+            made_by_it = [(raw, weakness_of(head)) for raw, head in marks if _may_be_by(armor, head)]
         except packets.Malformed as problem:
             problems.append(f"a key that cannot be read: {problem}")
             continue
-        for raw in made_by_it:
+        for raw, weakness in made_by_it:
             found = findings.ask(armor, data, raw)
             fault = _problem(found)
-            if not fault:
-                return Signer(found.primary, armor, found.uid, _note(found))
-            problems.append(fault)
+            if fault:
+                problems.append(fault)
+                continue
+            signer = Signer(found.primary, armor, found.uid, _note(found), weakness)
+            if not weakness:
+                return signer
+            weak = weak or signer
+    if weak is not None:
+        return weak
     if problems:
         raise NotSigned(problems[-1], issuer=marks[0][1].issuer)
     issuer = marks[0][1].issuer
@@ -81,11 +93,25 @@ def _signatures(signature: bytes) -> list[tuple[bytes, packets.SignatureHead]]:
         read = [(packets.written(packet), packets.signature_head(packet)) for packet in found]
     except packets.Malformed as problem:
         raise NotSigned(f"a file that is not a signature: {problem}") from None
-    good = [(raw, head) for raw, head in read if head.kind == BINARY_DOCUMENT and head.digest in DIGESTS]
+    kinds = (BINARY_DOCUMENT, TEXT_DOCUMENT)
+    good = [(raw, head) for raw, head in read if head.kind in kinds and head.digest in (*DIGESTS, WEAK_DIGEST)]
     if not good:
-        kinds = ", ".join(sorted({head.digest or f"version {head.version}" for _, head in read})) or "none"
-        raise NotSigned(f"no signature that clients read (found: {kinds}), expected one over {', '.join(DIGESTS)}")
+        named = ", ".join(sorted({head.digest or f"version {head.version}" for _, head in read})) or "none"
+        raise NotSigned(f"no signature that clients read (found: {named}), expected one over {', '.join(DIGESTS)}")
     return good
+
+
+def weakness_of(head: packets.SignatureHead) -> str:
+    ways = ["made with SHA-1"] * (head.digest == WEAK_DIGEST) + ["in text mode"] * (head.kind == TEXT_DOCUMENT)
+    return " and ".join(ways)
+
+
+def weakness_in(signature: bytes) -> str:
+    """Return the weakness of a file of verified signatures, empty if one of them has none or there is none."""
+    if not signature:
+        return ""
+    found = [weakness_of(head) for _, head in _signatures(signature)]
+    return found[0] if all(found) else ""
 
 
 def _may_be_by(armor: str, head: packets.SignatureHead) -> bool:

@@ -174,9 +174,11 @@ OF_ALLOWANCES = acts(
     Reasoned(
         "withdraw",
         "Withdraw",
-        "New versions without a key are refused again. What was accepted stays stored.",
+        "New versions without a key, or with such a signature, are refused again. What was accepted stays stored.",
         "Withdrawn",
-        lambda row, actor, reason: trust.withdraw_unsigned(row.upstream, row.namespace, actor=actor, reason=reason),
+        lambda row, actor, reason: trust.withdraw_unsigned(
+            row.upstream, row.namespace, actor=actor, reason=reason, allows=row.allows
+        ),
     )
 )
 OF_ALARMS = acts(

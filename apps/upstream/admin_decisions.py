@@ -67,15 +67,15 @@ class KeyPinAdmin(ReadOnlyAdmin[KeyPin]):
 
 @admin.register(UnsignedAllowance)
 class UnsignedAllowanceAdmin(ReadOnlyAdmin[UnsignedAllowance]):
-    names = ("namespace without a key", "namespaces without a key")
-    list_display = ("title", "reason", "created_by", "created_at")
-    list_filter = (of_host(),)
+    names = ("namespace allowed by staff", "namespaces allowed by staff")
+    list_display = ("title", "allows", "reason", "created_by", "created_at")
+    list_filter = (of_host(), "allows")
     list_select_related = ("upstream", "created_by")
     date_hierarchy = "created_at"
     ordering = ("-pk",)
-    fields = (("upstream", "namespace"), "reason", ("created_by", "created_at"))
+    fields = (("upstream", "namespace", "allows"), "reason", ("created_by", "created_at"))
     acts = admin_acts.OF_ALLOWANCES
-    csv_columns = ("upstream__host", "namespace", "reason", "created_by__username", "created_at")
+    csv_columns = ("upstream__host", "namespace", "allows", "reason", "created_by__username", "created_at")
 
     title = Column("namespace", str, order="namespace")
 

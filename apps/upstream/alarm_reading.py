@@ -3,10 +3,10 @@
 from django.db.models import Case, Count, IntegerField, Q, QuerySet, When
 
 from apps.lib.errors import NotFound
-from apps.upstream.models import KeyPin, KeyState, UnsignedAllowance, Upstream
+from apps.upstream.models import Allows, KeyPin, KeyState, UnsignedAllowance, Upstream
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState
 
-# What staff can trust from now on; a signature that does not fit is nobody's to accept.
+# What staff can trust from now on; a signature that does not fit is nobody's to accept, unless it is valid and weak.
 CAN_BE_ACCEPTED = (AlarmKind.KEY_CHANGED, AlarmKind.BYTES_CHANGED, AlarmKind.NO_KEY, AlarmKind.LIST_SHRANK)
 
 
@@ -35,7 +35,7 @@ def may_accept(alarm: Alarm) -> bool:
     """Tell whether `alarms.accept` can take it: other bytes only if the registry signed their sums."""
     if alarm.kind == AlarmKind.BYTES_CHANGED and not alarm.found.get("is_signed"):
         return False
-    return alarm.kind in CAN_BE_ACCEPTED
+    return alarm.kind in CAN_BE_ACCEPTED or bool(alarm.found.get("is_accepted_by_clients"))
 
 
 def pins_of(upstream: Upstream) -> QuerySet[KeyPin]:
@@ -55,12 +55,13 @@ def pin_of(upstream: Upstream, number: int) -> KeyPin:
 
 
 def allowances_of(upstream: Upstream) -> QuerySet[UnsignedAllowance]:
-    return UnsignedAllowance.objects.filter(upstream=upstream).select_related("created_by").order_by("namespace")
+    rows = UnsignedAllowance.objects.filter(upstream=upstream).select_related("created_by", "upstream")
+    return rows.order_by("namespace", "allows")
 
 
-def allowance_of(upstream: Upstream, namespace: str) -> UnsignedAllowance:
+def allowance_of(upstream: Upstream, namespace: str, allows: str = Allows.NO_KEY) -> UnsignedAllowance:
     """Raises NotFound."""
-    found = allowances_of(upstream).filter(namespace=namespace).first()
+    found = allowances_of(upstream).filter(namespace=namespace, allows=allows).first()
     if found is None:
-        raise NotFound(f"Unsigned providers of {upstream}/{namespace[:64]} are not allowed.")
+        raise NotFound(f"This is not allowed for {upstream}/{namespace[:64]}.")
     return found

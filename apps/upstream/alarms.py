@@ -15,7 +15,7 @@ from apps.audit.recorder import record
 from apps.blobs import store
 from apps.lib.errors import Conflict
 from apps.upstream import trust
-from apps.upstream.models import KeyPin, Upstream, UpstreamProvider, UpstreamVersion
+from apps.upstream.models import Allows, KeyPin, Upstream, UpstreamProvider, UpstreamVersion
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState
 
 log = structlog.get_logger("larder.upstream")
@@ -90,7 +90,7 @@ def accept(alarm: Alarm, *, actor: Viewer, reason: str) -> None:
         AlarmKind.KEY_CHANGED: _accept_key,
         AlarmKind.BYTES_CHANGED: _accept_bytes,
         AlarmKind.NO_KEY: _accept_no_key,
-        AlarmKind.SIGNATURE_BAD: _refuse_to_accept,
+        AlarmKind.SIGNATURE_BAD: _accept_signature,
         AlarmKind.LIST_SHRANK: _resolve_accepted,
     }
     acting[row.kind](row, actor=actor, reason=reason)
@@ -105,8 +105,7 @@ def dismiss(alarm: Alarm, *, actor: Viewer, reason: str) -> None:
     if row.kind == AlarmKind.KEY_CHANGED and (pin := _pin_of(row)) is not None:
         trust.decide_key(pin, actor=actor, is_trusted=False, reason=reason)
     trust.resolve(Alarm.objects.filter(pk=row.pk), AlarmState.DISMISSED, actor=actor, reason=reason)
-    if row.kind == AlarmKind.SIGNATURE_BAD:
-        trust.let_again(row.upstream, row.namespace)
+    trust.let_again(row.upstream, row.namespace)
     alarm.refresh_from_db()
 
 
@@ -143,11 +142,13 @@ def _resolve_accepted(row: Alarm, *, actor: Viewer, reason: str) -> None:
     trust.resolve(Alarm.objects.filter(pk=row.pk), AlarmState.ACCEPTED, actor=actor, reason=reason)
 
 
-def _refuse_to_accept(row: Alarm, *, actor: Viewer, reason: str) -> None:  # noqa: ARG001  # as the others
-    raise Conflict(
-        "No one can accept a signature that does not fit.",
-        hint="Ask the provider's publisher. Dismiss the alarm, and the version is fetched and checked again.",
-    )
+def _accept_signature(row: Alarm, *, actor: Viewer, reason: str) -> None:
+    if not row.found.get("is_accepted_by_clients"):
+        raise Conflict(
+            "No one can accept a signature that does not fit.",
+            hint="Ask the provider's publisher. Dismiss the alarm, and the version is fetched and checked again.",
+        )
+    trust.allow_unsigned(row.upstream, row.namespace, actor=actor, reason=reason, allows=Allows.WEAK_SIGNATURE)
 
 
 def _remove(digest: str) -> None:

@@ -13,11 +13,12 @@ _OF_UPSTREAM = (
 )
 _OF_VERSION = (
     *("version", "sort_key", "platforms", "is_listed", "first_seen_at", "published_at", "was_in_first_list"),
-    *("verdict", "tries", "retry_at", "failure"),
+    *("verdict", "tries", "tried_at", "retry_at", "failure"),
 )
 _OF_PROVIDER = ("namespace", "type")
 _OF_PACKAGE = (
-    *("os", "arch", "filename", "digest", "size", "h1", "manifest_digest", "tries", "retry_at", "failure"),
+    *("os", "arch", "filename", "digest", "size", "h1", "manifest_digest"),
+    *("tries", "tried_at", "retry_at", "failure"),
     *("blob__digest", "blob__size", "blob__problem"),
 )
 _HOST, _NAMESPACE, _TYPE = (Slot(name, CharField()) for name in ("host", "namespace", "type"))

@@ -17,6 +17,8 @@ from django.utils import timezone
 from apps.upstream.models import Upstream
 
 THRESHOLD = 5  # failures in succession
+# So many that name a Retry-After: one path that is asked too often, or for a day, silences no other.
+REST_THRESHOLD = 3
 PAUSE = timedelta(seconds=30)  # doubled with each further failure
 MAX_PAUSE = timedelta(minutes=10)
 # One try is let through after a pause, and has so long to end.
@@ -70,7 +72,10 @@ def succeeded(upstream: Upstream, *, closes: bool) -> None:
 
 
 def failed(upstream: Upstream, failure: Mapping[str, Any], *, counts: bool, retry_after: float = 0) -> None:
-    """Write the failure. `counts`: the registry itself is unwell. `retry_after`: it asks for rest, in seconds."""
+    """Write the failure. `counts`: the registry itself is unwell. `retry_after`: it asks for rest, in seconds.
+
+    What was asked for rests as long as it says (failures.py).
+    """
     now, lease = timezone.now(), _leases().pop(upstream.pk, None)
     rows = Upstream.objects.filter(pk=upstream.pk)
     if not counts:
@@ -80,7 +85,7 @@ def failed(upstream: Upstream, failure: Mapping[str, Any], *, counts: bool, retr
         return
     rows.update(failed_at=now, failure=failure, failures=F("failures") + 1)
     failures = rows.values_list("failures", flat=True).first() or 0
-    pause = max(_pause(failures), timedelta(seconds=retry_after))
+    pause = _pause(failures, retry_after)
     until = now + pause if pause else None
     if lease is not None:
         rows.filter(open_until=lease).update(open_until=until)
@@ -93,11 +98,12 @@ def record(upstream: Upstream, failure: Mapping[str, Any]) -> None:
     Upstream.objects.filter(pk=upstream.pk).update(failed_at=timezone.now(), failure=failure)
 
 
-def _pause(failures: int) -> timedelta:
-    if failures < THRESHOLD:
-        return timedelta()
-    doublings: int = min(failures - THRESHOLD, 10)
-    return min(PAUSE * (1 << doublings), MAX_PAUSE)
+def _pause(failures: int, retry_after: float) -> timedelta:
+    pause = timedelta(seconds=retry_after if failures >= REST_THRESHOLD else 0)
+    if failures >= THRESHOLD:
+        doublings: int = min(failures - THRESHOLD, 10)
+        pause = max(pause, PAUSE * (1 << doublings))
+    return min(pause, MAX_PAUSE)
 
 
 def _leases() -> dict[int, datetime]:
@@ -142,7 +148,7 @@ class HostBreakers:
                 self._hosts.clear()
             found = self._hosts.setdefault((upstream.pk, host), _Host())
             found.failures += 1
-            pause = max(_pause(found.failures).total_seconds(), retry_after)
+            pause = _pause(found.failures, retry_after).total_seconds()
             found.open_until = time.monotonic() + pause if pause else 0.0
 
     def clear(self) -> None:

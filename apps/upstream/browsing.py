@@ -14,6 +14,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.lib import versions
 from apps.lib.errors import Invalid, NotFound
+from apps.signing import foreign
 from apps.upstream import upstreams
 from apps.upstream.models import UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.upstream.policy import COLUMNS, Decision, Policy, exceptions_of, platform_decisions
@@ -160,6 +161,14 @@ def version_for(viewer: Viewer, host: str, namespace: str, kind: str, version: s
         raise NotFound(f"{provider} has no version {version[:64]!r} that Larder knows.", hint="See its versions.")
     found.provider = provider
     return found
+
+
+def weakness_of(version: UpstreamVersion) -> str:
+    """Return how its signature proves less than others, such as "made with SHA-1"; empty if it does not."""
+    try:
+        return foreign.weakness_in(bytes(version.signature)) if version.key_id else ""
+    except foreign.NotSigned:  # of rows that tests and older versions wrote
+        return ""
 
 
 def packages_of(version: UpstreamVersion) -> list[UpstreamPackage]:

@@ -20,7 +20,7 @@ from apps.lib.net import fetching
 from apps.upstream import routes
 from apps.upstream.errors import FetchFailed
 from apps.upstream.models import Upstream
-from apps.upstream.requesting import Request, asked
+from apps.upstream.requesting import Request, asked, bodies
 
 DISCOVERY = "/.well-known/terraform.json"
 DISCOVERY_LASTS = timedelta(hours=1)
@@ -116,6 +116,11 @@ def get_location(upstream: Upstream, url: str, *, max_bytes: int) -> str:
 def get_bytes(upstream: Upstream, url: str, *, max_bytes: int) -> bytes:
     with asked(upstream, Request("GET", url, DOCUMENTS)) as said:
         return b"".join(said.chunks(max_bytes))
+
+
+def get_all_bytes(upstream: Upstream, sizes: Mapping[str, int]) -> list[bytes]:
+    """Return what is at several URLs, asked for at the same time. `sizes`: the largest of each."""
+    return bodies(upstream, [Request("GET", url, DOCUMENTS) for url in sizes], list(sizes.values()))
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """What is remembered of a try that failed, so that clients do not hammer a registry, and what they are told."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import F
@@ -33,7 +33,7 @@ class Distrusted(FetchFailed):
 def remember(row: Row, failure: FetchFailed) -> None:
     """End a try that failed: requests that wait for it go on."""
     now = timezone.now()
-    pause = FINAL_PAUSE if failure.is_final else PAUSE
+    pause = FINAL_PAUSE if failure.is_final and not isinstance(failure, Distrusted) else PAUSE
     if failure.status in MISSING:
         pause = MISSING_PAUSE
     if failure.retry_after:
@@ -55,7 +55,13 @@ def go_on(row: Row) -> None:
     type(row)._default_manager.filter(pk=row.pk).update(tries=F("tries") + 1)  # noqa: SLF001
 
 
-def is_paused(row: Row) -> bool:
+def is_paused(row: Row, since: datetime | None = None) -> bool:
+    """Tell whether nothing is asked for it now. `since`: when whoever asks came.
+
+    What was refused is looked at again for each who came after the last try: the registry may have repaired it.
+    """
+    if since is not None and row.failure.get("is_refused"):
+        return row.tried_at is not None and row.tried_at >= since
     return row.retry_at is not None and row.retry_at > timezone.now()
 
 

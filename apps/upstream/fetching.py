@@ -1,6 +1,7 @@
 """What edges, lock files and syncs ask for: rows that are there, or a job that fetches them, and a request that waits.
 
-`by` is the number of the person who asked, `until` the time of `time.monotonic()` up to which the request can wait.
+`by` is the number of the person who asked, `since` when, `until` the time of `time.monotonic()` up to which the request
+can wait.
 Each function returns at once if the rows are there; else it raises
 
 - `jobs.waiting.NotYet` while there is time left;
@@ -11,14 +12,11 @@ Each function returns at once if the rows are there; else it raises
 import re
 import time
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from apps.jobs import queue
 from apps.jobs.models import WORKING, Job
 from apps.jobs.waiting import NotYet, Waiting
 from apps.lib.errors import NotFound, Unavailable
@@ -26,7 +24,7 @@ from apps.upstream import failures, lists
 from apps.upstream.errors import Refused
 from apps.upstream.failures import Row
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
-from apps.upstream.working import LIST, PACKAGE, SIZES, VERSION, run_now
+from apps.upstream.working import LIST, PACKAGE, SIZES, VERSION, enqueue, run_now, upstream_of
 
 __all__ = ["package_sizes", "package_with_bytes", "provider_with_list", "run_now", "version_with_record"]
 
@@ -64,7 +62,7 @@ def provider_with_list(
         if _is_usable(provider):
             return provider
         raise failures.error_of(provider, str(provider))
-    _enqueue(LIST, provider.pk, by)
+    enqueue(LIST, provider.pk, by)
     if _is_usable(provider):
         if time.monotonic() >= until or _takes_long(provider):
             return provider
@@ -72,51 +70,45 @@ def provider_with_list(
     raise _waiting(provider, _provider_tries, upstream, str(provider), until)
 
 
-def version_with_record(version: UpstreamVersion, *, by: int | None, until: float) -> UpstreamVersion:
+def version_with_record(
+    version: UpstreamVersion, *, by: int | None, until: float, since: datetime | None = None
+) -> UpstreamVersion:
     """Return the version with its verdict and packages."""
     if version.verdict:
         return version
-    _require(VERSION, version, version.provider.upstream, str(version), by)
+    _require(VERSION, version, str(version), by, since)
     raise _waiting(version, _version_tries, version.provider.upstream, str(version), until)
 
 
-def package_with_bytes(package: UpstreamPackage, *, by: int | None, until: float) -> UpstreamPackage:
+def package_with_bytes(
+    package: UpstreamPackage, *, by: int | None, until: float, since: datetime | None = None
+) -> UpstreamPackage:
     """Return the package with its blob and `h1`."""
     if package.blob_id is not None:
         return package
     what = f"{package.version} {package.platform}"
-    _require(PACKAGE, package, package.version.provider.upstream, what, by)
+    _require(PACKAGE, package, what, by, since)
     raise _waiting(package, _package_tries, package.version.provider.upstream, what, until)
 
 
-def package_sizes(version: UpstreamVersion, *, by: int | None, until: float) -> list[UpstreamPackage]:
+def package_sizes(
+    version: UpstreamVersion, *, by: int | None, until: float, since: datetime | None = None
+) -> list[UpstreamPackage]:
     """Return the packages of a version with a record, each with its size."""
     packages = list(version.packages.select_related("blob").order_by("os", "arch"))
     if all(package.size is not None for package in packages):
         return packages
-    _require(SIZES, version, version.provider.upstream, str(version), by)
+    _require(SIZES, version, str(version), by, since)
     raise _waiting(version, _version_tries, version.provider.upstream, str(version), until)
 
 
-def _require(kind: str, row: Row, upstream: Upstream, what: str, by: int | None) -> None:
+def _require(kind: str, row: Row, what: str, by: int | None, since: datetime | None) -> None:
     """Have a worker fetch it, unless that failed a moment ago."""
-    if upstream.is_sealed:
+    if upstream_of(row).is_sealed:
         raise Refused(f"{what} is not stored.", hint=_SEALED)
-    if failures.is_paused(row):
+    if failures.is_paused(row, since):
         raise failures.error_of(row, what)
-    _enqueue(kind, row.pk, by)
-
-
-def _enqueue(kind: str, target: int, by: int | None) -> None:
-    """Write the job unless one works on it: the constraint decides between many that ask at once."""
-    if _is_queued(kind, target):
-        return
-    with suppress(IntegrityError), transaction.atomic():
-        queue.enqueue(kind, target=target, created_by_id=by)
-
-
-def _is_queued(kind: str, target: int) -> bool:
-    return Job.objects.filter(kind=kind, target=target, state__in=WORKING).exists()
+    enqueue(kind, row.pk, by)
 
 
 def _is_read_since(provider: UpstreamProvider, since: datetime | None) -> bool:
@@ -149,10 +141,10 @@ class TriesOf:
     """How often each row was tried: a request waits until that has grown. One for each model: asked once."""
 
     def __init__(self, model: type[UpstreamProvider | UpstreamVersion | UpstreamPackage]) -> None:
-        self._model = model
+        self.model = model
 
     def __call__(self, rows: Collection[int]) -> Mapping[int, object]:
-        found = self._model._default_manager.filter(pk__in=rows)  # noqa: SLF001  # Django's public name for it
+        found = self.model._default_manager.filter(pk__in=rows)  # noqa: SLF001  # Django's public name for it
         return dict(found.values_list("pk", "tries"))
 
 

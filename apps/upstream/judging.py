@@ -8,7 +8,7 @@ from apps.audit.recorder import record
 from apps.signing.foreign import Signer
 from apps.upstream import alarms, trust
 from apps.upstream.failures import Distrusted
-from apps.upstream.models import KeyPin, KeyState, UnsignedAllowance, Upstream, UpstreamVersion, Verdict
+from apps.upstream.models import Allows, KeyPin, KeyState, UnsignedAllowance, Upstream, UpstreamVersion, Verdict
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState
 
 
@@ -57,7 +57,8 @@ def signed(version: UpstreamVersion, signer: Signer, *, source: str, url: str) -
 def unsigned(version: UpstreamVersion, *, url: str) -> Judgement:
     """Judge a version for which the registry names no key. Allowed only by staff who knew of all pinned keys."""
     upstream, namespace = version.provider.upstream, version.provider.namespace
-    allowance = UnsignedAllowance.objects.filter(upstream=upstream, namespace=namespace).first()
+    allowed = UnsignedAllowance.objects.filter(upstream=upstream, namespace=namespace, allows=Allows.NO_KEY)
+    allowance = allowed.first()
     newest = KeyPin.objects.filter(upstream=upstream, namespace=namespace, state=KeyState.TRUSTED)
     last = newest.order_by("-first_seen_at").first()
     if allowance is not None and (last is None or last.first_seen_at < allowance.created_at):
@@ -83,6 +84,26 @@ def unsigned(version: UpstreamVersion, *, url: str) -> Judgement:
     )
 
 
+def weakly_signed(version: UpstreamVersion, signer: Signer, *, url: str) -> Distrusted | None:
+    """Return the refusal of a valid signature that proves less than others, None where staff allow these."""
+    upstream, namespace = version.provider.upstream, version.provider.namespace
+    allowed = UnsignedAllowance.objects.filter(upstream=upstream, namespace=namespace, allows=Allows.WEAK_SIGNATURE)
+    if allowed.exists():
+        return None
+    alarms.raise_alarm(
+        AlarmKind.SIGNATURE_BAD,
+        upstream=upstream,
+        provider=version.provider,
+        version=version,
+        subject=trust.subject_of_namespace(upstream, namespace),
+        known={"fingerprint": ""},
+        found={"fingerprint": signer.fingerprint, "problem": signer.weakness, "is_accepted_by_clients": True},
+        url=url,
+    )
+    message = f"The signature of {version} is valid, but {signer.weakness}: clients accept that, and it proves less"
+    return Distrusted("signature_weak", message, url=url, rule="signature")
+
+
 def badly_signed(version: UpstreamVersion, found: str, *, issuer: str, is_foreign: bool, url: str) -> Distrusted:
     """Raise the alarm of a signature by a key that the registry does not name, or of one that does not fit."""
     upstream = version.provider.upstream
@@ -103,9 +124,18 @@ def badly_signed(version: UpstreamVersion, found: str, *, issuer: str, is_foreig
     return Distrusted(code, f"The signature of {version} is not valid: found {found}", url=url, rule="signature")
 
 
-def other_bytes(
-    version: UpstreamVersion, filename: str, *, known: str, found: str, is_signed: bool, url: str
-) -> Distrusted:
+class OtherBytes(Exception):
+    """Bytes, or what a registry says of them, that do not fit: worth a second look before anybody is accused.
+
+    `is_signed`: by sums or a document that name another digest than those that were verified.
+    """
+
+    def __init__(self, known: str, found: str, *, is_signed: bool, url: str) -> None:
+        super().__init__(f"found sha256:{found}, expected sha256:{known}")
+        self.known, self.found, self.is_signed, self.url = known, found, is_signed, url
+
+
+def other_bytes(version: UpstreamVersion, filename: str, other: OtherBytes) -> Distrusted:
     """Raise the alarm of other bytes for a known version, with both digests."""
     alarms.raise_alarm(
         AlarmKind.BYTES_CHANGED,
@@ -113,17 +143,13 @@ def other_bytes(
         provider=version.provider,
         version=version,
         subject=f"{version} {filename}",
-        known={"digest": known},
-        found={"digest": found, "is_signed": is_signed},
-        url=url,
+        known={"digest": other.known},
+        found={"digest": other.found, "is_signed": other.is_signed},
+        url=other.url,
     )
-    return Distrusted(
-        "bytes_changed",
-        f"The registry has other bytes for {filename} of {version} than before: "
-        f"found sha256:{found}, expected sha256:{known}",
-        url=url,
-        rule="known_digest",
-    )
+    than = "before" if other.is_signed else "its SHA256SUMS says"
+    message = f"The registry has other bytes for {filename} of {version} than {than}: {other}"
+    return Distrusted("bytes_changed", message, url=other.url, rule="known_digest")
 
 
 def unaccepted(version: UpstreamVersion, digests: Mapping[str, str], *, url: str) -> Distrusted | None:
@@ -134,7 +160,7 @@ def unaccepted(version: UpstreamVersion, digests: Mapping[str, str], *, url: str
         latest[alarm.subject.rpartition(" ")[2]] = str(alarm.found.get("digest", ""))
     for filename, digest in latest.items():
         if digests.get(filename, digest) != digest:
-            return other_bytes(version, filename, known=digest, found=digests[filename], is_signed=True, url=url)
+            return other_bytes(version, filename, OtherBytes(digest, digests[filename], is_signed=True, url=url))
     return None
 
 
@@ -155,9 +181,10 @@ def _refused_key(version: UpstreamVersion, pin: KeyPin, url: str) -> Distrusted:
         found={"fingerprint": pin.fingerprint},
         url=url,
     )
+    another = "another key than before" if known else "a key"
     return Distrusted(
         "key_waiting",
-        f"{version} is signed by another key than before, which waits for staff: "
+        f"{version} is signed by {another}, which waits for staff: "
         f"found {pin.fingerprint}, expected {known or 'a key that staff trust'}",
         url=url,
         rule="pinned_key",

@@ -1,7 +1,7 @@
 """The list of a provider's versions: read, compared with what is known, and refreshed conditionally."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -32,6 +32,7 @@ CLOCK_MAY_DIFFER = timedelta(days=1)
 _OS = re.compile(r"[a-z0-9]{1,20}")
 _ARCH = re.compile(r"[a-z0-9_.-]{1,20}")
 _PROTOCOL = re.compile(r"\d{1,3}(\.\d{1,3})?")
+_USUAL_SYSTEMS, _USUAL_PROCESSORS = {"linux", "darwin", "windows"}, {"amd64", "arm64"}
 
 log = structlog.get_logger("larder.upstream")
 
@@ -47,7 +48,10 @@ class Listed:
 
 @dataclass(slots=True)
 class Document:
-    """`skipped`: entries whose version is not SemVer, or equals another one but for its build metadata."""
+    """`skipped`: versions that are not SemVer or equal another one but for build metadata, and all of a wrong shape.
+
+    One odd entry takes no other from clients.
+    """
 
     versions: dict[bytes, Listed] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -71,8 +75,11 @@ def is_fresh(provider: UpstreamProvider) -> bool:
     return provider.listed_at is not None and provider.listed_at > timezone.now() - lasts
 
 
-def refresh(provider: UpstreamProvider, guard: Callable[[], None]) -> None:
-    """Ask the registry, and write what it says. Raises FetchFailed, and nothing has changed then."""
+def refresh(provider: UpstreamProvider, guard: Callable[[], None]) -> Collection[int]:
+    """Ask the registry, and write what it says. Raises FetchFailed, and nothing has changed then.
+
+    Return the verified versions that have a platform now for which their sums have no line.
+    """
     url = url_of(provider, "versions")
     said = exchanges.get_json(
         provider.upstream, url, max_bytes=MAX_BYTES, etag=provider.etag, last_modified=provider.last_modified
@@ -81,11 +88,12 @@ def refresh(provider: UpstreamProvider, guard: Callable[[], None]) -> None:
         with transaction.atomic():
             guard()
             UpstreamProvider.objects.filter(pk=provider.pk).update(listed_at=timezone.now())
-        return
+        return ()
     found = parse(said.body, url=url)
     with transaction.atomic():
         guard()
-        _write(UpstreamProvider.objects.select_for_update(no_key=True, of=("self",)).get(pk=provider.pk), found, url)
+        locked = UpstreamProvider.objects.select_for_update(no_key=True, of=("self",)).get(pk=provider.pk)
+        lacking = _write(locked, found, url)
         UpstreamProvider.objects.filter(pk=provider.pk).update(
             etag=said.etag if len(said.etag) <= 200 else "",  # noqa: PLR2004  # the column
             last_modified=said.last_modified[:100],
@@ -93,7 +101,8 @@ def refresh(provider: UpstreamProvider, guard: Callable[[], None]) -> None:
             skipped=found.skipped,
         )
     if found.skipped:
-        log.warning("upstream_versions_skipped", provider=str(provider), versions=found.skipped)
+        log.warning("upstream_versions_skipped", provider=str(provider), entries=found.skipped)
+    return lacking
 
 
 def parse(body: Any, *, url: str) -> Document:
@@ -109,40 +118,48 @@ def parse(body: Any, *, url: str) -> Document:
             rule="max_versions",
             is_final=True,
         )
+    if entries and not any(isinstance(one, dict) and isinstance(one.get("version"), str) for one in entries):
+        raise _wrong(url, f"only {_kind(entries[0])}", "an object with a `version` for each version")
     found = Document(warnings=_warnings(body.get("warnings")))
     for entry in entries:
-        listed = _listed(entry, url)
+        listed, left_out = _listed(entry)
         if listed is None or listed.sort_key in found.versions:
             found.skipped += 1
         else:
             found.versions[listed.sort_key] = listed
+            found.skipped += left_out
     return found
 
 
-def _listed(entry: Any, url: str) -> Listed | None:
-    """Return None for a version that is not SemVer, which clients skip too."""
+def _listed(entry: Any) -> tuple[Listed | None, int]:
+    """Return None for a version that is not SemVer, which clients skip too, and how much of the entry is left out."""
     if not isinstance(entry, dict) or not isinstance(entry.get("version"), str):
-        raise _wrong(url, _kind(entry), "an object with a `version` for each version")
-    protocols = entry.get("protocols") or []
-    targets = entry.get("platforms") or []
-    if not isinstance(protocols, list) or not all(isinstance(one, str) for one in protocols):
-        raise _wrong(url, f"`protocols` as {_kind(protocols)}", "a list of numbers such as 5.0 as text")
-    if not isinstance(targets, list) or len(targets) > MAX_PLATFORMS or not all(map(_is_platform, targets)):
-        raise _wrong(
-            url, f"`platforms` as {_kind(targets)}", f"a list of at most {MAX_PLATFORMS} objects with `os` and `arch`"
-        )
+        return None, 1
+    protocols, targets = entry.get("protocols") or [], entry.get("platforms") or []
     try:
         version = versions.parse(entry["version"])
     except Invalid:
-        return None
-    pairs = sorted({(one["os"], one["arch"]) for one in targets})
-    return Listed(
-        version.text,
-        version.sort_key,
-        [one for one in protocols if _PROTOCOL.fullmatch(one)],
-        [list(pair) for pair in pairs],
-        moment_of(entry.get("published_at")),
+        return None, 1
+    if not isinstance(protocols, list) or not isinstance(targets, list):
+        return None, 1
+    known = [one for one in protocols if isinstance(one, str) and _PROTOCOL.fullmatch(one)]
+    pairs = sorted({(one["os"], one["arch"]) for one in targets if _is_platform(one)}, key=_by_use)
+    left_out = sum(not isinstance(one, str) for one in protocols) + sum(not _is_platform(one) for one in targets)
+    return (
+        Listed(
+            version.text,
+            version.sort_key,
+            known,
+            sorted(map(list, pairs[:MAX_PLATFORMS])),
+            moment_of(entry.get("published_at")),
+        ),
+        left_out + len(pairs[MAX_PLATFORMS:]),
     )
+
+
+def _by_use(pair: tuple[str, str]) -> tuple[bool, bool, tuple[str, str]]:
+    """Of too many platforms those stay that people have."""
+    return pair[0] not in _USUAL_SYSTEMS, pair[1] not in _USUAL_PROCESSORS, pair
 
 
 def _is_platform(one: Any) -> bool:
@@ -168,8 +185,11 @@ def moment_of(text: Any) -> datetime | None:
     return found if found <= timezone.now() + CLOCK_MAY_DIFFER else None
 
 
-def _write(provider: UpstreamProvider, found: Document, url: str) -> None:
-    """Bring the rows in line, in the caller's transaction. What is no longer listed stays, and raises an alarm."""
+def _write(provider: UpstreamProvider, found: Document, url: str) -> list[int]:
+    """Bring the rows in line, in the caller's transaction. What is no longer listed stays, and raises an alarm.
+
+    Returns as `refresh`.
+    """
     now = timezone.now()
     is_first = provider.first_listed_at is None
     known = {bytes(row.sort_key): row for row in provider.versions.defer("sums", "signature")}
@@ -192,9 +212,7 @@ def _write(provider: UpstreamProvider, found: Document, url: str) -> None:
     UpstreamVersion.objects.bulk_update(
         changed, ["version", "protocols", "platforms", "published_at", "is_listed"], batch_size=BATCH_SIZE
     )
-    for row in changed:
-        if row.verdict:
-            platforms.add_listed(row)
+    lacking = [row.pk for row in changed if row.verdict and not platforms.add_listed(row)]
     vanished = [row for key, row in known.items() if key not in found.versions and row.is_listed]
     if vanished:
         for some in _batches(vanished):
@@ -205,6 +223,7 @@ def _write(provider: UpstreamProvider, found: Document, url: str) -> None:
     )
     if new or changed or vanished or is_first:
         generation.touch([scope_of(provider)])
+    return lacking
 
 
 def _update(row: UpstreamVersion, listed: Listed) -> bool:

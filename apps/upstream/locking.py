@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -249,15 +250,17 @@ def _mirrored(
     offered = [version.version for version, decision in decisions.items() if decision.is_visible]
     chosen = by_number[lock_files.choose(offered, request.required[provider], locked=locked, provider=provider)]
     version = UpstreamVersion.objects.select_related("provider__upstream").get(pk=chosen.pk)
-    version = fetching.version_with_record(version, by=by, until=until)
-    return _hashes_of(request, provider, version, progress, by)
+    version = fetching.version_with_record(version, by=by, until=until, since=since)
+    fetch = partial(fetching.package_with_bytes, by=by, until=until, since=since)
+    return _hashes_of(version, _wanted_packages(request, provider, version), progress, fetch)
 
 
 def _hashes_of(
-    request: Request, provider: HostedProvider, version: UpstreamVersion, progress: Progress, by: int | None
+    version: UpstreamVersion,
+    wanted: Sequence[UpstreamPackage],
+    progress: Progress,
+    fetch: Callable[[UpstreamPackage], UpstreamPackage],
 ) -> LockedVersion:
-    wanted = _wanted_packages(request, provider, version)
-    until = time.monotonic() + MAX_SECONDS
     verified: list[UpstreamPackage] = []
     for package in wanted:
         if package.h1:  # its bytes were verified, and may be evicted since
@@ -266,7 +269,7 @@ def _hashes_of(
         if len(progress.waiting) >= MAX_AT_ONCE:
             break
         try:
-            verified.append(fetching.package_with_bytes(package, by=by, until=until))
+            verified.append(fetch(package))
         except NotYet as later:
             progress.waiting.append(later.waiting)
     progress.done += len(verified)

@@ -99,17 +99,27 @@ class KeyPin(models.Model):
         return f"{self.upstream}/{self.namespace}: {self.fingerprint}"
 
 
+class Allows(models.TextChoices):
+    """What is accepted of a namespace by a decision of staff."""
+
+    NO_KEY = "no_key", "Providers without a key"
+    WEAK_SIGNATURE = "weak_signature", "Signatures with SHA-1 or in text mode"
+
+
 class UnsignedAllowance(models.Model):
-    """Providers of this namespace are accepted although the registry names no key for them."""
+    """Providers of this namespace are accepted although the registry names no key for them, or with weak signatures."""
 
     upstream = models.ForeignKey(Upstream, models.CASCADE, related_name="unsigned")
     namespace = models.CharField(max_length=64)
+    allows = models.CharField(max_length=14, choices=Allows.choices, default=Allows.NO_KEY, db_default=Allows.NO_KEY)
     reason = models.CharField(max_length=300)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["upstream", "namespace"], name="upstream_unsigned_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["upstream", "namespace", "allows"], name="upstream_allowed_once")
+        ]
 
     def __str__(self) -> str:
         return f"{self.upstream}/{self.namespace}"
@@ -133,7 +143,7 @@ class UpstreamProvider(models.Model):
     etag = models.CharField(max_length=200, blank=True)
     last_modified = models.CharField(max_length=100, blank=True)
     warnings = models.JSONField(default=list, blank=True)
-    skipped = models.PositiveIntegerField(default=0, help_text="Entries of its list whose version is not SemVer.")
+    skipped = models.PositiveIntegerField(default=0, help_text="Entries of its list that are left out.")
     tried_at = models.DateTimeField(null=True, blank=True)
     retry_at = models.DateTimeField(null=True, blank=True, help_text="Not asked again before.")
     failure = models.JSONField(default=dict, blank=True, help_text="Of the last try: code, url, status, rule, message.")

@@ -21,6 +21,7 @@ from apps.upstream import documents, exchanges, judging, lists, manifests, stora
 from apps.upstream.documents import Download, shown
 from apps.upstream.errors import FetchFailed
 from apps.upstream.failures import Distrusted
+from apps.upstream.judging import OtherBytes
 from apps.upstream.models import UpstreamPackage, UpstreamVersion
 
 
@@ -38,15 +39,18 @@ def fetch(package: UpstreamPackage, guard: Callable[[], None], *, by: int | None
     """Raises FetchFailed: nothing is kept then."""
     if package.blob_id is not None:
         return
-    version = package.version
-    download = documents.fetch(version, package.os, package.arch)
-    _require_known(package, download)
-    attempt = _Try(package, download, ingest.new_key(), by)
-    try:
-        staged, origin = _staged(attempt)
-        _keep(attempt, _checked(attempt, staged), origin, guard)
-    finally:
-        store.discard_staged(attempt.key)
+    for is_last in (False, True):
+        attempt = _Try(package, _known_document(package), ingest.new_key(), by)
+        try:
+            staged, origin = _staged(attempt)
+        except OtherBytes as other:
+            if is_last:
+                raise judging.other_bytes(package.version, package.filename, other) from None
+        else:
+            _keep(attempt, _checked(attempt, staged), origin, guard)
+            return
+        finally:
+            store.discard_staged(attempt.key)
 
 
 def size_up(version: UpstreamVersion, guard: Callable[[], None]) -> None:
@@ -56,8 +60,7 @@ def size_up(version: UpstreamVersion, guard: Callable[[], None]) -> None:
     for package in packages:
         if package.size is not None or package.pk in found:
             continue
-        download = documents.fetch(version, package.os, package.arch)
-        _require_known(package, download)
+        download = _known_document(package)
         for other in packages:
             if other.platform in download.sizes and other.size is None:
                 found[other.pk] = download.sizes[other.platform]
@@ -77,8 +80,25 @@ def size_up(version: UpstreamVersion, guard: Callable[[], None]) -> None:
         _write_digests(version, rows)
 
 
+def _known_document(package: UpstreamPackage) -> Download:
+    """Return the document of a package, read twice before it accuses the registry. Raises FetchFailed."""
+    for is_last in (False, True):
+        download = documents.fetch(package.version, package.os, package.arch)
+        try:
+            _require_known(package, download)
+        except OtherBytes as other:
+            if is_last:
+                raise judging.other_bytes(package.version, package.filename, other) from None
+        else:
+            return download
+    raise AssertionError("the last look raises or returns")
+
+
 def _require_known(package: UpstreamPackage, download: Download) -> None:
-    """The registry must still mean the package of the record: the same file with the same digest. Raises Distrusted."""
+    """The registry must still mean the package of the record: the same file with the same digest.
+
+    Raises Distrusted or OtherBytes.
+    """
     version = package.version
     line = read_as_clients_do(bytes(version.sums)).get(package.filename)
     if line != package.digest:
@@ -97,18 +117,14 @@ def _require_known(package: UpstreamPackage, download: Download) -> None:
             rule="filename",
         )
     if download.shasum != package.digest:
-        raise judging.other_bytes(
-            version,
-            package.filename,
-            known=package.digest,
-            found=download.shasum,
-            is_signed=True,
-            url=download.asked,
-        )
+        raise OtherBytes(package.digest, download.shasum, is_signed=True, url=download.asked)
 
 
 def _staged(attempt: _Try) -> tuple[Staged, str]:
-    """Stream it into staging, and compare size and digest; return where it came from as well. Raises FetchFailed."""
+    """Stream it into staging, and compare size and digest; return where it came from as well.
+
+    Raises FetchFailed or OtherBytes.
+    """
     package, download = attempt.package, attempt.download
     upstream = package.version.provider.upstream
     claimed = download.sizes.get(package.platform)
@@ -128,14 +144,7 @@ def _staged(attempt: _Try) -> tuple[Staged, str]:
             rule="size",
         )
     if staged.digest != package.digest:
-        raise judging.other_bytes(
-            package.version,
-            package.filename,
-            known=package.digest,
-            found=staged.digest,
-            is_signed=False,
-            url=shown(download.url),
-        )
+        raise OtherBytes(package.digest, staged.digest, is_signed=False, url=shown(download.url))
     return staged, said.url
 
 

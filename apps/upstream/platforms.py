@@ -23,13 +23,16 @@ def name_of(filename: str, platforms: Iterable[Platform], os: str, arch: str, li
     return ""
 
 
-def add_listed(version: UpstreamVersion) -> None:
-    """Add packages whose platform a registry lists only now, by the sums that were verified. In a transaction."""
+def add_listed(version: UpstreamVersion) -> bool:
+    """Add packages whose platform a registry lists only now, by the sums that were verified. In a transaction.
+
+    Return False if these sums have no line for one of them.
+    """
     rows = list(version.packages.order_by("os", "arch"))
     known = {(row.os, row.arch) for row in rows}
     missing = [(os, arch) for os, arch in version.platforms if (os, arch) not in known]
     if not rows or not missing:
-        return
+        return True
     listed = sums.read_as_clients_do(bytes(version.sums))
     new = []
     for os, arch in missing:
@@ -40,3 +43,4 @@ def add_listed(version: UpstreamVersion) -> None:
         UpstreamPackage.objects.bulk_create(new)
         digest = manifests.set_digests(version, [*rows, *new])
         UpstreamVersion.objects.filter(pk=version.pk).update(index_digest=digest)
+    return len(new) == len(missing)

@@ -2,7 +2,8 @@
 
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from email.message import Message
@@ -16,6 +17,7 @@ from django.utils import timezone
 
 from apps.lib.net import fetching
 from apps.lib.net.outgoing import NotAnswered
+from apps.lib.process import outside
 from apps.upstream import breaker, routes
 from apps.upstream.errors import FetchFailed
 from apps.upstream.models import Upstream
@@ -97,27 +99,78 @@ class _Connections:
 _connections = _Connections()
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A request, and what of the registry's row it needs: to ask then takes no database."""
+
+    request: Request
+    route: fetching.Route
+    authorization: str
+
+
 @contextmanager
 def asked(upstream: Upstream, request: Request) -> Iterator[fetching.Response]:
     """Yield a good answer. Its chunks raise NotAnswered, which becomes FetchFailed here, as all that goes wrong."""
-    host = urlsplit(routes.shown(request.url)).netloc
     try:
-        with _converted(request), _connections.one_to(host, request), ExitStack() as stack:
-            said = _opened(stack, upstream, request, host)
-            yield said
+        with _converted(request), _connections.one_to(_host_of(request), request), ExitStack() as stack:
+            yield _opened(stack, _prepared(upstream, request))
     except FetchFailed as failure:
-        _record(upstream, request, host, failure)
+        _record(upstream, request, failure)
         raise
-    if routes.is_own_host(upstream, request.url):
-        breaker.succeeded(upstream, closes=request.closes)
-    elif request.closes:
-        breaker.hosts.succeeded(upstream, host)
+    _record_success(upstream, request)
 
 
-def _opened(stack: ExitStack, upstream: Upstream, request: Request, host: str) -> fetching.Response:
-    """Ask until there is a good answer, a few times."""
-    _check_breaker(upstream, request, host)
+def bodies(upstream: Upstream, requests: Sequence[Request], sizes: Sequence[int]) -> list[bytes]:
+    """Return the bodies of several answers, asked for at the same time. `sizes`: the largest of each, in bytes.
+
+    Threads ask. The database is left to this one, to which a try that a breaker lets through belongs as well.
+    """
+    calls: list[_Call | FetchFailed] = []
+    for request in requests:
+        try:
+            calls.append(_prepared(upstream, request))
+        except FetchFailed as failure:
+            calls.append(failure)
+    outside.give_back()
+    with ThreadPoolExecutor(len(requests), thread_name_prefix="upstream-body") as pool:
+        answers = list(pool.map(_body, calls, sizes))
+    for request, answer in zip(requests, answers, strict=True):
+        if isinstance(answer, FetchFailed):
+            _record(upstream, request, answer)
+        else:
+            _record_success(upstream, request)
+    for answer in answers:
+        if isinstance(answer, FetchFailed):
+            raise answer
+    return [answer for answer in answers if isinstance(answer, bytes)]
+
+
+def _body(call: _Call | FetchFailed, max_bytes: int) -> bytes | FetchFailed:
+    """Ask without the database."""
+    if isinstance(call, FetchFailed):
+        return call
+    request = call.request
+    try:
+        with _converted(request), _connections.one_to(_host_of(request), request), ExitStack() as stack:
+            return b"".join(_opened(stack, call).chunks(max_bytes))
+    except FetchFailed as failure:
+        return failure
+
+
+def _host_of(request: Request) -> str:
+    return urlsplit(routes.shown(request.url)).netloc
+
+
+def _prepared(upstream: Upstream, request: Request) -> _Call:
+    """Raises FetchFailed while the breaker is open, or for settings that cannot be used."""
+    _check_breaker(upstream, request)
     route = routes.route_of(upstream, request.url)
+    return _Call(request, route, routes.authorization_for(upstream, request.url))
+
+
+def _opened(stack: ExitStack, call: _Call) -> fetching.Response:
+    """Ask until there is a good answer, a few times."""
+    request = call.request
     headers = {"User-Agent": USER_AGENT, "Accept": request.accept, **request.headers}
     for pause in (*PAUSES, None):
         attempt = ExitStack()
@@ -128,9 +181,9 @@ def _opened(stack: ExitStack, upstream: Upstream, request: Request, host: str) -
                         request.method,
                         request.url,
                         headers=headers,
-                        route=route,
+                        route=call.route,
                         limits=request.limits,
-                        authorization=routes.authorization_for(upstream, request.url),
+                        authorization=call.authorization,
                     )
                 )
                 _check_status(said, request)
@@ -144,11 +197,11 @@ def _opened(stack: ExitStack, upstream: Upstream, request: Request, host: str) -
     raise AssertionError("the last try raises or returns")
 
 
-def _check_breaker(upstream: Upstream, request: Request, host: str) -> None:
+def _check_breaker(upstream: Upstream, request: Request) -> None:
     if routes.is_own_host(upstream, request.url):
         wait = breaker.wait_of(upstream)
     else:
-        wait = breaker.hosts.wait_of(upstream, host)
+        wait = breaker.hosts.wait_of(upstream, _host_of(request))
     if wait:
         text = f"nothing is asked for {max(1, round(wait))} s, because the host failed before or asked for rest"
         raise FetchFailed("breaker_open", text, url=routes.shown(request.url), rule="breaker", retry_after=wait)
@@ -220,7 +273,14 @@ def _converted(request: Request) -> Iterator[None]:
         ) from None
 
 
-def _record(upstream: Upstream, request: Request, host: str, failure: FetchFailed) -> None:
+def _record_success(upstream: Upstream, request: Request) -> None:
+    if routes.is_own_host(upstream, request.url):
+        breaker.succeeded(upstream, closes=request.closes)
+    elif request.closes:
+        breaker.hosts.succeeded(upstream, _host_of(request))
+
+
+def _record(upstream: Upstream, request: Request, failure: FetchFailed) -> None:
     """Write it to the log and the row. A provider that a registry does not have is no failure of the registry."""
     log.warning(
         "upstream_failed",
@@ -236,7 +296,7 @@ def _record(upstream: Upstream, request: Request, host: str, failure: FetchFaile
     is_unwell = failure.code in _UNWELL
     if not routes.is_own_host(upstream, request.url):
         if is_unwell:
-            breaker.hosts.failed(upstream, host, retry_after=failure.retry_after)
+            breaker.hosts.failed(upstream, _host_of(request), retry_after=failure.retry_after)
         breaker.record(upstream, failure.as_json())
     elif failure.code == _MISSING and request.closes:
         breaker.succeeded(upstream, closes=True)

@@ -107,7 +107,7 @@ class Mirrors:
         version = _verified(asker, upstream, provider, number, now)
         if version.packages.filter(size=None).exists():
             _count(asker, SIZES, version.pk)
-        packages = fetching.package_sizes(version, by=asker.viewer.user_id, until=asker.until)
+        packages = fetching.package_sizes(version, by=asker.viewer.user_id, until=asker.until, since=asker.since)
         shown, found = _shown(version, packages, now)
         return _index_of(version, shown, _seconds(upstream, found, now))
 
@@ -148,7 +148,8 @@ class Mirrors:
         package = servable.without_lost_bytes(package)
         if package.blob_id is None:
             _count(asker, PACKAGE, package.pk)
-            package = fetching.package_with_bytes(package, by=_asker_of(asker, package.version), until=asker.until)
+            by = _asker_of(asker, package.version)
+            package = fetching.package_with_bytes(package, by=by, until=asker.until, since=asker.since)
         return open_links.mirrored(package, is_public=upstream.visibility == Visibility.PUBLIC)
 
 
@@ -217,7 +218,7 @@ def _verified(
     if version.verdict:
         return version
     _count(asker, VERSION, version.pk)
-    version = fetching.version_with_record(version, by=asker.viewer.user_id, until=asker.until)
+    version = fetching.version_with_record(version, by=asker.viewer.user_id, until=asker.until, since=asker.since)
     policy.require_visible(version, now=now)
     return version
 

@@ -1,3 +1,4 @@
+import time
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -24,20 +25,30 @@ def _waking(kind: str, threads: Threads = working.threads) -> Callable[..., None
     return cast("Callable[..., None]", wake)
 
 
-fetch_list, fetch_version, fetch_package, fetch_sizes = map(_waking, working.KINDS)
+fetch_list, fetch_version, fetch_sizes = map(_waking, working.DOCUMENTS)
+fetch_package = _waking(working.PACKAGE, working.package_threads)
 lock_providers, sync_upstream = (_waking(kind, runs.threads) for kind in (locking.JOB, syncing.JOB))
 
 
 @signals.worker_process_shutdown.connect
 def finish(**_: Any) -> None:
     runs.threads.finish(GIVE_BACK_SECONDS)
-    working.threads.finish(LAST_SECONDS)
+    _finish_fetches(LAST_SECONDS)
 
 
 @signals.worker_shutdown.connect
 def stop(**_: Any) -> None:
     runs.threads.finish(GIVE_BACK_SECONDS)
-    working.threads.finish(STOP_SECONDS)
+    _finish_fetches(STOP_SECONDS)
+
+
+def _finish_fetches(seconds: float) -> None:
+    """Start nothing more of either, then wait once for both."""
+    until, both = time.monotonic() + seconds, (working.threads, working.package_threads)
+    for threads in both:
+        threads.finish(0)
+    for threads in both:
+        threads.finish(max(0.0, until - time.monotonic()))
 
 
 @shared_task(name="upstream.prune", ignore_result=True)

@@ -12,6 +12,7 @@ from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.upstream import stored_sums
 from apps.upstream.models import (
+    Allows,
     KeyPin,
     KeyState,
     UnsignedAllowance,
@@ -65,11 +66,16 @@ def decide_key(pin: KeyPin, *, actor: Viewer, is_trusted: bool, reason: str) -> 
 
 
 @transaction.atomic
-def allow_unsigned(upstream: Upstream, namespace: str, *, actor: Viewer, reason: str) -> UnsignedAllowance:
-    """Accept providers of this namespace although the registry names no key for them. Safe to repeat."""
+def allow_unsigned(
+    upstream: Upstream, namespace: str, *, actor: Viewer, reason: str, allows: str = Allows.NO_KEY
+) -> UnsignedAllowance:
+    """Accept providers of this namespace although the registry names no key for them, or with weak signatures.
+
+    Safe to repeat.
+    """
     reason = checked_reason(reason)
     row, created = UnsignedAllowance.objects.get_or_create(
-        upstream=upstream, namespace=namespace, defaults={"reason": reason, "created_by": actor.user}
+        upstream=upstream, namespace=namespace, allows=allows, defaults={"reason": reason, "created_by": actor.user}
     )
     if not created:
         # Renewed: it counts only for what was known when staff decided, see judging.
@@ -77,22 +83,25 @@ def allow_unsigned(upstream: Upstream, namespace: str, *, actor: Viewer, reason:
             reason=reason, created_by=actor.user, created_at=timezone.now()
         )
         row.refresh_from_db()
-    _record_allowance(upstream, namespace, actor=actor, is_allowed=True, reason=reason)
-    found = Alarm.objects.filter(
-        upstream=upstream, kind=AlarmKind.NO_KEY, subject=subject_of_namespace(upstream, namespace)
-    )
+    _record_allowance(row, actor=actor, is_allowed=True, reason=reason)
+    kind = AlarmKind.NO_KEY if allows == Allows.NO_KEY else AlarmKind.SIGNATURE_BAD
+    found = Alarm.objects.filter(upstream=upstream, kind=kind, subject=subject_of_namespace(upstream, namespace))
     resolve(found, AlarmState.ACCEPTED, actor=actor, reason=reason)
     let_again(upstream, namespace)
     return row
 
 
 @transaction.atomic
-def withdraw_unsigned(upstream: Upstream, namespace: str, *, actor: Viewer, reason: str) -> None:
-    """What was accepted stays stored; new versions without a key are refused again. Raises NotFound."""
+def withdraw_unsigned(
+    upstream: Upstream, namespace: str, *, actor: Viewer, reason: str, allows: str = Allows.NO_KEY
+) -> None:
+    """What was accepted stays stored; new versions of that kind are refused again. Raises NotFound."""
     reason = checked_reason(reason)
-    if not UnsignedAllowance.objects.filter(upstream=upstream, namespace=namespace).delete()[0]:
-        raise NotFound(f"Unsigned providers of {upstream}/{namespace} are not allowed.")
-    _record_allowance(upstream, namespace, actor=actor, is_allowed=False, reason=reason)
+    row = UnsignedAllowance.objects.filter(upstream=upstream, namespace=namespace, allows=allows).first()
+    if row is None:
+        raise NotFound(f"This is not allowed for {upstream}/{namespace[:64]}.")
+    row.delete()
+    _record_allowance(row, actor=actor, is_allowed=False, reason=reason)
 
 
 def resolve(found: QuerySet[Alarm], state: AlarmState, *, actor: Viewer, reason: str) -> int:
@@ -143,10 +152,11 @@ def drop_records(found: QuerySet[UpstreamVersion]) -> None:
 
 
 def let_again(upstream: Upstream, namespace: str) -> None:
-    """Forget failures of versions that were refused: the next client has them fetched."""
-    UpstreamVersion.objects.filter(
-        provider__upstream=upstream, provider__namespace=namespace, verdict=Verdict.NONE
-    ).update(retry_at=None, failure={})
+    """Forget failures of versions and packages: the next client has them fetched."""
+    found = UpstreamVersion.objects.filter(provider__upstream=upstream, provider__namespace=namespace)
+    found.exclude(failure={}).update(retry_at=None, failure={})
+    packages = UpstreamPackage.objects.filter(version__in=found).exclude(failure={})
+    packages.update(retry_at=None, failure={})
 
 
 def checked_reason(reason: str) -> str:
@@ -161,6 +171,7 @@ def checked_reason(reason: str) -> str:
     return text
 
 
-def _record_allowance(upstream: Upstream, namespace: str, *, actor: Viewer, is_allowed: bool, reason: str) -> None:
-    detail: dict[str, Any] = {"is_allowed": is_allowed, "reason": reason}
-    actor.record(Kind.UPSTREAM_UNSIGNED_ALLOWED, subject=subject_of_namespace(upstream, namespace), **detail)
+def _record_allowance(row: UnsignedAllowance, *, actor: Viewer, is_allowed: bool, reason: str) -> None:
+    detail: dict[str, Any] = {"allows": row.allows, "is_allowed": is_allowed, "reason": reason}
+    subject = subject_of_namespace(row.upstream, row.namespace)
+    actor.record(Kind.UPSTREAM_UNSIGNED_ALLOWED, subject=subject, **detail)

@@ -4,37 +4,72 @@ A job is claimed in its thread, with a lease and a fence (jobs/claims.py); a rin
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 
 import structlog
 from django.conf import settings
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from apps.jobs import claims
+from apps.jobs import claims, queue
 from apps.jobs.claims import Claim
-from apps.jobs.models import Job
+from apps.jobs.models import WORKING, Job
 from apps.jobs.threads import Threads
 from apps.lib.process import metrics
-from apps.upstream import failures, lists, packages, records
+from apps.upstream import failures, lists, packages, records, upkeep
 from apps.upstream.errors import FetchFailed
 from apps.upstream.failures import Row
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 
 LIST, VERSION = "fetch-upstream-list", "fetch-upstream-version"
 PACKAGE, SIZES = "fetch-upstream-package", "fetch-upstream-sizes"
-KINDS = (LIST, VERSION, PACKAGE, SIZES)
+# What clients wait for before they know what to download, in this order.
+DOCUMENTS = (LIST, VERSION, SIZES)
+KINDS = (*DOCUMENTS, PACKAGE)
 THREADS = 16
 BATCH_SIZE = 200
 
 Guard = Callable[[], None]
 
+
+@dataclass(frozen=True, slots=True)
+class _Errand:
+    """`by`: who asked, `since`: when, None for who does it at once."""
+
+    by: int | None
+    since: datetime | None
+    guard: Guard
+
+
+_ROWS: Mapping[str, tuple[type[Row], str]] = {
+    LIST: (UpstreamProvider, "upstream"),
+    VERSION: (UpstreamVersion, "provider__upstream"),
+    SIZES: (UpstreamVersion, "provider__upstream"),
+    PACKAGE: (UpstreamPackage, "version__provider__upstream"),
+}
+
 log = structlog.get_logger("larder.upstream")
+
+
+def enqueue(kind: str, target: int, by: int | None) -> None:
+    """Write the job unless one works on it: the constraint decides between many that ask at once."""
+    if _is_queued(kind, target):
+        return
+    with suppress(IntegrityError), transaction.atomic():
+        queue.enqueue(kind, target=target, created_by_id=by)
+
+
+def _is_queued(kind: str, target: int) -> bool:
+    return Job.objects.filter(kind=kind, target=target, state__in=WORKING).exists()
 
 
 def run_now(kind: str, pk: int, *, by: int | None = None) -> None:
     """Do the work of one job in this thread. The row says how it ended; what is away raises as in `claims.OUTAGES`."""
-    _work(kind, pk, by, _unguarded)
+    _work(kind, pk, _Errand(by, None, _unguarded))
 
 
 def run_job(job_id: int) -> None:
@@ -48,25 +83,31 @@ def run_job(job_id: int) -> None:
             if held.exhausted:
                 _give_up(held)
             else:
-                _work(held.kind, held.target, by, held.guard)
+                changed = _work(held.kind, held.target, _Errand(by, created_at, held.guard))
+                if held.kind == LIST:
+                    for version in upkeep.due(held.target, changed):
+                        enqueue(VERSION, version, by)
 
 
-def _work(kind: str, pk: int, by: int | None, guard: Guard) -> None:
+def _work(kind: str, pk: int, errand: _Errand) -> Collection[int]:
+    """Return the versions that a list gave further platforms."""
     row = row_of(kind, pk)
+    changed: Collection[int] = ()
     if row is None:
-        return  # pruned or replaced meanwhile
+        return ()  # pruned or replaced meanwhile
     try:
-        if not failures.is_paused(row):
+        if not failures.is_paused(row, errand.since):
             with _counted(kind, upstream_of(row)):
-                _fetch(kind, row, by, guard)
+                changed = _fetch(kind, row, errand)
     except FetchFailed as failure:
         log.warning("upstream_failed", kind=kind, target=str(row), **failure.as_json())
         failures.remember(row, failure)
     else:
-        if failures.is_paused(row):
+        if failures.is_paused(row, errand.since):
             failures.go_on(row)
         else:
             failures.forget(row)
+    return changed
 
 
 @contextmanager
@@ -92,21 +133,25 @@ def _what(kind: str) -> str:
     return kind.rpartition("-")[2]
 
 
-def _fetch(kind: str, row: Row, by: int | None, guard: Guard) -> None:
+def _fetch(kind: str, row: Row, errand: _Errand) -> Collection[int]:
+    """Raises FetchFailed."""
+    guard = errand.guard
     upstream = upstream_of(row)
     if not upstream.is_enabled:
         text = f"{upstream} was switched off"
         raise FetchFailed("switched_off", text, url=upstream.base_url, rule="is_enabled", is_final=True)
     if isinstance(row, UpstreamProvider):
         # Another job may have read it while this one waited.
-        if not lists.is_fresh(row):
-            lists.refresh(row, guard)
-    elif isinstance(row, UpstreamPackage):
-        packages.fetch(row, guard, by=by)
+        return () if lists.is_fresh(row) else lists.refresh(row, guard)
+    if isinstance(row, UpstreamPackage):
+        packages.fetch(row, guard, by=errand.by)
     elif kind == SIZES:
         packages.size_up(row, guard)
-    else:
+    elif not row.verdict:
         records.fetch(row, guard)
+    elif errand.since is not None and row.verified_at is not None and row.verified_at < errand.since:
+        records.look_again(row, guard)
+    return ()
 
 
 def upstream_of(row: Row) -> Upstream:
@@ -118,11 +163,9 @@ def upstream_of(row: Row) -> Upstream:
 
 def row_of(kind: str, pk: int) -> Row | None:
     """Return what a job works on, None if it is gone."""
-    if kind == LIST:
-        return UpstreamProvider.objects.select_related("upstream").filter(pk=pk).first()
-    if kind == PACKAGE:
-        return UpstreamPackage.objects.select_related("version__provider__upstream").filter(pk=pk).first()
-    return UpstreamVersion.objects.select_related("provider__upstream").filter(pk=pk).first()
+    model, path = _ROWS[kind]
+    found: Row | None = model._default_manager.select_related(path).filter(pk=pk).first()  # noqa: SLF001  # as below
+    return found
 
 
 def _give_up(held: Claim) -> None:
@@ -137,31 +180,31 @@ def _unguarded() -> None:
     """There is no lease: nothing else does this work, or it does the same."""
 
 
-def waiting() -> list[tuple[int, int]]:
-    """Return (job, upstream) of the jobs that may be claimed, the oldest first, in four queries."""
-    jobs = list(
-        Job.objects.claimable().filter(kind__in=KINDS).order_by("pk").values_list("pk", "kind", "target")[:BATCH_SIZE]
-    )
-    found: dict[tuple[str, int], int] = {}
-    paths = {
-        LIST: (UpstreamProvider, "upstream"),
-        VERSION: (UpstreamVersion, "provider__upstream"),
-        SIZES: (UpstreamVersion, "provider__upstream"),
-        PACKAGE: (UpstreamPackage, "version__provider__upstream"),
-    }
-    for kind, (model, path) in paths.items():
-        targets = [target for _, one, target in jobs if one == kind]
-        if targets:
-            rows = model._default_manager.filter(pk__in=targets)  # noqa: SLF001  # Django's public name for it
-            found |= {(kind, pk): upstream for pk, upstream in rows.values_list("pk", path)}
-    # A job whose row is gone ends when it is run.
-    return [(pk, found.get((kind, target), 0)) for pk, kind, target in jobs]
+def waiting(kinds: Collection[str] = KINDS) -> list[tuple[int, int]]:
+    """Return (job, upstream) of the jobs that may be claimed: of each kind in turn, the oldest first.
+
+    Each kind by itself: hundreds of packages hide no list.
+    """
+    found: list[tuple[int, int]] = []
+    for kind in kinds:
+        queued = Job.objects.claimable().filter(kind=kind).order_by("pk")
+        jobs = list(queued.values_list("pk", "target")[:BATCH_SIZE])
+        if jobs:
+            model, path = _ROWS[kind]
+            rows = model._default_manager.filter(pk__in=[target for _, target in jobs])  # noqa: SLF001  # public name
+            upstreams = dict(rows.values_list("pk", path))
+            # A job whose row is gone ends when it is run.
+            found += [(pk, upstreams.get(target, 0)) for pk, target in jobs]
+    return found
 
 
-def threads_for(run: Callable[[int], object]) -> Threads:
-    """At most THREADS, and for one registry as many as it gets connections."""
+def threads_for(run: Callable[[int], object], kinds: Collection[str] = DOCUMENTS) -> Threads:
+    """At most THREADS, and for one registry as many as it gets connections.
+
+    Packages have threads of their own: a download that waits for a connection keeps no document from one.
+    """
     share = lambda: settings.UPSTREAM.connections  # noqa: E731
-    return Threads("upstream", waiting, run, most=THREADS, share=share, goes_on=True)
+    return Threads("upstream", partial(waiting, kinds), run, most=THREADS, share=share, goes_on=True)
 
 
-threads = threads_for(run_job)
+threads, package_threads = threads_for(run_job), threads_for(run_job, (PACKAGE,))

@@ -60,7 +60,7 @@ class OneProvider:
         assert time.monotonic() - 1 < asker.until
         self.require_visible(asker, provider.host)
         if provider != PROVIDER:
-            raise VersionUnknown(str(provider))
+            raise NotFound(str(provider))
 
     def versions(self, asker: Asker, provider: HostedProvider) -> MirroredVersions:
         self._find(asker, provider)

@@ -3,6 +3,7 @@
 import base64
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -91,7 +92,12 @@ def test_without_the_room_there_are_only_our_own(tofu, monkeypatch, db):
     assert tofu().get(PACKAGE).status_code == 401
 
 
-@for_each_row("error", [NotFound("no"), CredentialsRequired("no"), VersionUnknown("no")])
+def test_a_version_that_is_not_there_is_not_found(registry, tofu):
+    registry.error = VersionUnknown("no")
+    assert tofu().get(VERSION).status_code == 404
+
+
+@for_each_row("error", [NotFound("no"), CredentialsRequired("no")])
 def test_d8_what_is_hidden_reads_as_what_is_unknown(registry, tofu, error):
     unknown = tofu().get(INDEX.replace(HOST, "registry.unknown.example"))
     registry.error = error
@@ -130,9 +136,10 @@ def test_what_the_room_says_is_said_to_clients_and_never_called_wrong_credential
 # --- Waiting for a worker -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("url", "most"), [(INDEX, 9), (VERSION, 9), (PACKAGE, 55)])
-def test_a_request_leaves_its_thread_until_a_worker_has_fetched_it(registry, url, most):
-    """Documents for less long: clients give up after 10 s."""
+@pytest.mark.parametrize("url", [INDEX, VERSION, PACKAGE])
+@pytest.mark.parametrize("most", [55, 120])
+def test_a_request_leaves_its_thread_for_as_long_as_the_setting_says(registry, url, most, settings):
+    settings.UPSTREAM = replace(settings.UPSTREAM, wait_seconds=most)
     store_zip()
     news = Waiting(lambda rows: dict.fromkeys(rows, 1), 7, [0], time.monotonic() + 3600)
     registry.error = NotYet(news)

@@ -56,7 +56,6 @@ def test_a_key_that_is_not_named_is_foreign():
         (lambda: signed_by("rsa1024"), "rsa1024", "weak key"),
         (lambda: signed_by("dsa"), "dsa", "weak key"),
         (lambda: signed_by("ed25519", "--armor"), "ed25519", "armoured"),
-        (lambda: signed_by("rsa2048", "--digest-algo", "SHA1"), "rsa2048", "SHA-1"),
         (lambda: b"", "ed25519", "empty"),
         (lambda: b"not a signature", "ed25519", "not a signature"),
         (lambda: signed_by("ed25519")[:-9], "ed25519", "not a signature"),
@@ -66,6 +65,26 @@ def test_a_key_that_is_not_named_is_foreign():
 def test_what_clients_refuse_is_refused(signature, armor, found):
     with pytest.raises(NotSigned, match=found):
         verify(data=DATA, signature=signature(), armors=armors(armor))
+
+
+@for_each_row(
+    ("options", "weakness"),
+    [
+        (("--digest-algo", "SHA1"), "made with SHA-1"),
+        (("--textmode",), "in text mode"),
+        (("--textmode", "--digest-algo", "SHA1"), "made with SHA-1 and in text mode"),
+        (("--digest-algo", "SHA224"), ""),
+    ],
+)
+def test_what_clients_accept_although_it_proves_less_is_named(options, weakness):
+    signature = signed_by("rsa2048", *options)
+    signer = verify(data=DATA, signature=signature, armors=armors("rsa2048"))
+    assert (signer.fingerprint, signer.weakness) == (signing_key("rsa2048").fingerprint, weakness)
+    assert foreign.weakness_in(signature) == weakness
+    both = signature + signed_by("ed25519")
+    assert verify(data=DATA, signature=both, armors=armors("rsa2048", "ed25519")).weakness == ""
+    with pytest.raises(NotSigned, match="over other bytes"):
+        verify(data=DATA + b"x", signature=signature, armors=armors("rsa2048"))
 
 
 def test_too_many_or_too_large_keys_are_refused_before_gpg_sees_them(monkeypatch):

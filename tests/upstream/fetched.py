@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from apps.jobs.models import Job
-from apps.jobs.waiting import NotYet
+from apps.jobs.waiting import NotYet, Waiting
 from apps.upstream import fetching, working
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 
@@ -22,6 +22,16 @@ def work() -> int:
     return len(found)
 
 
+def work_for(asked: Waiting) -> None:
+    """Do what this request waits for, and nothing that a worker begins ahead of requests."""
+    for job_id, kind, target in Job.objects.filter(pk__in=[pk for pk, _ in working.waiting()]).values_list(
+        "pk", "kind", "target"
+    ):
+        row = working.row_of(kind, target)
+        if target == asked.row and (row is None or type(row) is asked.states_of.model):  # type: ignore[attr-defined]
+            working.run_job(job_id)
+
+
 def ask(question: Any, *given: Any, by: int | None = None) -> Any:
     """Ask until it is answered: what is not there yet is fetched in between."""
     for _ in range(5):
@@ -29,7 +39,7 @@ def ask(question: Any, *given: Any, by: int | None = None) -> Any:
             return question(*given, by=by, until=time.monotonic() + PATIENCE)
         except NotYet as waits:
             waiting = waits.waiting
-        work()
+        work_for(waiting)
         if waiting.states_of([waiting.row])[waiting.row] in waiting.states:
             raise AssertionError("nobody wakes this request")
         fresh = given[0]

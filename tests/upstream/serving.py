@@ -32,7 +32,7 @@ class Edge:
             if asked is None or not works:
                 return answer
             self.waited += 1
-            fetched.work()
+            fetched.work_for(asked)
             assert waiting.with_news([asked]) == [asked], "nobody wakes this request"
             environ[waiting.ASKED] = asked
         raise AssertionError(f"{url} is never answered")

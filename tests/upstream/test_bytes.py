@@ -192,7 +192,7 @@ class Killed(BaseException):
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        (exchanges, "get_bytes"),
+        (exchanges, "get_all_bytes"),
         (records, "_judge"),
         (manifests, "set_digests"),
         pytest.param(records, "_write", marks=pytest.mark.both),
@@ -235,7 +235,7 @@ def test_the_query_of_a_signed_link_is_shown_and_kept_nowhere(upstream, registry
         tool.document_path("1.0.0"),
         faults.changed_json(lambda one: one | {"download_url": f"{one['download_url']}?X-Signature=secret"}),
     )
-    registry.misbehave(tool.zip_path("1.0.0"), faults.wrong_bytes(), times=1)
+    registry.misbehave(tool.zip_path("1.0.0"), faults.wrong_bytes(), times=2)
     with pytest.raises(Refused) as refused:
         fetched.stored(upstream)
     assert "secret" not in str(refused.value)

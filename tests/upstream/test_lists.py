@@ -127,14 +127,7 @@ def test_100_000_versions_are_refused_with_the_limit_and_10_000_are_read(upstrea
         {"versions": None},
         {"versions": {}},
         {"versions": ["1.0.0"]},
-        {"versions": [{"version": 1}]},
-        {"versions": [{"version": "1.0.0", "platforms": "linux"}]},
-        {"versions": [{"version": "1.0.0", "platforms": ["linux_amd64"]}]},
-        {"versions": [{"version": "1.0.0", "platforms": [{"os": "linux"}]}]},
-        {"versions": [{"version": "1.0.0", "platforms": [{"os": "../..", "arch": "amd64"}]}]},
-        {"versions": [{"version": "1.0.0", "platforms": [{"os": "linux", "arch": f"a{one}"} for one in range(65)]}]},
-        {"versions": [{"version": "1.0.0", "protocols": {"5.0": True}}]},
-        {"versions": [{"version": "1.0.0", "protocols": [5]}]},
+        {"versions": [{"version": 1}, {"number": "1.0.0"}]},
     ],
 )
 def test_a_list_of_another_shape_is_refused_whole(body):
@@ -143,6 +136,49 @@ def test_a_list_of_another_shape_is_refused_whole(body):
     assert (refused.value.code, refused.value.rule) == ("bad_shape", "shape")
     assert "found" in str(refused.value)
     assert "expected" in str(refused.value)
+
+
+LINUX = {"os": "linux", "arch": "amd64"}
+MANY = [{"os": "aix", "arch": f"a{one:02}"} for one in range(64)]
+
+
+@for_each_row(
+    ("entry", "platforms", "protocols", "left_out"),
+    [
+        ("1.1.0", None, None, 1),
+        ({"version": 1.1}, None, None, 1),
+        ({"version": None}, None, None, 1),
+        ({"version": "1.1"}, None, None, 1),
+        ({"version": "1.1.0", "platforms": "linux"}, None, None, 1),
+        ({"version": "1.1.0", "protocols": {"5.0": True}}, None, None, 1),
+        ({"version": "1.1.0", "protocols": None, "platforms": None}, [], [], 0),
+        ({"version": "1.1.0", "platforms": ["linux_amd64", LINUX]}, [["linux", "amd64"]], [], 1),
+        ({"version": "1.1.0", "platforms": [{"os": "linux"}, LINUX, LINUX]}, [["linux", "amd64"]], [], 1),
+        ({"version": "1.1.0", "platforms": [{"os": "lin ux", "arch": "amd64"}, LINUX]}, [["linux", "amd64"]], [], 1),
+        ({"version": "1.1.0", "platforms": [{"os": "../..", "arch": "amd64"}, LINUX]}, [["linux", "amd64"]], [], 1),
+        ({"version": "1.1.0", "protocols": [5, "5.1", None, "6"]}, [], ["5.1", "6"], 2),
+    ],
+)
+def test_one_odd_entry_is_left_out_and_takes_no_other_from_clients(entry, platforms, protocols, left_out):
+    sound = {"version": "1.0.0", "protocols": ["5.0"], "platforms": [LINUX]}
+    found = lists.parse({"versions": [entry, sound]}, url="https://registry.other.example/")
+    by_version = {one.version: one for one in found.versions.values()}
+    assert by_version["1.0.0"].platforms == [["linux", "amd64"]]
+    assert by_version["1.0.0"].protocols == ["5.0"]
+    assert found.skipped == left_out
+    if platforms is None:
+        assert list(by_version) == ["1.0.0"]
+    else:
+        assert (by_version["1.1.0"].platforms, by_version["1.1.0"].protocols) == (platforms, protocols)
+
+
+def test_of_more_platforms_than_64_the_usual_ones_stay():
+    entry = {"version": "1.0.0", "platforms": [*MANY, {"os": "windows", "arch": "amd64"}]}
+    found = lists.parse({"versions": [entry]}, url="https://registry.other.example/")
+    (listed,) = found.versions.values()
+    assert len(listed.platforms) == lists.MAX_PLATFORMS
+    assert ["windows", "amd64"] in listed.platforms
+    assert found.skipped == 1
 
 
 def test_the_last_list_is_served_while_there_is_no_good_one_and_no_longer_than_the_setting_says(upstream, registry):

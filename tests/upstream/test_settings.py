@@ -22,7 +22,7 @@ def test_without_variables_nothing_private_is_asked_and_nothing_else_is_trusted(
 
     assert not found.allow
     assert (found.ca_file, found.proxy, found.advisories) == ("", "", "")
-    assert (found.wait_seconds, found.connections) == (55, 4)
+    assert (found.wait_seconds, found.connections) == (55, 8)
 
 
 def test_a_file_of_certificates_and_a_folder_are_taken(monkeypatch, tmp_path):

@@ -6,9 +6,17 @@ from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, Invalid, NotFound
-from apps.upstream import alarms, trust
+from apps.upstream import alarm_reading, alarms, browsing, trust
 from apps.upstream.errors import Refused
-from apps.upstream.models import KeyPin, KeyState, UpstreamPackage, UpstreamVersion, Verdict
+from apps.upstream.models import (
+    Allows,
+    KeyPin,
+    KeyState,
+    UnsignedAllowance,
+    UpstreamPackage,
+    UpstreamVersion,
+    Verdict,
+)
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState
 from tests.builders.keys import signing_key
 from tests.rows import for_each_row
@@ -168,6 +176,44 @@ def test_keys_that_clients_accept_are_accepted_in_each_namespace_the_first(upstr
     registry.add_provider("other", key="ed25519")
     for address in ("acme/tool", "other/tool"):
         assert fetched.recorded(upstream, "1.0.0", address).verdict == Verdict.FIRST_SEEN
+
+
+@pytest.fixture
+def weakly_signed(upstream, registry):
+    tool = registry.add_provider(key="rsa2048", versions=["1.0.0", "1.1.0"])
+    weak = signing_key("rsa2048").sign(tool.sums("1.0.0"), "--digest-algo", "SHA1")
+    registry.misbehave(tool.signature_path("1.0.0"), faults.says(200, weak))
+    with pytest.raises(Refused, match="is valid, but made with SHA-1: clients accept that"):
+        fetched.recorded(upstream)
+    return tool
+
+
+@pytest.mark.both
+def test_a_signature_with_sha_1_is_refused_by_name_until_staff_allow_the_namespace(weakly_signed, upstream, staff):
+    assert UpstreamVersion.objects.exclude(verdict="").count() == 0
+    assert not KeyPin.objects.exists(), "a weak signature pins nothing"
+    alarm = Alarm.objects.get()
+    assert (alarm.kind, alarm.found["problem"]) == (AlarmKind.SIGNATURE_BAD, "made with SHA-1")
+    assert alarm_reading.may_accept(alarm)
+    alarms.accept(alarm, actor=staff, reason="They sign anew with 2.0.")
+    allowance = UnsignedAllowance.objects.get()
+    assert (allowance.allows, allowance.reason) == (Allows.WEAK_SIGNATURE, "They sign anew with 2.0.")
+    found = fetched.recorded(upstream)
+    assert found.verdict == Verdict.FIRST_SEEN
+    assert browsing.weakness_of(found) == "made with SHA-1"
+    assert browsing.weakness_of(fetched.recorded(upstream, "1.1.0")) == ""
+    trust.withdraw_unsigned(upstream, "acme", actor=staff, reason="They have.", allows=Allows.WEAK_SIGNATURE)
+    assert fetched.recorded(upstream).verdict, "what is stored stays"
+
+
+def test_who_allows_weak_signatures_allows_none_that_are_missing(weakly_signed, upstream, staff):
+    trust.allow_unsigned(upstream, "acme", actor=staff, reason="Old ones.", allows=Allows.WEAK_SIGNATURE)
+    weakly_signed.name_no_key()
+    with pytest.raises(Refused, match="names no key"):
+        fetched.recorded(upstream)
+    trust.allow_unsigned(upstream, "acme", actor=staff, reason="They have none.")
+    assert fetched.recorded(upstream).verdict == Verdict.NO_KEY
+    assert UnsignedAllowance.objects.count() == 2
 
 
 def test_a_revoked_key_is_refused(upstream, registry):

@@ -16,7 +16,7 @@ from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation
 from apps.api.frame.shapes import MomentField, Shape, page
 from apps.lib.errors import Invalid
 from apps.upstream import alarm_reading, alarms, models, rows, trust, upstreams
-from apps.upstream.models import KeyState
+from apps.upstream.models import Allows, KeyState
 from apps.upstream.rows import AlarmKind, AlarmState
 
 
@@ -28,6 +28,14 @@ class UpstreamReason(serializers.Serializer[Any]):
 
 class KeyDecision(UpstreamReason):
     trusted = serializers.BooleanField()
+
+
+class AllowanceDecision(UpstreamReason):
+    allows = serializers.ChoiceField(
+        choices=Allows.values,
+        default=Allows.NO_KEY.value,
+        help_text="weak_signature: made with SHA-1 or in text mode, which clients accept.",
+    )
 
 
 class Alarm(Shape):
@@ -67,6 +75,7 @@ class UpstreamKey(Shape):
 
 class UnsignedNamespace(Shape):
     namespace = CharField()
+    allows = ChoiceField(choices=Allows.values)
     reason = CharField()
     by = CharField(source="created_by.username", allow_null=True)
     created_at = MomentField()
@@ -149,7 +158,7 @@ class KeyDetail(OfUpstream, DetailView):
 
 class UnsignedList(OfUpstream, ListView):
     get = listed(
-        "List namespaces that are allowed without a key (staff)",
+        "List namespaces that are allowed without a key or with weak signatures (staff)",
         page("UnsignedNamespacePage", namespaces=UnsignedNamespace(many=True)),
         scope="manage",
     )
@@ -160,27 +169,33 @@ class UnsignedList(OfUpstream, ListView):
 
 class UnsignedDetail(OfUpstream):
     @operation(
-        "Allow a namespace without a key (staff)",
-        takes=UpstreamReason,
+        "Allow a namespace without a key or with weak signatures (staff)",
+        takes=AllowanceDecision,
         answers={200: UnsignedNamespace},
         idempotent=False,
         again="Renews it, with the new reason.",
     )
     def put(self, request: Request, host: str, mirrored_namespace: str) -> Response:  # noqa: ARG002
-        """The registry names no key for it, so no signature is checked. The reason is audited."""
+        """Without a key no signature is checked; one with SHA-1 or in text mode is, and proves less."""
         upstream, name = self.upstream(upstreams.OPERATE), upstreams.checked_namespace(mirrored_namespace)
-        trust.allow_unsigned(upstream, name, actor=self.viewer, reason=self.body()["reason"])
-        return self.answer(alarm_reading.allowance_of(upstream, name))
+        wanted = self.body()
+        trust.allow_unsigned(upstream, name, actor=self.viewer, reason=wanted["reason"], allows=wanted["allows"])
+        return self.answer(alarm_reading.allowance_of(upstream, name, wanted["allows"]))
 
 
 class UnsignedWithdraw(OfUpstream):
     @operation(
-        "Refuse a namespace without a key again (staff)", takes=UpstreamReason, answers={204: None}, again="404."
+        "Refuse a namespace without a key or with weak signatures again (staff)",
+        takes=AllowanceDecision,
+        answers={204: None},
+        again="404.",
     )
     def post(self, request: Request, host: str, mirrored_namespace: str) -> Response:  # noqa: ARG002
-        """What is stored stays; new versions without a key are refused."""
-        upstream = self.upstream(upstreams.OPERATE)
-        trust.withdraw_unsigned(upstream, mirrored_namespace, actor=self.viewer, reason=self.body()["reason"])
+        """What is stored stays; new versions of that kind are refused."""
+        upstream, wanted = self.upstream(upstreams.OPERATE), self.body()
+        trust.withdraw_unsigned(
+            upstream, mirrored_namespace, actor=self.viewer, reason=wanted["reason"], allows=wanted["allows"]
+        )
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
 

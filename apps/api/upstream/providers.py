@@ -98,6 +98,7 @@ class MirroredVersion(Shape):
 
 class MirroredVersionDetail(MirroredVersion):
     index_digest = CharField(source="version.index_digest", help_text="Of its OCI index, or empty.")
+    weakness = CharField(help_text="How its signature proves less than others, such as `made with SHA-1`, or empty.")
     packages = MirroredPackage(many=True)
 
 
@@ -158,7 +159,8 @@ class VersionDetail(ProviderView, DetailView):
             for one in browsing.packages_of(version)
             if one.platform in decisions
         ]
-        return With(browsing.Judged(version, decisions[""], 0, 0), packages=packages)
+        judged = browsing.Judged(version, decisions[""], 0, 0)
+        return With(judged, packages=packages, weakness=browsing.weakness_of(version))
 
 
 _PROVIDERS = "upstreams/<segment:host>/providers"

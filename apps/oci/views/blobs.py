@@ -11,7 +11,7 @@ from apps.artifacts import names
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.blobs import verifying
 from apps.http.byte_ranges import byte_response
-from apps.http.waits import MOST_SECONDS, WaitingView
+from apps.http.waits import WaitingView
 from apps.lib.errors import Unavailable
 from apps.oci import blobs, hosted_mirrors, mirrors, registry_tokens, repositories
 from apps.oci.base import OciView
@@ -19,8 +19,6 @@ from apps.oci.blobs import Readable
 
 
 class Blob(WaitingView, OciView):
-    waits_seconds = MOST_SECONDS
-
     def get(self, request: Request, name: str, digest: str) -> HttpResponseBase:
         address, wanted = parse_name(name), Digest.parse(digest)
         if isinstance(address, ProviderMirror) and mirrors.hosted(address) is not None:

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from apps.accounts.access import slots, throttling
 from apps.artifacts import manifests as manifest_rows
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
-from apps.http.waits import MOST_SECONDS, WaitingView
+from apps.http.waits import WaitingView
 from apps.jobs import waiting
 from apps.lib import digests
 from apps.lib.net.bodies import streamed
@@ -31,7 +31,6 @@ from apps.releases.publishing.quotas import require_bytes
 # Large for a body that is gathered.
 @streamed("PUT")
 class Manifest(ReadyInRepository, WaitingView, OciView):
-    waits_seconds = MOST_SECONDS
     slot_seconds = settings.OCI_PUBLISH_WAIT.total_seconds()
 
     def get(self, request: Request, name: str, reference: str) -> HttpResponseBase:

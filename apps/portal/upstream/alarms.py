@@ -21,6 +21,7 @@ from apps.portal.frame.page_urls import page_of, see_other
 from apps.portal.templatetags.numbers import in_fours
 from apps.portal.upstream.upstreams import require
 from apps.upstream import alarm_reading, alarms, trust, upstreams
+from apps.upstream.models import Allows
 from apps.upstream.rows import Alarm, AlarmState
 
 PAGE = 30
@@ -29,6 +30,7 @@ MAX_REASON = 300
 LABELS = {
     "digest": "sha256",
     "fingerprint": "Key",
+    "is_accepted_by_clients": "Clients accept it",
     "is_signed": "In the signed sums",
     "listed": "Versions in the list",
     "more": "Further versions",
@@ -39,6 +41,7 @@ ACCEPTING = {
     "key_changed": "Trust the new key from now on, besides those that are pinned.",
     "bytes_changed": "Trust the new bytes: the stored ones are deleted, and lock files with the old hashes fail.",
     "no_key": "Allow unsigned providers of this namespace.",
+    "signature_bad": "Allow signatures with SHA-1 or in text mode for this namespace.",
     "list_shrank": "Accept the shorter list.",
 }
 
@@ -65,7 +68,13 @@ class UnsignedForm(ReasonForm):
     namespace = forms.CharField(
         max_length=64, widget=forms.TextInput(PLAIN), help_text="The first part of the address: acme in acme/dns."
     )
-    field_order = ("namespace", "reason")
+    allows = forms.ChoiceField(
+        choices=Allows.choices, label="What is allowed", required=False, help_text="Clients accept both."
+    )
+    field_order = ("namespace", "allows", "reason")
+
+    def clean_allows(self) -> str:
+        return self.cleaned_data["allows"] or Allows.NO_KEY.value
 
 
 def sides_of(alarm: Alarm) -> list[tuple[str, str, str]]:
@@ -145,17 +154,18 @@ def key(request: HttpRequest, host: str, pin_id: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsigned_allow(request: HttpRequest, host: str) -> HttpResponse:
-    """Allow a namespace for which the registry names no key."""
+    """Allow a namespace for which the registry names no key, or whose signatures are weak."""
     viewer = _viewer(request)
     row = upstreams.upstream_for(viewer, host)
-    form = UnsignedForm(posted(request), initial={"namespace": request.GET.get("namespace", "")[:64]})
+    given = {"namespace": request.GET.get("namespace", "")[:64], "allows": request.GET.get("allows", "")}
+    form = UnsignedForm(posted(request), initial=given)
     if form.is_valid():
-        namespace = form.cleaned_data["namespace"]
-        reauthentication.require(request, f"Allow unsigned providers of {row.host}/{namespace[:64]}")
+        namespace, allows = form.cleaned_data["namespace"], Allows(form.cleaned_data["allows"])
+        reauthentication.require(request, f"{allows.label} of {row.host}/{namespace[:64]}")
         with refusals_on(form, "namespace"):
             namespace = upstreams.checked_namespace(namespace)
-            trust.allow_unsigned(row, namespace, actor=viewer, reason=form.cleaned_data["reason"])
-            messages.success(request, f"Unsigned providers of {row.host}/{namespace} are allowed.")
+            trust.allow_unsigned(row, namespace, actor=viewer, reason=form.cleaned_data["reason"], allows=allows)
+            messages.success(request, f"Allowed for {row.host}/{namespace}: {allows.label}.")
             return see_other("mirror-upstream", row.host)
     return form_page(request, "portal/upstream/unsigned.html", form, upstream=row)
 
@@ -165,12 +175,14 @@ def unsigned_allow(request: HttpRequest, host: str) -> HttpResponse:
 def unsigned_withdraw(request: HttpRequest, host: str, mirrored_namespace: str) -> HttpResponse:
     viewer = _viewer(request)
     row = upstreams.upstream_for(viewer, host)
-    found = alarm_reading.allowance_of(row, mirrored_namespace)
+    found = alarm_reading.allowance_of(row, mirrored_namespace, request.GET.get("allows") or Allows.NO_KEY)
     form = ReasonForm(posted(request))
     if form.is_valid():
         with refusals_on(form, "reason"):
-            trust.withdraw_unsigned(row, found.namespace, actor=viewer, reason=form.cleaned_data["reason"])
-            messages.success(request, f"New unsigned versions of {row.host}/{found.namespace} are refused again.")
+            trust.withdraw_unsigned(
+                row, found.namespace, actor=viewer, reason=form.cleaned_data["reason"], allows=found.allows
+            )
+            messages.success(request, f"Refused again for {found}: {found.get_allows_display()}.")
             return see_other("mirror-upstream", row.host)
     return form_page(request, "portal/upstream/unsigned.html", form, upstream=row, allowance=found)
 

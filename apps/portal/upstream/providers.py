@@ -97,6 +97,7 @@ def version(request: HttpRequest, host: str, mirrored_namespace: str, mirrored_t
         "provider": row.provider,
         "upstream": row.provider.upstream,
         "decision": decisions[""],
+        "weakness": browsing.weakness_of(row),
         "packages": [(one, held_back(decisions, one.platform)) for one in packages],
         "platforms": [f"{os}_{arch}" for os, arch in row.platforms],
         "unstored": [one.platform for one in packages if one.blob is None],

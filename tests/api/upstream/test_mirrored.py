@@ -120,3 +120,9 @@ def test_a_namespace_without_a_key_is_allowed_with_a_reason_and_refused_again(to
     assert names == ["kreuzwerker", "newrelic"]
     assert send(tofu(olga), f"{url}/withdraw", reason="They did not.").status_code == 204
     assert send(tofu(olga), f"{url}/withdraw", reason="They did not.").status_code == 404
+
+    weak = {"reason": "SHA-1.", "allows": "weak_signature"}
+    assert send(tofu(olga), url, "PUT", **weak).json()["allows"] == "weak_signature"
+    assert send(tofu(olga), f"{url}/withdraw", reason="No.").status_code == 404
+    assert send(tofu(olga), f"{url}/withdraw", **weak).status_code == 204
+    assert send(tofu(olga), url, "PUT", reason="x", allows="all").status_code == 422

@@ -97,6 +97,12 @@ def test_a_namespace_without_a_key_is_allowed_and_refused_again(browser_of, shel
     assert client.get(f"{url}/newrelic").status_code == 404
     assert list(UnsignedAllowance.objects.values_list("namespace", flat=True)) == ["kreuzwerker"]
 
+    weak = {"namespace": "newrelic", "allows": "weak_signature", "reason": "They sign anew."}
+    assert client.post(url, weak).status_code == 303
+    assert "Signatures with SHA-1 or in text mode" in shown(client.get(f"/mirror/upstreams/{shelf.public}"))
+    assert client.get(f"{url}/newrelic").status_code == 404
+    assert client.post(f"{url}/newrelic?allows=weak_signature", {"reason": "Done."}).status_code == 303
+
 
 def test_the_list_costs_the_same_however_many_there_are(browser_of, shelf, olga):
     client = browser_of(olga)
