@@ -1,7 +1,7 @@
 """The language as data: every block that clients know in a module file, and the rule of each argument.
 
 Read in the clients' own sources at OpenTofu 1.12.6 and 1.13-dev, and Terraform 1.11.4, 1.14.9, 1.15.9 and 1.16.0-rc2;
-`source` of a block names the schema and its file below `internal/configs`. The words of `rules` in `rules.py` say what
+`source` of a block names the schema and its file below `internal/configs`. The words of `rules` say what
 an argument's value must be; an empty word asks nothing, as the value is evaluated later.
 """
 

@@ -39,11 +39,6 @@ def flag_of_terraform(case: Case) -> Iterator[Problem]:
         yield place, expected, refusing & ONLY_TERRAFORM
 
 
-def strict_flag(case: Case) -> Iterator[Problem]:
-    if case.value.sort not in ("", "bool"):
-        yield case.value, "true or false", EVERY
-
-
 def constant(case: Case) -> Iterator[Problem]:
     if not case.value.is_constant:
         yield case.value, "a constant", EVERY
@@ -62,11 +57,6 @@ def repeated_keys(expression: Expression) -> Iterator[Problem]:
         yield from repeated_keys(value)
     for element in expression.elements or ():
         yield from repeated_keys(element)
-
-
-def listed(case: Case) -> Iterator[Problem]:
-    if case.value.elements is None:
-        yield case.value, "a list", EVERY
 
 
 def keyword(*allowed: str, quoted: bool = False) -> Rule:
