@@ -155,6 +155,8 @@ class UpstreamProvider(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["upstream", "namespace", "type"], name="upstream_provider_once"),
         ]
+        # Names that somebody asked for and no registry has: staff look for them, and they are pruned.
+        indexes = [models.Index(fields=["created_at"], condition=Q(listed_at=None), name="upstream_never_listed")]
 
     def __str__(self) -> str:
         return f"{self.upstream}/{self.namespace}/{self.type}"

@@ -4,6 +4,10 @@
 SEARCHES = ("acme/vpc/aws", "acme/vp", "module-1717", "acme", "1.0.0", "0a1b2c3d", "nowhere")
 
 _LISTS = ("q=vpc", "q=module", "q=nowhere", "sort=updated", "sort=downloads", "page=2", "namespace=acme", "system=aws")
+_SHOWN = ("sort=updated", "sort=downloads", "page=2")
+_OF_PROVIDERS = ("q=vpc", "q=module", "q=nowhere", "sort=updated", "sort=downloads", "namespace=acme", "system=aws")
+_MIRRORED = "upstream_upstreamprovider"
+_NAMES = ("modules_module", "oci_repository")
 _AUDIT = ("kind=namespace:release:published", "actor=dora", "subject=acme/vpc/aws", "namespace=acme", "before=1")
 # Route: query strings.
 QUERIES: dict[str, tuple[str, ...]] = {
@@ -28,40 +32,26 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "oci:catalog": ("n=100", "n=100&last=acme/vpc"),
 }
 
-# One row for each module, provider or repository that people made, however many versions it has and however often it
-# is asked for. Pages of the catalogue count them by namespace, system and provider, so they read them.
-CATALOGUE = frozenset(
-    [
-        "modules.Module",
-        "oci.Repository",
-        "providers.Provider",
-        "releases.SearchDoc",
-        "releases.SearchFacet",
-        "upstream.UpstreamProvider",
-    ]
-)
-
-_FILTER = "not repaired yet: a filter of staff that most rows meet, or by a column without an index"
-_SEARCH = "a search of staff for which the planner expects hundreds of rows: of so few it reads all"
-# (Route or model of the admin, table): why it may be read whole.
-BY_DESIGN: dict[tuple[str, str], str] = {
-    ("accounts.ApiToken", "accounts_apitoken"): _FILTER,
-    ("audit.AuditEvent", "audit_auditevent"): _FILTER,
-    ("blobs.Blob", "blobs_blob"): _FILTER,
-    ("modules.ModuleVersion", "modules_moduleversion"): _FILTER,
-    ("modules.ModuleVersion", "releases_release"): _FILTER,
-    ("oci.Collection", "oci_collection"): _FILTER,
-    ("oci.Manifest", "oci_manifest"): _FILTER,
-    ("provenance.Attestation", "provenance_attestation"): _FILTER,
-    ("provenance.Statement", "provenance_statement"): _FILTER,
-    ("providers.Package", "providers_providerversion"): _FILTER,
-    ("providers.Package", "releases_release"): _FILTER,
-    ("providers.ProviderVersion", "providers_providerversion"): _FILTER,
-    ("providers.ProviderVersion", "releases_release"): _FILTER,
-    ("releases.Release", "releases_release"): _FILTER,
-    ("upstream.SyncRun", "upstream_syncrun"): _FILTER,
-    ("upstream.UpstreamPackage", "upstream_upstreampackage"): _FILTER,
-    ("upstream.UpstreamVersion", "upstream_upstreamversion"): _FILTER,
-    ("jobs.Job", "jobs_job"): _SEARCH,
-    ("releases.DownloadCount", "releases_downloadcount"): _SEARCH,
+_FACETS = "it counts what the viewer sees by namespace, system and kind: one row for each module or provider"
+_KNOWN = "mirrored providers are as many as people asked for: thousands, and a word is looked for in any part of a name"
+_HEALTH = "the health of each registry: how many lists it has, and the oldest"
+_FEW = "of a word that could mean many rows the planner expects hundreds, and of so few rows it reads all"
+_FOUND_BY_PROVIDER = ("UpstreamProvider", "UpstreamVersion", "UpstreamPackage")
+_ALL = "the protocol wants all names in one order, from three tables"
+# (Route or model of the admin, row, table): why this row may read it whole. A row is a
+# query string, a filter of the admin and its choice, or `form`.
+BY_DESIGN: dict[tuple[str, str, str], str] = {
+    ("portal:home", "", "releases_searchdoc"): "it says how many modules there are; an index has what it counts",
+    **{("portal:modules", row, "releases_searchdoc"): _FACETS for row in ("", *_SHOWN, "namespace=acme", "system=aws")},
+    **{("portal:modules", row, "releases_searchfacet"): _FACETS for row in ("", *_SHOWN, "system=aws")},
+    **{("portal:providers", row, _MIRRORED): _KNOWN for row in ("", *_OF_PROVIDERS)},
+    **{("portal:search", row, _MIRRORED): _KNOWN for row in QUERIES["portal:search"]},
+    ("portal:mirror-providers", "", _MIRRORED): _KNOWN,
+    ("portal:mirror", "", _MIRRORED): _HEALTH,
+    ("api:upstreams", "", _MIRRORED): _HEALTH,
+    **{(f"upstream.{model}", f"q={word}", _MIRRORED): _KNOWN for model in _FOUND_BY_PROVIDER for word in SEARCHES[1:]},
+    ("jobs.Job", "q=acme", "jobs_job"): _FEW,
+    ("jobs.Job", "q=1.0.0", "jobs_job"): _FEW,
+    ("releases.DownloadCount", "q=module-1717", "releases_downloadcount"): _FEW,
+    **{("oci:catalog", row, table): _ALL for row in ("", *QUERIES["oci:catalog"]) for table in _NAMES},
 }

@@ -91,7 +91,12 @@ SMALL: dict[str, str] = {
 }
 
 GROWING: dict[str, dict[str, str]] = {
-    "accounts.ApiToken": {"scope": "'publish'", "expires_at": "now() + g * interval '1 minute'", "label": "'ci'"},
+    "accounts.ApiToken": {
+        "scope": "'publish'",
+        "expires_at": "now() + g * interval '1 minute'",
+        "label": "'ci'",
+        "last_used_at": f"CASE WHEN g % 2 = 0 THEN NULL ELSE {_OLD} END",  # half of them were never used
+    },
     "accounts.ApiToken_namespaces": {},
     "accounts.LoginCode": {},
     "accounts.TokenExchange": {"refused": "CASE WHEN g % 9 = 0 THEN 'repository' ELSE '' END"},
@@ -148,7 +153,7 @@ GROWING: dict[str, dict[str, str]] = {
         "state": "CASE WHEN g % 1000 = 1 THEN 'awaiting-approval' WHEN g % 1000 = 2 THEN 'held' "
         "WHEN g % 50 = 3 THEN 'rejected' ELSE 'published' END",
         "size": "g",
-        "published_at": _OLD,
+        "published_at": "now() - g * interval '1 hour'",
         "finished_at": _OLD,
         "ticket_digest": "''",
         "verified_as": "CASE WHEN g % 5 = 0 THEN 'sound' ELSE '' END",
@@ -182,7 +187,7 @@ GROWING: dict[str, dict[str, str]] = {
     "sources.Push": {},
     "upstream.SyncRun": {"request": _SYNC, "state": "'done'", "ended_at": _OLD},
     "upstream.LockRun": {"state": "'done'", "ended_at": _OLD},
-    "upstream.UpstreamProvider": {"type": "'type-' || g", "namespace": "'space-' || (g % 500)"},
+    "upstream.UpstreamProvider": {"type": "'type-' || g", "listed_at": _OLD, "namespace": "'space-' || (g % 500)"},
     "upstream.UpstreamVersion": {"version": _SEMVER, "sort_key": "decode(md5(g::text), 'hex')", "key_id": "NULL"},
     "upstream.UpstreamPackage": {
         "os": "'linux'",
