@@ -3,6 +3,7 @@
 A first fetch is measured against a direct download with `sha256sum` and `unzip -t`, later ones against a package of our
 own with as many bytes, `init` against `init` from the mirror of our own namespace, and reads against reads without a
 registry that hangs. Values of memory are what all processes together gain at most while clients wait for one package.
+The first `init` of many unknown providers is in cold.py.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ from pathlib import Path
 
 import httpx
 
-from bench import providers, references, trees
+from bench import cold, providers, references, trees
 from bench.larder import Bench
 from bench.publishing import latencies, p99
 from bench.report import Figure
@@ -67,6 +68,7 @@ def measure(bench: Bench) -> Iterator[Figure]:
         yield from _memory(bench, live)
         yield from _inits(bench, live, folder, many)
         yield from _beside_hanging(bench, live, depot)
+    yield from cold.measure(bench, _made(folder / "cold"))
 
 
 @contextmanager
