@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench import (
     archives,
+    fairness,
     init,
     inspection,
     lists,
@@ -46,6 +47,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "upstream": upstream.measure,
     "uploads": uploads.measure,
     "publishing": publishing.measure,
+    "fairness": fairness.measure,
     "modules": modules.measure,
     "slow": slow.measure,
     "people": people.measure,

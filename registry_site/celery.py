@@ -10,7 +10,7 @@ from celery.schedules import crontab
 from django.conf import settings
 from kombu.transport import TRANSPORT_ALIASES
 
-from apps.jobs import database_availability
+from apps.jobs import database_availability, queues
 from registry_site.env import use_settings
 
 use_settings()
@@ -49,10 +49,6 @@ def broker_settings(broker_url: str, data_dir: Path, *, is_signing_alone: bool) 
     return {"broker_url": broker_url, "broker_transport_options": options}
 
 
-# A worker of `check` has no key-encryption key.
-_OF_SIGNERS = ("make-signing-key", "sign-release", "make-signature", "make-statement-key", "state-release")
-
-
 class Task(celery.Task):  # type: ignore[type-arg]  # its parameters are of the stubs alone
     """Logs a database outage in one line without a traceback; the next round does the work."""
 
@@ -70,16 +66,7 @@ app.set_default()
 app.conf.update(
     broker_settings(settings.BROKER_URL, settings.DATA_DIR, is_signing_alone=settings.WORKER_QUEUES == ["sign"]),
     task_default_queue="check",
-    task_routes={
-        **{name: {"queue": "sign"} for name in _OF_SIGNERS},
-        # These go out to other hosts: a receiver or mail server must not delay a check.
-        "notify.*": {"queue": "notify"},
-        "audit.record_head": {"queue": "notify"},
-        **{name: {"queue": "upstream"} for name in ("fetch-upstream-*", "lock-providers", "sync-upstream")},
-        # Theirs as well: they go out to other hosts, for minutes.
-        **{name: {"queue": "upstream"} for name in ("list-git-tags", "publish-git-tag", "preview-git")},
-        "scan-host-keys": {"queue": "upstream"},
-    },
+    task_routes={name: {"queue": queue} for queue, names in queues.ROUTES.items() for name in names},
     accept_content=["json"],
     task_serializer="json",
     task_ignore_result=True,

@@ -122,7 +122,7 @@ def _queue() -> dict[str, Any]:
         "waiting": numbers.get(State.QUEUED, 0),
         "running": numbers.get(State.RUNNING, 0),
         "failed": numbers.get(State.FAILED, 0),
-        "oldest_waiting_since": Job.objects.waiting_since(),
+        "oldest_waiting_since": Job.objects.awaited().waiting_since(),
         "workers": heartbeats.since(health.HEARTBEAT_MAX_AGE).count(),
     }
 

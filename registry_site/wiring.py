@@ -24,13 +24,14 @@ from apps.audit import recorder
 from apps.blobs import references, store
 from apps.http import mirrors
 from apps.http.errors import log_exception
-from apps.jobs import database_availability, queue, queues, targets
+from apps.jobs import database_availability, queue, queues, targets, turns
 from apps.jobs.models import Job
 from apps.jobs.targets import Source
 from apps.lib.process import outside
 from apps.modules import lifecycle as module_lifecycle
 from apps.modules import package_manifest, reinspection
 from apps.modules import publishing as module_publishing
+from apps.modules.comparing import guard
 from apps.modules.models import ModuleVersion
 from apps.notify import outbox, webhooks
 from apps.notify.mail import letters
@@ -164,8 +165,8 @@ def connect() -> None:
     # What is said about a release goes with its bytes, and counts to its namespace.
     purging.droppers = (attesting.drop,)
     quotas.kept_elsewhere = (attesting.stored_bytes,)
-    # A statement about each release that is published.
-    pipeline.afterwards = (statements.request,)
+    # A statement about each release that is published, and the comparison of versions that came before it.
+    pipeline.afterwards = (statements.request, guard.compare_later)
     # Hashes of our own providers, for lock files.
     locking.own = locked.hashes_of
     # Versions of other registries' modules, which may be let through.
@@ -177,6 +178,8 @@ def connect() -> None:
         Kind.MODULE: module_lifecycle.ACTIONS.refresh,
         Kind.PROVIDER: provider_lifecycle.ACTIONS.refresh,
     }
+    # The lists of work in bulk that are no jobs yet.
+    turns.refills = {queueing.SOURCE: queueing.queue_more}
     # Providers of other registries, for both edges of the mirror.
     mirrors.others = serving.Mirrors()
     queue.asked_again = _ask_again

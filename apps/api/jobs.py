@@ -28,6 +28,7 @@ class Job(Shape):
     error = CharField(help_text="The log of the last failure, or empty.")
     by = CharField(source="asker", allow_null=True, help_text="Who requested it; null for Larder.")
     request_id = CharField()
+    bulk_source = CharField(source="source", help_text="What made it in bulk, such as git 12, or empty.")
     created_at = MomentField()
     not_before = MomentField(allow_null=True, help_text="It waits until then, because a service was unavailable.")
     finished_at = MomentField(allow_null=True)

@@ -60,7 +60,13 @@ class JobAdmin(ReadOnlyAdmin[Job]):
         (
             "Technical details",
             {
-                "fields": (("kind", "target"), ("lease_until", "fence"), ("not_before", "rung_at"), "request_id"),
+                "fields": (
+                    ("kind", "target"),
+                    ("lease_until", "fence"),
+                    ("not_before", "rung_at"),
+                    ("source", "share", "turn"),
+                    "request_id",
+                ),
                 "classes": ("collapse",),
             },
         ),

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from threading import Event, Thread
+from functools import partial
+from threading import Event, Lock, Thread
 from typing import cast
 
 import structlog
@@ -18,13 +19,15 @@ from django.db.models import F, QuerySet, TextField, Value
 from django.db.models.functions import Concat, Now
 
 from apps.blobs.store import StorageUnavailable
-from apps.jobs import database_availability
+from apps.jobs import database_availability, queue, queues, turns
 from apps.jobs.models import WORKING, Job, State, claimed, lost_worker
 from apps.lib.process import metrics, traces
 from apps.lib.text.redaction import redact
 
 MAX_BACKOFF_SECONDS = 30  # between two tries during an outage
 WRITE_BACK_TRIES = 5
+GIVES_WAY_SECONDS = 10.0  # work in bulk, to what somebody waits for
+MAX_LOOKS = 20  # for a job that no other worker takes first
 _ERROR_MAX = 1000
 
 log = structlog.get_logger("larder.jobs")
@@ -55,6 +58,8 @@ class Claim:
     fence: int
     exhausted: bool
     lapses: int = 0
+    source: str = ""
+    share: str = ""
 
     def guard(self) -> None:
         """Lock the job row until the caller's transaction ends, and renew the lease. Raises LostLease.
@@ -73,7 +78,28 @@ def claim(job_id: int) -> Iterator[Claim | None]:
 
     The job row records the outcome and the log the traceback; Celery has nothing to decide.
     """
-    job = _take(job_id)
+    with _held(_take(job_id)) as own:
+        yield own
+
+
+@contextmanager
+def claim_next(kind: str, job_id: int) -> Iterator[Claim | None]:
+    """As `claim`, of the job whose turn it is: of this one, or of another that its queue was rung for.
+
+    Work in bulk leaves one slot of the worker free. None also if it must wait: whoever ends rings again.
+    """
+    job = _take_next(kind, job_id)
+    try:
+        with _held(job) as own:
+            yield own
+    finally:
+        if job is not None:
+            _slots.give_back(in_bulk=bool(job.source))
+            _quietly(partial(queue.ring_next, kind))
+
+
+@contextmanager
+def _held(job: Job | None) -> Iterator[Claim | None]:
     if job is None:
         yield None
         return
@@ -85,7 +111,10 @@ def claim(job_id: int) -> Iterator[Claim | None]:
         fence=job.fence,
         exhausted=job.attempts > settings.JOB_ATTEMPTS or job.is_given_up,
         lapses=job.lapses,
+        source=job.source,
+        share=job.share,
     )
+    led = turns.running.set(turns.Running(own.source, own.share))
     traces.note(job=job.pk, attempt=job.attempts, request_id=job.request_id)
     with structlog.contextvars.bound_contextvars(request_id=job.request_id, job_id=job.pk, attempt=job.attempts):
         try:
@@ -108,16 +137,49 @@ def claim(job_id: int) -> Iterator[Claim | None]:
         else:
             _count_end(own, "given_up" if own.exhausted else "done")
             _write_back(own, _ended(own))
+            _quietly(partial(_go_on, own))
+        finally:
+            turns.running.reset(led)
+
+
+def _go_on(own: Claim) -> None:
+    """Have the next of its source follow. A reaper and the regular looks of each room do so too, some seconds later.
+
+    Workers that sign ring for jobs alone: they may not read the other rooms' lists.
+    """
+    if not own.source:
+        return
+    queue.go_on(own.source)
+    word, _, number = own.source.partition(" ")
+    if word in turns.refills and queues.queue_of(own.kind) != queues.SIGN:
+        turns.refills[word](int(number))
+
+
+def _quietly(act: Callable[[], object]) -> None:
+    """What follows a job that has ended must not look like its failure."""
+    try:
+        act()
+    except database_availability.AWAY as error:
+        log.warning("next_not_rung", error=type(error).__name__)
+    except Exception:
+        log.exception("next_not_rung")
+
+
+works: dict[str, Callable[[Claim], object]] = {}  # by the kind of the job
 
 
 def task(kind: str, work: Callable[[Claim], object]) -> Callable[..., None]:
-    """The Celery task of a kind of job. It takes further arguments: a newer Larder may send them."""
+    """The Celery task of a kind of job. It takes further arguments: a newer Larder may send them.
+
+    It does the work of the job whose turn it is, which may be of another kind.
+    """
+    works[kind] = work
 
     @shared_task(name=kind)
     def work_on(*, job_id: int, **_: object) -> None:
-        with claim(job_id) as held:
+        with claim_next(kind, job_id) as held:
             if held is not None:
-                work(held)
+                works[held.kind](held)
 
     return cast("Callable[..., None]", work_on)
 
@@ -159,6 +221,45 @@ def _renew_once(own: Claim) -> bool:
 
 def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"[:120]
+
+
+def _take_next(kind: str, job_id: int) -> Job | None:
+    for _ in range(MAX_LOOKS):
+        chosen = turns.next_of(works, kind, job_id)
+        if chosen is None or not _slots.take(in_bulk=bool(chosen.source)):
+            return None
+        if job := _take(chosen.pk):
+            return job
+        # Another worker was faster.
+        _slots.give_back(in_bulk=bool(chosen.source))
+    return None
+
+
+class _Slots:
+    """How much of this process does work in bulk: all but one of its slots. The last one is for what somebody waits
+    for; while that runs, none begins, unless it has waited for long: they would share the processors.
+    """
+
+    def __init__(self) -> None:
+        self._taken = {True: 0, False: 0}  # in bulk, and awaited
+        self._begun, self._lock = 0.0, Lock()  # when the last one in bulk began
+
+    def take(self, *, in_bulk: bool) -> bool:
+        with self._lock:
+            if in_bulk:
+                gives_way = self._taken[False] > 0 and time.monotonic() - self._begun < GIVES_WAY_SECONDS
+                if gives_way or self._taken[True] >= max(1, settings.WORKER_CONCURRENCY - 1):
+                    return False
+                self._begun = time.monotonic()
+            self._taken[in_bulk] += 1
+            return True
+
+    def give_back(self, *, in_bulk: bool) -> None:
+        with self._lock:
+            self._taken[in_bulk] -= 1
+
+
+_slots = _Slots()
 
 
 def _take(job_id: int) -> Job | None:

@@ -81,10 +81,31 @@ class JobQuerySet(models.QuerySet["Job"]):
         )
 
     def to_ring(self) -> Self:
-        """Return claimable jobs without a recent ring: the ring was lost, or the worker died."""
+        """Return claimable jobs without a recent ring: the ring was lost, or the worker died.
+
+        Not what waits for its turn in bulk: `queue.go_on` rings for that.
+        """
         return self.claimable().filter(
-            Q(rung_at=None) | Q(rung_at__lt=Now() - settings.JOB_RING_AGAIN) | ~Q(lease_until=None)
+            Q(rung_at=None, source="") | Q(rung_at__lt=Now() - settings.JOB_RING_AGAIN) | ~Q(lease_until=None)
         )
+
+    def awaited(self) -> Self:
+        """Return what a person or a hook waits for, and no work in bulk."""
+        return self.filter(source="")
+
+    def rung(self) -> Self:
+        """Return what workers have been rung for. That is little, however much work in bulk waits behind it."""
+        # By finished_at, not by state: SQLite uses no index whose condition has a parameter.
+        return self.filter(finished_at=None, rung_at__isnull=False)
+
+    def behind(self) -> Self:
+        """Return what waits until it is rung for, most of it in bulk."""
+        return self.filter(state=State.QUEUED, finished_at=None, rung_at=None)
+
+    def in_turn(self) -> Self:
+        """What somebody waits for, then work in bulk; in both, namespaces take turns (`turns`)."""
+        in_bulk = Case(When(source="", then=0), default=1, output_field=models.IntegerField())
+        return self.order_by(in_bulk, "turn", "pk")
 
     def newest_first(self) -> Self:
         return self.order_by("-created_at", "-pk")
@@ -111,6 +132,17 @@ class Job(Leased):
     error = models.TextField(blank=True)
     request_id = models.CharField(max_length=64, blank=True)
     created_by_id = models.BigIntegerField(null=True)
+    source = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="What created it in bulk, such as git 12. Empty: a person or a hook waits for it.",
+    )
+    share = models.CharField(
+        max_length=40, blank=True, default="", db_default="", help_text="Who takes turns, such as namespace 7."
+    )
+    turn = models.BigIntegerField(default=0, db_default=0, help_text="The lower one goes first.")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -129,6 +161,10 @@ class Job(Leased):
             # A release page looks up the job of its release.
             models.Index(F("kind"), F("target"), name="jobs_by_target"),
             models.Index(fields=["request_id"], name="jobs_by_request"),
+            models.Index(
+                fields=["kind", "turn"], condition=Q(finished_at=None, rung_at__isnull=False), name="jobs_rung"
+            ),
+            models.Index(fields=["source"], condition=Q(finished_at=None, rung_at=None), name="jobs_behind"),
         ]
         permissions = [("retry_job", "Can retry a job"), ("cancel_job", "Can cancel a job")]
 

@@ -1,6 +1,6 @@
 """Add a job to the database's list and ring for it. The row is the truth; a lost ring costs seconds (D4)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from functools import partial
 from threading import Thread
@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
+from apps.jobs import turns
 from apps.jobs.models import WORKING, Job, State, lost_worker, taken_back
 from apps.lib.errors import Conflict
 from apps.lib.process import metrics
@@ -27,19 +28,49 @@ asked_again: Callable[[Job, int | None, int | None], None] = lambda job, actor_i
 log = structlog.get_logger("larder.jobs")
 
 
-def enqueue(kind: str, *, target: int, created_by_id: int | None) -> Job:
-    """Write the row in the caller's transaction and ring after its commit.
+def enqueue(
+    kind: str, *, target: int, created_by_id: int | None, source: str | None = None, share: str | None = None
+) -> Job:
+    """Write the row in the caller's transaction and ring after its commit, unless its source has enough (`turns`).
 
-    Raises IntegrityError if a job of this kind already works on the target.
+    Without `source` or `share` it has those of the job that this thread works on. Raises IntegrityError if a job of
+    this kind already works on the target.
     """
     request_id = str(structlog.contextvars.get_contextvars().get("request_id", ""))[:64]
+    leading = turns.running.get() or turns.Running("", "")
+    source = leading.source if source is None else source
+    share = leading.share if share is None else share
+    # What a job leads to takes its place.
+    waits = source not in ("", leading.source) and not turns.has_room(source)
     # rung_at from the start saves a write; if this process dies before it rings, the reaper does.
     job = Job.objects.create(
-        kind=kind, target=target, created_by_id=created_by_id, request_id=request_id, rung_at=Now()
+        kind=kind,
+        target=target,
+        created_by_id=created_by_id,
+        request_id=request_id,
+        source=source,
+        share=share,
+        turn=0 if waits else turns.next_turn(kind, source, share),
+        rung_at=None if waits else Now(),
     )
-    job.refresh_from_db(fields=["rung_at"])
-    transaction.on_commit(partial(ring, job), robust=True)
+    if not waits:
+        job.refresh_from_db(fields=["rung_at"])
+        transaction.on_commit(partial(ring, job), robust=True)
     return job
+
+
+def go_on(source: str) -> int:
+    """Ring for the next jobs of a source in bulk, as far as it has room; return how many. Several may run at once."""
+    rung = 0
+    following = Job.objects.claimable().behind().filter(source=source).order_by("pk")
+    for job in following[: max(0, turns.room(source))]:
+        turn = turns.next_turn(job.kind, source, job.share)
+        if not Job.objects.behind().filter(pk=job.pk).update(rung_at=Now(), turn=turn):
+            continue  # another process was faster
+        if not ring(job):
+            break
+        rung += 1
+    return rung
 
 
 def ring(job: Job) -> bool:
@@ -81,7 +112,23 @@ def reap() -> int:
         if not ring(job):
             break  # the broker is away, and the next reaper comes soon
         rung += 1
-    return rung
+    return rung + sum(go_on(source) for source in _sources_that_wait())
+
+
+def ring_next(kind: str) -> None:
+    """Ring once more for work in bulk of this kind's queue: a worker came for it that had no slot left."""
+    waiting = Job.objects.claimable().rung().filter(kind__in=turns.kinds_beside(kind), state=State.QUEUED)
+    job = waiting.exclude(source="").in_turn().first()
+    if job is not None:
+        ring(job)
+
+
+def _sources_that_wait() -> Iterator[str]:
+    """One query for each source, however many jobs wait."""
+    waiting = Job.objects.behind().order_by("source").values_list("source", flat=True)
+    source = ""
+    while source := waiting.filter(source__gt=source).first() or "":
+        yield source
 
 
 @transaction.atomic
@@ -97,6 +144,8 @@ def retry(job: Job, actor_id: int | None, token_id: int | None = None) -> None:
                 not_before=None,
                 finished_at=None,
                 rung_at=Now(),
+                source="",  # somebody waits for it now
+                turn=turns.next_turn(job.kind, "", job.share),
             )
     except IntegrityError:
         raise Conflict(f"Another {job.kind} job is already working on #{job.target}.") from None

@@ -1,13 +1,25 @@
-"""Which queues there are, and which of them need a worker now. registry_site/wiring.py fills in `is_needed`."""
+"""Which queues there are, what they carry, which need a worker now. registry_site/wiring.py fills in `is_needed`."""
 
 from collections.abc import Callable
+from fnmatch import fnmatch
 
+SIGN = "sign"
 # Each with what its workers are called.
 QUEUES = {
     "check": "worker",
-    "sign": "worker that signs",
+    SIGN: "worker that signs",
     "notify": "worker that notifies",
     "upstream": "worker that fetches from other registries and from Git",
+}
+# The tasks of each queue, by name; all others are of `check`, whose workers have no key-encryption key. What goes out
+# to other hosts must not delay a check.
+ROUTES = {
+    SIGN: ("make-signing-key", "sign-release", "make-signature", "make-statement-key", "state-release"),
+    "notify": ("notify.*", "audit.record_head"),
+    "upstream": (
+        *("fetch-upstream-*", "lock-providers", "sync-upstream"),
+        *("list-git-tags", "publish-git-tag", "preview-git", "scan-host-keys"),
+    ),
 }
 # A queue without an entry always needs a worker. Asked at each look at the workers: one indexed query at most.
 is_needed: dict[str, Callable[[], bool]] = {}
@@ -16,3 +28,9 @@ is_needed: dict[str, Callable[[], bool]] = {}
 def needed() -> dict[str, str]:
     """Return the queues that need a worker now, with what it is called."""
     return {name: words for name, words in QUEUES.items() if name not in is_needed or is_needed[name]()}
+
+
+def queue_of(kind: str) -> str:
+    """Return the queue of a task."""
+    found = (queue for queue, names in ROUTES.items() if any(fnmatch(kind, name) for name in names))
+    return next(found, "check")

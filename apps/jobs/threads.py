@@ -22,7 +22,7 @@ log = structlog.get_logger("larder.jobs")
 class Threads:
     """The threads of this process for one kind of work.
 
-    `waiting` returns what may begin, the oldest first: a number, which no two threads work on, and a group. At most
+    `waiting` returns what may begin, in its order: a number, which no two threads work on, and a group. At most
     `most` threads run at once, and `share` of them for one group, so that others get theirs. With `goes_on` a thread
     that ends looks again for what found no thread before. `run` claims what it works on: another process may be at it.
     """
@@ -50,10 +50,13 @@ class Threads:
                 busy = list(self._busy.values())
                 if self._ending.is_set() or len(busy) >= self._most:
                     return
-                if number in self._busy or busy.count(group) >= self._share():
+                if number in self._busy or busy.count(group) >= self._share_of(group):
                     continue
                 self._busy[number] = group
             Thread(target=self._work, args=(number,), name=f"{self._name}-{number}", daemon=True).start()
+
+    def _share_of(self, _group: Hashable) -> int:
+        return self._share()
 
     def busy(self) -> int:
         with self._lock:
@@ -93,7 +96,7 @@ class JobThreads(Threads):
     """Threads that claim the jobs of some kinds, and do them: `works` by kind, with what tells that the process ends.
 
     When it does, its jobs are given back: another worker goes on with what they have recorded. `share` threads at most
-    are for one kind.
+    are for one kind, and a quarter for its jobs in bulk, which keep none from its turn.
     """
 
     def __init__(
@@ -115,11 +118,16 @@ class JobThreads(Threads):
                 self._works[held.kind](held, self.is_ending)
             return held is not None
 
+    def _share_of(self, group: Hashable) -> int:
+        in_bulk = isinstance(group, tuple) and group[1]
+        return max(1, self._share() // 4) if in_bulk else self._share()
+
     def _claimable(self) -> Iterable[tuple[int, Hashable]]:
         # Each kind by itself: hundreds of older jobs of one must not hide those of another.
         for kind in self._works:
-            jobs = Job.objects.claimable().filter(kind=kind).order_by("pk")
-            yield from jobs.values_list("pk", "kind")[: 4 * self._share()]
+            jobs = Job.objects.claimable().rung().filter(kind=kind).in_turn()
+            for number, source in jobs.values_list("pk", "source")[: 4 * self._share()]:
+                yield number, (kind, bool(source))
 
 
 class AccountThreads(JobThreads):

@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
-from apps.jobs import queue
+from apps.jobs import queue, turns
 from apps.jobs.claims import Claim
 from apps.lib.archives import sandboxed
 from apps.modules import checking, folder_names, inspection
@@ -14,6 +14,7 @@ from apps.modules.contents import extraction, readme
 from apps.modules.models import ModuleVersion, ModuleVersionQuerySet
 
 JOB = "inspect-module"
+SOURCE = "inspections"
 
 
 def outdated() -> ModuleVersionQuerySet:
@@ -30,11 +31,13 @@ def outdated() -> ModuleVersionQuerySet:
 
 def request(versions: ModuleVersionQuerySet, *, actor_id: int | None) -> int:
     """Queue a job for each version that has none yet; return the number queued."""
-    queued = 0
-    for pk in versions.order_by("pk").values_list("pk", flat=True):
+    rows = list(versions.order_by("pk").values_list("pk", "module__namespace"))
+    source, queued = turns.source_of(SOURCE, count=len(rows)), 0
+    for pk, namespace in rows:
         try:
             with transaction.atomic():
-                queue.enqueue(JOB, target=pk, created_by_id=actor_id)
+                share = f"namespace {namespace}"
+                queue.enqueue(JOB, target=pk, created_by_id=actor_id, source=source, share=share)
         except IntegrityError:
             continue  # a worker is on it
         queued += 1

@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
-from apps.jobs import queue
+from apps.jobs import queue, turns
 from apps.jobs.claims import Claim, Outage
 from apps.jobs.models import WORKING, Job
 from apps.jobs.models import State as JobState
@@ -33,6 +33,7 @@ from apps.signing import statement_keys, vault
 from apps.signing.models import StatementKey
 
 JOB = "state-release"
+SOURCE = "statements"  # of those that a sweep asks for
 # Jobs that wait at the same time for the sake of releases without a statement: a reaper rings for so many at most.
 MOST_WAITING = 50
 # A rotation in the meantime lets it sign again, with the new key.
@@ -62,9 +63,16 @@ class NotYet(NotFound):
 
 
 def request(release: Release) -> None:
-    """Ask a signing worker; in the transaction that publishes."""
+    """Ask a signing worker; in the transaction that publishes. Of an import that has asked for enough, a sweep asks."""
+    leading = turns.running.get()
+    source = leading.source if leading else ""
+    if not source or turns.kinds_under_way(source).count(JOB) < turns.WINDOW:
+        _ask(release)
+
+
+def _ask(release: Release, **place: str) -> None:
     with suppress(IntegrityError), transaction.atomic():
-        queue.enqueue(JOB, target=release.pk, created_by_id=None)
+        queue.enqueue(JOB, target=release.pk, created_by_id=None, **place)
 
 
 def sweep() -> int:
@@ -77,7 +85,7 @@ def sweep() -> int:
     failed = jobs.filter(state=JobState.FAILED, finished_at__gt=Now() - _AGAIN)
     rows = missing().filter(~Exists(asked), ~Exists(failed)).order_by("pk")[: MOST_WAITING - waiting]
     for release in rows:
-        request(release)
+        _ask(release, source=SOURCE, share=f"namespace {release.namespace_id}")
     return len(rows)
 
 

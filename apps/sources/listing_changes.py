@@ -10,12 +10,14 @@ from django.db.models import F
 
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
+from apps.jobs import turns
+from apps.lib import versions
 from apps.lib.errors import Reason
 from apps.lib.git.refs import Ref
 from apps.releases.models import Release, State
 from apps.sources import judging, rulebook
 from apps.sources.judging import Judged
-from apps.sources.models import COOLING_DOWN, MAX_CODE, MAX_REASON, GitRepository, Tag, Verdict
+from apps.sources.models import COOLING_DOWN, MAX_CODE, MAX_REASON, GitRepository, Precedence, Tag, Verdict
 
 BATCH_SIZE = 500
 # A history that was rewritten moves every tag: the rest is one alarm.
@@ -36,6 +38,7 @@ _COLUMNS = (
     "release_id",
     "published_commit",
     "tries",
+    "precedence",
     "changed_at",
 )
 
@@ -108,9 +111,30 @@ def apply(
             # After a change of rules, a tag that is listed for the first time is new, and no part of the selection.
             left_out = selected is not None and key[0] not in selected and (is_first or key[0] in seen)
             changes.new.append(_new(repository, key[0], listed[key[0]], one, left_out=left_out, now=now))
+    _rank(changes, pushed=lambda tag: not is_first and tag.name not in seen)
     _write(changes)
     _raise_alarms(repository, changes)
     return changes
+
+
+def _rank(changes: Changes, *, pushed: Callable[[Tag], bool]) -> None:
+    """Say which new tags are fetched first. Of many that were pushed, somebody waits for the newest; of an import
+    the newest version of each module is the one that people want.
+    """
+    waiting = [tag for tag in changes.new if tag.verdict == Verdict.WAITING and not tag.code]
+    waiting.sort(key=_newest_last)
+    found = [tag for tag in waiting if not pushed(tag)]
+    awaited = [tag for tag in waiting if pushed(tag)][-turns.FEW :] + (found if len(found) <= turns.FEW else [])
+    newest = {tag.module: tag for tag in waiting}
+    for tag in newest.values():
+        tag.precedence = Precedence.NEWEST
+    for tag in awaited:
+        tag.precedence = Precedence.AWAITED
+
+
+def _newest_last(tag: Tag) -> tuple[bool, bytes]:
+    """A pre-release is no module's newest version while there is another."""
+    return not versions.parse(tag.version).is_prerelease, bytes(tag.sort_key)
 
 
 def _is_made(row: Tag) -> bool:
@@ -142,6 +166,8 @@ def _judge_again(row: Tag, ref: Ref, one: Judged, release: Release | None) -> No
     """Of no release, or of one that was refused."""
     is_same = (row.commit, row.folder, row.version) == (ref.commit, one.folder, one.version)
     is_left_out = row.code == NOT_SELECTED and one.verdict == Verdict.WAITING
+    if row.commit != ref.commit:
+        row.precedence = Precedence.AWAITED
     row.commit, row.tag_object = ref.commit, ref.tag_object
     row.folder, row.version, row.sort_key = one.folder, one.version, one.sort_key
     is_cooling = row.verdict == one.verdict == Verdict.WAITING and COOLING_DOWN in (row.code, one.code)

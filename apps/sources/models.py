@@ -151,6 +151,14 @@ class Verdict(models.TextChoices):
     GONE = "gone", "Deleted"
 
 
+class Precedence(models.IntegerChoices):
+    """Which waiting tags of a repository are fetched first."""
+
+    AWAITED = 0, "It was just pushed, or asked for"
+    NEWEST = 1, "The newest version of its module in an import"
+    IMPORTED = 2, "The rest of an import"
+
+
 class TagQuerySet(models.QuerySet["Tag"]):
     def judged(self) -> "TagQuerySet":
         """Annotate `shown`, the verdict that readers see: once a release was made of a tag, its state decides.
@@ -192,6 +200,9 @@ class Tag(models.Model):
     release = models.ForeignKey("releases.Release", models.SET_NULL, null=True, related_name="+")
     published_commit = models.CharField(max_length=64, blank=True, help_text="From which the release was made.")
     tries = models.PositiveIntegerField(default=0, help_text="Fetches that failed, and may succeed later.")
+    precedence = models.PositiveSmallIntegerField(
+        choices=Precedence.choices, default=Precedence.IMPORTED, db_default=Precedence.IMPORTED
+    )
     seen_at = models.DateTimeField(help_text="When it was first found.")
     known_since = models.DateTimeField(
         null=True, help_text="Of a version of another registry: from when its age counts; null: it is old."

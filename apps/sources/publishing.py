@@ -73,13 +73,12 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
         raise Outage("This worker ends; another one continues.")
     try:
         if not _is_open(tag, tag.repository):
-            _end(claim, tag)
-        elif claim.exhausted:
+            return
+        if claim.exhausted:
             raise _Refused("internal_error", "Larder could not publish the tag because of an internal error. Retry it.")
-        else:
-            release = _made_before(tag) or _publish(tag)
-            fault_point("after:git-publish", tag)
-            _link(claim, tag, release)
+        release = _made_before(tag) or _publish(tag)
+        fault_point("after:git-publish", tag)
+        _link(claim, tag, release)
     except (_Refused, _NotFetched, Decided, GitFailed) as problem:
         _end_without_release(claim, tag, problem)
     except Unavailable as problem:
@@ -89,8 +88,6 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
         # Suspended meanwhile, its machine has no role: that is not the tag's fault, which goes on waiting.
         if _is_open(tag, GitRepository.objects.get(pk=tag.repository_id)):
             _write_refusal(claim, tag, _Refused(problem.code, _text(problem)))
-        else:
-            _end(claim, tag)
     notifying.notify_refused(tag.repository_id)
 
 
@@ -279,33 +276,18 @@ def _wait_or_refuse(claim: Claim, tag: Tag, failed: GitFailed, *, is_final: bool
         if failed.code in _LISTED_AGAIN:
             at = timezone.now() + LIST_AGAIN_AFTER
             GitRepository.objects.filter(pk=row.pk, next_at__gt=at).update(next_at=at)
-            queueing.queue_waiting(row, without=tag)
         # Eight tags that fail at once are one failure of the server.
         elif row.failed_at is None:
             syncing.note_failure(row, failed)
             GitRepository.objects.filter(pk=row.pk).update(next_at=timezone.now() + syncing.backoff(row))
 
 
-def _end(claim: Claim, tag: Tag) -> None:
-    """Nothing to do for this one."""
-    with transaction.atomic():
-        claim.guard()
-        _queue_next(locking.locked(tag.repository_id))
-
-
 def _write(claim: Claim, tag: Tag, which: Q, **changes: object) -> bool:
-    """Change the row if it still fits, and queue the next one; return whether it did."""
+    """Change the row if it still fits; return whether it did."""
     with transaction.atomic():
         claim.guard()
-        repository = locking.locked(tag.repository_id)
-        won = Tag.objects.filter(which, pk=tag.pk).update(**changes)
-        _queue_next(repository)
-    return bool(won)
-
-
-def _queue_next(repository: GitRepository) -> None:
-    if repository.ended_at is None and repository.suspended_at is None and repository.failed_at is None:
-        queueing.queue_waiting(repository)
+        locking.locked(tag.repository_id)
+        return bool(Tag.objects.filter(which, pk=tag.pk).update(**changes))
 
 
 def _text(problem: RegistryError) -> str:

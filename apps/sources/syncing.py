@@ -12,7 +12,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.rows import Act
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.jobs import database_availability, queue
+from apps.jobs import database_availability, queue, turns
 from apps.jobs.claims import Claim
 from apps.lib.errors import Conflict, Invalid
 from apps.lib.git import remotes
@@ -32,7 +32,7 @@ from apps.sources import (
     requesting,
 )
 from apps.sources.judging import TooManyVersions
-from apps.sources.models import MAX_REASON, Forge, GitRepository, Tag, Verdict
+from apps.sources.models import MAX_REASON, Forge, GitRepository, Precedence, Tag, Verdict
 from apps.sources.registry_modules import Versions
 
 JOB = requesting.LISTING
@@ -74,7 +74,9 @@ def sync(*, repository: GitRepository, actor: Viewer, tags: Collection[str] | No
         row.save(update_fields=["selected", "started_at"])
     elif names:
         chosen = Tag.objects.filter(repository=row, code=listing_changes.NOT_SELECTED, name__in=names)
-        chosen.update(**queueing.AGAIN, changed_at=now)
+        few = len(names) <= turns.FEW
+        precedence = Precedence.AWAITED if few else Precedence.IMPORTED
+        chosen.update(**queueing.AGAIN, precedence=precedence, changed_at=now)
         queueing.queue_waiting(row)
     actor.record(
         Kind.GIT_REPOSITORY_SYNC_REQUESTED,
@@ -100,7 +102,13 @@ def retry(*, tag: Tag, actor: Viewer) -> None:
             f"The tag {row.name} is {_words(row.shown)}: it cannot be tried again.", hint=_way_out(row.shown)
         )
     requesting.ask(repository, actor, row)
-    Tag.objects.filter(pk=row.pk).update(**queueing.AGAIN, release=None, published_commit="", changed_at=timezone.now())
+    Tag.objects.filter(pk=row.pk).update(
+        **queueing.AGAIN,
+        precedence=Precedence.AWAITED,
+        release=None,
+        published_commit="",
+        changed_at=timezone.now(),
+    )
     actor.record(
         Kind.GIT_TAG_RETRIED,
         subject=repository.namespace.name,
@@ -109,7 +117,7 @@ def retry(*, tag: Tag, actor: Viewer) -> None:
         module=row.module,
         commit=row.commit,
     )
-    queueing.enqueue_publish(row.pk, created_by_id=actor.user_id)
+    queueing.enqueue_publish(row.pk, repository, created_by_id=actor.user_id)
     tag.refresh_from_db()
 
 

@@ -18,6 +18,7 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
+from apps.jobs.models import Job
 from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError
 from apps.lib.formats import lock_files
@@ -120,6 +121,16 @@ def start_due(*, now: datetime) -> int:
 def prune(*, before: timedelta = KEPT) -> int:
     rows = SyncRun.objects.filter(created_at__lt=timezone.now() - before).exclude(state__in=WORKING)
     return rows.delete()[0]
+
+
+def seconds_left(run: SyncRun, *, now: datetime) -> int | None:
+    """Estimate the rest from what was fetched so far; None if nothing tells."""
+    began = Job.objects.filter(kind=JOB, target=run.pk).order_by("-pk").values_list("created_at", flat=True).first()
+    fetched = sum(not entry["is_stored"] for entry in run.plan[: run.done])
+    left = sum(not entry["is_stored"] for entry in run.plan[run.done :])
+    if run.state != RunState.RUNNING or began is None or not fetched:
+        return None
+    return round((now - began).total_seconds() / fetched * left)
 
 
 # --- In a worker ------------------------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ def _workers() -> tuple[str, bool]:
 
 
 def _longest_wait() -> tuple[str, bool]:
-    since = Job.objects.waiting_since()
+    since = Job.objects.awaited().waiting_since()
     if since is None:
         return "none", False
     return timesince(since, depth=1), timezone.now() - since > LONG_WAIT

@@ -144,9 +144,11 @@ def _queue() -> Iterator[Metric]:
     for state, number in (counts | {State(state): number for state, number in rows}).items():
         jobs.add_metric([state], number)
     yield jobs
-    since = Job.objects.waiting_since()
+    since = Job.objects.awaited().waiting_since()
     age = 0.0 if since is None else max(0.0, (timezone.now() - since).total_seconds())
-    yield GaugeMetricFamily("larder_oldest_waiting_job_seconds", "Age of the oldest waiting job.", age)
+    yield GaugeMetricFamily(
+        "larder_oldest_waiting_job_seconds", "Age of the oldest waiting job, without work in bulk.", age
+    )
     yield from _workers()
 
 

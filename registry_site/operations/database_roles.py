@@ -57,7 +57,7 @@ _KEY_CHANGES = (
     "reason",
 )
 _CLAIM = (
-    *("state", "attempts", "lapses", "fence", "lease_until", "not_before", "rung_at", "worker", "error"),
+    *("state", "attempts", "lapses", "fence", "lease_until", "not_before", "rung_at", "turn", "worker", "error"),
     "finished_at",
 )
 

@@ -133,7 +133,7 @@ def shared_cache() -> Iterator[Finding]:
 def workers() -> Iterator[Finding]:
     health.check_worker()
     yield Finding("worker and beat", OK, "workers of each queue and beat reported recently")
-    since = Job.objects.waiting_since()
+    since = Job.objects.awaited().waiting_since()
     if since is not None and timezone.now() - since > LONG_WAIT:
         age = int((timezone.now() - since).total_seconds())
         yield Finding("queue", WARN, f"a job has waited for {age} s", "Start more workers, or find out why jobs fail.")

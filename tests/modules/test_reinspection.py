@@ -65,3 +65,20 @@ def test_the_command_says_how_many_it_queues_none_twice_and_a_version_that_is_go
     ModuleVersion.objects.all().delete()
     run_jobs()
     assert Job.objects.get(kind=reinspection.JOB).state == "succeeded"
+
+
+def test_many_versions_are_inspected_in_bulk_some_at_a_time_and_few_at_once(published):
+    for number in range(10):
+        published(version=f"1.{number}.0")
+    reinspection.request(ModuleVersion.objects.all()[:8], actor_id=None)
+    few = Job.objects.filter(kind=reinspection.JOB)
+    assert (few.awaited().count(), few.rung().count()) == (8, 8)
+    few.delete()
+
+    reinspection.request(ModuleVersion.objects.all(), actor_id=None)
+
+    many = Job.objects.filter(kind=reinspection.JOB)
+    assert set(many.values_list("source", flat=True)) == {"inspections"}
+    assert (many.count(), many.rung().count()) == (10, 8)
+    inspect_module(job_id=many.order_by("pk")[0].pk)
+    assert many.rung().count() == 8, "the next was rung for"

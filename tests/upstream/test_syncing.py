@@ -252,3 +252,16 @@ def test_it_refuses_other_patterns(pattern):
     assert asked("acme/tool@"), "every release"
     with pytest.raises(Invalid):
         asked(pattern)
+
+
+def test_the_rest_of_a_sync_is_estimated_by_what_was_fetched(db):
+    entries = [{"package": number, "is_stored": number < 3} for number in range(11)]
+    run = SyncRun.objects.create(request={}, state=RunState.RUNNING, plan=entries, planned=11, done=5)
+    began = Job.objects.create(kind=syncing.JOB, target=run.pk).created_at
+    now = began + timedelta(seconds=30)
+
+    assert syncing.seconds_left(run, now=now) == 90, "six are left, and two took 30 seconds: three were stored before"
+    run.done = 3
+    assert syncing.seconds_left(run, now=now) is None
+    run.done, run.state = 5, RunState.DONE
+    assert syncing.seconds_left(run, now=now) is None

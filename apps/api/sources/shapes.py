@@ -16,7 +16,7 @@ from apps.jobs import waiting
 from apps.jobs.waiting import StatesOf, Waiting
 from apps.lib.errors import Invalid
 from apps.lib.git import host_keys, remotes
-from apps.sources import connecting, forges, hooks, host_scanning, models, verdicts
+from apps.sources import connecting, estimating, forges, hooks, host_scanning, models, verdicts
 from apps.sources.models import CredentialKind, Forge, RepositoryState
 
 STATES = (RepositoryState.DRAFT, RepositoryState.ACTIVE, RepositoryState.FAILING, RepositoryState.SUSPENDED)
@@ -97,6 +97,12 @@ class VerdictCounts(Shape):
     gone = IntegerField(help_text="Deleted in the repository; the releases stay.")
 
 
+class GitProgress(Shape):
+    done = IntegerField(help_text="Tags that were published, held or refused.")
+    total = IntegerField(help_text="Tags that fit a rule, without those that policy holds back.")
+    seconds_left = IntegerField(allow_null=True, help_text="An estimate; null if none waits, or too few are done.")
+
+
 class GitRepository(Shape):
     id = IntegerField(source="pk")
     namespace = CharField(source="namespace.name")
@@ -124,6 +130,7 @@ class GitRepository(Shape):
     failure = GitFailure(allow_null=True, help_text="Of the last run, if that failed.")
     log = CharField(help_text="Of the last run, a line for each step.")
     tags = VerdictCounts(help_text="How many tags have each verdict.")
+    progress = GitProgress(help_text="How far its import is.")
 
 
 class NewGitRepository(GitRepository):
@@ -155,10 +162,11 @@ class WaitingView(RepositoriesView):
 
 
 def described(rows: Collection[models.GitRepository], hook_secret: str = "") -> list[With]:
-    """Return what GitRepository shows of them; two queries for all."""
+    """Return what GitRepository shows of them; three queries for all."""
     prefetch_related_objects(list(rows), "rules")
     counts = verdicts.counts(rows)
-    return [_described(row, counts[row.pk], hook_secret) for row in rows]
+    progress = estimating.progress_of(rows)
+    return [With(_described(row, counts[row.pk], hook_secret), progress=progress[row.pk]) for row in rows]
 
 
 def described_one(row: models.GitRepository, hook_secret: str = "") -> With:

@@ -9,13 +9,14 @@ from apps.lib.errors import Reason
 from apps.modules.comparing.changes import SENTENCES, Change, Document, Severity, between
 from apps.modules.models import ModuleVersion
 from apps.releases.catalogue.comparing import next_breaking, previous_among, says_breaking, step_between
-from apps.releases.models import Kind
+from apps.releases.models import Kind, Release
 
 BREAKING_CHANGE = "breaking_change"  # the code of the question and of the refusal
 MAX_CHANGES = 50  # kept with the release, the most severe first
 MAX_VALUE_CHARACTERS = 200
 MAX_NAMED = 5
 MAX_REASON_CHARACTERS = 500
+MAX_LATER = 20  # pre-releases that are compared with a version that came after them
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,33 @@ def verdict_on(namespace: Namespace, name: str, version: str, document: Document
         return None
     against, before, _ = found
     return Verdict(version, against, between(before, document))
+
+
+def compare_later(release: Release) -> None:
+    """Compare versions that were published before the one that they follow, as the newest of an import: with `release`,
+    in the transaction that publishes it. Nothing is held any more; what was compared in time stays as it was judged.
+    """
+    if release.kind != Kind.MODULE or release.namespace.breaking_changes == BreakingChanges.SILENT:
+        return
+    later = ModuleVersion.objects.published().filter(
+        release__kind=Kind.MODULE,
+        release__namespace=release.namespace,
+        release__name=release.name,
+        release__sort_key__gt=release.sort_key,
+    )
+    own = ModuleVersion.objects.filter(release=release).values_list("pk", flat=True).first()
+    # Up to the first stable one: what comes after that follows it, or a later one.
+    for row in later.select_related("release").order_by("release__sort_key")[:MAX_LATER]:
+        note = row.release.notes.get("guard")
+        is_open = row.inspector and (not note or note.get("is_late"))
+        version = row.release.version
+        if is_open and previous_of(release.namespace, release.name, version) == own:
+            verdict = verdict_on(release.namespace, release.name, version, row.inspection)
+            if verdict is not None:
+                notes = row.release.notes | {"guard": verdict.as_note() | {"is_late": True}}
+                Release.objects.filter(pk=row.release_id).update(notes=notes)
+        if not row.is_prerelease:
+            break
 
 
 def previous_of(namespace: Namespace, name: str, version: str) -> int | None:

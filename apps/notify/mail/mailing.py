@@ -13,7 +13,7 @@ import structlog
 from django.conf import settings
 from django.core import signing
 from django.core.mail import EmailMultiAlternatives, get_connection
-from django.db.models import Count, Q
+from django.db.models import Count, Min, Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
@@ -46,7 +46,9 @@ def send_due() -> int:
     next_hour = now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     due = letters.pending().filter(next_at__lte=now).select_related("user", "namespace").order_by("next_at", "pk")
     single = due.exclude(Q(user__mail_preference__is_digest=True) & ~Q(topic=""))
-    found = list(single[:BATCH_SIZE])
+    # What one person asked for, such as an invitation, does not wait for thousands of notices.
+    found = list(single.filter(topic="")[:BATCH_SIZE])
+    found += _in_turns(single.exclude(topic=""), BATCH_SIZE - len(found))
     recent = _sent_recently(found, now)
     sent, gathered = 0, set()
     for letter in found:
@@ -62,6 +64,17 @@ def send_due() -> int:
             recent[whose] += 1
             sent += _send([letter])
     return sent
+
+
+def _in_turns(due: QuerySet[Letter], most: int) -> list[Letter]:
+    """Return at most so many notices, of each namespace as many: 50,000 of one namespace delay no other."""
+    oldest = due.order_by().values("namespace").annotate(since=Min("next_at")).order_by("since", "namespace")
+    namespaces = list(oldest.values_list("namespace", flat=True))
+    found: list[Letter] = []
+    for place, namespace in enumerate(namespaces[:most]):
+        share = -(-(most - len(found)) // (min(len(namespaces), most) - place))
+        found += due.filter(namespace=namespace)[:share]
+    return found
 
 
 def _is_gathered(letter: Letter) -> bool:

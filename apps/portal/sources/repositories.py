@@ -19,7 +19,7 @@ from apps.portal.frame.rows import address_named
 from apps.portal.sources import frame
 from apps.portal.sources.frame import VERDICTS, place_of
 from apps.releases.models import State
-from apps.sources import connecting, hooks, registry_modules, syncing, verdicts
+from apps.sources import connecting, estimating, hooks, registry_modules, syncing, verdicts
 from apps.sources.models import COOLING_DOWN, Forge, GitRepository, Tag, Verdict
 from apps.upstream import upstreams
 
@@ -78,8 +78,7 @@ def repository_page(request: HttpRequest, namespace: str, repository_id: int) ->
         "alarms": [_alarm(repository, kind, count) for kind, count in alarms.items()],
         "host_keys_differ": frame.needs_host_keys(repository),
         "is_listed": is_listed,
-        "waiting": counts.get(Verdict.WAITING, 0),
-        "settled": sum(count for kind, count in counts.items() if kind != Verdict.WAITING),
+        "progress": estimating.progress_of([repository])[repository.pk],
         "is_working": is_listed or bool(counts.get(Verdict.WAITING)),
     }
     return render(request, "portal/sources/page.html", context)

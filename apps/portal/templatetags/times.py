@@ -33,6 +33,16 @@ def utc_time(at: datetime) -> str:
 
 
 @register.filter
+def rest_text(seconds: int) -> str:
+    """Of an estimate: less than a minute, about 12 minutes, about 3 hours."""
+    for unit, size in STEPS:
+        if seconds >= NEARLY_TWO * size or (seconds >= size and unit == "minute"):
+            count = round(seconds / size)
+            return f"about {count} {unit}{'' if count == 1 else 's'}"
+    return "less than a minute"
+
+
+@register.filter
 def relative_time(at: datetime) -> str:
     """3 days ago, in 2 weeks, just now: the words of Intl.RelativeTimeFormat, so that time.js changes nothing."""
     seconds = (timezone.now() - at).total_seconds()

@@ -97,6 +97,7 @@ def sync_run(request: HttpRequest, sync_id: int) -> HttpResponse:
         "asked": sync_requests.Request.from_json(run.request),
         "is_working": run.state in syncing.WORKING,
         "is_planned": run.state == RunState.PLANNED,
+        "seconds_left": syncing.seconds_left(run, now=timezone.now()),
         "page": page_of(run.plan, request, size=PAGE_SIZE),
         "missing": len(missing),
         "version_count": len({(entry["provider"], entry["version"]) for entry in run.plan}),

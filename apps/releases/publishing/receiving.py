@@ -94,7 +94,8 @@ def accept(*, release: Release, digest: str, size: int, job: str, **changes: Any
             digest=digest,
             size=size,
         )
-        queue.enqueue(job, target=release.pk, created_by_id=release.created_by_id)
+        share = f"namespace {release.namespace_id}"
+        queue.enqueue(job, target=release.pk, created_by_id=release.created_by_id, share=share)
 
 
 def _renewing(release: Release, chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -1,0 +1,169 @@
+"""What people wait while an import runs: 2,000 tags of a repository, or pipelines that report what they use.
+
+Each round measures a person's uploads, and a tag that a webhook announces, in the import and after it was disconnected,
+so that the machine is as busy with other things for both. Nothing here waits for the import itself.
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event
+
+import httpx
+
+from bench.larder import Bench
+from bench.report import Figure
+from tests.builders.archives import module_zip
+from tests.builders.git_servers import Site, git_site
+from tests.live import Live, start_live
+
+TAGS, UPLOADS, REPORTERS = 2_000, 10, 2
+LONGEST = 300.0  # seconds of one wait
+MODULE = {"main.tf": 'variable "name" {\n  type = string\n}\n', "README.md": "# A module\n"}
+USED = {"Modules": [{"Key": "m", "Source": "{}/person/first/local", "Version": "1.0.0", "Dir": "."}]}
+
+
+def measure(bench: Bench) -> Iterator[Figure]:
+    bench.close()  # another Larder would take processor time
+    with git_site(bench.folder / "fairness-git", https=False) as site:
+        allowed = {"LARDER_SOURCES_ALLOW": "127.0.0.0/8,::1", "LARDER_TLS": "off", "LARDER_RATE_PUBLISH": "off"}
+        with start_live(bench.folder / "fairness", why="measured", **allowed) as live:
+            token = live.token()
+            with live.client(token) as client:
+                yield from _Measured(bench, live, client, site, token).figures()
+
+
+class _Measured:
+    def __init__(self, bench: Bench, live: Live, client: httpx.Client, site: Site, token: str) -> None:
+        self.live, self.client, self.site, self.token = live, client, site, token
+        self.tags, self.uploads = (12, 2) if bench.is_tiny else (TAGS, UPLOADS)
+        self.rounds = 1 if bench.is_tiny else bench.rounds
+        self.number = 0
+        for name in ("person", "pushed", "import"):
+            client.put(f"/api/v1/namespaces/{name}", json={"visibility": "private"}).raise_for_status()
+        self.publish("first")
+
+    def figures(self) -> Iterator[Figure]:
+        busy, quiet, pushed, quietly_pushed, newest = [], [], [], [], []
+        hook = self.connect("pushed", 0)
+        self.push(hook)  # its first listing
+        for _ in range(self.rounds):
+            repository = self.connect("import", self.tags)
+            newest.append(self.newest(repository))
+            busy += [self.upload() for _ in range(self.uploads)]
+            pushed.append(self.push(hook))
+            self.client.delete(f"/api/v1/namespaces/import/repositories/{repository['id']}").raise_for_status()
+            self.drained()
+            quiet += [self.upload() for _ in range(self.uploads)]
+            quietly_pushed.append(self.push(hook))
+        during = f"while {self.tags:,} tags are imported"
+        yield _against(f"a person's small module is published {during}", busy, quiet)
+        yield Figure(f"a tag that a webhook announces {during}", pushed, "s", quietly_pushed, "quiet", "15 s")
+        yield Figure("the newest version of an import", newest, "s", wanted="10 s")
+        busy, quiet, reports = [], [], 0
+        for _ in range(self.rounds):
+            with self.reporting() as sent:
+                busy += [self.upload() for _ in range(self.uploads)]
+            reports += sum(sent)
+            quiet += [self.upload() for _ in range(self.uploads)]
+        yield _against(f"the same while pipelines have sent {reports:,} usage reports", busy, quiet)
+
+    def publish(self, name: str) -> None:
+        path = f"/api/v1/modules/person/{name}/local/1.0.0"
+        answer = self.client.put(path, content=module_zip(comment=name.encode())).raise_for_status()
+        ended = self.live.wait_for(self.client, f"/api/v1/releases/{answer.json()['id']}", LONGEST)
+        if ended["state"] != "published":
+            raise RuntimeError(f"{name} is {ended['state']}")
+
+    def upload(self) -> float:
+        self.number += 1
+        return _seconds(lambda: self.publish(f"m{self.number}"))
+
+    def connect(self, namespace: str, tags: int) -> dict[str, object]:
+        """A repository of its own with so many versions, whose first listing has been asked for."""
+        self.number += 1
+        name = f"{namespace}/r{self.number}"
+        repository = self.site.repository(name)
+        repository.commit(MODULE)
+        with repository.batch() as batch:
+            for number in range(tags):
+                batch.tag(f"v1.{number}.0", repository.head)
+        given = {
+            "url": self.site.url_of(name),
+            "rules": [{"tag": "v{version}", "folder": "", "module": f"r{self.number}/local"}],
+        }
+        made = self.client.post(f"/api/v1/namespaces/{namespace}/repositories", json=given).raise_for_status().json()
+        self.client.post(f"{_path(made)}/sync", json={}).raise_for_status()
+        return {**made, "name": name, "module": f"{namespace}/r{self.number}/local"}
+
+    def newest(self, repository: dict[str, object]) -> float:
+        return _seconds(lambda: self.appears(str(repository["module"]), f"1.{self.tags - 1}.0"))
+
+    def push(self, hook: dict[str, object]) -> float:
+        self.number += 1
+        self.site.repository(str(hook["name"])).tag(f"v1.{self.number}.0")
+        secret = hook["webhook"]["secret"]  # type: ignore[index]  # of the API's answer
+        url = httpx.URL(hook["webhook"]["url"]).path  # type: ignore[index]  # likewise
+        self.client.post(url, headers={"Authorization": f"Bearer {secret}"}).raise_for_status()
+        return _seconds(lambda: self.appears(str(hook["module"]), f"1.{self.number}.0"))
+
+    def appears(self, module: str, version: str) -> None:
+        """Wait until clients see it."""
+        end = time.monotonic() + LONGEST
+        while time.monotonic() < end:
+            answer = self.client.get(f"/v1/modules/{module}/versions")
+            listed = answer.json()["modules"][0]["versions"] if answer.status_code == httpx.codes.OK else []
+            if version in {one["version"] for one in listed}:
+                return
+            time.sleep(0.2)
+        raise RuntimeError(f"{module} {version} was not published within {LONGEST:.0f} s")
+
+    def drained(self) -> None:
+        """What was queued of a repository that is disconnected ends by itself."""
+        working = "SELECT COUNT(*) FROM jobs_job WHERE source LIKE 'git %' AND finished_at IS NULL"
+        end = time.monotonic() + LONGEST
+        while self.live.query(working) and time.monotonic() < end:
+            time.sleep(0.2)
+
+    @contextmanager
+    def reporting(self) -> Iterator[list[int]]:
+        """Report from a few pipelines until the block ends; the list has how often afterwards."""
+        is_over, sent = Event(), list[int]()
+
+        def report(pipeline: int) -> int:
+            count = 0
+            with self.live.client(self.token) as client:
+                while not is_over.is_set():
+                    used = [one | {"Source": one["Source"].format(self.live.host)} for one in USED["Modules"]]
+                    given = {"repository": f"r{pipeline}", "folder": f"f{count % 400}", "modules": {"Modules": used}}
+                    client.post("/api/v1/usage", json=given).raise_for_status()
+                    count += 1
+            return count
+
+        with ThreadPoolExecutor(REPORTERS) as pool:
+            asked = [pool.submit(report, number) for number in range(REPORTERS)]
+            try:
+                yield sent
+            finally:
+                is_over.set()
+                sent += [one.result() for one in asked]
+
+
+def _against(work: str, busy: list[float], quiet: list[float]) -> Figure:
+    return Figure(f"p95: {work}", [_p95(busy)], "s", [_p95(quiet)], "quiet", "<= 2", [1000 * statistics.median(busy)])
+
+
+def _p95(seconds: list[float]) -> float:
+    return statistics.quantiles(seconds, n=20, method="inclusive")[18]
+
+
+def _path(repository: dict[str, object]) -> str:
+    return f"/api/v1/namespaces/{repository['namespace']}/repositories/{repository['id']}"
+
+
+def _seconds(act: Callable[[], object]) -> float:
+    began = time.monotonic()
+    act()
+    return time.monotonic() - began
