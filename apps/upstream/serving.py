@@ -34,7 +34,7 @@ from apps.lib.mirrored import (
     PackageLink,
     VersionUnknown,
 )
-from apps.upstream import asked, fetching, manifests, open_links, policy, servable, upstreams, uses
+from apps.upstream import asked, fetching, held_back, manifests, open_links, policy, servable, upstreams, uses
 from apps.upstream.errors import Refused
 from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.upstream.policy import Decision
@@ -58,6 +58,7 @@ class Mirrors:
         upstream, now = _visible(asker, provider.host), timezone.now()
         row = _listed(asker, upstream, provider)
         found = policy.decisions(row, now=now)
+        held_back.note(asker, found)
         shown = [version for version, decision in found.items() if decision.is_visible]
         if upstream.is_sealed:  # it fetches nothing: what is not stored cannot be installed
             stored = UpstreamPackage.objects.filter(version__provider=row).exclude(blob=None)
@@ -214,7 +215,11 @@ def _verified(
         version = asked.version(_listed(asker, upstream, provider), sort_key)
     if version is None or not (version.is_listed or version.verdict):
         raise VersionUnknown(f"{provider} has no version {number[:80]!r}.")
-    policy.require_visible(version, now=now)
+    found = policy.decide(version, now=now)
+    if version.is_gone and not found.is_visible:
+        raise VersionUnknown(found.sentence)
+    held_back.note(asker, {version: found})
+    policy.require(found)
     if version.verdict:
         return version
     _count(asker, VERSION, version.pk)
