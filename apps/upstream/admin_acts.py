@@ -186,7 +186,7 @@ OF_ALARMS = acts(
         "accept",
         "Accept what was found",
         "Larder trusts what was found from now on: the key, or the bytes in place of those that it has. Versions that "
-        "vanished from a list are gone for clients.",
+        "vanished from a list are removed for clients.",
         "Accepted",
         lambda row, actor, reason: alarms.accept(row, actor=actor, reason=reason),
         lambda row: row.state == AlarmState.OPEN,

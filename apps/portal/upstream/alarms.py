@@ -42,7 +42,7 @@ ACCEPTING = {
     "bytes_changed": "Trust the new bytes: the stored ones are deleted, and lock files with the old hashes fail.",
     "no_key": "Allow unsigned providers of this namespace.",
     "signature_bad": "Allow signatures with SHA-1 or in text mode for this namespace.",
-    "list_shrank": "These versions are gone: clients no longer get them, stored or not.",
+    "list_shrank": "These versions are removed: clients no longer get them, stored or not.",
 }
 
 DISMISSING = {"list_shrank": "clients still get those of these versions that are stored."}
