@@ -16,8 +16,7 @@ from apps.modules.contents import readme
 from apps.upstream.sync_requests import Request
 
 # More than an admin list sorts whatever its order is (MAX_SORTED_ROWS).
-ROWS = 24_000
-FEW = 100
+ROWS, FEW = 24_000, 100
 # Their numbers begin here, above those of the scene.
 FIRST = 1_000_000
 # Prime to ROWS, so that each parent has one child.
