@@ -11,10 +11,12 @@ from registry_site.startup import die_with_parent
 die_with_parent.arm()
 use_settings()
 application = TrustedProxyHeaders(import_module("registry_site.server.handler").handler)
-# Apps are loaded. Background writers: token use (D13), downloads (D15), and what is fetched of other registries.
+# Apps are loaded. Background writers: token use (D13), downloads (D15), and what is fetched of other registries or
+# held back.
 import_module("apps.accounts.identity.token_usage").start()
 import_module("apps.releases.catalogue.downloads").start()
 import_module("apps.upstream.uses").start()
+import_module("apps.upstream.held_back").start()
 # Counts for /metrics, which all processes of this host share.
 import_module("registry_site.monitoring.sharing").start()
 if settings.TRACES:

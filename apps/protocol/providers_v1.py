@@ -33,7 +33,7 @@ class Versions(SameForReaders, ProtocolView):
     def get(self, request: Request, namespace: str, type: str) -> Response:  # noqa: A002, ARG002
         listed = reading.listed_versions(self.viewer, ProviderAddress(namespace, type))
         self.ready_until = listed.next_at
-        return Response(versions_document(listed.rows, timezone.now()))
+        return Response(versions_document(listed.rows, timezone.now(), held=listed.held))
 
 
 class Download(SameForReaders, ProtocolView):

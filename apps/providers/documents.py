@@ -11,12 +11,13 @@ from typing import Any, Protocol, TypeVar
 
 from apps.providers.models import Package, ProviderVersion
 from apps.providers.reading import Key, ListedVersion, PublicKey, is_ending
-from apps.releases.catalogue.reading import moment_text
+from apps.releases.catalogue.reading import dates, moment_text
 from apps.releases.models import Lifecycle
 from apps.signing.models import State
 
 # Clients print warnings at every init.
 MAX_PLATFORMS_NAMED = 5
+MAX_HELD_NAMED = 3
 
 Document = dict[str, Any]
 
@@ -26,7 +27,9 @@ def sums_name(type: str, version: str) -> str:  # noqa: A002 - the field's word
     return f"terraform-provider-{type}_{version}_SHA256SUMS"
 
 
-def versions_document(versions: Sequence[ListedVersion], now: datetime) -> Document:
+def versions_document(
+    versions: Sequence[ListedVersion], now: datetime, *, held: Sequence[ListedVersion] = ()
+) -> Document:
     """Complete, no paging. Clients choose by `version` alone; `protocols` serves their hint if no version fits.
 
     Update bots wait until a version has an age, and look for a changelog at `source`, which is empty if no repository
@@ -49,14 +52,14 @@ def versions_document(versions: Sequence[ListedVersion], now: datetime) -> Docum
         "versions": [
             {
                 "version": version.version,
-                "published_at": moment_text(version.published_at),
+                **dates(version.published_at),
                 "protocols": version.protocols,
                 "platforms": [{"os": os, "arch": arch} for os, arch in version.platforms],
             }
             for version in versions
         ],
-        # Clients print them after every init.
-        "warnings": [*([notice] if notice else []), *warnings, *_deprecations(versions)],
+        # Clients print them after every init, and where no version matches, but not where the list is empty.
+        "warnings": [*([notice] if notice else []), *warnings, *_cooling_down(held), *_deprecations(versions)],
     }
 
 
@@ -77,6 +80,19 @@ def details_document(version: ProviderVersion, *, versions: list[str], downloads
         "downloads": downloads,
         "versions": versions,
     }
+
+
+def _cooling_down(held: Sequence[ListedVersion]) -> list[str]:
+    """Whoever pins one of these reads only here why no version matches."""
+    more = len(held) - MAX_HELD_NAMED
+    return [
+        *(
+            f"version {version.version} is in its cool-down: clients can install it from "
+            f"{version.visible_at:%Y-%m-%d %H:%M} UTC on"
+            for version in held[:MAX_HELD_NAMED]
+        ),
+        *([f"{more} more are in their cool-down"] if more > 0 else []),
+    ]
 
 
 def _deprecations(versions: Iterable[ListedVersion]) -> list[str]:

@@ -27,10 +27,11 @@ class HeldBack(RegistryError):
 
 @dataclass(frozen=True, slots=True)
 class Shown(Generic[T]):
-    """What clients see, and when that changes by itself: the answer holds no longer."""
+    """What clients see, and when that changes by itself: the answer holds no longer. `held`: what they do not see."""
 
     rows: list[T] = field(default_factory=list)
     next_at: datetime | None = None
+    held: list[T] = field(default_factory=list)
 
 
 def begins(namespace: Namespace, now: datetime) -> datetime | None:
@@ -43,14 +44,16 @@ def shown(rows: Iterable[T], visible_at: Callable[[T], datetime | None], *, now:
     """Leave out what is held back."""
     now = now or timezone.now()
     seen: list[T] = []
-    held = []
+    held: list[T] = []
+    dates = []
     for row in rows:
         at = visible_at(row)
         if at is not None and at > now:
-            held.append(at)
+            held.append(row)
+            dates.append(at)
         else:
             seen.append(row)
-    return Shown(seen, min(held, default=None))
+    return Shown(seen, min(dates, default=None), held)
 
 
 def require_visible(release: Release, *, what: str = "") -> None:

@@ -80,6 +80,17 @@ def verify(*, data: bytes, signature: bytes, armors: Sequence[str]) -> Signer:
     )
 
 
+def fingerprint_of(armor: str) -> str:
+    """Return that of the first key, with upper-case digits; "" for what cannot be read."""
+    if len(armor) > MAX_ARMOR_CHARACTERS:
+        return ""
+    try:
+        keys = [one for one in packets.packets(packets.dearmored(armor)) if one.tag == packets.PUBLIC_KEY]
+    except packets.Malformed:
+        return ""
+    return packets.fingerprint(keys[0]) if keys else ""
+
+
 def _signatures(signature: bytes) -> list[tuple[bytes, packets.SignatureHead]]:
     """Return each signature packet, whole and read. Raises NotSigned."""
     if not signature.strip():

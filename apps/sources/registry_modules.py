@@ -132,11 +132,19 @@ class Versions:
             found.append(Ref(name, self.commits.get(name, known)))
         return found, judge
 
+    def known_since(self, name: str, row: Tag | None, now: datetime, is_first: bool) -> datetime | None:  # noqa: FBT001
+        """From when its age counts, as that of a provider's version does; None: it is old."""
+        said, seen_at = self.listed[name].published_at, row.seen_at if row is not None else now
+        if said is not None:
+            return min(said, seen_at if row is None or row.known_since is None else row.known_since)
+        if row is not None:
+            return row.known_since
+        return None if is_first and self.listed[name].is_old else now
+
     def _judged(self, one: Judged, ref: Ref, row: Tag | None, now: datetime, is_first: bool) -> Judged:  # noqa: FBT001
         if row is not None and row.verdict == Verdict.MOVED and row.release_id is None:
             return replace(one, verdict=Verdict.MOVED, code=MOVED, reason=row.reason, known_since=row.known_since)
-        said = self.listed[ref.name].published_at
-        known_since = row.known_since if row is not None else said or (None if is_first else now)
+        known_since = self.known_since(ref.name, row, now, is_first)
         one = replace(one, known_since=known_since)
         if one.verdict != Verdict.WAITING:
             return one
@@ -150,7 +158,8 @@ def listed(repository: GitRepository) -> Versions:
     module = module_of(repository)
     try:
         upstream = modules.upstream_of(module)
-        found = {one.version: one for one in modules.listed(upstream, module)}
+        known = set(repository.tags.values_list("name", flat=True))
+        found = {one.version: one for one in modules.listed(upstream, module, known=known)}
     except FetchFailed as failed:
         raise _git_failed(failed) from None
     if not found and repository.fetched_at is None:
@@ -165,7 +174,7 @@ def preview(repository: GitRepository) -> dict[str, Any]:
     shown = []
     for name, one in found.listed.items():
         row = rows.get(name)
-        known_since = row.known_since if row else one.published_at or (now if repository.fetched_at else None)
+        known_since = found.known_since(name, row, now, repository.fetched_at is None)
         held = _held(found.decide(known_version(name, one.sort_key, row.seen_at if row else now, known_since), now))
         shown.append({"tag": name, "commit": row.commit if row else "", "held": str(held or "")})
     rules = [rule.as_json() for rule in rulebook.of(repository)]

@@ -160,7 +160,7 @@ class UpstreamVersionAdmin(ReadOnlyAdmin[UpstreamVersion]):
     search_fields = ("version",)
     search_help_text = "An address, a version, or the digest of an OCI index."
     fields = (
-        ("title", "is_listed"),
+        ("title", "is_listed", "absence"),
         ("verdict_text", "key_page", "verified_at"),
         ("first_seen_at", "published_at", "was_in_first_list"),
         ("protocols", "index_digest"),

@@ -185,7 +185,8 @@ OF_ALARMS = acts(
     Reasoned(
         "accept",
         "Accept what was found",
-        "Larder trusts what was found from now on: the key, or the bytes in place of those that it has.",
+        "Larder trusts what was found from now on: the key, or the bytes in place of those that it has. Versions that "
+        "vanished from a list are removed for clients.",
         "Accepted",
         lambda row, actor, reason: alarms.accept(row, actor=actor, reason=reason),
         lambda row: row.state == AlarmState.OPEN,
@@ -195,7 +196,7 @@ OF_ALARMS = acts(
     Reasoned(
         "dismiss",
         "Dismiss",
-        "What was known stays, and what was found stays refused.",
+        "What was known stays, and what was found stays refused. Stored versions that vanished from a list are served.",
         "Dismissed",
         lambda row, actor, reason: alarms.dismiss(row, actor=actor, reason=reason),
         lambda row: row.state == AlarmState.OPEN,
@@ -206,7 +207,7 @@ OF_ALARMS = acts(
 
 
 def trusted_beside(row: Any) -> str:
-    """The other keys of the namespace that are trusted."""
-    same = type(row).objects.filter(upstream=row.upstream_id, namespace=row.namespace, state=KeyState.TRUSTED)
+    """The other keys of the provider that are trusted."""
+    same = type(row).objects.filter(provider=row.provider_id, state=KeyState.TRUSTED)
     found = same.exclude(pk=row.pk).order_by("first_seen_at", "pk").values_list("fingerprint", flat=True)
     return ", ".join(found[:ROWS_SHOWN]) or "no other key"

@@ -23,14 +23,14 @@ def of_host(path: str | Callable[[str], Q] = "upstream__host") -> Any:
 @admin.register(KeyPin)
 class KeyPinAdmin(ReadOnlyAdmin[KeyPin]):
     names = ("pinned key", "pinned keys")
-    list_display = ("title", "namespace", "upstream", "state_badge", "versions_signed", "first_seen_at", "decided_at")
+    list_display = ("title", "about", "state_badge", "versions_signed", "first_seen_at", "decided_at")
     list_filter = ("state", of_host())
-    list_select_related = ("upstream", "decided_by")
+    list_select_related = ("upstream", "provider__upstream", "decided_by")
     ordering = ("-pk",)
     search_fields = ("fingerprint",)
     search_help_text = "A namespace, or the beginning or the end (key id) of a fingerprint."
     fields = (
-        ("upstream", "namespace", "state_badge"),
+        ("about", "state_badge"),
         ("fingerprint", "source"),
         ("first_seen_at", "versions_signed"),
         ("decided_at", "decided_by"),
@@ -42,6 +42,7 @@ class KeyPinAdmin(ReadOnlyAdmin[KeyPin]):
     csv_columns = (
         "upstream__host",
         "namespace",
+        "provider__type",
         "fingerprint",
         "state",
         "source",
@@ -59,6 +60,7 @@ class KeyPinAdmin(ReadOnlyAdmin[KeyPin]):
         return Q(fingerprint__begins=digits) | Q(fingerprint__endswith=digits) | Q(namespace=word.lower())
 
     title = Column("key", "fingerprint", order="fingerprint")
+    about = Column("provider", "about", order="namespace")
     state_badge = Column("state", lambda row: badge(row.state), order="state")
     versions_signed = Column("versions signed", "version_count", order="version_count")
     others = Column("also trusted", admin_acts.trusted_beside)

@@ -39,11 +39,11 @@ def may_accept(alarm: Alarm) -> bool:
 
 
 def pins_of(upstream: Upstream) -> QuerySet[KeyPin]:
-    """Return the keys of its namespaces, those that wait first, each with how many versions it verified."""
+    """Return the keys of its providers, those that wait first, each with how many versions it verified."""
     waits = Case(When(state=KeyState.WAITING, then=0), default=1, output_field=IntegerField())
-    rows = KeyPin.objects.filter(upstream=upstream).select_related("upstream", "decided_by")
+    rows = KeyPin.objects.filter(upstream=upstream).select_related("upstream", "provider__upstream", "decided_by")
     counted = rows.annotate(version_count=Count("versions", filter=~Q(versions__verdict="")))
-    return counted.order_by(waits, "namespace", "pk")
+    return counted.order_by(waits, "namespace", "provider__type", "pk")
 
 
 def pin_of(upstream: Upstream, number: int) -> KeyPin:

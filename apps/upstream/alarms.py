@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -15,7 +15,7 @@ from apps.audit.recorder import record
 from apps.blobs import store
 from apps.lib.errors import Conflict
 from apps.upstream import trust
-from apps.upstream.models import Allows, KeyPin, Upstream, UpstreamProvider, UpstreamVersion
+from apps.upstream.models import Absence, Allows, KeyPin, Upstream, UpstreamProvider, UpstreamVersion
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState
 
 log = structlog.get_logger("larder.upstream")
@@ -91,7 +91,7 @@ def accept(alarm: Alarm, *, actor: Viewer, reason: str) -> None:
         AlarmKind.BYTES_CHANGED: _accept_bytes,
         AlarmKind.NO_KEY: _accept_no_key,
         AlarmKind.SIGNATURE_BAD: _accept_signature,
-        AlarmKind.LIST_SHRANK: _resolve_accepted,
+        AlarmKind.LIST_SHRANK: _accept_list,
     }
     acting[row.kind](row, actor=actor, reason=reason)
     alarm.refresh_from_db()
@@ -99,13 +99,18 @@ def accept(alarm: Alarm, *, actor: Viewer, reason: str) -> None:
 
 @transaction.atomic
 def dismiss(alarm: Alarm, *, actor: Viewer, reason: str) -> None:
-    """What was known stays, and what was found stays refused. Raises Conflict if it is resolved."""
+    """What was known stays, and what was found stays refused. Raises Conflict if it is resolved.
+
+    Stored versions that vanished from a list are served on.
+    """
     reason = trust.checked_reason(reason)
     row = _locked(alarm)
     if row.kind == AlarmKind.KEY_CHANGED and (pin := _pin_of(row)) is not None:
         trust.decide_key(pin, actor=actor, is_trusted=False, reason=reason)
     trust.resolve(Alarm.objects.filter(pk=row.pk), AlarmState.DISMISSED, actor=actor, reason=reason)
     trust.let_again(row.upstream, row.namespace)
+    if row.kind == AlarmKind.LIST_SHRANK:
+        _decide_absence(row, Absence.KEPT)
     alarm.refresh_from_db()
 
 
@@ -138,6 +143,18 @@ def _accept_bytes(row: Alarm, *, actor: Viewer, reason: str) -> None:
         transaction.on_commit(partial(_remove, digest), robust=True)
 
 
+def _accept_list(row: Alarm, *, actor: Viewer, reason: str) -> None:
+    """The versions are really gone: clients no longer get them, whatever is stored."""
+    _decide_absence(row, Absence.GONE)
+    _resolve_accepted(row, actor=actor, reason=reason)
+
+
+def _decide_absence(row: Alarm, absence: Absence) -> None:
+    """Of what vanished from the list since staff last decided about it."""
+    rows = UpstreamVersion.objects.filter(provider=row.provider_id, is_listed=False, absence=Absence.UNDECIDED)
+    rows.update(absence=absence)
+
+
 def _resolve_accepted(row: Alarm, *, actor: Viewer, reason: str) -> None:
     trust.resolve(Alarm.objects.filter(pk=row.pk), AlarmState.ACCEPTED, actor=actor, reason=reason)
 
@@ -161,7 +178,8 @@ def _remove(digest: str) -> None:
 
 def _pin_of(row: Alarm) -> KeyPin | None:
     pins = KeyPin.objects.filter(upstream=row.upstream, namespace=row.namespace)
-    return pins.filter(fingerprint=str(row.found.get("fingerprint", ""))).first()
+    mine = pins.filter(Q(provider=row.provider_id) | Q(provider=None)).order_by("pk")
+    return mine.filter(fingerprint=str(row.found.get("fingerprint", ""))).first()
 
 
 def _locked(alarm: Alarm) -> Alarm:

@@ -12,7 +12,7 @@ _OF_UPSTREAM = (
     *("cooldown_days", "list_seconds", "stale_hours"),
 )
 _OF_VERSION = (
-    *("version", "sort_key", "platforms", "is_listed", "first_seen_at", "published_at", "was_in_first_list"),
+    *("version", "sort_key", "platforms", "is_listed", "absence", "first_seen_at", "published_at", "was_in_first_list"),
     *("verdict", "tries", "tried_at", "retry_at", "failure"),
 )
 _OF_PROVIDER = ("namespace", "type")

@@ -53,6 +53,10 @@ class Judged:
     packages: int
     stored: int
 
+    @property
+    def reaches_clients(self) -> bool:
+        return self.decision.is_visible and (self.version.is_listed or bool(self.version.verdict and self.stored))
+
 
 def providers_for(viewer: Viewer, words: str = "", *, host: str = "") -> QuerySet[UpstreamProvider]:
     """Return the mirrored providers that the viewer sees; each word is a part of host, namespace or type."""
@@ -76,9 +80,10 @@ def listed(providers: Iterable[UpstreamProvider]) -> list[Listed]:
     page, now = list(providers), timezone.now()
     keys = [one.pk for one in page]
     by_provider = Window(RowNumber(), partition_by="provider", order_by=F("sort_key").desc())
-    rows = UpstreamVersion.objects.filter(provider__in=keys, is_listed=True).only(*COLUMNS).annotate(place=by_provider)
+    offered = UpstreamVersion.objects.filter(provider__in=keys).offered()
+    rows = offered.only(*COLUMNS).annotate(place=by_provider)
     highest = list(rows.filter(place__lte=_HIGHEST).order_by("provider", "place"))
-    counted = UpstreamVersion.objects.filter(provider__in=keys, is_listed=True).values("provider").order_by()
+    counted = offered.values("provider").order_by()
     numbers = dict(counted.annotate(number=Count("pk")).values_list("provider", "number"))
     exceptions = exceptions_of(PolicyException.objects.filter(version__in=[row.pk for row in highest]), now=now)
     policies = {one.upstream_id: Policy.of(one.upstream) for one in {row.upstream_id: row for row in page}.values()}
@@ -139,9 +144,14 @@ def judged(provider: UpstreamProvider, rows: Sequence[UpstreamVersion]) -> list[
     ]
 
 
+def judged_with(version: UpstreamVersion, decision: Decision, packages: Sequence[UpstreamPackage]) -> Judged:
+    """One version whose packages were read."""
+    return Judged(version, decision, len(packages), sum(one.blob_id is not None for one in packages))
+
+
 def newest_for_clients(provider: UpstreamProvider) -> UpstreamVersion | None:
-    """Return the highest version that is listed and not held back, no pre-release if there is another one."""
-    rows = list(provider.versions.filter(is_listed=True).only(*COLUMNS).order_by("-sort_key")[:_LOOKED_AT])
+    """Return the highest version that is listed or stored and not held back, no pre-release if there is another one."""
+    rows = list(provider.versions.all().offered().only(*COLUMNS).order_by("-sort_key")[:_LOOKED_AT])
     seen = [one.version for one in judged(provider, rows) if one.decision.is_visible]
     return _preferred(seen)
 

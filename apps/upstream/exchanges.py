@@ -102,6 +102,20 @@ def get_json(upstream: Upstream, url: str, *, max_bytes: int, etag: str = "", la
         return JsonAnswer(_parsed(said, url, max_bytes), etag=told[0], last_modified=told[1], at=at)
 
 
+def get_page(upstream: Upstream, url: str, *, max_bytes: int) -> dict[str, Any] | None:
+    """Return a JSON object that a registry may have beside its protocol; None if it has none.
+
+    A status that may pass raises FetchFailed, and says nothing of the registry's health: the protocol goes on.
+    """
+    request = Request("GET", url, DOCUMENTS, accept="application/json", closes=False, accepts_any_status=True)
+    with asked(upstream, request) as said:
+        if said.status == HTTPStatus.OK:
+            return _parsed(said, url, max_bytes)
+    if said.status >= HTTPStatus.INTERNAL_SERVER_ERROR or said.status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise FetchFailed("page_away", f"the answer was {said.status}", url=url, status=said.status)
+    return None
+
+
 def get_location(upstream: Upstream, url: str, *, max_bytes: int) -> str:
     """Return where a module is: the `location` of a JSON object, or the header X-Terraform-Get; "" if there is none."""
     request = Request("GET", url, DOCUMENTS, accept="application/json", may_be_empty=True)

@@ -1,14 +1,24 @@
 """How far the sums of a version are proven: three verdicts, never confused. Decided where the record is written."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.signing.foreign import Signer
+from apps.signing.foreign import Signer, fingerprint_of
 from apps.upstream import alarms, trust
+from apps.upstream.documents import NamedKey
 from apps.upstream.failures import Distrusted
-from apps.upstream.models import Allows, KeyPin, KeyState, UnsignedAllowance, Upstream, UpstreamVersion, Verdict
+from apps.upstream.models import (
+    Allows,
+    KeyPin,
+    KeyState,
+    UnsignedAllowance,
+    Upstream,
+    UpstreamProvider,
+    UpstreamVersion,
+    Verdict,
+)
 from apps.upstream.rows import Alarm, AlarmKind, AlarmState
 
 
@@ -21,37 +31,50 @@ class Judgement:
     refusal: Distrusted | None = None
 
 
-def signed(version: UpstreamVersion, signer: Signer, *, source: str, url: str) -> Judgement:
-    """Judge a version whose signature is valid. The first key of a namespace is pinned, another one waits for staff.
+def signed(version: UpstreamVersion, signer: Signer, named: Sequence[NamedKey], *, url: str) -> Judgement:
+    """Judge a version whose signature is valid. All keys that the first document of a provider names are pinned, and
+    another one waits for staff.
 
-    The caller has locked the upstream: of two first keys at once, one is the first.
+    `named`: the keys of the document, with that of the signer. The caller has locked the upstream: of two first
+    documents at once, one is the first.
     """
-    upstream, namespace = version.provider.upstream, version.provider.namespace
-    pins = KeyPin.objects.filter(upstream=upstream, namespace=namespace)
+    provider = version.provider
+    pins = KeyPin.objects.of(provider)
     pin = pins.filter(fingerprint=signer.fingerprint).first()
     if pin is not None and pin.state == KeyState.TRUSTED:
         return Judgement(Verdict.PINNED, pin)
     if pin is None:
+        source = next((key.source for key in named if key.armor == signer.armor), "") or signer.uid
         is_first = not pins.exists()
-        pin = KeyPin.objects.create(
-            upstream=upstream,
-            namespace=namespace,
-            fingerprint=signer.fingerprint,
-            armor=signer.armor,
-            source=(source or signer.uid)[:200],
-            state=KeyState.TRUSTED if is_first else KeyState.WAITING,
-        )
+        state = KeyState.TRUSTED if is_first else KeyState.WAITING
+        pin = _pin(provider, signer.fingerprint, NamedKey(signer.armor, source), state)
         if is_first:
-            record(
-                Kind.UPSTREAM_KEY_PINNED,
-                actor_id=None,
-                subject=trust.subject_of_namespace(upstream, namespace),
-                fingerprint=pin.fingerprint,
-                state=str(pin.state),
-                version=str(version),
-            )
+            for fingerprint, key in _others(named, signer).items():
+                _pin(provider, fingerprint, key, KeyState.TRUSTED)
             return Judgement(Verdict.FIRST_SEEN, pin)
     return Judgement(refusal=_refused_key(version, pin, url))
+
+
+def _others(named: Sequence[NamedKey], signer: Signer) -> dict[str, NamedKey]:
+    """Return the keys besides the signer's, by fingerprint. One that cannot be read proves nothing later either."""
+    found = {fingerprint: key for key in named if (fingerprint := fingerprint_of(key.armor))}
+    found.pop(signer.fingerprint, None)
+    return found
+
+
+def _pin(provider: UpstreamProvider, fingerprint: str, key: NamedKey, state: KeyState) -> KeyPin:
+    pin = KeyPin.objects.create(
+        upstream=provider.upstream,
+        namespace=provider.namespace,
+        provider=provider,
+        fingerprint=fingerprint,
+        armor=key.armor,
+        source=key.source[:200],
+        state=state,
+    )
+    if state == KeyState.TRUSTED:
+        record(Kind.UPSTREAM_KEY_PINNED, actor_id=None, subject=pin.about, fingerprint=fingerprint, state=str(state))
+    return pin
 
 
 def unsigned(version: UpstreamVersion, *, url: str) -> Judgement:
@@ -59,8 +82,8 @@ def unsigned(version: UpstreamVersion, *, url: str) -> Judgement:
     upstream, namespace = version.provider.upstream, version.provider.namespace
     allowed = UnsignedAllowance.objects.filter(upstream=upstream, namespace=namespace, allows=Allows.NO_KEY)
     allowance = allowed.first()
-    newest = KeyPin.objects.filter(upstream=upstream, namespace=namespace, state=KeyState.TRUSTED)
-    last = newest.order_by("-first_seen_at").first()
+    trusted = KeyPin.objects.of(version.provider).filter(state=KeyState.TRUSTED)
+    last = trusted.order_by("-first_seen_at").first()
     if allowance is not None and (last is None or last.first_seen_at < allowance.created_at):
         return Judgement(Verdict.NO_KEY)
     alarms.raise_alarm(
@@ -107,9 +130,7 @@ def weakly_signed(version: UpstreamVersion, signer: Signer, *, url: str) -> Dist
 def badly_signed(version: UpstreamVersion, found: str, *, issuer: str, is_foreign: bool, url: str) -> Distrusted:
     """Raise the alarm of a signature by a key that the registry does not name, or of one that does not fit."""
     upstream = version.provider.upstream
-    pinned = KeyPin.objects.filter(
-        upstream=upstream, namespace=version.provider.namespace, state=KeyState.TRUSTED
-    ).values_list("fingerprint", flat=True)
+    pinned = KeyPin.objects.of(version.provider).filter(state=KeyState.TRUSTED).values_list("fingerprint", flat=True)
     alarms.raise_alarm(
         AlarmKind.SIGNATURE_BAD,
         upstream=upstream,
@@ -165,15 +186,14 @@ def unaccepted(version: UpstreamVersion, digests: Mapping[str, str], *, url: str
 
 
 def _refused_key(version: UpstreamVersion, pin: KeyPin, url: str) -> Distrusted:
-    upstream, namespace = version.provider.upstream, version.provider.namespace
-    trusted = KeyPin.objects.filter(upstream=upstream, namespace=namespace, state=KeyState.TRUSTED)
+    trusted = KeyPin.objects.of(version.provider).filter(state=KeyState.TRUSTED)
     known = ", ".join(trusted.order_by("pk").values_list("fingerprint", flat=True))
     if pin.state == KeyState.REFUSED:
         found = f"{version} is signed by {pin.fingerprint}, which staff refused"
         return Distrusted("key_refused", found, url=url, rule="pinned_key")
     alarms.raise_alarm(
         AlarmKind.KEY_CHANGED,
-        upstream=upstream,
+        upstream=version.provider.upstream,
         provider=version.provider,
         version=version,
         subject=trust.subject_of_key(pin),

@@ -2,22 +2,22 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
 import structlog
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
-from django.utils.dateparse import parse_date, parse_datetime
 
 from apps.audit import generation
 from apps.lib import versions
 from apps.lib.errors import Invalid
-from apps.upstream import alarms, exchanges, platforms
+from apps.upstream import alarms, dates, exchanges, platforms, policy
 from apps.upstream.errors import FetchFailed
-from apps.upstream.models import UpstreamProvider, UpstreamVersion
+from apps.upstream.models import Absence, UpstreamProvider, UpstreamVersion
 from apps.upstream.rows import AlarmKind
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -26,8 +26,6 @@ MAX_PLATFORMS = 64
 MAX_WARNINGS, MAX_WARNING_CHARACTERS = 20, 500
 NAMED = 20  # in an alarm
 BATCH_SIZE = 500
-# A date that lies further ahead is no date: a version would be held back for as long.
-CLOCK_MAY_DIFFER = timedelta(days=1)
 
 _OS = re.compile(r"[a-z0-9]{1,20}")
 _ARCH = re.compile(r"[a-z0-9_.-]{1,20}")
@@ -56,6 +54,7 @@ class Document:
     versions: dict[bytes, Listed] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     skipped: int = 0
+    has_dates: bool = True  # as far as the registry states any; False: it could not be asked
 
 
 def url_of(provider: UpstreamProvider, *rest: str) -> str:
@@ -90,19 +89,37 @@ def refresh(provider: UpstreamProvider, guard: Callable[[], None]) -> Collection
             UpstreamProvider.objects.filter(pk=provider.pk).update(listed_at=timezone.now())
         return ()
     found = parse(said.body, url=url)
+    _add_dates(provider, found, url)
     with transaction.atomic():
         guard()
         locked = UpstreamProvider.objects.select_for_update(no_key=True, of=("self",)).get(pk=provider.pk)
         lacking = _write(locked, found, url)
         UpstreamProvider.objects.filter(pk=provider.pk).update(
-            etag=said.etag if len(said.etag) <= 200 else "",  # noqa: PLR2004  # the column
-            last_modified=said.last_modified[:100],
+            # Whole again the next time where dates are missing.
+            etag=said.etag if found.has_dates and len(said.etag) <= 200 else "",  # noqa: PLR2004  # the column
+            last_modified=said.last_modified[:100] if found.has_dates else "",
             warnings=found.warnings,
             skipped=found.skipped,
         )
     if found.skipped:
         log.warning("upstream_versions_skipped", provider=str(provider), entries=found.skipped)
     return lacking
+
+
+def _add_dates(provider: UpstreamProvider, found: Document, url: str) -> None:
+    """Ask for the dates of versions for which neither the list nor an earlier answer states one. What is old anyway, or
+    has been known for longer than it can be held back, needs none.
+    """
+    young = timezone.now() - timedelta(days=policy.longest_days(provider.upstream))
+    rows = provider.versions.filter(Q(was_in_first_list=True) | Q(first_seen_at__lt=young) | ~Q(published_at=None))
+    settled = {bytes(key) for key in rows.values_list("sort_key", flat=True)}
+    undated = {
+        one.version: key for key, one in found.versions.items() if one.published_at is None and key not in settled
+    }
+    said = dates.asked(provider.upstream, url, dates.PROVIDERS, undated)
+    found.has_dates = said is not None
+    for key, at in (said or {}).items():
+        found.versions[key] = replace(found.versions[key], published_at=at)
 
 
 def parse(body: Any, *, url: str) -> Document:
@@ -151,7 +168,7 @@ def _listed(entry: Any) -> tuple[Listed | None, int]:
             version.sort_key,
             known,
             sorted(map(list, pairs[:MAX_PLATFORMS])),
-            moment_of(entry.get("published_at")),
+            dates.stated(entry),
         ),
         left_out + len(pairs[MAX_PLATFORMS:]),
     )
@@ -169,29 +186,15 @@ def _is_platform(one: Any) -> bool:
     return isinstance(os, str) and isinstance(arch, str) and bool(_OS.fullmatch(os) and _ARCH.fullmatch(arch))
 
 
-def moment_of(text: Any) -> datetime | None:
-    """Return the date that a registry says, None for what is none or lies in the future."""
-    if not isinstance(text, str):
-        return None
-    try:
-        found = parse_datetime(text)
-        if found is None and (day := parse_date(text)) is not None:
-            found = datetime(day.year, day.month, day.day)  # noqa: DTZ001  # below
-    except ValueError:
-        return None
-    if found is None:
-        return None
-    found = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return found if found <= timezone.now() + CLOCK_MAY_DIFFER else None
-
-
 def _write(provider: UpstreamProvider, found: Document, url: str) -> list[int]:
-    """Bring the rows in line, in the caller's transaction. What is no longer listed stays, and raises an alarm.
+    """Bring the rows in line, in the caller's transaction. What is no longer listed stays, and raises an alarm: staff
+    decide whether clients keep it, if it is stored.
 
     Returns as `refresh`.
     """
     now = timezone.now()
     is_first = provider.first_listed_at is None
+    highest = max(found.versions, default=b"")
     known = {bytes(row.sort_key): row for row in provider.versions.defer("sums", "signature")}
     new = [
         UpstreamVersion(
@@ -202,7 +205,7 @@ def _write(provider: UpstreamProvider, found: Document, url: str) -> list[int]:
             platforms=one.platforms,
             first_seen_at=now,
             published_at=one.published_at,
-            was_in_first_list=is_first,
+            was_in_first_list=is_first and found.has_dates and key != highest,
         )
         for key, one in found.versions.items()
         if key not in known
@@ -210,13 +213,15 @@ def _write(provider: UpstreamProvider, found: Document, url: str) -> list[int]:
     UpstreamVersion.objects.bulk_create(new, batch_size=BATCH_SIZE)
     changed = [row for key, row in known.items() if key in found.versions and _update(row, found.versions[key])]
     UpstreamVersion.objects.bulk_update(
-        changed, ["version", "protocols", "platforms", "published_at", "is_listed"], batch_size=BATCH_SIZE
+        changed, ["version", "protocols", "platforms", "published_at", "is_listed", "absence"], batch_size=BATCH_SIZE
     )
     lacking = [row.pk for row in changed if row.verdict and not platforms.add_listed(row)]
     vanished = [row for key, row in known.items() if key not in found.versions and row.is_listed]
     if vanished:
         for some in _batches(vanished):
-            UpstreamVersion.objects.filter(pk__in=[row.pk for row in some]).update(is_listed=False)
+            UpstreamVersion.objects.filter(pk__in=[row.pk for row in some]).update(
+                is_listed=False, absence=Absence.UNDECIDED
+            )
         _raise_alarm(provider, vanished, known, found.versions, url)
     UpstreamProvider.objects.filter(pk=provider.pk).update(
         listed_at=now, first_listed_at=provider.first_listed_at or now
@@ -227,12 +232,13 @@ def _write(provider: UpstreamProvider, found: Document, url: str) -> list[int]:
 
 
 def _update(row: UpstreamVersion, listed: Listed) -> bool:
-    """Tell whether the row has changed. A date that was said once stays: it decides how old the version is."""
+    """Tell whether the row has changed. Of several dates that were stated the earliest stays."""
     before = (row.version, row.protocols, row.platforms, row.published_at, row.is_listed)
     # Only its build metadata can differ. Whoever has the record of one text keeps it.
     row.version = row.version if row.verdict else listed.version
     row.protocols, row.platforms, row.is_listed = listed.protocols, listed.platforms, True
-    row.published_at = row.published_at or listed.published_at
+    row.absence = Absence.UNDECIDED
+    row.published_at = dates.earliest(row.published_at, listed.published_at)
     return before != (row.version, row.protocols, row.platforms, row.published_at, row.is_listed)
 
 
@@ -243,7 +249,8 @@ def _raise_alarm(
     listed: Mapping[bytes, Listed],
     url: str,
 ) -> None:
-    newest = sorted(vanished, key=lambda row: bytes(row.sort_key), reverse=True)
+    undecided = [row for key, row in known.items() if key not in listed and row.absence == Absence.UNDECIDED]
+    newest = sorted({*undecided, *vanished}, key=lambda row: bytes(row.sort_key), reverse=True)
     before = sum(row.is_listed or row in vanished for row in known.values())
     alarms.raise_alarm(
         AlarmKind.LIST_SHRANK,

@@ -76,11 +76,22 @@ class KeyState(models.TextChoices):
     REFUSED = "refused"
 
 
+class KeyPinQuerySet(models.QuerySet["KeyPin"]):
+    def of(self, provider: "UpstreamProvider") -> Self:
+        """Return its pins, with those that an older Larder wrote beside this one, which name no provider."""
+        signed = provider.versions.exclude(key=None).values("key")
+        return self.filter(Q(provider=provider) | Q(provider=None, pk__in=signed))
+
+
 class KeyPin(models.Model):
-    """A key that signed providers of a namespace. The first one seen is trusted; another one waits for staff."""
+    """A key of a provider. Those that the first document names are trusted; another one waits for staff.
+
+    Each provider has its own, as in the OpenTofu registry.
+    """
 
     upstream = models.ForeignKey(Upstream, models.CASCADE, related_name="pins")
     namespace = models.CharField(max_length=64)
+    provider = models.ForeignKey("upstream.UpstreamProvider", models.CASCADE, null=True, related_name="pins")
     fingerprint = models.CharField(max_length=64, help_text="Upper-case hex digits.")
     armor = models.TextField()
     source = models.CharField(max_length=200, blank=True, help_text="What the registry says about the key.")
@@ -90,13 +101,25 @@ class KeyPin(models.Model):
     decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     reason = models.CharField(max_length=300, blank=True)
 
+    objects = KeyPinQuerySet.as_manager()
+
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["upstream", "namespace", "fingerprint"], name="upstream_pin_once"),
+            models.UniqueConstraint(fields=["provider", "fingerprint"], name="upstream_pin_of_provider_once"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.upstream}/{self.namespace}: {self.fingerprint}"
+        return f"{self.about}: {self.fingerprint}"
+
+    @property
+    def address(self) -> str:
+        """Whose key it is."""
+        return self.provider.address if self.provider else self.namespace
+
+    @property
+    def about(self) -> str:
+        """Whose key it is, with the host."""
+        return f"{self.upstream}/{self.address}"
 
 
 class Allows(models.TextChoices):
@@ -176,6 +199,21 @@ class Verdict(models.TextChoices):
     NO_KEY = "no_key", "The registry names no key"
 
 
+class Absence(models.TextChoices):
+    """What staff say of a version that its registry no longer lists."""
+
+    UNDECIDED = "", "Not decided"
+    KEPT = "kept", "Served on"
+    GONE = "gone", "Removed"
+
+
+class UpstreamVersionQuerySet(models.QuerySet["UpstreamVersion"]):
+    def offered(self) -> Self:
+        """Return those that clients may choose, if policy shows them: what is listed, and what is stored."""
+        packages = UpstreamPackage.objects.filter(version=models.OuterRef("pk"), blob__isnull=False)
+        return self.filter(Q(is_listed=True) | ~Q(verdict=Verdict.NONE) & models.Exists(packages))
+
+
 class UpstreamVersion(models.Model):
     """A version that the registry lists. Sums, signature, key and verdict are set together or not at all."""
 
@@ -185,9 +223,14 @@ class UpstreamVersion(models.Model):
     protocols = models.JSONField(default=list)
     platforms = models.JSONField(default=list, help_text="As listed: [os, arch] each.")
     is_listed = models.BooleanField(default=True, help_text="False: the registry no longer lists it.")
+    absence = models.CharField(
+        max_length=4, choices=Absence.choices, db_default="", default="", blank=True, help_text="Of one not listed."
+    )
     first_seen_at = models.DateTimeField()
-    published_at = models.DateTimeField(null=True, blank=True, help_text="By the registry, if it says so.")
-    was_in_first_list = models.BooleanField(default=False, help_text="Counts as old if there is no date.")
+    published_at = models.DateTimeField(null=True, blank=True, help_text="The earliest date that the registry states.")
+    was_in_first_list = models.BooleanField(
+        default=False, help_text="Below its highest version: counts as old if there is no date."
+    )
     verdict = models.CharField(max_length=10, choices=Verdict.choices, default=Verdict.NONE, blank=True)
     verified_at = models.DateTimeField(null=True, blank=True)
     sums = models.BinaryField(default=bytes, help_text="SHA256SUMS, as signed.")
@@ -198,6 +241,8 @@ class UpstreamVersion(models.Model):
     retry_at = models.DateTimeField(null=True, blank=True)
     failure = models.JSONField(default=dict, blank=True, help_text="As of the provider.")
     tries = models.PositiveIntegerField(default=0)
+
+    objects = UpstreamVersionQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -222,9 +267,16 @@ class UpstreamVersion(models.Model):
         return f"{self.provider} {self.version}"
 
     @property
+    def is_gone(self) -> bool:
+        """Staff accepted that the registry removed it."""
+        return not self.is_listed and self.absence == Absence.GONE
+
+    @property
     def known_since(self) -> datetime | None:
-        """From when its age counts; None: it is old."""
-        return self.published_at or (None if self.was_in_first_list else self.first_seen_at)
+        """From when its age counts; None: it is old. A registry may state a date later than we have seen it."""
+        if self.published_at is None:
+            return None if self.was_in_first_list else self.first_seen_at
+        return min(self.published_at, self.first_seen_at)
 
 
 class UpstreamPackage(models.Model):

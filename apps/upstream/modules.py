@@ -4,7 +4,7 @@ https://opentofu.org/docs/internals/module-registry-protocol/. There are no rows
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -16,7 +16,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid, NotFound
-from apps.upstream import exchanges, lists, policy, upstreams
+from apps.upstream import dates, exchanges, policy, upstreams
 from apps.upstream.errors import FetchFailed
 from apps.upstream.models import Upstream, UpstreamVersion, Verdict
 from apps.upstream.policy import Decision, Policy
@@ -55,11 +55,12 @@ class HostedModule:
 
 @dataclass(frozen=True, slots=True)
 class ListedVersion:
-    """`published_at`: by the registry, if it says so."""
+    """`published_at`: the earliest date that the registry states. `is_old`: in a first list it counts as old."""
 
     version: str
     sort_key: bytes
     published_at: datetime | None
+    is_old: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +108,27 @@ def upstream_of(module: HostedModule) -> Upstream:
     return found
 
 
-def listed(upstream: Upstream, module: HostedModule) -> list[ListedVersion]:
-    """Ask the registry. Versions that are not SemVer are left out, as clients do. Raises FetchFailed."""
+def listed(upstream: Upstream, module: HostedModule, *, known: Collection[str] = ()) -> list[ListedVersion]:
+    """Ask the registry. Versions that are not SemVer are left out, as clients do. Raises FetchFailed.
+
+    `known`: the versions whose dates are not asked for again.
+    """
     url = _url(upstream, module, "versions")
     body = exchanges.get_json(upstream, url, max_bytes=MAX_BYTES).body
     found, skipped = parse(body, url=url)
     if skipped:
         log.warning("upstream_versions_skipped", module=str(module), versions=skipped)
-    return found
+    undated = {one.version: one.sort_key for one in found if one.published_at is None and one.version not in known}
+    said = dates.asked(upstream, url, dates.MODULES, undated)
+    highest = max((one.sort_key for one in found), default=b"")
+    return [
+        replace(
+            one,
+            published_at=(said or {}).get(one.sort_key, one.published_at),
+            is_old=said is not None and one.sort_key != highest,
+        )
+        for one in found
+    ]
 
 
 def location_of(upstream: Upstream, module: HostedModule, version: str) -> str:
@@ -170,8 +184,7 @@ def parse(body: Any, *, url: str) -> tuple[list[ListedVersion], int]:
             version = versions.parse(entry["version"])
         except Invalid:
             continue
-        said = lists.moment_of(entry.get("published_at"))
-        found.setdefault(version.sort_key, ListedVersion(version.text, version.sort_key, said))
+        found.setdefault(version.sort_key, ListedVersion(version.text, version.sort_key, dates.stated(entry)))
     return list(found.values()), len(entries) - len(found)
 
 

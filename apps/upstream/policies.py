@@ -221,7 +221,7 @@ def dry_run(
     providers = UpstreamProvider.objects.filter(upstream=upstream).only("upstream", "namespace", "type")
     known = {one.pk: one for one in providers}
     by_provider = {pk: (before.for_address(one.address), after.for_address(one.address)) for pk, one in known.items()}
-    listed = UpstreamVersion.objects.filter(provider__upstream=upstream, is_listed=True).only(*COLUMNS)
+    listed = UpstreamVersion.objects.filter(provider__upstream=upstream).offered().only(*COLUMNS)
     run = DryRun(providers=len(known))
     for version in listed.order_by("provider__namespace", "provider__type", "-sort_key").iterator(CHUNK):
         old, new = by_provider[version.provider_id]

@@ -4,8 +4,8 @@ For each platform of a version the first rule whose conditions all match decides
 does. A version is listed while at least one of its platforms is visible. An exception goes before every rule. Trust is
 another question, which no rule answers: see `trust.py`.
 
-The age counts from the registry's date of publication, otherwise from when Larder first saw the version, and what the
-first list had counts as old (`UpstreamVersion.known_since`).
+The age counts from the earliest date that the registry states, or from when Larder first saw the version. Without a
+date, what the first list had below its highest version counts as old (`UpstreamVersion.known_since`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from django.db.models import BigIntegerField, DateTimeField, QuerySet
+from django.db.models import BigIntegerField, DateTimeField, Max, QuerySet
 
 from apps.jobs.statements import Slot, Statement
 from apps.lib import versions
@@ -32,6 +32,7 @@ COLUMNS = (
     "sort_key",
     "platforms",
     "is_listed",
+    "absence",
     "first_seen_at",
     "published_at",
     "was_in_first_list",
@@ -143,6 +144,9 @@ class AddressPolicy:
             rule = f"exception until {moment(exception.expires_at)}: {exception.reason}"
             sentence = f"{self._name(row)} is let through by an {rule}."
             return Decision(True, rule, None, sentence, exception.expires_at)  # noqa: FBT003
+        if row.is_gone:
+            sentence = f"{self._name(row)} was removed by its registry, which staff accepted."
+            return Decision(False, "removed by its registry", None, sentence)  # noqa: FBT003
         version, key = versions.parse(row.version), bytes(row.sort_key)
         found: list[Advisory] = []
         is_read = False
@@ -202,7 +206,7 @@ def _by_age(row: UpstreamVersion, days: int, rule: str, name: str, now: datetime
     available_at = since + timedelta(days=days) if since is not None and days else None
     if available_at is None or available_at <= now:
         return Decision(True, rule, None, f"{name} is old enough for {rule}.")  # noqa: FBT003
-    how = "published" if row.published_at else "first seen"
+    how = "published" if row.published_at == since else "first seen"
     sentence = f"{name} is held back until {moment(available_at)} by {rule}; it was {how} on {moment(since)}."
     return Decision(False, rule, available_at, sentence, available_at)  # noqa: FBT003
 
@@ -222,10 +226,13 @@ def _rank(decision: Decision) -> tuple[bool, bool, float]:
 
 
 def decisions(provider: UpstreamProvider, *, now: datetime) -> dict[UpstreamVersion, Decision]:
-    """Decide about all listed versions, highest first, in three queries. Rows come without sums and signature."""
+    """Decide about all versions that the registry lists or that are stored, highest first, in three queries.
+
+    Rows come without sums and signature.
+    """
     policy = Policy.of(provider.upstream).for_address(provider.address)
     exceptions = exceptions_of(PolicyException.objects.filter(version__provider=provider), now=now)
-    rows = provider.versions.filter(is_listed=True).only(*COLUMNS).order_by("-sort_key")
+    rows = provider.versions.all().offered().only(*COLUMNS).order_by("-sort_key")
     return {row: policy.decide(row, now=now, exception=exceptions.get(row.pk)) for row in rows}
 
 
@@ -249,9 +256,19 @@ def require_visible(version: UpstreamVersion, *, now: datetime, platform: str = 
 
     Call it once the record of the version is there: until then a rule "signed only" cannot know.
     """
-    found = decide(version, now=now, platform=platform)
+    require(decide(version, now=now, platform=platform))
+
+
+def require(found: Decision) -> None:
+    """Raise Refused for what clients may not install."""
     if not found.is_visible:
         raise Refused(found.sentence, hint="Staff can let one version through, with a reason.")
+
+
+def longest_days(upstream: Upstream) -> int:
+    """Return the longest of its cool-downs, 0 if nothing looks at the age of a version."""
+    days = PolicyRule.objects.filter(upstream=upstream).aggregate(most=Max("days"))["most"]
+    return max(upstream.cooldown_days, days or 0)
 
 
 def next_change(found: Iterable[Decision]) -> datetime | None:

@@ -39,7 +39,6 @@ class _Proof:
 
     reading: _Reading
     signer: foreign.Signer | None
-    source: str
 
 
 def fetch(version: UpstreamVersion, guard: Callable[[], None]) -> None:
@@ -177,11 +176,11 @@ def _checked(version: UpstreamVersion, reading: _Reading) -> _Proof:
     """Check the signature by the keys that the registry names. Raises foreign.NotSigned."""
     keys = reading.download.keys
     if not keys:
-        return _Proof(reading, None, "")
+        return _Proof(reading, None)
     signer = foreign.verify(data=reading.sums, signature=reading.signature, armors=[key.armor for key in keys])
     if signer.note:
         log.warning("upstream_signature", version=str(version), key=signer.fingerprint, note=signer.note)
-    return _Proof(reading, signer, next((key.source for key in keys if key.armor == signer.armor), ""))
+    return _Proof(reading, signer)
 
 
 def _packages(version: UpstreamVersion, proof: _Proof) -> Iterator[UpstreamPackage]:
@@ -220,7 +219,7 @@ def _judge(version: UpstreamVersion, proof: _Proof) -> Judgement:
     elif proof.signer.weakness and (refusal := judging.weakly_signed(version, proof.signer, url=url)) is not None:
         judgement = Judgement(refusal=refusal)
     else:
-        judgement = judging.signed(version, proof.signer, source=proof.source, url=url)
+        judgement = judging.signed(version, proof.signer, proof.reading.download.keys, url=url)
     if judgement.refusal is None and (other := judging.unaccepted(version, proof.reading.listed, url=url)) is not None:
         return Judgement(refusal=other)
     return judgement

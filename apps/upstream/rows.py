@@ -137,6 +137,17 @@ class Alarm(models.Model):
         return f"{self.get_kind_display()}: {self.subject}"
 
 
+class HeldBack(models.Model):
+    """A person was not given a version, lately: for the page of staff. Deleted after an hour."""
+
+    version = models.ForeignKey("upstream.UpstreamVersion", models.CASCADE, related_name="+")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+")
+    at = models.DateTimeField(db_index=True, help_text="Last.")
+
+    def __str__(self) -> str:
+        return f"{self.version} from {self.user or 'a client without a token'}"
+
+
 class RunState(models.TextChoices):
     PLANNING = "planning"
     PLANNED = "planned"

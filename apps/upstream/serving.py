@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from django.core.cache import cache
+from django.db.models import Q
 from django.utils import timezone
 
 from apps.accounts.access import throttling
@@ -34,9 +35,9 @@ from apps.lib.mirrored import (
     PackageLink,
     VersionUnknown,
 )
-from apps.upstream import asked, fetching, manifests, open_links, policy, servable, upstreams, uses
+from apps.upstream import asked, fetching, held_back, manifests, open_links, policy, servable, upstreams, uses
 from apps.upstream.errors import Refused
-from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
+from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion, Verdict
 from apps.upstream.policy import Decision
 from apps.upstream.working import LIST, PACKAGE, SIZES, VERSION
 
@@ -58,6 +59,7 @@ class Mirrors:
         upstream, now = _visible(asker, provider.host), timezone.now()
         row = _listed(asker, upstream, provider)
         found = policy.decisions(row, now=now)
+        held_back.note(asker, found)
         shown = [version for version, decision in found.items() if decision.is_visible]
         if upstream.is_sealed:  # it fetches nothing: what is not stored cannot be installed
             stored = UpstreamPackage.objects.filter(version__provider=row).exclude(blob=None)
@@ -105,9 +107,10 @@ class Mirrors:
     def index(self, asker: Asker, provider: HostedProvider, number: str) -> MirroredDocument:
         upstream, now = _visible(asker, provider.host), timezone.now()
         version = _verified(asker, upstream, provider, number, now)
-        if version.packages.filter(size=None).exists():
+        packages = _indexable(version)
+        if packages is None:
             _count(asker, SIZES, version.pk)
-        packages = fetching.package_sizes(version, by=asker.viewer.user_id, until=asker.until, since=asker.since)
+            packages = fetching.package_sizes(version, by=asker.viewer.user_id, until=asker.until, since=asker.since)
         shown, found = _shown(version, packages, now)
         return _index_of(version, shown, _seconds(upstream, found, now))
 
@@ -121,7 +124,7 @@ class Mirrors:
             if digest_of(raw) == digest:
                 return MirroredDocument(raw, digest, IMAGE_MANIFEST, _seconds(upstream, found, now))
         for version in _indexed(upstream, provider, digest):
-            shown, found = _shown(version, list(version.packages.order_by("os", "arch")), now)
+            shown, found = _shown(version, _indexable(version) or [], now)
             made = _index_of(version, shown, _seconds(upstream, found, now))
             if made.digest == digest:
                 return made
@@ -214,7 +217,11 @@ def _verified(
         version = asked.version(_listed(asker, upstream, provider), sort_key)
     if version is None or not (version.is_listed or version.verdict):
         raise VersionUnknown(f"{provider} has no version {number[:80]!r}.")
-    policy.require_visible(version, now=now)
+    found = policy.decide(version, now=now)
+    if version.is_gone and not found.is_visible:
+        raise VersionUnknown(found.sentence)
+    held_back.note(asker, {version: found})
+    policy.require(found)
     if version.verdict:
         return version
     _count(asker, VERSION, version.pk)
@@ -241,17 +248,31 @@ def _packages_of(provider: HostedProvider) -> Any:
 
 
 def _indexed(upstream: Upstream, provider: HostedProvider, digest: str) -> Collection[UpstreamVersion]:
-    """Return the versions that may have this index: the one, or many where a rule hides some platforms."""
+    """Return the versions that may have this index: the one, or many where it is made of some packages alone."""
     row = _known(upstream, provider)
     if row is None:
         return ()
-    rows = row.versions.select_related("provider__upstream").defer("sums", "signature").exclude(index_digest="")
+    rows = row.versions.select_related("provider__upstream").defer("sums", "signature").exclude(verdict=Verdict.NONE)
     found = rows.filter(index_digest=digest).first()
     if found is not None:
         return (found,)
-    if not policy.Policy.of(upstream).for_address(row.address).has_platform_rules:
-        return ()
-    return rows.order_by("-verified_at")[:MOST_INDEXES]
+    partial = Q() if upstream.is_sealed else Q(is_listed=False)
+    if policy.Policy.of(upstream).for_address(row.address).has_platform_rules:
+        partial |= ~Q(index_digest="")
+    return rows.filter(partial).order_by("-verified_at")[:MOST_INDEXES]
+
+
+def _indexable(version: UpstreamVersion) -> list[UpstreamPackage] | None:
+    """Return the packages for its index, None if their sizes have to be asked for.
+
+    What is sealed or no longer listed has the stored ones then: nobody can be asked.
+    """
+    packages = list(version.packages.order_by("os", "arch"))
+    if all(package.size is not None for package in packages):
+        return packages
+    if version.provider.upstream.is_sealed or not version.is_listed:
+        return [package for package in packages if package.blob_id is not None]
+    return None
 
 
 def _note_asker(asker: Asker, version: UpstreamVersion) -> None:

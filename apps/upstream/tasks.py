@@ -6,7 +6,7 @@ from celery import shared_task, signals
 from django.utils import timezone
 
 from apps.jobs.threads import Threads
-from apps.upstream import locking, pruning, runs, servable, storage, stored_sums, syncing, working
+from apps.upstream import held_back, locking, pruning, runs, servable, storage, stored_sums, syncing, working
 
 # A process of a prefork worker ends after some tasks, in the midst of what its threads fetch.
 LAST_SECONDS = 30.0
@@ -54,6 +54,7 @@ def _finish_fetches(seconds: float) -> None:
 @shared_task(name="upstream.prune", ignore_result=True)
 def prune(**_: object) -> None:
     pruning.prune_unknown()
+    held_back.prune()
     locking.prune()
     syncing.prune()
     stored_sums.recount()

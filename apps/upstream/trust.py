@@ -27,8 +27,8 @@ MAX_REASON_CHARACTERS = 300
 
 
 def subject_of_key(pin: KeyPin) -> str:
-    """The subject of the alarm about a key: each new key of a namespace has its own."""
-    return f"{pin.upstream}/{pin.namespace} key {pin.fingerprint}"
+    """The subject of the alarm about a key: each new key of a provider has its own."""
+    return f"{pin.about} key {pin.fingerprint}"
 
 
 def subject_of_namespace(upstream: Upstream, namespace: str) -> str:
@@ -45,13 +45,17 @@ def decide_key(pin: KeyPin, *, actor: Viewer, is_trusted: bool, reason: str) -> 
     state = KeyState.TRUSTED if is_trusted else KeyState.REFUSED
     reason = checked_reason(reason)
     now = timezone.now()
-    row = KeyPin.objects.select_for_update(no_key=True, of=("self",)).select_related("upstream").get(pk=pin.pk)
+    row = (
+        KeyPin.objects.select_for_update(no_key=True, of=("self",))
+        .select_related("upstream", "provider__upstream")
+        .get(pk=pin.pk)
+    )
     if row.state == state:
         raise Conflict(f"The key {row.fingerprint} is already {state}.")
     KeyPin.objects.filter(pk=row.pk).update(state=state, decided_at=now, decided_by=actor.user, reason=reason)
     actor.record(
         Kind.UPSTREAM_KEY_PINNED,
-        subject=subject_of_namespace(row.upstream, row.namespace),
+        subject=row.about,
         fingerprint=row.fingerprint,
         state=str(state),
         before=row.state,

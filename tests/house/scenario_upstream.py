@@ -34,7 +34,7 @@ def place(namespace, operator):
     version = mirrored.verify(provider.versions.get(), verdict=Verdict.FIRST_SEEN)
     UnsignedAllowance.objects.create(upstream=row, namespace="cooks", reason="No key.", created_by=operator)
     alarm = mirrored.alarm(AlarmKind.LIST_SHRANK, version, known={"listed": 1}, found={"listed": 0})
-    key = mirrored.pin(row, "bakers", mirrored.NEW_KEY, KeyState.WAITING)
+    key = mirrored.pin(provider, mirrored.NEW_KEY, KeyState.WAITING)
     stored = shelf.add_package(shelf.add_version(row, "acme/random"), namespace.name.encode())
     capability = capabilities.sign(digest=stored.digest, file_name=stored.filename, now=timezone.now())
     package = {"hostname": host, "capability": capability, "file_name": stored.filename} | _PROVIDER

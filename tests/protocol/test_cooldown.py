@@ -121,6 +121,14 @@ def test_strangers_do_not_learn_that_a_release_is_in_its_cool_down(tofu, charlie
 # --- Providers --------------------------------------------------------------------------------------------------------
 
 
+def test_the_list_of_a_provider_warns_of_what_is_held_back_which_clients_print_where_no_version_matches(tofu, provider):
+    said = tofu().get(f"{PROVIDER}/versions").json()["warnings"]
+    date = f"{provider.visible_at:%Y-%m-%d %H:%M} UTC"
+    assert said == [f"version 1.2.0 is in its cool-down: clients can install it from {date} on"]
+    show(provider)
+    assert tofu().get(f"{PROVIDER}/versions").json()["warnings"] == []
+
+
 def test_providers_v1_and_the_mirror_list_it_once_the_time_has_come(tofu, provider):
     client = tofu()
     package = f"{PROVIDER}/1.2.0/download/linux/amd64"

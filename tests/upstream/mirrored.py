@@ -51,17 +51,17 @@ def provider(of, address="hashicorp/random", numbers=("3.6.0", "3.7.0"), *, days
     return row
 
 
-def pin(of, namespace="hashicorp", fingerprint=FINGERPRINT, state=KeyState.TRUSTED):
-    row, _ = KeyPin.objects.get_or_create(
-        upstream=of, namespace=namespace, fingerprint=fingerprint, defaults={"armor": "…", "state": state}
-    )
+def pin(of, fingerprint=FINGERPRINT, state=KeyState.TRUSTED):
+    """Of a provider."""
+    address = {"upstream": of.upstream, "namespace": of.namespace, "provider": of}
+    row, _ = KeyPin.objects.get_or_create(**address, fingerprint=fingerprint, defaults={"armor": "…", "state": state})
     return row
 
 
 def verify(version, *, verdict=Verdict.PINNED, stored=("linux_amd64",), by=None):
     """The whole record of a version, and the bytes of some packages."""
     version.verdict, version.verified_at = verdict, timezone.now()
-    version.key = None if verdict == Verdict.NO_KEY else pin(version.provider.upstream, version.provider.namespace)
+    version.key = None if verdict == Verdict.NO_KEY else pin(version.provider)
     version.sums, version.signature = b"sums", b"signature"
     version.save()
     for at, (os, arch) in enumerate(version.platforms):
@@ -135,10 +135,10 @@ def fill(by=None):
     provider(terraform, "integrations/github", ("6.2.0",))
     provider(private, "corp/dns", ("1.0.0",))
     versions = {one.version: one for one in row.versions.all()}
-    trusted = pin(public, fingerprint=OLD_KEY)
+    trusted = pin(row, fingerprint=OLD_KEY)
     trusted.source = "HashiCorp https://www.hashicorp.com/security.html"
     trusted.save()
-    waiting = pin(public, fingerprint=NEW_KEY, state=KeyState.WAITING)
+    waiting = pin(row, fingerprint=NEW_KEY, state=KeyState.WAITING)
     verify(versions["3.5.1"], verdict=Verdict.FIRST_SEEN, stored=("linux_amd64", "darwin_arm64"), by=by)
     verify(versions["3.6.0"], stored=("linux_amd64",), by=by)
     versions["3.6.0"].is_listed = False
@@ -162,7 +162,7 @@ def _alarms(versions, docker, by):
             versions["3.7.0"],
             known={"fingerprint": OLD_KEY},
             found={"fingerprint": NEW_KEY},
-            subject=f"{docker.provider.upstream}/hashicorp key {NEW_KEY}",
+            subject=f"{versions['3.7.0'].provider} key {NEW_KEY}",
         ),
         "bytes": alarm(
             AlarmKind.BYTES_CHANGED,

@@ -13,8 +13,8 @@ Registry: `url`, `host` (a name for provider addresses; it resolves nowhere), `c
 (set it: discovery, lists and documents then need it), `discovery` (the document), `packages_url` (set it to the URL of
 another registry, or to `other_name_url`, and the bytes come from there), `misbehave(pattern, fault, times=None)` with
 a fault of `faults.py` for all paths that match (`*` matches `/`; the latest match counts; `times` and then right
-again), `behave()`, `requests`, `count(pattern)` (how many requests, HEADs included), `stop()` and `start()` (the same
-port: the registry is down in between).
+again), `behave()`, `pages` (further documents by their path), `requests`, `count(pattern)` (how many requests, HEADs
+included), `stop()` and `start()` (the same port: the registry is down in between).
 
 Provider: paths for patterns and counts (`list_path`, `document_path(version, platform)`, `zip_path(…)`,
 `sums_path(version)`, `signature_path(version)`), and what a registry does to it later, always with sums and signature
@@ -74,6 +74,7 @@ class Registry:
     token: str = ""
     wrap: Callable[[Any], Any] | None = None
     discovery: Any = field(default_factory=lambda: {"providers.v1": "/v1/providers/", "modules.v1": "/v1/modules/"})
+    pages: dict[str, Any] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
     over: Event = field(default_factory=Event)
     packages_url: str = ""
@@ -162,6 +163,8 @@ class Registry:
             return Answer(401, b'{"errors":["unauthorized"]}', JSON)
         if request.path == DISCOVERY:
             return json_answer(self.discovery)
+        if request.path in self.pages:
+            return json_answer(self.pages[request.path])
         base = self.packages_url or self.url
         found = [provider.answer(request.path, base) for provider in self._providers]
         found += [one.answer(request.path) for one in self._modules]

@@ -41,6 +41,7 @@ def add_version(upstream: Upstream, address: str = "hashicorp/random", version: 
     pin, _ = KeyPin.objects.get_or_create(
         upstream=upstream,
         namespace=namespace,
+        provider=provider,
         fingerprint=FINGERPRINT,
         defaults={"armor": "-----BEGIN PGP PUBLIC KEY BLOCK-----", "state": KeyState.TRUSTED},
     )

@@ -43,14 +43,21 @@ def upstream() -> Upstream:
 
 
 def alarm_about(upstream: Upstream) -> Alarm:
+    provider = upstream.providers.first()
     pin = KeyPin.objects.create(
-        upstream=upstream, namespace="hashicorp", fingerprint=OTHER, armor="-----BEGIN", state=KeyState.WAITING
+        upstream=upstream,
+        namespace="hashicorp",
+        provider=provider,
+        fingerprint=OTHER,
+        armor="-----BEGIN",
+        state=KeyState.WAITING,
     )
     return Alarm.objects.create(
         kind=AlarmKind.KEY_CHANGED,
         upstream=upstream,
+        provider=provider,
         namespace="hashicorp",
-        subject=f"{HOST}/hashicorp key {pin.fingerprint}",
+        subject=f"{pin.about} key {pin.fingerprint}",
         known={"fingerprint": FINGERPRINT},
         found={"fingerprint": OTHER},
         seen_at=timezone.now(),

@@ -14,7 +14,6 @@ from apps.lib.errors import NotFound, Unavailable
 from apps.upstream import fetching, lists
 from apps.upstream.errors import FetchFailed, Refused
 from apps.upstream.models import Upstream, UpstreamProvider, UpstreamVersion
-from apps.upstream.rows import Alarm, AlarmKind
 from tests.rows import for_each_row
 from tests.upstream import faults, fetched
 
@@ -43,10 +42,10 @@ def test_pre_releases_and_build_metadata_are_kept_and_other_names_are_skipped_an
     assert fetched.stored(upstream, "1.0.0+build.7").blob is not None
 
 
-def test_the_first_list_is_old_and_what_comes_later_has_the_first_date_it_was_given_or_the_day_it_was_seen(
+def test_what_the_first_list_has_below_its_highest_is_old_and_others_count_from_their_date_or_the_day_they_were_seen(
     upstream, registry
 ):
-    tool = registry.add_provider(versions=["1.0.0"])
+    tool = registry.add_provider(versions=["1.0.1", "1.0.0"])
     fetched.listed(upstream)
     tool.versions += ["1.1.0", "1.2.0", "1.3.0", "1.4.0"]
     tool.more["1.1.0"] = {"published_at": "2018-05-01T10:00:00Z"}
@@ -56,6 +55,7 @@ def test_the_first_list_is_old_and_what_comes_later_has_the_first_date_it_was_gi
     found = {row.version: row for row in UpstreamVersion.objects.all()}
     assert [number for number, row in found.items() if row.was_in_first_list] == ["1.0.0"]
     assert found["1.0.0"].known_since is None
+    assert found["1.0.1"].known_since == found["1.0.1"].first_seen_at
     assert found["1.1.0"].known_since == datetime(2018, 5, 1, 10, tzinfo=UTC)
     for undated in ("1.2.0", "1.3.0", "1.4.0"):
         assert found[undated].published_at is None
@@ -64,26 +64,6 @@ def test_the_first_list_is_old_and_what_comes_later_has_the_first_date_it_was_gi
     tool.more["1.1.0"] = {"published_at": "2024-05-01T10:00:00Z"}
     refreshed(upstream)
     assert str(UpstreamVersion.objects.get(version="1.1.0").published_at).startswith("2018-")
-
-
-@pytest.mark.both
-def test_a_shrinking_list_raises_an_alarm_and_what_is_stored_stays(upstream, registry):
-    tool = registry.add_provider(versions=["1.0.0", "1.1.0", "1.2.0"])
-    stored = fetched.stored(upstream, "1.0.0")
-    del tool.versions[:2]
-    provider = refreshed(upstream)
-    assert names(provider) == ["1.2.0"]
-    assert provider.versions.count() == 3
-    assert fetched.reread(stored).blob is not None
-    assert fetched.reread(stored.version).verdict
-    alarm = Alarm.objects.get()
-    assert alarm.kind == AlarmKind.LIST_SHRANK
-    assert alarm.subject == str(provider)
-    assert alarm.known == {"listed": 3, "vanished": ["1.1.0", "1.0.0"], "more": 0}
-    assert alarm.found["listed"] == 1
-
-    tool.versions.insert(0, "1.0.0")
-    assert names(refreshed(upstream)) == ["1.0.0", "1.2.0"]
 
 
 @pytest.mark.both

@@ -102,6 +102,7 @@ def test_policy_holds_for_each_platform(tool, upstream):
 def test_a_young_version_is_named_with_its_date(tool, upstream):
     complete(block=BLOCK)
     tool.versions.append("3.0.0")
+    UpstreamVersion.objects.update(first_seen_at=timezone.now() - timedelta(days=6))
     Upstream.objects.update(cooldown_days=5, list_seconds=0)
     assert 'version = "2.0.0"' in complete(block=BLOCK)
     lock = f'provider "{HOST}/acme/tool" {{ version = "3.0.0" }}'

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from apps.accounts.models import Visibility
-from apps.upstream.models import UpstreamPackage, UpstreamVersion
+from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.upstream.rows import Effect, PolicyRule
 from tests.oci.manifests.documents import code_of, digest_of
 from tests.upstream import faults, fetched
@@ -40,6 +40,22 @@ class Mirror:
 
     def layer(self, entry) -> str:
         return str(json.loads(self.manifest(entry["digest"]).content)["layers"][0]["digest"])
+
+
+@pytest.mark.parametrize("is_sealed", [False, True])
+def test_what_is_stored_is_found_by_its_tag_although_the_registry_lists_it_no_longer(
+    mirror, tool, registry, upstream, is_sealed
+):
+    fetched.stored(upstream, "1.0.0")
+    tool.versions.remove("1.0.0")
+    fetched.stale(UpstreamProvider.objects.get(), days=1)
+    assert mirror.tags().json()["tags"] == ["1.0.0", "1.1.0_build.5"]
+    Upstream.objects.update(is_sealed=is_sealed)
+    registry.misbehave("*", faults.says(404))
+    answer = mirror.manifest("1.0.0")
+    (entry,) = json.loads(answer.content)["manifests"]
+    assert mirror.manifest(digest_of(answer.content)).content == answer.content
+    assert body_of(mirror.blob(mirror.layer(entry))) == tool.zip("1.0.0")
 
 
 @pytest.mark.both

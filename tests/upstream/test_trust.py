@@ -1,5 +1,7 @@
 """Signatures and keys: three verdicts, and what waits for staff."""
 
+from dataclasses import replace
+
 import pytest
 
 from apps.accounts.access.gate import Viewer
@@ -239,3 +241,59 @@ def test_a_document_whose_digest_is_not_that_of_the_signed_sums_is_refused(upstr
     with pytest.raises(Refused, match="contradicts itself"):
         fetched.recorded(upstream)
     assert nothing_is_stored()
+
+
+# --- Keys of several providers, several keys of one -----------------------------------------------------------------
+
+
+@pytest.mark.both
+def test_each_provider_of_a_namespace_may_have_a_key_of_its_own(upstream, registry):
+    registry.add_provider("acme", "tool")
+    registry.add_provider("acme", "dns", key="rsa2048")
+    for kind in ("tool", "dns"):
+        assert fetched.recorded(upstream, address=f"acme/{kind}").verdict == Verdict.FIRST_SEEN
+        assert fetched.stored(upstream, address=f"acme/{kind}").blob is not None
+    assert not Alarm.objects.exists()
+    assert {str(pin).partition(":")[0] for pin in KeyPin.objects.all()} == {
+        f"{upstream}/acme/{one}" for one in ("tool", "dns")
+    }
+
+
+@pytest.mark.both
+def test_all_keys_that_the_first_document_names_are_pinned_together(upstream, registry):
+    first, second = signing_key("ed25519"), signing_key("rsa2048")
+    tool = registry.add_provider(versions=["1.0.0", "1.1.0", "1.2.0"])
+    tool.keys = [second, first]
+    assert fetched.recorded(upstream, "1.0.0").verdict == Verdict.FIRST_SEEN
+    pins = KeyPin.objects.filter(state=KeyState.TRUSTED)
+    assert {pin.fingerprint for pin in pins} == {first.fingerprint, second.fingerprint}
+    tool.sign_with(second)
+    assert fetched.recorded(upstream, "1.1.0").verdict == Verdict.PINNED
+    assert not Alarm.objects.exists()
+
+    third = signing_key("rsa3072")
+    tool.keys, tool.signer = [first, second, third], third
+    with pytest.raises(Refused, match="another key than before"):
+        fetched.recorded(upstream, "1.2.0")
+    assert Alarm.objects.get().subject == f"{upstream}/acme/tool key {third.fingerprint}"
+
+
+def test_a_key_that_nobody_can_read_is_not_pinned(upstream, registry):
+    tool = registry.add_provider()
+    good = tool.keys[0]
+    tool.keys = [
+        good,
+        replace(good, armor="-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nnonsense\n-----END PGP PUBLIC KEY BLOCK-----"),
+    ]
+    fetched.recorded(upstream)
+    assert KeyPin.objects.count() == 1
+
+
+def test_a_key_of_another_provider_proves_nothing(upstream, registry):
+    registry.add_provider("acme", "dns", key="rsa2048")
+    tool = registry.add_provider(versions=["1.0.0", "1.1.0"])
+    fetched.recorded(upstream, address="acme/dns")
+    fetched.recorded(upstream, "1.0.0")
+    tool.change_key(signing_key("rsa2048"))
+    with pytest.raises(Refused, match="another key than before"):
+        fetched.recorded(upstream, "1.1.0")

@@ -10,7 +10,8 @@ from apps.accounts.access.gate import Viewer
 class Asker:
     """`since`: when the request came; `until`: how long it can wait, in time.monotonic().
 
-    `has_waited`: the same request has asked before, and what it needs counts once.
+    `has_waited`: the same request has asked before, and what it needs counts once. `is_prepared`: nobody asks, Larder
+    only makes an answer ready.
     """
 
     viewer: Viewer
@@ -19,3 +20,4 @@ class Asker:
     since: datetime
     until: float
     has_waited: bool = False
+    is_prepared: bool = False

@@ -62,6 +62,7 @@ class Alarm(Shape):
 class UpstreamKey(Shape):
     id = IntegerField(source="pk")
     namespace = CharField()
+    type = CharField(source="provider.type", allow_null=True, help_text="Of the provider whose key it is.")
     fingerprint = CharField()
     state = ChoiceField(choices=KeyState.values)
     source = CharField(help_text="What the registry says of the key.")  # type: ignore[assignment]  # a field's name

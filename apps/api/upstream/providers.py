@@ -66,6 +66,7 @@ class MirroredVersion(Shape):
     # Of a row with what policy says of it.
     version = CharField(source="version.version")
     listed = BooleanField(source="version.is_listed", help_text="false: the registry no longer lists it.")
+    removed = BooleanField(source="version.is_gone", help_text="Staff accepted that: clients do not get it.")
     available = BooleanField(help_text="Clients see it.")
     rule = CharField(source="decision.rule")
     reason = CharField(source="decision.sentence", help_text="The rule in words, with the date if there is one.")
@@ -73,7 +74,9 @@ class MirroredVersion(Shape):
     verdict = ChoiceField(choices=VERDICTS, allow_null=True, help_text="null: not fetched.")
     key = CharField(source="version.key.fingerprint", allow_null=True)
     verified_at = MomentField(source="version.verified_at", allow_null=True)
-    published_at = MomentField(source="version.published_at", allow_null=True, help_text="By the registry, if it says.")
+    published_at = MomentField(
+        source="version.published_at", allow_null=True, help_text="The earliest date that the registry states."
+    )
     first_seen_at = MomentField(source="version.first_seen_at")
     was_in_first_list = BooleanField(source="version.was_in_first_list", help_text="It counts as old without a date.")
     platforms = ListField(child=CharField())
@@ -81,7 +84,7 @@ class MirroredVersion(Shape):
     failure = UpstreamFailure(allow_null=True)
 
     def available_of(self, judged: Any) -> bool:
-        return bool(judged.decision.is_visible and judged.version.is_listed)
+        return bool(judged.reaches_clients)
 
     def verdict_of(self, judged: Any) -> str | None:
         return judged.version.verdict or None
@@ -154,12 +157,13 @@ class VersionDetail(ProviderView, DetailView):
             self.viewer, names["host"], names["mirrored_namespace"], names["mirrored_type"], names["version"]
         )
         decisions = browsing.decisions_by_platform(version)
+        rows = browsing.packages_of(version)
         packages = [
             With(one, available=decisions[one.platform].is_visible, rule=decisions[one.platform].rule)
-            for one in browsing.packages_of(version)
+            for one in rows
             if one.platform in decisions
         ]
-        judged = browsing.Judged(version, decisions[""], 0, 0)
+        judged = browsing.judged_with(version, decisions[""], rows)
         return With(judged, packages=packages, weakness=browsing.weakness_of(version))
 
 

@@ -22,7 +22,9 @@ MAX_HASHES = 5000  # of one provider
 MAX_CHARACTERS = 500  # of one hash
 
 _LOCK, _REQUIRED = "lock file", "required_providers block"
-_PART = re.compile(r"[0-9a-z](?:-?[0-9a-z])*", re.ASCII)
+_TYPE = re.compile(r"[0-9a-z](?:-?[0-9a-z])*", re.ASCII)
+# Terraform from 1.16 on takes underscores in namespaces, and in nothing else.
+_NAMESPACE = re.compile(r"(?!.*--)[0-9a-z](?:[0-9a-z_-]*[0-9a-z])?", re.ASCII)
 _MAX_PART = 63
 _PARTS = 3
 _HOST = re.compile(r"[0-9a-z.-]{1,255}(?::[0-9]{1,5})?", re.ASCII)
@@ -128,8 +130,8 @@ def parse_source(text: str, *, default_host: str) -> HostedProvider:
             f"Found the provider source {text[:100]!r}, expected [host/][namespace/]type.",
             hint="Write it such as hashicorp/random.",
         )
-    for part in parts[-2:]:
-        if not _PART.fullmatch(part) or len(part) > _MAX_PART:
+    for part, names in zip(reversed(parts), (_TYPE, _NAMESPACE), strict=False):
+        if not names.fullmatch(part) or len(part) > _MAX_PART:
             raise Invalid(
                 f"Found {part[:80]!r} in the provider source {text[:100]!r}, expected letters, digits and dashes."
             )

@@ -12,19 +12,19 @@ from typing import Any
 
 from apps.lib.addresses import ModuleAddress
 from apps.modules.models import ModuleVersion
-from apps.releases.catalogue.reading import moment_text
+from apps.releases.catalogue.reading import dates, moment_text
 
 
 def versions_document(
     address: ModuleAddress, versions: Iterable[tuple[str, datetime]], source_url: str = ""
 ) -> dict[str, Any]:
-    """`{"modules": [{"source", "versions": [{"version", "published_at"}]}]}`, complete (no paging), in the order of
-    `versions`.
+    """`{"modules": [{"source", "versions": [{"version", "published_at", "discovered"}]}]}`, complete (no paging), in
+    the order of `versions`.
 
     Clients read `modules[0].versions[].version`. Update bots wait until a version has an age, and if `source` is a URL
     they look for a changelog there; tofu and terraform ignore both.
     """
-    listed = [{"version": version, "published_at": moment_text(at)} for version, at in versions]
+    listed = [{"version": version, **dates(at)} for version, at in versions]
     return {"modules": [{"source": source_url or str(address), "versions": listed}]}
 
 

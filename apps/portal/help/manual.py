@@ -42,6 +42,7 @@ TOPICS = {
     "mail": "notifications#mail",
     "mirror": "mirror",
     "mirror-clients": "mirror#configure-a-client",
+    "mirror-not-found": "not-found",
     "mirror-trust": "mirror#trust",
     "mail-server": "notifications#for-operators",
     "oci": "oci#use-a-module",

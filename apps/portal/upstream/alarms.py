@@ -38,12 +38,14 @@ LABELS = {
     "vanished": "No longer listed",
 }
 ACCEPTING = {
-    "key_changed": "Trust the new key from now on, besides those that are pinned.",
+    "key_changed": "Trust the new key for this provider from now on, besides those that are pinned.",
     "bytes_changed": "Trust the new bytes: the stored ones are deleted, and lock files with the old hashes fail.",
     "no_key": "Allow unsigned providers of this namespace.",
     "signature_bad": "Allow signatures with SHA-1 or in text mode for this namespace.",
-    "list_shrank": "Accept the shorter list.",
+    "list_shrank": "These versions are removed: clients no longer get them, stored or not.",
 }
+
+DISMISSING = {"list_shrank": "clients still get those of these versions that are stored."}
 
 
 class ReasonForm(forms.Form):
@@ -128,6 +130,7 @@ def alarm(request: HttpRequest, alarm_id: int) -> HttpResponse:
         "sides": sides_of(row),
         "may_accept": alarm_reading.may_accept(row),
         "accepting": ACCEPTING.get(row.kind, ""),
+        "dismissing": DISMISSING.get(row.kind, "what Larder knew stays, and what was found stays refused."),
         "may_change": viewer.user is not None and viewer.user.has_perm(upstreams.OPERATE),
     }
     return form_page(request, "portal/upstream/alarm.html", form, **context)

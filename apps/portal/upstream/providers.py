@@ -92,19 +92,22 @@ def version(request: HttpRequest, host: str, mirrored_namespace: str, mirrored_t
     viewer = session_viewer(request)
     row = browsing.version_for(viewer, host, mirrored_namespace, mirrored_type, version)
     packages, decisions = browsing.packages_of(row), browsing.decisions_by_platform(row)
+    one = browsing.judged_with(row, decisions[""], packages)
     context: dict[str, Any] = {
         "version": row,
         "provider": row.provider,
         "upstream": row.provider.upstream,
-        "decision": decisions[""],
+        "one": one,
+        "decision": one.decision,
         "weakness": browsing.weakness_of(row),
-        "packages": [(one, held_back(decisions, one.platform)) for one in packages],
+        "packages": [(each, held_back(decisions, each.platform)) for each in packages],
         "platforms": [f"{os}_{arch}" for os, arch in row.platforms],
-        "unstored": [one.platform for one in packages if one.blob is None],
+        "unstored": [each.platform for each in packages if each.blob is None],
         "sees_operations": upstreams.sees_operations(viewer),
-        "can_install": decisions[""].is_visible and row.is_listed,
+        "may_allow": viewer.user is not None and viewer.user.has_perm(upstreams.OPERATE),
+        "can_install": one.reaches_clients,
     }
-    if any(one.blob for one in packages):
+    if one.stored:
         context["lock"] = _lock(row, packages)
     return render(request, "portal/upstream/version.html", context)
 

@@ -23,7 +23,7 @@ from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.portal.snippets import client_setup, mirror_snippets
 from apps.portal.snippets.client_setup import Snippet
-from apps.upstream import alarm_reading, browsing, connection_values, overview, upstreams
+from apps.upstream import alarm_reading, browsing, connection_values, held_back, overview, upstreams
 from apps.upstream.models import Upstream
 
 GB = 10**9
@@ -197,6 +197,7 @@ def mirror(request: HttpRequest) -> HttpResponse:
             "operations": [(row, facts[row.pk]) for row in rows],
             "known": [known for host, known in upstreams.KNOWN.items() if host not in present],
             "alarms": list(alarm_reading.alarms_of(state="open")[:5]),
+            "held_back": held_back.lately(),
             "alarm_count": sum(one.open_alarms for one in facts.values()),
             "may_change": _may_change(viewer),
         }

@@ -84,6 +84,16 @@ def moment_text(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+def dates(published_at: datetime) -> dict[str, str]:
+    """What the lists of both registry protocols say of a version's age.
+
+    `discovered` is the name of the OpenTofu registry, for when the registry itself first saw the version, which a
+    cool-down of the client counts from. Nobody can publish a version here with an earlier date.
+    """
+    text = moment_text(published_at)
+    return {"published_at": text, "discovered": text}
+
+
 def require_published(parent: Any) -> None:
     """A module or provider of which nothing can be read is not there. Raises NotFound."""
     if not parent.versions.published().exists():

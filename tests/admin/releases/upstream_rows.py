@@ -40,12 +40,13 @@ def make(start, stop):
         KeyPin(
             upstream=host,
             namespace=f"kitchen{n}",
+            provider=provider,
             fingerprint=f"{n:04X}" + "A" * 36,
             armor="-----BEGIN PGP PUBLIC KEY BLOCK-----",
             state="trusted",
             decided_by=user,
         )
-        for n, host, user in both
+        for (n, host, user), provider in zip(both, providers, strict=True)
     )
     versions = UpstreamVersion.objects.bulk_create(
         UpstreamVersion(

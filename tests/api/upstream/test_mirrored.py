@@ -21,7 +21,7 @@ def test_providers_are_listed_with_what_clients_get(tofu, shelf, in_pages):
 
     assert set(rows) == {"hashicorp/random", "kreuzwerker/docker"}
     random = rows["hashicorp/random"]
-    assert (random["newest"], random["held_back"], random["versions"]) == ("3.6.3", "3.7.0", 4)
+    assert (random["newest"], random["held_back"], random["versions"]) == ("3.6.3", "3.7.0", 5)
     assert random["host"] == "registry.opentofu.org"
     assert tofu().get(RANDOM).json() == random
     found = tofu().get(f"{URL}/providers?q=docker").json()["providers"]
@@ -39,7 +39,7 @@ def test_versions_say_what_holds_them_back_and_how_far_they_are_proven(tofu, she
     assert "cool-down of 3 days" in held["rule"]
     assert (held["failure"]["url"], held["failure"]["status"]) == (mirrored.FAILURE["url"], 503)
     assert (by["3.6.3"]["available"], by["3.6.3"]["key"]) == (True, mirrored.FINGERPRINT)
-    assert (by["3.6.0"]["available"], by["3.6.0"]["listed"]) == (False, False)
+    assert (by["3.6.0"]["available"], by["3.6.0"]["listed"], by["3.6.0"]["removed"]) == (True, False, False)
 
 
 def test_a_version_has_its_packages_with_digests_and_origin(tofu, shelf, charlie):

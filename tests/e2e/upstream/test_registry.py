@@ -1,8 +1,11 @@
 """Real clients behind a mirror of a registry that fails, hangs, or goes away."""
 
 import json
+import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from subprocess import CompletedProcess
 
 import httpx
 import pytest
@@ -133,10 +136,10 @@ def test_a_provider_without_a_key_is_refused_and_the_sentence_says_so(mirror, cl
 
 def test_what_is_held_back_is_not_among_the_versions(mirror, manage, client_of, registry):
     registry.host = f"r{registry.port}.registry.example"
-    tool = registry.add_provider("acme", "tool", versions=["1.0.0"], platforms=PLATFORMS)
+    tool = registry.add_provider("acme", "tool", versions=["1.0.0", "1.1.0"], platforms=PLATFORMS)
+    tool.more["1.0.0"] = {"discovered": "2026-04-21T19:22:08Z"}
+    tool.more["1.1.0"] = {"discovered": (datetime.now(UTC) - timedelta(hours=1)).isoformat()}
     mirror_of(mirror, manage, registry.host, url=registry.url, cooldown_days=3, list_seconds=0)
-    assert space_of(client_of, mirror, registry).init().returncode == 0  # what the first list has is old
-    tool.versions.append("1.1.0")
 
     done = space_of(client_of, mirror, registry).init()
 
@@ -145,6 +148,34 @@ def test_what_is_held_back_is_not_among_the_versions(mirror, manage, client_of, 
         held = anybody.get(url_of(registry).replace("1.0.0", "1.1.0"))
     assert held.status_code == 403
     assert "cool-down of 3 days" in held.text
+
+
+def test_a_locked_version_installs_after_the_registry_has_dropped_it_and_not_once_it_is_gone(
+    mirror, manage, client_of, registry
+):
+    registry.host = f"r{registry.port}.registry.example"
+    tool = registry.add_provider("acme", "tool", versions=["1.0.0", "1.1.0"], platforms=PLATFORMS)
+    mirror_of(mirror, manage, registry.host, url=registry.url, list_seconds=0)
+    space = client_of(mirror, registry.host)
+    require(space, "acme/tool", "1.0.0", host=registry.host)
+    assert space.init().returncode == 0
+    tool.versions.clear()
+
+    def again() -> CompletedProcess[str]:
+        shutil.rmtree(space.work / ".terraform")
+        return space.init()
+
+    done = again()
+    assert done.returncode == 0, said_by(done)
+    assert "from the dependency lock file" in said_by(done)
+    with mirror.client(manage) as staff:
+        [alarm] = staff.get(f"/api/v1/upstreams/{registry.host}/alarms").json()["alarms"]
+        assert alarm["kind"] == "list_shrank"
+        url = f"/api/v1/upstreams/{registry.host}/alarms/{alarm['id']}/accept"
+        staff.post(url, json={"reason": "The publisher withdrew it."}).raise_for_status()
+    done = again()
+    assert done.returncode == 1
+    assert "not found in any of the search locations" in said_by(done) or "no longer available" in said_by(done)
 
 
 def test_our_own_answer_while_the_registry_hangs(mirror, enabled):

@@ -16,8 +16,7 @@ from apps.modules.contents import readme
 from apps.upstream.sync_requests import Request
 
 # More than an admin list sorts whatever its order is (MAX_SORTED_ROWS).
-ROWS = 24_000
-FEW = 100
+ROWS, FEW = 24_000, 100
 # Their numbers begin here, above those of the scene.
 FIRST = 1_000_000
 # Prime to ROWS, so that each parent has one child.
@@ -72,7 +71,8 @@ SMALL: dict[str, str] = {
     "sources.Rule": "a few for each repository",
     "upstream.Upstream": "one for each registry that is mirrored",
     "upstream.StoredSum": "one for each upstream",
-    "upstream.KeyPin": "a few for each upstream",
+    "upstream.KeyPin": "a few for each provider",
+    "upstream.HeldBack": "of the last hour, at most 10,000",
     "upstream.UnsignedAllowance": "a few for each upstream",
     "upstream.PolicyRule": "a few for each upstream",
     "upstream.Alarm": "people decide each",

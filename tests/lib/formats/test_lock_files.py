@@ -183,6 +183,14 @@ def test_it_reads_requirements_in_each_form(form):
     }
 
 
+@for_each_row("namespace", ["openai_inc", "a__b", "a-b_c", "a_-b"])
+def test_namespaces_may_have_underscores_as_terraform_1_16_takes_them(namespace):
+    source = f"app.terraform.io/{namespace}/kube"
+    assert str(parse_source(source.title(), default_host="")) == source
+    lock = parse_lock(f'provider "{source}" {{\n  version = "1.0.0"\n}}\n')
+    assert [str(one) for one in lock.providers] == [source]
+
+
 @for_each_row(
     ("text", "part"),
     [
@@ -192,7 +200,10 @@ def test_it_reads_requirements_in_each_form(form):
         ("a = { source = b }", "Line 1: source of a is an expression"),
         ('a = { source = "b", colour = "c" }', "a has 'colour'"),
         ('a = { source = "a/b/c/d" }', "[host/][namespace/]type"),
-        ('a = { source = "a_b/c" }', "letters, digits and dashes"),
+        ('a = { source = "a/b_c" }', "letters, digits and dashes"),
+        ('a = { source = "_a/c" }', "letters, digits and dashes"),
+        ('a = { source = "a_/c" }', "letters, digits and dashes"),
+        ('a = { source = "a--b/c" }', "letters, digits and dashes"),
         ('a = { source = "a/terraform-provider-b" }', "clients refuse"),
         ('a = { source = "xn--bcher-kva.example/a/b" }', "in its own letters"),
         ('a = { source = "a b/a/b" }', "is not a host name"),

@@ -110,6 +110,6 @@ def test_the_list_costs_the_same_however_many_there_are(browser_of, shelf, olga)
     before = {url: queries_of(client, url) for url in urls}
     for number in range(10):
         mirrored.alarm("no_key", shelf.versions["3.6.3"], known={}, found={}, subject=f"{shelf.public}/n{number}")
-        mirrored.pin(shelf.public, f"n{number}")
+        mirrored.pin(shelf.provider, f"{number:040X}")
 
     assert {url: queries_of(client, url) for url in urls} == before

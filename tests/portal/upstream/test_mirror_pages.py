@@ -70,15 +70,20 @@ def test_a_provider_shows_which_versions_clients_see_and_what_holds_the_others_b
 @for_each_row(
     ("version", "said"),
     [
-        ("hashicorp/random/3.5.1", "signed by the key with which hashicorp was seen for the first time"),
-        ("hashicorp/random/3.6.3", "signed by a key that was pinned for hashicorp before"),
+        ("hashicorp/random/3.5.1", "signed by a key with which hashicorp/random was seen for the first time"),
+        ("hashicorp/random/3.6.3", "signed by a key that was pinned for hashicorp/random before"),
         ("hashicorp/random/3.7.0", "Nothing is verified yet, so nothing is served"),
         ("kreuzwerker/docker/3.0.2", "The registry names no key for kreuzwerker"),
     ],
 )
 def test_the_verdicts_of_versions_are_never_confused(browser_of, shelf, version, said):
     page = shown(browser_of(None).get(f"/mirror/providers/registry.opentofu.org/{version}"))
-    verdicts = ("seen for the first time", "pinned for hashicorp before", "Nothing is verified yet", "names no key for")
+    verdicts = (
+        "seen for the first time",
+        "pinned for hashicorp/random before",
+        "Nothing is verified yet",
+        "names no key for",
+    )
 
     assert said in page
     assert [text for text in verdicts if text in page and text not in said] == []

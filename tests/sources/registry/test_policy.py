@@ -55,7 +55,7 @@ def test_what_the_first_list_has_is_old_and_other_versions_cool_down_from_their_
     listed.more = {"1.1.0": {"published_at": days_ago(1)}}
     assert mirrored.sync() == {"1.0.0": "published", "1.1.0": "waiting"}
     assert "it was published on" in mirrored.reason("1.1.0")
-    listed.more["1.1.0"] = {"published_at": days_ago(400)}  # what was said first counts
+    listed.more["1.1.0"] = {"published_at": days_ago(0)}  # the earliest counts
     listed.versions.append(newest)
 
     assert listed_again(mirrored) == {"1.0.0": "published", "1.1.0": "waiting", newest: "waiting"}
