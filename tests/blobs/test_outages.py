@@ -164,7 +164,7 @@ def proxy(settings, credentials, s3_url, monkeypatch) -> Iterator[Proxy]:
 
 @pytest.mark.slow
 def test_a_client_of_storage_repeats_what_failed_at_once_and_nothing_that_ran_out_of_time(proxy, monkeypatch):
-    for fault, seconds in (("503", s3.REPEAT_SECONDS), ("hang", 0.1)):
+    for fault, seconds in (("503", outside.REPEAT_SECONDS), ("hang", 0.1)):
         monkeypatch.setattr(s3, "REPEAT_SECONDS", seconds)
         proxy.fault, asked = fault, proxy.asked
         with pytest.raises(store.StorageUnavailable):

@@ -225,7 +225,7 @@ def _client_for(address: S3Address, endpoint: str) -> Any:
 _call = local()
 
 
-class _TooLate(BotoCoreError):
+class _TooLate(BotoCoreError):  # type: ignore[misc]  # botocore has no types
     """None of the errors after which botocore sends the request again."""
 
     fmt = "An earlier try took too long."

@@ -54,9 +54,7 @@ def _away() -> LeftAlone:
 class _Bounded(BaseAdapter):
     def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
         where = urlsplit(str(request.url))
-        circuit = outgoing.circuit_to(
-            outside.SIGN_ON, where, _away, allowed=addresses.ANYWHERE, trusted=_trusted()
-        )
+        circuit = outgoing.circuit_to(outside.SIGN_ON, where, _away, allowed=addresses.ANYWHERE, trusted=_trusted())
         try:
             with circuit.exchange(outgoing.NotAnswered):
                 answer = outgoing.exchange(
