@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from registry_site import env
 from registry_site.server import pulse
@@ -38,7 +39,11 @@ class Answer:
     """`status` is 0 without an answer."""
 
     status: int = 0
-    parts: dict[str, str] = field(default_factory=dict)
+    document: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> dict[str, str]:
+        return dict(self.document.get("parts", {}))
 
 
 def ask(path: str, *, listen: tuple[str, int], public_host: str, files: Served | None) -> Answer:
@@ -53,10 +58,9 @@ def ask(path: str, *, listen: tuple[str, int], public_host: str, files: Served |
                 context.check_hostname = False
                 context.verify_mode = ssl.CERT_NONE
             connection = http.client.HTTPSConnection(host, port, timeout=5, context=context)
-        connection.request("GET", path, headers={"Host": public_host})
+        connection.request("GET", path, headers={"Host": public_host, "Accept": "application/json"})
         response = connection.getresponse()
-        body = json.loads(response.read() or b"{}")
-        return Answer(response.status, body.get("parts", {}))
+        return Answer(response.status, json.loads(response.read() or b"{}"))
     except (OSError, ValueError, http.client.HTTPException):
         return Answer()
 

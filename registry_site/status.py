@@ -5,7 +5,7 @@ they may name hosts. Probes use /readyz.
 """
 
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -34,11 +34,14 @@ NEEDED = ("database", "storage")
 
 @dataclass(frozen=True, slots=True)
 class Words:
+    """`failure`: what it means that the part is down."""
+
     title: str
     purpose: str
     failure: str
 
 
+STALE = "Clients can install what others have installed within the last hour."
 PARTS = {
     "database": Words(
         "Database", "Accounts, addresses and releases.", "Only files with a direct link can be downloaded."
@@ -77,6 +80,7 @@ def status(request: HttpRequest) -> HttpResponse:
         up["git"] = is_publishing
     overall = _overall(up)
     stale = front.stale.figures()
+    words = PARTS | ({"database": replace(PARTS["database"], failure=STALE)} if "until" in stale else {})
     is_known = up["database"] and session_viewer(request).is_identified
     more = {"queue": _queue(), "ready_answers": front.figures(), "versions": _versions()} if is_known else {}
     if is_known and kek:
@@ -86,7 +90,9 @@ def status(request: HttpRequest) -> HttpResponse:
             "status": overall,
             "parts": {name: "up" if is_up else "down" for name, is_up in up.items()},
         }
-        if stale:
+        if stale.get("is_elsewhere"):
+            document["database_elsewhere"] = True
+        elif stale:
             document["serving_stale"] = stale
         code = HTTPStatus.SERVICE_UNAVAILABLE if overall in ("down", "stopping") else HTTPStatus.OK
         response: HttpResponse = JsonResponse(document | more, status=code)
@@ -94,7 +100,7 @@ def status(request: HttpRequest) -> HttpResponse:
         context = {
             "overall": overall,
             "is_delayed": not (up["broker"] and up["worker"] and up.get("key_service", True)),
-            "parts": [(PARTS[name], is_up) for name, is_up in up.items()],
+            "parts": [(words[name], is_up) for name, is_up in up.items()],
             "looked_at": timezone.now(),
             "stale": stale,
             **more,

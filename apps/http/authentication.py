@@ -30,21 +30,9 @@ class TokenAuthentication(BaseAuthentication):
         header = request.META.get("HTTP_AUTHORIZATION", "").strip()
         if not header:
             return None
-        scheme, _, value = header.partition(" ")
-        secret = value.strip()
+        secret = secret_in(header)
         try:
-            if scheme.lower() == "basic":
-                secret = base64.b64decode(secret, validate=True).decode().partition(":")[2]
-            elif scheme.lower() != "bearer":
-                raise tokens.TokenRefused(
-                    "This Authorization scheme is not supported.",
-                    hint="Send `Bearer <token>`, or Basic with the token as password.",
-                )
             token = tokens.identify(secret)
-        except (binascii.Error, UnicodeDecodeError):
-            raise AuthenticationFailed(
-                "The Basic credentials cannot be read. Send any name, and an API token as the password."
-            ) from None
         except tokens.TokenRefused as refused:
             raise AuthenticationFailed(f"{refused} {refused.hint}") from None
         record_use(token, request)
@@ -53,6 +41,24 @@ class TokenAuthentication(BaseAuthentication):
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
         """Return the challenge; without one REST framework would answer 403 instead of 401."""
         return 'Bearer realm="Larder"'
+
+
+def secret_in(authorization: str) -> str:
+    """Return the secret of an Authorization header, whatever it opens. Raises AuthenticationFailed."""
+    scheme, _, value = authorization.partition(" ")
+    secret = value.strip()
+    if scheme.lower() == "bearer":
+        return secret
+    if scheme.lower() != "basic":
+        raise AuthenticationFailed(
+            "This Authorization scheme is not supported. Send `Bearer <token>`, or Basic with the token as password."
+        )
+    try:
+        return base64.b64decode(secret, validate=True).decode().partition(":")[2]
+    except (binascii.Error, UnicodeDecodeError):
+        raise AuthenticationFailed(
+            "The Basic credentials cannot be read. Send any name, and an API token as the password."
+        ) from None
 
 
 def record_use(token: ApiToken, request: Request) -> None:

@@ -15,6 +15,9 @@ KEPT = 3600.0
 # In the environ of a question that the front asks of its own accord, so that the answer is ready: the digest of the
 # token to answer as, or "". It is neither a use of the token, nor a download, nor a request in the log.
 PREPARED_FOR = "larder.prepared_for"
+# In the environ of a question for a blob while the database is away: its SHA-256, which a manifest has named that the
+# same asker was answered.
+OPENED_BLOB = "larder.opened_blob"
 _NAME = "larder_ready"
 
 
@@ -25,6 +28,13 @@ class Download(NamedTuple):
     user_id: int | None
 
 
+class Exchanged(NamedTuple):
+    """An API token that a short-lived one was issued for: the digest of its secret, and its number."""
+
+    digest: str
+    number: int
+
+
 @dataclass(frozen=True, slots=True)
 class Ready:
     """The answer holds for whoever asks exactly the same, with the same credentials, until a change of these scopes
@@ -32,7 +42,7 @@ class Ready:
     download, if it is one. `readers` is the canonical name of a namespace, all of whose readers get the same answer.
 
     The rest is for an outage of the database: for how long the answer stays true and its links open, for how long the
-    credentials are valid, and who may read the namespace of `readers`.
+    credentials are valid, who may read the namespace of `readers`, and which token may be issued again.
     """
 
     scopes: Collection[str]
@@ -42,6 +52,7 @@ class Ready:
     true_for: float = 0.0
     credentials_for: float = inf
     visibility: str = ""
+    exchanged: Exchanged | None = None
 
 
 def mark(response: HttpResponseBase, ready: Ready) -> None:

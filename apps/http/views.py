@@ -75,6 +75,8 @@ class MachineView(APIView):
     # What an earlier call of this request asked for.
     resumed: Waiting | None = None
     counted: ready.Download | None = None
+    # To bytes: they end, and with them the answer.
+    has_links = True
     # When the answer changes by itself: a release leaves its cool-down.
     ready_until: datetime | None = None
 
@@ -175,7 +177,7 @@ class MachineView(APIView):
         namespace = Namespace.objects.filter(canonical=found.readers).first() if found.readers else None
         visibility = namespace.visibility if namespace else ""
         # Public documents have links that do not end.
-        is_lasting = visibility == Visibility.PUBLIC
+        is_lasting = visibility == Visibility.PUBLIC or not self.has_links
         ends = [] if is_lasting else [capabilities.valid_until(asked_at) - TIME_TO_FETCH]
         ends += [self.ready_until] if self.ready_until else []
         own = self.ready_seconds()

@@ -25,6 +25,7 @@ from apps.lib.net import bodies
 from apps.oci import mirrors, registry_tokens, repositories
 from apps.oci.authentication import Caller, RegistryAuthentication
 
+INSUFFICIENT = 'error="insufficient_scope"'
 PULL, PUSH, DELETE = "pull", "pull,push", "delete"
 
 
@@ -32,6 +33,7 @@ class OciView(MachineView):
     # Without OPTIONS, which REST framework answers with a description of its own to everybody.
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     authentication_classes = [RegistryAuthentication]
+    has_links = False
     dialect = oci_dialect
 
     @property
@@ -103,20 +105,21 @@ class OciView(MachineView):
         return min((one for one in (end, own) if one), default=None)
 
     def challenge(self, error: Exception) -> str:  # noqa: ARG002
-        """Bearer, first and alone: a Basic one kills anonymous pulls. Exactly this scope, or clients ask twice."""
-        realm = f"{settings.PUBLIC_URL}/v2/token"
-        parts = [f'Bearer realm="{realm}"', f'service="{settings.PUBLIC_HOST}"']
-        if scope := self.asks_for():
-            parts.append(f'scope="{scope}"')
-        if self.request.auth is not None:
-            parts.append('error="insufficient_scope"')
-        return ",".join(parts)
+        refused = [INSUFFICIENT] if self.request.auth is not None else []
+        return ",".join([challenge_to(self.asks_for()), *refused])
+
+
+def challenge_to(scope: str) -> str:
+    """Bearer, first and alone: a Basic one kills anonymous pulls. Exactly this scope, or clients ask twice."""
+    parts = [f'Bearer realm="{settings.PUBLIC_URL}/v2/token"', f'service="{settings.PUBLIC_HOST}"']
+    return ",".join([*parts, f'scope="{scope}"'] if scope else parts)
 
 
 class ReadyInRepository:
     """A view whose answers depend on the namespace of the repository in its path, or on one provider elsewhere."""
 
     kwargs: dict[str, Any]
+    viewer: Any  # of the view
     seconds = ready.LONGEST
 
     def ready_seconds(self) -> float:
@@ -126,8 +129,23 @@ class ReadyInRepository:
         address = names.parse_name(self.kwargs["name"])
         if isinstance(address, names.ProviderMirror) and (hosted := mirrors.hosted(address)) is not None:
             return {generation.published_at(str(hosted))}
-        named = address.address if isinstance(address, names.ProviderMirror) else address
-        return {canonical(named.namespace), generation.published_in(named.namespace)}
+        namespace = _namespace_of(address)
+        return {canonical(namespace), generation.published_in(namespace)}
+
+    def readers(self) -> str:
+        """All readers get the same, but for those whose token expires soon: they are warned.
+
+        What scopes a token of /v2/token was granted, the front looks at itself (registry_site/front/oci.py).
+        """
+        address, token = names.parse_name(self.kwargs["name"]), self.viewer.token
+        is_elsewhere = isinstance(address, names.ProviderMirror) and mirrors.hosted(address) is not None
+        if is_elsewhere or (token is not None and token.expires_soon):
+            return ""
+        return canonical(_namespace_of(address))
+
+
+def _namespace_of(address: names.RepositoryAddress | names.ProviderMirror) -> str:
+    return (address.address if isinstance(address, names.ProviderMirror) else address).namespace
 
 
 def warning(sentence: str) -> str:

@@ -23,6 +23,7 @@ from apps.oci import mirrors, packages, referrers, repositories
 from apps.oci.authentication import Caller
 from apps.oci.repositories import VisibleRepository
 from apps.provenance import referrers as provenance
+from apps.releases.lifecycle.quarantine import blocked
 from apps.releases.models import Release
 from apps.releases.publishing.quotas import require_bytes
 
@@ -92,6 +93,18 @@ def readable_of_mirror(caller: Caller, mirror: ProviderMirror, digest: Digest) -
     """A package of a provider, what is said about one, or the empty config. Raises what `mirrors.blob` raises."""
     found = mirrors.blob(caller, mirror, str(digest))
     return _inline(digest.hex, found) if isinstance(found, bytes) else Readable(found.digest, found.size)
+
+
+def opened(sha256: str) -> Readable:
+    """A blob of a manifest that was read before the database went away. Raises Unavailable, or BlobUnknown."""
+    if sha256 == _EMPTY_SHA256:
+        return EMPTY
+    size = store.size_of(sha256)
+    if size is None or not blocked.is_complete():
+        raise Unavailable("The blob cannot be read right now; try again in a few seconds.")
+    if sha256 in blocked:
+        raise unknown(Digest("sha256", sha256))
+    return Readable(sha256, size)
 
 
 def mount(caller: Caller, repository: Repository, digest: Digest, source: str | None) -> RepositoryBlob | None:

@@ -7,9 +7,10 @@ its person at that moment (oci.md 3.4). https://distribution.github.io/distribut
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Self
+from typing import Any, Self
 
 from django.core import signing
+from django.utils import timezone
 from rest_framework.exceptions import AuthenticationFailed
 
 from apps.accounts.identity import tokens
@@ -72,21 +73,44 @@ class Granted:
     scopes: Scopes
 
 
-def issue(token: ApiToken | None, scopes: Scopes = NOTHING) -> str:
-    return _PREFIX + signing.dumps([token.pk if token else None, str(scopes)], salt=_SALT)
+def issue(number: int | None, scopes: Scopes = NOTHING) -> str:
+    """For the API token of that number, or for nobody."""
+    return _PREFIX + signing.dumps([number, str(scopes)], salt=_SALT)
+
+
+def document_for(number: int | None, asked: list[str] | None) -> dict[str, Any]:
+    """What the token service answers who has shown the API token of that number, or none. Without the database.
+
+    The same for all names: rights are checked when they are used, so the answer reveals none.
+    """
+    scopes = Scopes.parse(asked or [])
+    issued = issue(number, scopes)
+    document: dict[str, Any] = {
+        "token": issued,
+        "access_token": issued,
+        "token_type": "Bearer",
+        "expires_in": int(LIFETIME.total_seconds()),
+        "issued_at": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    return document if asked is None else document | {"scope": str(scopes)}
 
 
 def is_ours(text: str) -> bool:
     return text.startswith(_PREFIX)
 
 
-def read(text: str) -> Granted:
-    """Raises AuthenticationFailed if it, or the API token behind it, is no longer valid."""
+def content_of(text: str) -> tuple[int | None, Scopes]:
+    """Return the number of the API token behind it, None if it is anonymous. Raises AuthenticationFailed."""
     try:
         number, said = signing.loads(text.removeprefix(_PREFIX), salt=_SALT, max_age=LIFETIME)
     except signing.BadSignature:
         raise AuthenticationFailed("This registry token has expired or was changed.") from None
-    scopes = Scopes.parse([said])
+    return number, Scopes.parse([said])
+
+
+def read(text: str) -> Granted:
+    """Raises AuthenticationFailed if it, or the API token behind it, is no longer valid."""
+    number, scopes = content_of(text)
     if number is None:
         return Granted(None, scopes)
     token = tokens.token_with_id(number)

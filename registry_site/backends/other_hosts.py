@@ -1,7 +1,8 @@
-"""Ready answers in the Redis of LARDER_CACHE_URL, in which the other hosts of this Larder find them (D16).
+"""Ready answers in the Redis of LARDER_CACHE_URL, in which the other hosts of this Larder find them (D16), and whether
+the database answers anywhere.
 
-`find` and `add` run on the event loop. One thread talks to Redis, about all that came while it was busy. Whatever fails
-there is as if nothing were found.
+All but what runs in the thread is on the event loop. One thread talks to Redis, about all that came while it was busy.
+Whatever fails there is as if nothing were found.
 """
 
 import asyncio
@@ -33,8 +34,11 @@ MOST_BYTES = 256 * 1024
 PART = 8
 # Of one turn of the thread: looks are many small ones, and wait for the writes of a turn.
 MOST_LOOKS, MOST_WRITES = 200, 16
+# For so long others believe that the database answers here.
+WELL_SECONDS = 2.0
 _HEAD = struct.Struct(">d32s")
 
+_HEARD = b""
 Found = tuple[bytes, float]
 log = structlog.get_logger("larder.front")
 
@@ -65,10 +69,20 @@ class OtherHosts:
         self._away_until = self._window_until = -math.inf
         self._is_away = False
         self._written = 0  # bytes in this window
+        self._well = f"larder:well:{hmac.digest(family, b'well', 'sha256').hex()}"
 
     def name(self, history: int, question: bytes) -> bytes:
         """Where the answer to the question is. `history` tells apart what numbers of changes cannot."""
         return hmac.digest(self._family, b"%d %s" % (history, question), "sha256")
+
+    async def say_well(self) -> None:
+        """Say that the database has just answered."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, self._say, self._well)
+
+    async def is_well_somewhere(self) -> bool | None:
+        """Whether anybody has said so within WELL_SECONDS; None if Redis does not answer."""
+        found = await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, self._hear, self._well)
+        return bool(found[_HEARD][1]) if found else None
 
     async def find(self, names: Collection[bytes]) -> dict[bytes, Found]:
         """What is there, and until when it holds by time.monotonic()."""
@@ -129,6 +143,13 @@ class OtherHosts:
             return {}
         self._is_away = False
         return found
+
+    def _say(self, place: str) -> dict[bytes, Found]:
+        self._redis.set(place, b"1", px=int(WELL_SECONDS * 1000))
+        return {}
+
+    def _hear(self, place: str) -> dict[bytes, Found]:
+        return {_HEARD: (b"", float(self._redis.exists(place)))}
 
     def _look(self, names: Collection[bytes]) -> dict[bytes, Found]:
         asked = time.monotonic()

@@ -18,6 +18,7 @@ from django.conf import settings
 from apps.audit import generation
 from apps.http.ready import KEPT, LONGEST, Ready
 from registry_site.backends import other_hosts
+from registry_site.front import oci
 from registry_site.front.archives import Archive, Archives, kind_of
 from registry_site.front.lease import FILE, Entry, Headers, Key, Lease, Origin, Shared, whole_of
 from registry_site.front.sending import Send, send_entry, send_known
@@ -66,6 +67,7 @@ class Front:
         self.recognition = Recognition()
         self.archives = archives or Archives()
         self.shared = shared or Shared(None)
+        self.lease.outage.others = self.shared.hosts
         self.stale = Stale(self.lease, self.table, lambda: self.shared, self.archives)
         self.ask: Ask | None = None
         self.misses = 0
@@ -176,7 +178,7 @@ class Front:
         Both hold now, so together they are as new as the newest change that this process knows.
         """
         document = self._held(for_readers(question.key))
-        if document is None:
+        if document is None or not oci.is_covered(question):
             return None
         reader_key = ("reader", question.key[CREDENTIALS], document.readers)
         reader = self._held(reader_key)
@@ -193,7 +195,7 @@ class Front:
             document.download and document.download._replace(user_id=person),
             replace(document.origin, person=person),
         )
-        self.stale.keep_joined(question.key, document, reader, entry)
+        self.stale.keep_joined(question, document, reader, entry)
         self.table.add(question.key, entry)
         return entry
 
@@ -297,11 +299,12 @@ class Front:
         if key not in self.table:
             return False
         self.shared.add(key, entry, self.lease)
+        self.stale.keep_document(question, key, entry)
         if key != question.key:
             reader_key = ("reader", credentials, ready.readers)
             scopes = {generation.ACCESS, ready.readers}
             reader = replace(entry, whole=whole_of(0, (), b""), scopes=scopes, download=None, readers="")
-            self.stale.keep_reader(question, key, reader, ready)
+            self.stale.keep_reader(question, entry, reader, ready)
             self.table.add(reader_key, reader)
             self.shared.add(reader_key, reader, self.lease)
         if credentials is None or ready.readers:
@@ -384,8 +387,7 @@ class Front:
 
     def figures(self) -> dict[str, int]:
         """The figures of this process, for /status."""
-        table = self.table
-        return {"answers": len(table), "bytes": table.bytes, "hits": table.hits, "misses": self.misses}
+        return {"answers": len(self.table), "bytes": self.table.bytes, "hits": self.table.hits, "misses": self.misses}
 
 
 async def _has_become_ready(asking: asyncio.Future[bool], seconds: float) -> bool:

@@ -141,6 +141,7 @@ class Lease:
             await asyncio.wait([renewal], timeout=outage.PATIENCE)
             if not renewal.done() and self._connection is not None:
                 outage.cut(self._connection)
+            self.outage.share(is_well=renewal.done() and renewal.result())
             await asyncio.sleep(outage.ASK_EVERY)
 
     def may_serve_stale(self) -> bool:
@@ -307,7 +308,7 @@ class Shared:
     def __init__(self, file: Path | None, *, most_bytes: int = 0, hosts: OtherHosts | None = None) -> None:
         self._file = file
         self._most_bytes = most_bytes
-        self._hosts = hosts
+        self.hosts = hosts
         self._connection: sqlite3.Connection | None = None
 
     def find(self, key: Key, *, is_kept: bool = False) -> Entry | None:
@@ -321,11 +322,11 @@ class Shared:
 
     async def find_elsewhere(self, keys: Iterable[Key], lease: Lease) -> dict[Key, Entry]:
         """What other hosts were answered: likewise."""
-        if self._hosts is None:
+        if self.hosts is None:
             return {}
-        names = {self._hosts.name(lease.history, _name(key)): key for key in keys}
+        names = {self.hosts.name(lease.history, _name(key)): key for key in keys}
         found = {}
-        for name, (text, until) in (await self._hosts.find(names)).items():
+        for name, (text, until) in (await self.hosts.find(names)).items():
             head, _, body = text.partition(b"\n")
             number, status, more = json.loads(head)
             found[names[name]] = _entry_of(number, until, status, body, more)
@@ -337,9 +338,9 @@ class Shared:
         if self._do("INSERT OR REPLACE INTO ready VALUES (?, ?, ?, ?, ?, ?)", row) is None:
             self._do("DELETE FROM ready WHERE until < ?", [time.monotonic()])
         # The file ends with the start that began it. The cache does not, so nothing of another database may come in.
-        if self._hosts is not None and entry.until and lease.is_current(entry.scopes, entry.era, entry.number):
+        if self.hosts is not None and entry.until and lease.is_current(entry.scopes, entry.era, entry.number):
             head = json.dumps([entry.number, whole.status, more]).encode()
-            self._hosts.add(self._hosts.name(lease.history, name), head + b"\n" + whole.body, entry.until)
+            self.hosts.add(self.hosts.name(lease.history, name), head + b"\n" + whole.body, entry.until)
 
     def note(self, key: Key, token: str) -> None:
         """Count a question, and the digest of the token that may ask it again, for `most_asked`."""

@@ -6,8 +6,12 @@ answered again half a second later (`Lease.run_out`). So a process that has aske
 second before its question failed has seen the change: it asks all the time, with and without requests (`Lease.keep`).
 Two questions fail before the database counts as away, the second over a new connection, so that a lost connection or a
 full server is no outage.
+
+Nor is it one where another host still has the database: changes go on there, which this host does not hear of. Hosts
+that share a Redis tell each other (`Outage.share`).
 """
 
+import asyncio
 import contextlib
 import os
 import socket
@@ -21,10 +25,13 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from apps.audit import generation
+from registry_site.backends.other_hosts import WELL_SECONDS, OtherHosts
 
 # How often a process asks, and how long a question may take before its connection is cut.
 ASK_EVERY = 0.1
 PATIENCE = 1.0
+# How often hosts say that the database answers, and ask whether it does elsewhere.
+SHARE_EVERY = 0.5
 # SQLSTATEs of a server that answers and is about to end, or has just begun.
 _STOPPING = ("57P01", "57P02", "57P03")
 
@@ -39,6 +46,10 @@ class Outage:
     since: float | None = None  # the first question that failed, by time.monotonic()
     is_known_before: bool = False  # what was changed before it is known
     is_sure: bool = False
+    is_alone: bool = False  # the database answers elsewhere
+    others: OtherHosts | None = None
+    _sharing: "asyncio.Task[None] | None" = None
+    _shared_at: float = float("-inf")
 
     def fails(self, *, began: float, asked: float, error: BaseException) -> None:
         """A question that began then has failed; the last one that was answered was asked at `asked`."""
@@ -54,7 +65,30 @@ class Outage:
     def ends(self) -> None:
         if self.is_sure:
             log.info("database_back", seconds=round(time.monotonic() - (self.since or 0.0), 1))
-        self.since, self.is_known_before, self.is_sure = None, False, False
+        self.since, self.is_known_before, self.is_sure, self.is_alone = None, False, False, False
+
+    def share(self, *, is_well: bool) -> None:
+        """Tell other hosts that the database has just answered, or ask them while it is away; in the background."""
+        now = time.monotonic()
+        is_under_way = self._sharing is not None and not self._sharing.done()
+        if self.others is None or is_under_way or now < self._shared_at + SHARE_EVERY:
+            return
+        if is_well:
+            self._sharing = asyncio.get_running_loop().create_task(self.others.say_well())
+        elif self.is_sure:
+            self._sharing = asyncio.get_running_loop().create_task(self._listen(self.others))
+        else:
+            return
+        self._shared_at = now
+
+    async def _listen(self, others: OtherHosts) -> None:
+        heard = await others.is_well_somewhere()
+        # What was said while it answered here as well has ended since.
+        if heard is None or self.since is None or time.monotonic() < self.since + WELL_SECONDS + SHARE_EVERY:
+            return
+        if heard and not self.is_alone:
+            log.warning("database_away_from_this_host_alone")
+        self.is_alone = heard
 
     @property
     def until(self) -> float:
@@ -62,7 +96,7 @@ class Outage:
 
     def lasts(self) -> bool:
         """The database is away, and what was answered before may be repeated."""
-        return self.is_sure and self.is_known_before and time.monotonic() < self.until
+        return self.is_sure and not self.is_alone and self.is_known_before and time.monotonic() < self.until
 
 
 def is_no_answer(error: BaseException) -> bool:

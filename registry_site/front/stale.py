@@ -3,12 +3,13 @@
 An answer stays in the table after its end, as long as it is true, its links open and nothing has changed what it
 depends on. Documents of a public namespace are repeated to everybody, those of an internal one to credentials that
 Django has let read there, those of a private one to credentials that have been answered this very document. All other
-answers are repeated to equal credentials, or to everybody if they were given to somebody without any.
+answers are repeated to equal credentials, or to everybody if they were given to somebody without any. Over OCI the API
+token counts as the credentials, and who may have a manifest may have the blobs that it names.
 """
 
 import re
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -19,8 +20,9 @@ from apps.accounts.models import Visibility
 from apps.audit import generation
 from apps.http.ready import KEPT, Ready
 from apps.protocol.last_public import last_public
+from registry_site.front import oci
 from registry_site.front.archives import Archive, Archives
-from registry_site.front.lease import Entry, Key, Lease, Shared, whole_of
+from registry_site.front.lease import Entry, Key, Lease, Shared, Whole, whole_of
 from registry_site.front.sending import Send, send_entry
 from registry_site.front.table import (
     ARCHIVES,
@@ -30,12 +32,12 @@ from registry_site.front.table import (
     for_links,
     for_readers,
     of_anybody,
+    with_credentials,
     without_condition,
 )
 
 WARNING = (b"warning", b'110 - "Response is Stale"')
-# Pulls over OCI begin with a token, which nobody can be given meanwhile.
-_IS_REPEATED = re.compile(r"/(?:v1|archives|\.well-known)/")
+_IS_REPEATED = re.compile(r"/(?:v1|archives|\.well-known)/|/v2/.+/(?:manifests|tags|referrers)/")
 _NOTHING = whole_of(0, (), b"")
 
 
@@ -61,21 +63,43 @@ class Stale:
         """Until when the answer is true, for whoever may have it."""
         return question.at + min(ready.true_for, KEPT) if self.is_on else 0.0
 
-    def keep_reader(self, question: Question, key: Key, reader: Entry, ready: Ready) -> None:
+    def keep_reader(self, question: Question, document: Entry, reader: Entry, ready: Ready) -> None:
         """Note that these credentials read the namespace, and in a private one that they have read this document."""
-        if not self.is_on:
-            return
-        reader.kept = question.at + min(ready.credentials_for, KEPT)
-        if ready.visibility == Visibility.PRIVATE:
-            self._mark(_seen(question.key[CREDENTIALS], key), reader)
+        if self.is_on:
+            reader.kept = question.at + min(ready.credentials_for, KEPT)
+            self._mark_reader(question, document, reader)
 
-    def keep_joined(self, key: Key, document: Entry, reader: Entry, joined: Entry) -> None:
+    def keep_joined(self, question: Question, document: Entry, reader: Entry, joined: Entry) -> None:
         """The front has answered these credentials from the two entries."""
-        if not self.is_on:
-            return
-        joined.kept, joined.visibility = min(document.kept, reader.kept), document.visibility
+        if self.is_on:
+            joined.kept, joined.visibility = min(document.kept, reader.kept), document.visibility
+            self._mark_reader(question, document, reader)
+
+    def _mark_reader(self, question: Question, document: Entry, reader: Entry) -> None:
+        who, key = oci.asked_as(question), for_readers(question.key)
+        if who != question.key[CREDENTIALS]:
+            self._mark(("reader", who, document.readers), reader)
         if document.visibility == Visibility.PRIVATE:
-            self._mark(_seen(key[CREDENTIALS], for_readers(key)), reader)
+            for name in (key, *oci.blobs_of(key, document.whole)):
+                self._mark(_seen(who, name), reader)
+
+    def keep_document(self, question: Question, key: Key, entry: Entry) -> None:
+        """Note as whom it was asked, and the blobs that it opens."""
+        if not self.is_on or not question.path.startswith(oci.PREFIX):
+            return
+        if key[CREDENTIALS] == question.key[CREDENTIALS] != oci.asked_as(question):
+            key = with_credentials(key, oci.asked_as(question))
+            self._keep(key, replace(entry, until=0.0))
+        for name in oci.blobs_of(key, entry.whole):
+            self._mark(name, entry)
+
+    def keep_exchange(self, ready: Ready | None, at: float, known: tuple[int, int]) -> None:
+        """The token service may have issued a token. `known`: the generation before, era and number."""
+        if self.is_on and ready is not None and (exchanged := ready.exchanged) is not None:
+            whole = whole_of(0, (), str(exchanged.number).encode())
+            entry = Entry(whole, ready.scopes, *known, 0.0, None, kept=at + min(ready.credentials_for, KEPT))
+            for name in (exchanged.digest, oci.token_named(exchanged.number)):
+                self._keep(_exchanged(name), entry)
 
     def keep_archive(self, question: Question, archive: Archive, entry: Entry) -> None:
         """Small ones are repeated themselves; of public ones other processes learn that they are public."""
@@ -87,16 +111,36 @@ class Stale:
 
     async def has_answered(self, question: Question, send: Send) -> bool:
         """Repeat the last answer, if the database is away and it may be repeated."""
-        entry = self.find(question) if await self._lease.has_outage() else None
+        entry = (self.find(question) or self._pong(question)) if await self._lease.has_outage() else None
         if entry is None:
             return False
-        self._table.count(entry)
-        self.answers[entry.origin.route] = self.answers.get(entry.origin.route, 0) + 1
+        self.count(entry)
         await send_entry(question, entry, send)
         return True
 
+    async def token_for(self, environ: Mapping[str, Any]) -> Whole | None:
+        """What the token service answers while the database is away: to nobody, and to whom it has answered before."""
+        asked = oci.exchange_asked(environ) if await self._lease.has_outage() else None
+        if asked is None:
+            return None
+        known = self._kept(_exchanged(asked.digest)) if asked.digest else None
+        if asked.digest and known is None:
+            return None
+        entry = oci.token_for(int(known.whole.body) if known else None, asked.scopes)
+        self.count(entry)
+        return entry.whole
+
+    def count(self, entry: Entry) -> None:
+        self._table.count(entry)
+        self.answers[entry.origin.route] = self.answers.get(entry.origin.route, 0) + 1
+
     def figures(self) -> dict[str, Any]:
-        """For /status: since when and until when this process repeats answers, and how many; empty if it does not."""
+        """For /status: since when and until when this process repeats answers, and how many; empty if it does not.
+
+        `is_elsewhere` alone: it does not, because only this host has lost the database.
+        """
+        if self._lease.outage.is_alone:
+            return {"is_elsewhere": True}
         if not self._lease.may_serve_stale():
             return {}
         outage, now = self._lease.outage, timezone.now()
@@ -109,16 +153,28 @@ class Stale:
 
     def find(self, question: Question) -> Entry | None:
         """The last answer, where it may be repeated. HEAD has that of GET, and nothing depends on a condition."""
-        if not _IS_REPEATED.match(question.path):
+        if not oci.is_covered(question):
+            return oci.challenge(question)
+        key = without_condition(with_credentials(question.key, oci.asked_as(question)))
+        if digest := oci.digest_asked(question.path):
+            if self._document(oci.of_blob(key, question.path)) is not None:
+                question.opened_blob = digest
+                return None
+        elif not _IS_REPEATED.match(question.path):
             return None
-        key = without_condition(question.key)
         if question.path.startswith(ARCHIVES):
             return self._archive(question, key)
         for method in dict.fromkeys((question.method, "GET")):
             entry = self._document(without_condition(key, method=method))
             if entry is not None:
                 return self._as_stale(question, entry)
-        return None
+        return oci.challenge(question) if question.path.startswith(oci.PREFIX) else None
+
+    def _pong(self, question: Question) -> Entry | None:
+        """A client asks first whether its token counts."""
+        who = oci.asked_as(question)
+        is_known = question.path == oci.PREFIX and who is not None and self._kept(_exchanged(who)) is not None
+        return oci.pong() if is_known else None
 
     def _document(self, key: Key) -> Entry | None:
         own = self._kept(key)
@@ -171,9 +227,11 @@ class Stale:
         return replace(entry, whole=replace(whole, headers=(*whole.headers, WARNING), body=body))
 
     def _mark(self, key: Key, like: Entry) -> None:
-        mark = replace(like, whole=_NOTHING, download=None, until=0.0)
-        self._table.add(key, mark)
-        self._shared().add(key, mark, self._lease)
+        self._keep(key, replace(like, whole=_NOTHING, download=None, until=0.0))
+
+    def _keep(self, key: Key, entry: Entry) -> None:
+        self._table.add(key, entry)
+        self._shared().add(key, entry, self._lease)
 
 
 def _reader(key: Key, document: Entry) -> Key:
@@ -182,6 +240,11 @@ def _reader(key: Key, document: Entry) -> Key:
 
 def _seen(credentials: str | bytes | None, key: Key) -> Key:
     return ("seen", credentials, repr(key))
+
+
+def _exchanged(token: str | bytes) -> Key:
+    """By the digest of its secret, or as `oci.asked_as` names it."""
+    return ("exchanged", token)
 
 
 def _public(question: Question) -> Key:

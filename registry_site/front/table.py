@@ -43,7 +43,7 @@ LEFT_OUT = frozenset(
 _TELLS_NOTHING = re.compile(r"/(?:v1|archives|static|\.well-known)/|/(?:healthz|readyz|metrics)\Z")
 _OCI = "/v2/"
 _BLOBS = re.compile(r"/v2/.+/blobs/")
-# Only below this path the front answers a part.
+# Of these the front answers a part.
 ARCHIVES = "/archives/"
 MIRROR = "/v1/mirror/"
 _ANY_LINK = f"{ARCHIVES}*/"
@@ -66,6 +66,7 @@ class Question:
 
     Who asks first does so for all that wait for `waited_for`, which is the key, or that of the right to read a
     namespace. `prepared_for` is the digest of the token as which the front asks of its own accord; "" is nobody.
+    `opened_blob`: the blob that the asker may read while the database is away, which Django reads from storage.
     """
 
     key: Key
@@ -80,6 +81,7 @@ class Question:
     waited_for: Key = ()
     is_first: bool = False
     prepared_for: str | None = None
+    opened_blob: str = ""
 
     def token(self) -> str | None:
         """The digest of the token of a request; "" without credentials, None if these are no token."""
@@ -104,7 +106,8 @@ def question_of(scope: Any) -> Question | None:
             return None
         headers[name] = value
     path = scope["path"]
-    if b"host" not in headers or (b"range" in headers and not path.startswith(ARCHIVES)):
+    has_parts = path.startswith(ARCHIVES) or _BLOBS.match(path)
+    if b"host" not in headers or (b"range" in headers and not has_parts):
         return None
     credentials = headers.get(b"authorization")
     client, scheme = _origin(
@@ -128,7 +131,11 @@ def question_of(scope: Any) -> Question | None:
 
 def for_readers(key: Key) -> Key:
     """The key of the same question by any reader of the namespace."""
-    return (*key[:CREDENTIALS], READERS, *key[CREDENTIALS + 1 :])
+    return with_credentials(key, READERS)
+
+
+def with_credentials(key: Key, credentials: str | bytes | None) -> Key:
+    return (*key[:CREDENTIALS], credentials, *key[CREDENTIALS + 1 :])
 
 
 def for_links(key: Key) -> Key:
@@ -146,7 +153,7 @@ def without_condition(key: Key, *, method: str = "") -> Key:
 
 def of_anybody(key: Key) -> Key:
     """The key of the same question without credentials."""
-    return (*key[:CREDENTIALS], None, *key[CREDENTIALS + 1 :])
+    return with_credentials(key, None)
 
 
 def scope_of(key: Key) -> dict[str, Any]:

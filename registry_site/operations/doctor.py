@@ -32,7 +32,7 @@ from apps.releases.publishing import quotas
 from apps.signing import gpg, rewrapping, vault
 from registry_site import wiring
 from registry_site.backends import other_hosts, redis_cache
-from registry_site.operations import examining
+from registry_site.operations import examining, last_known
 from registry_site.operations.examining import FAIL, LIMIT_SECONDS, OK, WARN, Finding, Look
 from registry_site.server import health
 from registry_site.startup import certificates, schema
@@ -358,6 +358,7 @@ LOOKS: dict[str, Look] = {
     "configuration": Look(configuration),
     "versions": Look(versions),
     "database": Look(database, hint="Is it running, and is LARDER_DATABASE_URL right?"),
+    "last known answers": Look(last_known.look),
     "storage": Look(
         storage, hint="Is it running, and may Larder write to LARDER_STORAGE_URL?", seconds=2 * LIMIT_SECONDS
     ),

@@ -16,6 +16,7 @@ import io
 import json
 import signal
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -30,7 +31,7 @@ from django.db import close_old_connections
 from django.http.cookie import parse_cookie
 from django.urls import Resolver404, resolve
 
-from apps.http.ready import PREPARED_FOR, Ready, ready_of
+from apps.http.ready import OPENED_BLOB, PREPARED_FOR, Ready, ready_of
 from apps.lib.errors import RegistryError
 from apps.lib.net import bodies
 from apps.lib.net.bodies import Disconnected
@@ -44,10 +45,12 @@ from apps.jobs.waiting import ASKED
 from apps.releases.lifecycle.quarantine import blocked
 from registry_site.front.front import front
 from registry_site.front.lease import Origin
+from registry_site.front.oci import TOKEN
 from registry_site.front.table import Question, question_of
 from registry_site.server import first_step, health
 from registry_site.server.access_lines import access_lines
 from registry_site.server.connections import PATHSEND, client_of, connections, is_http2
+from registry_site.server.documents import NOSNIFF, send_document
 from registry_site.server.environ import environ_of
 from registry_site.server.first_step import on_the_loop
 from registry_site.server.lanes import Lanes
@@ -69,7 +72,6 @@ QUIET_SECONDS = 1.0
 # Python's 5 ms made reads of 5 ms take 170 while one thread refused slow clients, and 30 with this.
 SWITCH_SECONDS = 0.001
 UNTOLD = "The database went down during this request. The change may have been made: check before you repeat it."
-NOSNIFF = (b"x-content-type-options", b"nosniff")
 _END = object()
 
 
@@ -204,6 +206,8 @@ class Exchange:
         self.sender = sender
         self.send = send
         self.environ = environ_of(scope)
+        if question is not None and question.opened_blob:
+            self.environ[OPENED_BLOB] = question.opened_blob
         self.client = client_of(scope)
         self.method, self.path = scope["method"], scope["path"]
         self.is_http2 = is_http2(scope)
@@ -278,8 +282,12 @@ class Exchange:
         return answer
 
     async def _answer(self, body: RequestBody | None = None) -> None:
-        was_away = front.lease.outage.is_sure
+        if self.path == TOKEN and (issued := await front.stale.token_for(self.environ)) is not None:
+            await self._send(Answer(issued.status, list(issued.headers), issued.body))
+            return
+        was_away, at, known = front.lease.outage.is_sure, time.monotonic(), (front.lease.era, front.lease.number)
         answer = await self._called()
+        front.stale.keep_exchange(answer.ready, at, known)
         if self.question is not None:
             front.settle(self.question, is_ready=_store(self.question, answer, self.environ))
         if body is not None:
@@ -373,18 +381,6 @@ def untold(method: str, path: str) -> Answer:
     kind = b"application/json" if (is_api := path.startswith("/api/")) else b"text/plain; charset=utf-8"
     headers = [(b"content-type", kind), (b"cache-control", b"no-store"), (b"retry-after", b"2"), NOSNIFF]
     return Answer(HTTPStatus.SERVICE_UNAVAILABLE, headers, (json.dumps({"error": error}) if is_api else said).encode())
-
-
-async def send_document(send: Send, scope: HTTPScope, status: int, document: dict[str, Any]) -> None:
-    body = json.dumps(document).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"cache-control", b"no-store"),
-        NOSNIFF,
-    ]
-    await send({"type": "http.response.start", "status": int(status), "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body, "more_body": False})
 
 
 # The parent process sends it before it stops this one: see serving.py.

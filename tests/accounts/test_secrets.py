@@ -13,7 +13,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import break_glass, sealing, tokens
 from apps.accounts.identity.second_factor import SecondFactorAdapter
-from apps.accounts.models import ApiToken, Invitation, Role, Scope
+from apps.accounts.models import Invitation, Role, Scope
 from apps.accounts.people import invitations
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound, Unavailable
@@ -80,7 +80,7 @@ def links(olga):
         "address": signing.dumps([olga.pk, "olga@acme.example"], salt=preferences.CONFIRM_SALT),
         "invited": invited.proof_of(invitation, "olga@acme.example"),
         "registry": registry_tokens.issue(None).removeprefix("lrr_"),
-        "registry_of_token": registry_tokens.issue(ApiToken(pk=olga.pk)).removeprefix("lrr_"),
+        "registry_of_token": registry_tokens.issue(olga.pk).removeprefix("lrr_"),
         "break_glass": break_glass.issue(olga),
     }
 

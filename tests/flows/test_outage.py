@@ -9,6 +9,7 @@ import pytest
 
 from tests import postgres
 from tests.builders.archives import module_zip
+from tests.e2e.oci.clients import Tofu
 from tests.e2e.workspace import Workspace
 from tests.live import Live, start_live
 from tests.needs import needs
@@ -76,6 +77,30 @@ def workspace(folder: Path, installing: Installing) -> Workspace:
     return made
 
 
+def packages(installing: Installing) -> list[bytes]:
+    """As tofu pulls them for oci://."""
+    client = Tofu(installing.larder, installing.reader)
+    return [client.module(f"{name}/vpc/aws", tag="1.0.0") for name in ("open", "closed")]
+
+
+def all_packages(installing: Installing) -> list[bytes]:
+    """The same, after those that are hidden later."""
+    Tofu(installing.larder, installing.revoked).module("closed/vpc/aws", tag="1.0.0")
+    Tofu(installing.larder, installing.reader).module("open/vpc/aws", tag="2.0.0")
+    return packages(installing)
+
+
+def check_packages(installing: Installing, pulled: list[bytes]) -> None:
+    assert packages(installing) == pulled
+    for password, name, tag in (
+        (installing.revoked, "closed", "1.0.0"),
+        (installing.reader, "open", "2.0.0"),
+        ("", "closed", "1.0.0"),
+    ):
+        with pytest.raises(AssertionError, match=r"503|UNAVAILABLE"):
+            Tofu(installing.larder, password).module(f"{name}/vpc/aws", tag=tag)
+
+
 def is_fresh(answer: httpx.Response) -> bool:
     return answer.status_code == 200 and "Warning" not in answer.headers
 
@@ -113,10 +138,12 @@ def test_terraform_installs_and_nothing_that_was_hidden_a_moment_before_is_answe
         bad = reader.get(url_of("open", "2.0.0")).headers["X-Terraform-Get"].partition("?")[0]
         assert [nobody.get(one).status_code for one in (archive, bad)] == [200, 200]
         assert workspace(tmp_path / "before", installing).init().returncode == 0
+        pulled = all_packages(installing)
 
         hide(installing)
         # What the quarantine ended is asked for again before the outage.
         assert workspace(tmp_path / "again", installing).init().returncode == 0
+        assert packages(installing) == pulled
         for client, url in ((nobody, url_of("last")), (nobody, url_of("open")), (reader, url_of("closed", "1.0.0"))):
             client.get(url).raise_for_status()
         yanked = installing.admin.post("/api/v1/modules/last/vpc/aws/2.0.0/yank", json={"reason": "broken"})
@@ -126,6 +153,7 @@ def test_terraform_installs_and_nothing_that_was_hidden_a_moment_before_is_answe
             eventually(lambda: "Warning" in reader.get(url_of("closed", "1.0.0")).headers, what="a repeated answer")
             said = workspace(tmp_path / "during", installing).init()
             assert said.returncode == 0, said.stderr
+            check_packages(installing, pulled)
             assert installing.statuses(nobody, url_of("open")) == {200}
             assert installing.statuses(reader, url_of("closed", "1.0.0")) == {200}
             for client, url in (

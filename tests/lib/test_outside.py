@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from unittest.mock import MagicMock
 
 import pytest
@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from apps.lib.errors import Unavailable
 from apps.lib.process import outside
-from apps.lib.process.outside import MAX_FAILURES, Circuit, TooManyWait
+from apps.lib.process.outside import ANSWERS_TO_CLOSE, MAX_FAILURES, MAX_OF_RECENT, RECENT, Circuit, TooManyWait
 from tests.site.processes import eventually
 
 
@@ -99,6 +99,57 @@ def test_what_waited_for_a_service_that_is_back_since_does_not_count(circuit):
         ask(circuit)
 
     assert not circuit.is_open
+
+
+def fail_now_and_then(circuit: Circuit) -> None:
+    """Every second exchange, until it opens."""
+    while not circuit.is_open:
+        ask(circuit)
+        fail(circuit, 1)
+
+
+def test_a_service_that_answers_every_second_time_is_left_alone_until_it_answers_several(circuit, monkeypatch):
+    monkeypatch.setattr(outside, "PAUSE_SECONDS", 0.0)  # anybody may try
+    with capture_logs() as logs:
+        fail(circuit, 1)
+        ask(circuit)
+        assert not circuit.is_open, "once is no share"
+        fail_now_and_then(circuit)
+    assert [(log["event"], log["reason"]) for log in logs] == [("service_away", "share")]
+
+    for _ in range(2 * ANSWERS_TO_CLOSE):
+        ask(circuit)
+        fail(circuit, 1)
+        assert circuit.is_open
+    for _ in range(ANSWERS_TO_CLOSE):
+        ask(circuit)
+    assert not circuit.is_open
+    fail(circuit, 1)
+    ask(circuit)
+    assert not circuit.is_open, "what was before does not count"
+
+
+def test_few_time_outs_among_many_answers_open_nothing_and_neither_do_old_ones(circuit, monkeypatch):
+    for _ in range(MAX_OF_RECENT + 1):
+        fail(circuit, 1)
+        for _ in range(RECENT // 2):
+            ask(circuit)
+    assert not circuit.is_open
+
+    monkeypatch.setattr(outside, "RECENT_SECONDS", 0.0)
+    for _ in range(2 * MAX_OF_RECENT):
+        fail(circuit, 1)
+        ask(circuit)
+    assert not circuit.is_open
+
+
+def test_answers_to_what_was_asked_before_close_no_circuit_of_a_service_that_answers_now_and_then(circuit):
+    with ExitStack() as stack:
+        for _ in range(ANSWERS_TO_CLOSE):
+            stack.enter_context(hanging(circuit))
+        fail_now_and_then(circuit)
+
+    assert circuit.is_open
 
 
 def test_a_silence_opens_it_and_any_answer_closes_it(circuit, monkeypatch):

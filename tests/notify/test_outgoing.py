@@ -1,7 +1,9 @@
 """The one client for URLs that others choose: what it refuses, and that nothing keeps it for long."""
 
 import datetime as dt
+import threading
 from ipaddress import ip_network
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -9,9 +11,11 @@ import requests
 from apps.accounts.identity.sign_on import fetching
 from apps.lib.errors import Invalid
 from apps.lib.net import addresses, outgoing
+from apps.lib.process import outside
 from tests.builders import tls
 from tests.notify.receiver import says
 from tests.rows import for_each_row
+from tests.site.processes import eventually
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 NAME = "hooks.acme.example"
@@ -202,3 +206,19 @@ def test_a_token_endpoint_needs_a_trusted_certificate_too(authority, tls_receive
     [got] = trusted.received
     assert (got.body, got.headers["content-type"]) == (b"code=a+b", "application/x-www-form-urlencoded")
     assert other.received == []
+
+
+def test_a_host_that_is_away_is_asked_by_the_watch_and_by_nobody_else(receiver, monkeypatch):
+    monkeypatch.setattr(outside, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(outside, "_circuits", {})
+    monkeypatch.setattr(outside, "_watch", threading.Event())
+    outside._watch.set()  # this test looks
+    where = urlsplit(receiver(says(200)).url)
+    circuit = outgoing.circuit_to(outside.ISSUERS, where, ConnectionError, allowed=LOOPBACK)
+    for _ in range(outside.MAX_FAILURES):
+        with pytest.raises(outgoing.NotAnswered), circuit.exchange(outgoing.NotAnswered):
+            raise outgoing.NotAnswered("no answer")
+    with pytest.raises(ConnectionError), circuit.exchange():
+        pass
+    circuit.look()
+    eventually(lambda: not circuit.is_open, what="an answer")

@@ -29,7 +29,7 @@ def test_nobody_is_challenged_by_bearer_alone(db):
 
 def test_whoever_has_a_token_comes_in(secret):
     """Case 13."""
-    issued = registry_tokens.issue(tokens.identify(secret))
+    issued = registry_tokens.issue(tokens.identify(secret).pk)
 
     for authorization in (
         f"Bearer {secret}",

@@ -20,6 +20,7 @@ from storages.backends.azure_storage import AzureStorage
 from apps.blobs.backends import Missing, StorageUnavailable
 from apps.blobs.backends.objects import DOWNLOAD_BYTES, Conflict, ObjectBackend, Refused, in_ranges
 from apps.lib.process import metrics
+from apps.lib.process.outside import CONNECT_SECONDS, READ_SECONDS
 from apps.lib.settings_values.storage_urls import AzureAddress
 
 _EXISTS = frozenset({"BlobAlreadyExists", "ConditionNotMet", "TargetConditionNotMet"})
@@ -41,9 +42,11 @@ class AzureBackend(ObjectBackend):
         self._account_key = account_key
         # Make a client, which is safe for threads.
         options = {
-            "connection_timeout": 2,
-            "read_timeout": 10,
+            "connection_timeout": CONNECT_SECONDS,
+            "read_timeout": READ_SECONDS,
             "retry_total": 2,
+            "retry_connect": 1,
+            "retry_read": 0,  # a time-out
             "initial_backoff": 0.2,
             "increment_base": 1,
             "random_jitter_range": 0.2,

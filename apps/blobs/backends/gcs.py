@@ -28,10 +28,14 @@ from storages.backends.gcloud import GoogleCloudStorage
 from apps.blobs.backends import Missing, StorageUnavailable
 from apps.blobs.backends.objects import PART, Conflict, ObjectBackend, Refused, in_ranges
 from apps.lib.process import metrics
+from apps.lib.process.outside import CONNECT_SECONDS, READ_SECONDS, REPEAT_SECONDS
 from apps.lib.settings_values.storage_urls import GoogleAddress
 
 # For each request: how long it may take, and for how long it is repeated.
-_PATIENCE: dict[str, Any] = {"timeout": (2, 10), "retry": DEFAULT_RETRY.with_timeout(15)}
+_PATIENCE: dict[str, Any] = {
+    "timeout": (CONNECT_SECONDS, READ_SECONDS),
+    "retry": DEFAULT_RETRY.with_timeout(REPEAT_SECONDS),
+}
 
 
 def open_backend(storage_url: str) -> "GoogleBackend":

@@ -10,11 +10,13 @@ or the role of the container or host.
 
 import base64
 import hashlib
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from functools import cached_property
 from io import BytesIO
+from threading import local
 from typing import IO, Any
 from urllib.parse import urlsplit
 
@@ -26,6 +28,7 @@ from storages.backends.s3 import S3Storage
 from apps.blobs.backends import Missing, Steps, StorageUnavailable, UploadLink, checked
 from apps.blobs.backends.objects import Conflict, ObjectBackend, Refused
 from apps.lib.process import metrics
+from apps.lib.process.outside import CONNECT_SECONDS, READ_SECONDS, REPEAT_SECONDS
 from apps.lib.settings_values.storage_urls import S3Address
 
 _ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
@@ -201,8 +204,8 @@ def _client_for(address: S3Address, endpoint: str) -> Any:
         default_acl=None,
         client_config=Config(
             # botocore's default of a minute per read is longer than any caller waits.
-            connect_timeout=2,
-            read_timeout=10,
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=READ_SECONDS,
             retries={"mode": "standard", "total_max_attempts": 3},
             # Or links for clients are signed by a version that newer regions and some servers refuse.
             signature_version="s3v4",
@@ -213,7 +216,30 @@ def _client_for(address: S3Address, endpoint: str) -> Any:
             max_pool_connections=64,
         ),
     )
-    return storage.connection.meta.client
+    client = storage.connection.meta.client
+    client.meta.events.register("before-call.s3", _note_call)
+    client.meta.events.register("before-send.s3", _repeat_only_soon)
+    return client
+
+
+_call = local()
+
+
+class _TooLate(BotoCoreError):  # type: ignore[misc]  # botocore has no types
+    """None of the errors after which botocore sends the request again."""
+
+    fmt = "An earlier try took too long."
+
+
+def _note_call(**_: Any) -> None:
+    """Called by botocore before the first try of a call."""
+    _call.began = time.monotonic()
+
+
+def _repeat_only_soon(**_: Any) -> None:
+    """Called before each try: after a time-out the caller has waited long enough."""
+    if time.monotonic() - _call.began > REPEAT_SECONDS:
+        raise _TooLate
 
 
 def _condition(only_new: bool) -> dict[str, str]:  # noqa: FBT001

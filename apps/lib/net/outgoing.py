@@ -11,7 +11,7 @@ import http.client
 import socket
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from email.message import Message
@@ -122,6 +122,33 @@ def exchange(
     finally:
         timer.cancel()
         connection.close()
+
+
+def circuit_to(
+    kind: str,
+    parts: SplitResult,
+    refusal: Callable[[], Exception],
+    *,
+    allowed: Networks,
+    trusted: ssl.SSLContext | None = None,
+) -> outside.Circuit:
+    """Return the circuit of a host. While it is away, the watch asks for its first page: any answer will do."""
+
+    def probe() -> None:
+        with circuit.exchange(NotAnswered):
+            exchange(
+                "GET",
+                parts._replace(path="/", query="", fragment=""),
+                body=None,
+                headers={"User-Agent": "Larder"},
+                allowed=allowed,
+                seconds=outside.SILENCE_SECONDS,
+                max_bytes=MAX_ANSWER_BYTES,
+                trusted=trusted,
+            )
+
+    circuit = outside.circuit_of(kind, parts.netloc, refusal, probe)
+    return circuit
 
 
 def _body_of(answer: http.client.HTTPResponse, max_bytes: int, cut: Event) -> tuple[bytes, bool]:

@@ -7,6 +7,7 @@ until it answers again.
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -21,6 +22,11 @@ from apps.lib.process.periodic import Periodic
 MAX_FAILURES = 3
 # So does a silence, while exchanges wait: after the first of these the service is asked whether it answers at all.
 SUSPECT_SECONDS, SILENCE_SECONDS = 2.0, 4.0
+# So do as many of the last ones, however the others ended. Then it takes more than one answer to close it.
+RECENT, RECENT_SECONDS, MAX_OF_RECENT, ANSWERS_TO_CLOSE = 20, 60.0, 6, 3
+# What clients of storage have for a connection and for the next bytes of an answer: whoever waits when the circuit
+# opens has left soon after. They repeat what failed sooner than the last of these, and never what ran out of time.
+CONNECT_SECONDS, READ_SECONDS, REPEAT_SECONDS = 2.0, 6.0, 2.0
 # Between two questions to a service that is away.
 PAUSE_SECONDS = 1.0
 # A request waits so long in its thread until fewer others wait for what is outside.
@@ -28,7 +34,7 @@ PLACE_SECONDS = 1.0
 TICK_SECONDS = 0.5
 MAX_CIRCUITS = 1000
 # As metrics name services.
-STORAGE, SIGN_ON = "storage", "sign_on"
+STORAGE, SIGN_ON, ISSUERS = "storage", "sign_on", "issuers"
 
 log = structlog.get_logger("larder.outside")
 
@@ -116,9 +122,12 @@ class Circuit:
         self.kind, self.name = kind, name
         self.is_open = False
         self._refusal, self._probe = refusal, probe
+        self._recent: deque[tuple[float, bool]] = deque(maxlen=RECENT)  # when each ended, and whether by an answer
+        self._is_unsteady = False  # it is open although some answers come
+        self._answers = 0  # in succession, since it opened
         self._lock = threading.Lock()
         self._running: dict[object, float] = {}  # since when each exchange waits
-        self._answered_at = self._opened_at = self._next_try = 0.0
+        self._answered_at = self._opened_at = self._closed_at = self._next_try = 0.0
         self._failures = 0
         self._is_being_probed = False
         _circuits[kind, name] = self
@@ -153,22 +162,33 @@ class Circuit:
 
     def _end(self, exchange: object, *, is_answered: bool) -> None:
         with self._lock:
-            began = self._running.pop(exchange)
+            began, now = self._running.pop(exchange), time.monotonic()
             if is_answered:
-                self._answered_at, self._failures = time.monotonic(), 0
+                self._answered_at, self._failures = now, 0
             elif began > self._answered_at:  # or it waited for a service that is back since
                 self._failures += 1
-            must_open = self._failures >= MAX_FAILURES
-        if is_answered:
+            if began >= max(self._opened_at, self._closed_at):
+                self._recent.append((now, is_answered))
+                self._answers = self._answers + 1 if is_answered else 0
+            may_close = is_answered and (not self._is_unsteady or self._answers >= ANSWERS_TO_CLOSE)
+            reason = self._reason_to_open(now)
+        if may_close:
             self._close()
-        elif must_open:
-            self._open("failures")
+        elif reason:
+            self._open(reason)
+
+    def _reason_to_open(self, now: float) -> str:
+        if self._failures >= MAX_FAILURES:
+            return "failures"
+        unanswered = sum(not is_answered and now - at < RECENT_SECONDS for at, is_answered in self._recent)
+        return "share" if unanswered >= MAX_OF_RECENT else ""
 
     def _open(self, reason: str) -> None:
         with self._lock:
             if self.is_open:
                 return
-            self.is_open = True
+            self.is_open, self._is_unsteady = True, reason == "share"
+            self._answers = 0
             self._opened_at = time.monotonic()
             self._next_try = self._opened_at + PAUSE_SECONDS
         metrics.circuit_openings.labels(self.kind).inc()
@@ -180,8 +200,10 @@ class Circuit:
         with self._lock:
             if not self.is_open:
                 return
-            self.is_open = False
-            seconds = time.monotonic() - self._opened_at
+            self.is_open = self._is_unsteady = False
+            self._recent.clear()
+            self._closed_at = time.monotonic()
+            seconds = self._closed_at - self._opened_at
         log.warning("service_back", service=self.name, seconds=round(seconds, 1))
 
     def look(self) -> None:
@@ -219,13 +241,15 @@ _watch = threading.Event()
 clear = _circuits.clear
 
 
-def circuit_of(kind: str, name: str, refusal: Callable[[], Exception]) -> Circuit:
+def circuit_of(
+    kind: str, name: str, refusal: Callable[[], Exception], probe: Callable[[], object] | None = None
+) -> Circuit:
     """Return the circuit of a service that is known by its name alone, such as its host."""
     found = _circuits.get((kind, name))
     if found is None:
         if len(_circuits) >= MAX_CIRCUITS:
             _circuits.pop(next(iter(_circuits)), None)
-        found = Circuit(kind, name, refusal)
+        found = Circuit(kind, name, refusal, probe)
     return found
 
 
@@ -236,7 +260,7 @@ def circuits() -> tuple[Circuit, ...]:
 
 def figures() -> dict[str, dict[str, int]]:
     """Return for each kind how many circuits are open, and how many exchanges are under way."""
-    found = {kind: {"open": 0, "waiting": 0} for kind in (STORAGE, SIGN_ON)}
+    found = {kind: {"open": 0, "waiting": 0} for kind in (STORAGE, SIGN_ON, ISSUERS)}
     for circuit in circuits():
         found[circuit.kind]["open"] += circuit.is_open
         found[circuit.kind]["waiting"] += circuit.waiting

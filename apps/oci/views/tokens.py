@@ -4,8 +4,6 @@ https://distribution.github.io/distribution/spec/auth/token/ and its OAuth2 sibl
 short-lived one of the same person, and no API token for an anonymous one; both are good for what was asked for.
 """
 
-from typing import Any
-
 from django.conf import settings
 from django.urls import path
 from django.utils import timezone
@@ -16,6 +14,8 @@ from rest_framework.response import Response
 from apps.accounts.identity import tokens
 from apps.accounts.identity.sign_ins import count_wrong_secret
 from apps.accounts.models import ApiToken
+from apps.audit import generation
+from apps.http import ready
 from apps.http.authentication import TokenAuthentication, record_use
 from apps.http.views import fields_of, read_form
 from apps.lib.errors import CredentialsRequired, Invalid
@@ -49,10 +49,7 @@ class Token(OciView):
 
     def post(self, request: Request) -> Response:
         form = read_form(request)
-        grant = form.get("grant_type", [""])[0]
-        if grant not in _SECRETS:
-            raise Invalid(f"grant_type is {grant[:40]!r}.", hint=f"Send {' or '.join(_SECRETS)}.")
-        token = tokens.identify(form.get(_SECRETS[grant], [""])[0])
+        token = tokens.identify(secret_of(form))
         record_use(token, request)
         return _answer(token, form.get("scope"))
 
@@ -66,20 +63,22 @@ class Token(OciView):
         return f'Basic realm="{settings.PUBLIC_HOST}"'  # a Bearer one would send clients here again
 
 
+def secret_of(form: dict[str, list[str]]) -> str:
+    """Return the API token of a request by POST. Raises Invalid."""
+    grant = form.get("grant_type", [""])[0]
+    if grant not in _SECRETS:
+        raise Invalid(f"grant_type is {grant[:40]!r}.", hint=f"Send {' or '.join(_SECRETS)}.")
+    return form.get(_SECRETS[grant], [""])[0]
+
+
 def _answer(token: ApiToken | None, asked: list[str] | None) -> Response:
-    """The same for all names: rights are checked when they are used, so the answer reveals none."""
-    scopes = registry_tokens.Scopes.parse(asked or [])
-    issued = registry_tokens.issue(token, scopes)
-    document: dict[str, Any] = {
-        "token": issued,
-        "access_token": issued,
-        "token_type": "Bearer",
-        "expires_in": int(registry_tokens.LIFETIME.total_seconds()),
-        "issued_at": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
-    }
-    if asked is not None:
-        document["scope"] = str(scopes)
-    return Response(document, headers={"Cache-Control": "no-store"})
+    document = registry_tokens.document_for(token.pk if token else None, asked)
+    response = Response(document, headers={"Cache-Control": "no-store"})
+    if token is not None:
+        seconds = (token.expires_at - timezone.now()).total_seconds()
+        exchanged = ready.Exchanged(token.digest, token.pk)
+        ready.mark(response, ready.Ready({generation.ACCESS}, 0.0, credentials_for=seconds, exchanged=exchanged))
+    return response
 
 
 urlpatterns = [path("token", Token.as_view(), name="token")]

@@ -22,6 +22,15 @@ def process(db: None) -> Iterator[Process]:
 
 
 @pytest.fixture
+def modules(process, published):
+    for address in ("pantry/vpc/aws", "hall/vpc/aws", "hall/dns/aws"):
+        published(address)
+    release = published("acme/vpc/aws")
+    process.learn()
+    return release
+
+
+@pytest.fixture
 def file(tmp_path: Path) -> Path:
     """In which the processes of one host share answers."""
     path = tmp_path / "ready.sqlite3"

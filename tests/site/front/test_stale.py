@@ -1,10 +1,9 @@
 """What is repeated while the database is away, to whom, and for how long (LARDER_SERVE_STALE_SECONDS)."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from django.db import OperationalError
@@ -16,38 +15,23 @@ from apps.accounts.models import ApiToken, Grant, Visibility
 from apps.audit import generation
 from apps.protocol.last_public import last_public
 from apps.releases.lifecycle import quarantine, verbs
+from registry_site.backends.other_hosts import WELL_SECONDS
 from registry_site.front.lease import Shared
-from registry_site.front.outage import is_no_answer
+from registry_site.front.outage import SHARE_EVERY, is_no_answer
 from tests.site.front.asking import Process
+from tests.site.front.outages import WARNING, away, stale
 from tests.site.front.test_archives import plain, warmed
 from tests.site.front.test_changes import IN_ACME
 
 PRIVATE, PUBLIC = "/v1/modules/acme/vpc/aws/versions", "/v1/modules/pantry/vpc/aws/versions"
 INTERNAL, OTHER = "/v1/modules/hall/vpc/aws/versions", "/v1/modules/hall/dns/aws/versions"
 DOWNLOAD = "/v1/modules/acme/vpc/aws/1.2.0/download"
-WARNING = (b"warning", b'110 - "Response is Stale"')
 SECONDS = 600
 
 
 @pytest.fixture(autouse=True)
 def serving(settings):
     settings.SERVE_STALE_SECONDS = SECONDS
-
-
-@pytest.fixture
-def process(serving: None, db: None) -> Iterator[Process]:
-    one = Process()
-    yield one
-    one.end()
-
-
-@pytest.fixture
-def modules(process, published):
-    for address in ("pantry/vpc/aws", "hall/vpc/aws", "hall/dns/aws"):
-        published(address)
-    release = published("acme/vpc/aws")
-    process.learn()
-    return release
 
 
 @pytest.fixture
@@ -60,25 +44,6 @@ def later(monkeypatch) -> Callable[[float], None]:
         passed.seconds += seconds
 
     return pass_on
-
-
-def away(process: Process, error: Exception | None = None, *, age: float = 0.0) -> None:
-    """The lease asks twice, and nothing answers. `age`: of its last answer, however slow this machine is."""
-
-    def ask(_since: int) -> Any:
-        raise error or OperationalError("connection refused")
-
-    process.learn()
-    process.front.lease._asked = time.monotonic() - age
-    process.front.lease._ask = ask  # type: ignore[method-assign,assignment]
-    for _ in range(2):
-        assert not process.run(process.front.lease.renew())
-    process.front.lease._asked -= generation.LEASE  # until then it repeats what holds
-
-
-def stale(process: Process, client: Any, url: str, method: str = "GET", **headers: str) -> bool:
-    """Whether the last answer was repeated. Here Django still answers what is not: its database is there."""
-    return WARNING in process.ask(client, url, method, **headers).headers
 
 
 def test_what_is_repeated_is_the_last_answer_with_a_warning(process, modules, tofu, later):
@@ -278,3 +243,44 @@ def test_nobody_is_told_of_a_change_that_a_process_may_not_have_seen(process, mo
     assert not process.run(process.front.tell("POST", "/api/v1/x", 200, was_away=True)), "it may be back"
     lease.outage.seconds = 0
     assert process.run(process.front.tell("POST", "/api/v1/x", 200)), "nothing is repeated: as before"
+
+
+# --- Several hosts ---------------------------------------------------------------------------------------------------
+
+
+def shared(process: Process, *, is_well: bool) -> None:
+    """What `Lease.keep` does after each question."""
+
+    async def share() -> None:
+        outage._shared_at = float("-inf")
+        outage.share(is_well=is_well)
+        assert outage._sharing is not None
+        await outage._sharing
+
+    outage = process.front.lease.outage
+    process.run(share())
+
+
+def test_a_host_that_alone_has_lost_the_database_repeats_nothing(both, modules, tofu, server, later):
+    (one, other), url = both, PUBLIC
+    for host in both:
+        host.front.lease.outage.others = host.hosts
+        host.ask(tofu(None), url)
+    away(one)
+    shared(other, is_well=True)
+    shared(one, is_well=False)
+    assert stale(one, tofu(None), url), "it may have been said before the outage"
+
+    later(WELL_SECONDS + SHARE_EVERY)
+    shared(other, is_well=True)
+    shared(one, is_well=False)
+    assert not stale(one, tofu(None), url)
+    assert one.front.stale.figures() == {"is_elsewhere": True}
+
+    server.redis.flushall()
+    one.hosts._away_until = float("inf")
+    shared(one, is_well=False)
+    assert not stale(one, tofu(None), url), "nobody has said otherwise"
+    one.hosts._away_until = 0.0
+    shared(one, is_well=False)
+    assert stale(one, tofu(None), url), "the others have lost it as well"

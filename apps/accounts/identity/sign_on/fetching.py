@@ -43,14 +43,18 @@ class AnswerRefused(requests.RequestException):
     """The answer is too large or leads elsewhere. Callers of allauth handle its base class."""
 
 
-def _away() -> requests.RequestException:
-    return requests.ConnectionError("it has not answered lately")
+class LeftAlone(requests.ConnectionError):
+    """It was not asked."""
+
+
+def _away() -> LeftAlone:
+    return LeftAlone("it has not answered lately")
 
 
 class _Bounded(BaseAdapter):
     def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
         where = urlsplit(str(request.url))
-        circuit = outside.circuit_of(outside.SIGN_ON, where.netloc, _away)
+        circuit = outgoing.circuit_to(outside.SIGN_ON, where, _away, allowed=addresses.ANYWHERE, trusted=_trusted())
         try:
             with circuit.exchange(outgoing.NotAnswered):
                 answer = outgoing.exchange(
@@ -164,7 +168,8 @@ class Remembered(Generic[Asked, Value]):
                 entry.value = self._fetch(provider)
             except requests.RequestException as error:
                 if entry.value is None:
-                    entry.failed_at, entry.failure = time.monotonic(), error
+                    if not isinstance(error, LeftAlone):
+                        entry.failed_at, entry.failure = time.monotonic(), error
                     raise
                 log.warning(self._outage, provider=provider.id, error=type(error).__name__)
             entry.at, entry.failure = time.monotonic(), None

@@ -1,7 +1,8 @@
 """The keys with which issuers sign, remembered in each process.
 
 Asked for again after an hour, and at most once a minute for a key that is not known, since strangers can name any. If
-an issuer does not answer, the last keys continue to count; without any, requests of the next seconds fail at once.
+an issuer does not answer, the last keys continue to count; without any, requests of the next seconds fail at once,
+and the watch asks it (`lib/process/outside.py`).
 Who names a known key waits for nobody, and few wait for an issuer at a time.
 """
 
@@ -47,6 +48,13 @@ class KeysUnavailable(Unavailable):
 
 class _NotRead(Exception):
     """The text says why."""
+
+
+class _LeftAlone(_NotRead):
+    """It was not asked."""
+
+    def __init__(self) -> None:
+        super().__init__("it has not answered lately")
 
 
 @dataclass
@@ -111,6 +119,8 @@ def _renew(entry: _Entry, issuer: Issuer) -> bool:
     if now - entry.failed_at > FAILURE_SECONDS:
         try:
             entry.keys, entry.at, entry.failed_at = _fetch(issuer), time.monotonic(), NEVER
+        except _LeftAlone as error:
+            entry.failure = str(error)
         except _NotRead as error:
             entry.failed_at, entry.failure = time.monotonic(), str(error)
             log.warning("trusted_issuer_keys_not_read", issuer=issuer.url, reason=entry.failure)
@@ -151,16 +161,20 @@ def _fetch(issuer: Issuer) -> list[Key]:
 def _json_at(issuer: Issuer, url: str) -> dict[str, Any]:
     if not issuer.may_ask(url):
         raise _NotRead("its address is not https, or is not allowed")
+    where = urlsplit(url)
     try:
-        answer = outgoing.exchange(
-            "GET",
-            urlsplit(url),
-            body=None,
-            headers={"Accept": "application/json", "User-Agent": "Larder"},
-            allowed=issuer.allowed,
-            seconds=MAX_SECONDS,
-            max_bytes=MAX_BYTES,
-        )
+        with outgoing.circuit_to(outside.ISSUERS, where, _LeftAlone, allowed=issuer.allowed).exchange(
+            outgoing.NotAnswered
+        ):
+            answer = outgoing.exchange(
+                "GET",
+                where,
+                body=None,
+                headers={"Accept": "application/json", "User-Agent": "Larder"},
+                allowed=issuer.allowed,
+                seconds=MAX_SECONDS,
+                max_bytes=MAX_BYTES,
+            )
     except outgoing.NotAnswered as error:
         raise _NotRead(str(error)) from None
     if answer.status != HTTPStatus.OK:
