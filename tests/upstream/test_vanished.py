@@ -73,7 +73,9 @@ def test_an_empty_list_empties_no_provider(upstream, tool, stored, client):
     tool.versions.clear()
     read_again()
     assert stored.versions(upstream) == ["1.1.0", "1.0.0"]
-    assert browsing.newest_for_clients(UpstreamProvider.objects.get()).version == "1.1.0"
+    newest = browsing.newest_for_clients(UpstreamProvider.objects.get())
+    assert newest is not None
+    assert newest.version == "1.1.0"
     assert "1.1.0" in client.get("/mirror/providers").content.decode()
 
 
