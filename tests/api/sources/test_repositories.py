@@ -139,7 +139,7 @@ def test_the_list_costs_the_same_at_any_length(connected, call, dora, acme, in_p
         assert call(dora).post(url=f"https://github.com/acme/vpc-{number}", rules=RULES).status_code == 201
     assert connecting.of(acme).count() == 5
 
-    rows = in_pages(tofu(dora), URL, queries=5, size=3)
+    rows = in_pages(tofu(dora), URL, queries=6, size=3)
     assert [row["url"].rpartition("/")[2] for row in rows[1:]] == [f"vpc-{number}" for number in range(4)]
     assert all(row["rules"] == RULES for row in rows)
 
