@@ -54,7 +54,7 @@ def ask_aws() -> None:
 
 
 def send_mail() -> None:
-    mailing._send([MagicMock()])
+    mailing._send([MagicMock(is_given_up=False)])
 
 
 def ask_storage() -> None:
@@ -70,6 +70,7 @@ def test_a_way_out_gives_the_connection_back_first(way_out: Callable[[], Any], m
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(letters, "pending", MagicMock())
     monkeypatch.setattr(mailing, "_may_go", lambda _: True)
+    monkeypatch.setattr(mailing, "_end", MagicMock())
     monkeypatch.setattr(mailing, "_message", lambda _: MagicMock())
     monkeypatch.setattr(outside, "give_back", give_back)
     with pytest.raises(GivenBack):

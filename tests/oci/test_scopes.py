@@ -68,7 +68,7 @@ def test_a_provider_of_the_mirror_needs_its_own_scope(granted, pantry):
 
 
 def test_whether_a_blob_exists_is_asked_by_who_pushes(acme):
-    """oras for Python asks for one token, when it is first refused, and never for another."""
+    """Case 15: oras for Python asks for one token, when it is first refused, and never for another."""
     answer = Client().head(f"/v2/{NAME}/blobs/{sha256(b'layer')}")
 
     assert answer.headers["WWW-Authenticate"] == f'{HEAD},scope="repository:{NAME}:{ALL}"'
