@@ -31,7 +31,7 @@ def outdated() -> ModuleVersionQuerySet:
 
 def request(versions: ModuleVersionQuerySet, *, actor_id: int | None) -> int:
     """Queue a job for each version that has none yet; return the number queued."""
-    rows = list(versions.order_by("pk").values_list("pk", "module__namespace"))
+    rows = sorted(versions.values_list("pk", "module__namespace"))
     source, queued = turns.source_of(SOURCE, count=len(rows)), 0
     for pk, namespace in rows:
         try:

@@ -155,7 +155,7 @@ class UpstreamVersionAdmin(ReadOnlyAdmin[UpstreamVersion]):
     names = ("mirrored version", "mirrored versions")
     list_display = ("title", "verdict_text", "key_page", "packages", "first_seen_at", "published_at", "is_listed")
     list_filter = (of_host("provider__upstream__host"), "verdict", "is_listed")
-    list_select_related = ("provider__upstream", "key__upstream")
+    list_select_related = ("provider__upstream", "key__upstream", "key__provider__upstream")
     ordering = ("-pk",)
     search_fields = ("version",)
     search_help_text = "An address, a version, or the digest of an OCI index."
