@@ -70,7 +70,8 @@ def test_the_command_says_how_many_it_queues_none_twice_and_a_version_that_is_go
 def test_many_versions_are_inspected_in_bulk_some_at_a_time_and_few_at_once(published):
     for number in range(10):
         published(version=f"1.{number}.0")
-    reinspection.request(ModuleVersion.objects.all()[:8], actor_id=None)
+    first = ModuleVersion.objects.order_by("pk").values_list("pk", flat=True)[:8]
+    reinspection.request(ModuleVersion.objects.filter(pk__in=list(first)), actor_id=None)
     few = Job.objects.filter(kind=reinspection.JOB)
     assert (few.awaited().count(), few.rung().count()) == (8, 8)
     few.delete()

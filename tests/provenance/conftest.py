@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from apps.jobs import queues
 from apps.jobs.models import Job
 from apps.lib.formats import dsse
-from apps.provenance import statements
 from apps.provenance.models import Statement
 from apps.provenance.tasks import state_release
 from apps.releases.models import Release
@@ -16,8 +16,8 @@ State = Callable[[Release], Statement]
 
 
 def state_all() -> None:
-    """Do what a signing worker would with each job that waits, whatever it waits for."""
-    for job in Job.objects.filter(kind=statements.JOB, state="queued").order_by("pk"):
+    """Do what a signing worker would with each job that waits, whatever it waits for. Keys go before a sweep's work."""
+    for job in Job.objects.filter(kind__in=queues.ROUTES[queues.SIGN], state="queued").order_by("pk"):
         Job.objects.filter(pk=job.pk).update(not_before=None)
         state_release(job_id=job.pk)
 
