@@ -77,11 +77,13 @@ def _delete_what_is_theirs(user: User) -> None:
 
     Rows that outlive the person (releases, audit) have only the number, and the admin's log is redacted.
     """
-    # `related_objects` would leave out those whose related_name is "+", such as past addresses.
+    # Hidden ones too, such as past addresses, but only of this app: elsewhere they are uploads, whose sweep needs the row
+    # to delete the bytes.
     for relation in User._meta.get_fields(include_hidden=True):  # noqa: SLF001  # Django's public name for it
         if not isinstance(relation, ForeignObjectRel) or relation.on_delete is not models.CASCADE:
             continue
-        if relation.related_model is not LogEntry:
+        is_elsewhere = relation.hidden and relation.related_model._meta.app_label != User._meta.app_label  # noqa: SLF001
+        if not is_elsewhere and relation.related_model is not LogEntry:
             relation.related_model._base_manager.filter(**{relation.field.name: user.pk}).delete()  # noqa: SLF001
     user.user_permissions.clear()
     user.groups.clear()

@@ -164,7 +164,9 @@ def fill(live: Live) -> Shelf:
     shelf.mail = known["mail"]
     rule = {
         "kind": "github",
-        "repository": HOSTILE.replace("*", "+"),
+        # Of GitHub it has an owner, and no more slashes and blanks.
+        "repository": f"acme/{HOSTILE.translate(str.maketrans('', '', '*/ '))}",
+        "environment": HOSTILE.replace("*", "+"),
         "workflow": "release.yml",
         "only_name": "network/aws",
     }

@@ -162,7 +162,7 @@ def test_both_pages_cost_the_same_at_any_size(browser_of, alice, acme, django_as
     )
     browser = browser_of(alice)
 
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(16):
         assert browser.get("/").status_code == 200
     with django_assert_max_num_queries(9):
         assert browser.get("/mine").status_code == 200
