@@ -77,8 +77,8 @@ def _delete_what_is_theirs(user: User) -> None:
 
     Rows that outlive the person (releases, audit) have only the number, and the admin's log is redacted.
     """
-    # Hidden ones too, such as past addresses, but only of this app: elsewhere they are uploads, whose sweep needs the row
-    # to delete the bytes.
+    # Hidden ones too, such as past addresses, but only of this app: elsewhere they are uploads, whose sweep needs the
+    # row to delete the bytes.
     for relation in User._meta.get_fields(include_hidden=True):  # noqa: SLF001  # Django's public name for it
         if not isinstance(relation, ForeignObjectRel) or relation.on_delete is not models.CASCADE:
             continue
