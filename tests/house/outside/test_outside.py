@@ -56,6 +56,7 @@ INSIDE = {
     ),
     *("kombu", "markdown_it", "mcp", "mcp_types", "mdit_py_plugins", "multipart", "nh3", "onelogin"),
     *("prometheus_client", "pygments", "qrcode", "redis", "requests", "rest_framework", "semver", "structlog"),
+    *("tree_sitter", "tree_sitter_hcl"),  # which children call; methods of their names make it look as if requests did
     *sys.stdlib_module_names,
 }
 EXAMPLES = """

@@ -47,7 +47,7 @@ class Expression(Protocol):
         """What it refers to, each up to the first part that must be evaluated; None if that is not known."""
 
     @property
-    def steps(self) -> Traversal | None:
+    def path(self) -> Traversal | None:
         """As `traversal`, where an index may be evaluated: it is KEY then."""
 
     @property

@@ -137,8 +137,8 @@ class JsonExpression:
         return None if self._text is None else read_reference(self._text)
 
     @property
-    def steps(self) -> Traversal | None:
-        return self._held.steps if self._held else None
+    def path(self) -> Traversal | None:
+        return self._held.path if self._held else None
 
     @property
     def call(self) -> tuple[str, Sequence[Expression]] | None:

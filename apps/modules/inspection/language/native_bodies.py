@@ -213,7 +213,7 @@ class NativeExpression:
         return self._path(is_evaluated=False)
 
     @property
-    def steps(self) -> Traversal | None:
+    def path(self) -> Traversal | None:
         return self._path(is_evaluated=True)
 
     def _path(self, *, is_evaluated: bool) -> Traversal | None:

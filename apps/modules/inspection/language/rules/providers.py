@@ -35,9 +35,9 @@ def provider_reference(expression: Expression) -> Iterator[Problem]:
         return
     parts = static_reference(held)
     refusing = EVERY
-    if parts is None and held.steps is not None:
+    if parts is None and held.path is not None:
         # OpenTofu takes an instance of a provider with for_each, also by a key that must be evaluated.
-        parts, refusing = held.steps, EVERY
+        parts, refusing = held.path, EVERY
         if parts[-1:] != (KEY,) or parts.count(KEY) != 1:
             yield expression, _REFERENCE, EVERY
             return

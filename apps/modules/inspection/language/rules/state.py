@@ -53,7 +53,7 @@ def _at_destruction(inner: Inner) -> bool:
 
 def imported(case: Case) -> Iterator[Problem]:
     held = case.value.as_reference()
-    target = _target(held.steps) if held else None
+    target = _target(held.path) if held else None
     if target is None or target.kind != "resource":
         yield case.value, _RESOURCE, EVERY
         return
@@ -66,6 +66,6 @@ def no_provider_in_module(visited: Visited) -> Iterator[Problem]:
     """The provider of a resource in a called module is that of the call."""
     provider, to = visited.content.value("provider"), visited.content.value("to")
     held = to.as_reference() if to is not None else None
-    target = _target(held.steps) if held else None
+    target = _target(held.path) if held else None
     if provider is not None and target and target.in_module:
         yield provider, "no provider, as the resource is in a called module", EVERY
