@@ -272,5 +272,5 @@ def test_a_name_is_not_free_while_its_team_is_deleted(cooks, dora, bob):
         *(lambda: teams.create(name="cooks", actor=Viewer(bob)) for _ in range(3)),
     )
 
-    assert [type(result) for result in results] == [type(None), Conflict, Conflict, Conflict]
+    assert [type(result) for result in results] == [list, Conflict, Conflict, Conflict]
     assert not Team.objects.filter(name="cooks").exists()
