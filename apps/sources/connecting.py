@@ -73,12 +73,7 @@ def connect(
     if module is not None:
         registry_modules.check_credential(credential)
         forge = Forge.REGISTRY
-    remote = remotes.parse(url) if module is None else registry_modules.remote_of(module, actor)
-    addresses.check_literal(
-        remote.parts,
-        settings.SOURCES.allow,
-        hint=f"Use the public name of the server, or ask an operator for {credentials.SETTING}.",
-    )
+    remote = _server_of(url) if module is None else registry_modules.remote_of(module, actor)
     forge = forge or forges.guessed(remote)
     remote = remote if forge == Forge.GIT else remote.rooted
     found_rules = rulebook.checked(rules) if module is None else registry_modules.rules_of(module, rules)
@@ -241,6 +236,14 @@ def repository_of(namespace: Namespace, number: int) -> GitRepository:
 
 
 @transaction.atomic
+def _server_of(url: str) -> Remote:
+    """Raises Invalid, also for an address that would never be called. Registries are called where operators allow."""
+    remote = remotes.parse(url)
+    hint = f"Use the public name of the server, or ask an operator for {credentials.SETTING}."
+    addresses.check_literal(remote.parts, settings.SOURCES.allow, hint=hint)
+    return remote
+
+
 def _create(draft: GitRepository, remote: Remote, found: list[rulebook.CheckedRule], actor: Viewer) -> GitRepository:
     row = connections.lock_as_owner(draft.namespace, actor)
     if row is None:

@@ -41,6 +41,12 @@ def test_what_cannot_be_mirrored_is_refused(url, more, error, text, connect_modu
     assert not GitRepository.objects.exists()
 
 
+def test_a_registry_at_a_private_address_is_connected_as_operators_mirror_it(connect_module, other: Upstream):
+    Upstream.objects.update(host="10.0.0.5")
+
+    assert connect_module("10.0.0.5/acme/vpc/aws").repository.url == "https://10.0.0.5/acme/vpc/aws"
+
+
 def test_a_registry_that_dora_does_not_see_is_like_none(connect_module, other: Upstream):
     Upstream.objects.update(visibility="private")
     with pytest.raises(NotFound, match="mirrors no registry"):
