@@ -127,11 +127,6 @@ def get_location(upstream: Upstream, url: str, *, max_bytes: int) -> str:
         return found if isinstance(found, str) and found else header
 
 
-def get_bytes(upstream: Upstream, url: str, *, max_bytes: int) -> bytes:
-    with asked(upstream, Request("GET", url, DOCUMENTS)) as said:
-        return b"".join(said.chunks(max_bytes))
-
-
 def get_all_bytes(upstream: Upstream, sizes: Mapping[str, int]) -> list[bytes]:
     """Return what is at several URLs, asked for at the same time. `sizes`: the largest of each."""
     return bodies(upstream, [Request("GET", url, DOCUMENTS) for url in sizes], list(sizes.values()))

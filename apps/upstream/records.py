@@ -66,10 +66,12 @@ def look_again(version: UpstreamVersion, guard: Callable[[], None]) -> None:
     rows = sorted(version.packages.order_by("os", "arch"), key=lambda one: one.blob_id is None)  # stored ones first
     known = {package.filename: package for package in rows}
     there = {(package.os, package.arch) for package in known.values()}
-    lacking = [platform for platform in _platforms_to_ask(version) if tuple(platform) not in there]
-    ask = lacking or [[package.os, package.arch] for package in known.values() if package.blob_id is not None]
+    listed_ones = _platforms_to_ask(version)
+    lacking = [platform for platform in listed_ones if tuple(platform) not in there]
+    stored = [[package.os, package.arch] for package in rows if package.blob_id is not None]
+    ask = lacking or stored or listed_ones
     for is_last in (False, True):
-        reading = _read(version, ask or _platforms_to_ask(version), with_signature=False)
+        reading = _read(version, ask, with_signature=False)
         listed = {**reading.listed, reading.download.filename: reading.download.shasum}
         other = next((name for name in known if listed.get(name, known[name].digest) != known[name].digest), None)
         if other is None:
@@ -79,7 +81,7 @@ def look_again(version: UpstreamVersion, guard: Callable[[], None]) -> None:
             raise judging.other_bytes(version, other, found)
     if reading.sums == bytes(version.sums):
         return
-    proof = _proven(version, ask or _platforms_to_ask(version))
+    proof = _proven(version, ask)
     packages = [
         one for one in _packages(version, proof) if one.filename not in known and (one.os, one.arch) not in there
     ]

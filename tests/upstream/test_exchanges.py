@@ -111,7 +111,7 @@ def test_packages_stream_and_tell_their_size(registry, upstream):
     assert b"".join(pieces) == tool.zip("1.0.0")
     assert len(pieces) > 1
     assert (download.size, download.url) == (len(tool.zip("1.0.0")), url.partition("?")[0])
-    assert exchanges.get_bytes(upstream, registry.url + tool.sums_path("1.0.0"), max_bytes=1000) == tool.sums("1.0.0")
+    assert exchanges.get_all_bytes(upstream, {registry.url + tool.sums_path("1.0.0"): 1000}) == [tool.sums("1.0.0")]
 
 
 def test_the_size_of_a_package_comes_from_head_or_from_one_byte(registry, upstream):
@@ -141,7 +141,7 @@ def test_the_token_goes_to_discovery_and_providers_and_to_no_other_host(registry
     with misbehaving.running() as elsewhere:
         base = exchanges.discover(upstream)
         get(upstream, f"{base}acme/tool/versions")
-        exchanges.get_bytes(upstream, f"{elsewhere.url}{DISCOVERY}", max_bytes=1000)
+        exchanges.get_all_bytes(upstream, {f"{elsewhere.url}{DISCOVERY}": 1000})
         exchanges.size_of(upstream, f"{elsewhere.url}{DISCOVERY}")
         registry.misbehave("*/versions", faults.redirects(f"{elsewhere.url}{DISCOVERY}"))
         get(upstream, f"{base}acme/tool/versions")
