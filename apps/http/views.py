@@ -23,7 +23,7 @@ from rest_framework.views import APIView
 
 from apps.accounts.access import slots
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import ApiToken, Namespace, Visibility
+from apps.accounts.models import Namespace, Visibility
 from apps.audit import generation
 from apps.blobs import capabilities
 from apps.http import errors, ready
@@ -136,8 +136,8 @@ class MachineView(APIView):
         return ""
 
     def credentials_end(self) -> datetime | None:
-        auth = self.request.auth
-        return auth.expires_at if isinstance(auth, ApiToken) else None
+        token = self.viewer.token
+        return token.expires_at if token is not None else None
 
     def count_download(self, release_id: int) -> None:
         """Count this answer as a download, and again each time the front repeats it. HEAD is none."""

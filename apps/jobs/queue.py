@@ -41,7 +41,7 @@ def enqueue(
     source = leading.source if source is None else source
     share = leading.share if share is None else share
     # What a job leads to takes its place.
-    waits = source not in ("", leading.source) and not turns.has_room(source)
+    waits = source not in ("", leading.source) and turns.room(source) <= 0
     # rung_at from the start saves a write; if this process dies before it rings, the reaper does.
     job = Job.objects.create(
         kind=kind,

@@ -43,10 +43,6 @@ def source_of(name: str, *, count: int) -> str:
     return name if count > FEW else ""
 
 
-def has_room(source: str) -> bool:
-    return room(source) > 0
-
-
 def room(source: str) -> int:
     """Return for how many more jobs of the source may be rung."""
     return WINDOW - Job.objects.rung().filter(source=source).count()

@@ -74,10 +74,14 @@ class OciView(MachineView):
             return PULL
         return DELETE if self.request.method == "DELETE" else PUSH
 
+    def actions(self) -> str:
+        """Return the actions that the challenge asks for."""
+        return self.needs()
+
     def asks_for(self) -> str:
         """Return the scope that the challenge asks for; "" for none. A hostile name gets into no header."""
         name = self.kwargs.get("name", "")
-        return f"repository:{name}:{self.needs()}" if names.is_name(name) else ""
+        return f"repository:{name}:{self.actions()}" if names.is_name(name) else ""
 
     def failure_of(self, error: Exception) -> Failure:
         failure = super().failure_of(error)
@@ -100,7 +104,7 @@ class OciView(MachineView):
 
     def credentials_end(self) -> datetime | None:
         """A token of /v2/token ends earlier than the one behind it."""
-        end = self.viewer.token.expires_at if self.viewer.token else None
+        end = super().credentials_end()
         own = registry_tokens.end_of(self.request.META.get("HTTP_AUTHORIZATION", ""))
         return min((one for one in (end, own) if one), default=None)
 

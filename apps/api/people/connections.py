@@ -1,5 +1,7 @@
 """/api/v1/namespaces/<ns>/connections for owners: what works without a person, who answers for it, and confirm."""
 
+from collections.abc import Collection
+from http import HTTPStatus
 from typing import Any
 
 from django.urls import path
@@ -25,6 +27,11 @@ class ConnectionList(ListView):
     def rows(self, namespace: str) -> list[Connected]:
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         return connections.waiting_in(target) if self.text("suspended") == "true" else connections.of(target)
+
+
+def answer_left(view: ApiView, left: Collection[Connected]) -> Response:
+    """Answer 200 with what an act left behind, 204 if that is nothing."""
+    return view.answer({"left_behind": left}) if left else view.answer(status=HTTPStatus.NO_CONTENT)
 
 
 class Secret(Shape):

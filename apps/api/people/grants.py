@@ -1,6 +1,5 @@
 """/api/v1/namespaces/<ns>/grants: roles in a namespace, for its owners; and the transfer of a namespace."""
 
-from http import HTTPStatus
 from typing import Any
 
 from django.db.models import QuerySet
@@ -17,6 +16,7 @@ from apps.accounts.models import Namespace, Role
 from apps.accounts.people import accounts, teams
 from apps.api.frame.base import ApiView, ListView, listed, operation
 from apps.api.frame.shapes import ROLES, Connection, LeftBehind, OffsetField, RoleField, Shape, With, page
+from apps.api.people.connections import answer_left
 from apps.lib.errors import Invalid, NotFound
 
 
@@ -78,7 +78,7 @@ class GrantDetail(ApiView):
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         grant = self._grant(target, user, team)
         left = namespaces.withdraw(grant=grant, actor=self.viewer) if grant is not None else []
-        return self.answer({"left_behind": left}) if left else self.answer(status=HTTPStatus.NO_CONTENT)
+        return answer_left(self, left)
 
     def _grant(self, namespace: Namespace, user: str, team: str) -> GrantRow | None:
         named = {"team__name": team} if team else {"user__username": user}

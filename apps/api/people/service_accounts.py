@@ -14,6 +14,7 @@ from apps.accounts.models import Team, User
 from apps.accounts.people import service_accounts
 from apps.api.frame.base import DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import LeftBehind, MomentField, Shape, page
+from apps.api.people.connections import answer_left
 from apps.lib.errors import NotFound
 
 
@@ -60,7 +61,7 @@ class AccountDetail(DetailView):
         """Its tokens end at once; what it published stays. 200 if it leaves webhooks behind, else 204."""
         row = gate.team_for(self.viewer, team, manage=True)
         left = service_accounts.delete(account=_account(row, account), actor=self.viewer)
-        return self.answer({"left_behind": left}) if left else self.answer(status=HTTPStatus.NO_CONTENT)
+        return answer_left(self, left)
 
 
 def _account(team: Team, name: str) -> User:

@@ -16,6 +16,7 @@ from apps.accounts.models import Team as TeamRow
 from apps.accounts.people import accounts, teams
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import LeftBehind, RoleField, Shape, With, page
+from apps.api.people.connections import answer_left
 from apps.lib.errors import NotFound, RoleRequired
 
 
@@ -100,7 +101,7 @@ class TeamDetail(DetailView):
     def delete(self, request: Request, team: str) -> Response:  # noqa: ARG002
         """200 if connections are left behind in namespaces that the caller owned, else 204."""
         left = teams.delete(team=gate.team_for(self.viewer, team, manage=True), actor=self.viewer)
-        return self.answer({"left_behind": left}) if left else self.answer(status=HTTPStatus.NO_CONTENT)
+        return answer_left(self, left)
 
 
 class MemberDetail(ApiView):
@@ -126,7 +127,7 @@ class MemberDetail(ApiView):
             raise RoleRequired("Leaving a team needs a token with the scope manage.", hint="Use one, or the page.")
         membership = teams.members_of(target).filter(user__username=user).first()
         left = teams.remove(membership=membership, actor=self.viewer) if membership is not None else []
-        return self.answer({"left_behind": left}) if left else self.answer(status=HTTPStatus.NO_CONTENT)
+        return answer_left(self, left)
 
 
 def _with_people(team: TeamRow, viewer: Viewer) -> With:

@@ -8,7 +8,6 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.artifacts import names
 from apps.artifacts.names import Digest, ProviderMirror, parse_name
 from apps.blobs import verifying
 from apps.http.byte_ranges import byte_response
@@ -50,12 +49,9 @@ class Blob(WaitingView, OciView):
             request, digest, Readable(package.digest, package.size or 0, read_part=verifying.read_part)
         )
 
-    def asks_for(self) -> str:
+    def actions(self) -> str:
         """Who asks whether a blob exists is about to push it: oras for Python asks here for its one token."""
-        name = self.kwargs["name"]
-        if self.request.method == "HEAD" and names.is_name(name):
-            return f"repository:{name}:{','.join(registry_tokens.ACTIONS)}"
-        return super().asks_for()
+        return ",".join(registry_tokens.ACTIONS) if self.request.method == "HEAD" else super().actions()
 
     def delete(self, request: Request, name: str, digest: str) -> Response:  # noqa: ARG002
         found = repositories.for_delete(self.caller, repositories.pushable(self.caller, name))
