@@ -235,7 +235,6 @@ def repository_of(namespace: Namespace, number: int) -> GitRepository:
     return found
 
 
-@transaction.atomic
 def _server_of(url: str) -> Remote:
     """Raises Invalid, also for an address that would never be called. Registries are called where operators allow."""
     remote = remotes.parse(url)
@@ -244,6 +243,7 @@ def _server_of(url: str) -> Remote:
     return remote
 
 
+@transaction.atomic
 def _create(draft: GitRepository, remote: Remote, found: list[rulebook.CheckedRule], actor: Viewer) -> GitRepository:
     row = connections.lock_as_owner(draft.namespace, actor)
     if row is None:

@@ -7,8 +7,10 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import httpx
 
@@ -65,25 +67,26 @@ class Tofu:
             assert entry["mediaType"] == IMAGE
             return session.layer(session.manifest(entry["digest"], IMAGE), "application/vnd.opentofu.provider-target")
 
-    def _session(self, name: str) -> "Session":
-        return Session(self, name)
+    @contextmanager
+    def _session(self, name: str) -> Iterator["Session"]:
+        with self.larder.client() as client:
+            client.headers["User-Agent"] = AGENT
+            session = Session(self, name, client)
+            session.ping()
+            yield session
 
 
+@dataclass
 class Session:
     """One repository."""
 
-    def __init__(self, tofu: Tofu, name: str) -> None:
-        self.tofu, self.name = tofu, name
-        self.client = tofu.larder.client()
-        self.client.headers["User-Agent"] = AGENT
-        self.token = ""
+    tofu: Tofu
+    name: str
+    client: httpx.Client
+    token: str = ""
 
-    def __enter__(self) -> Self:
+    def ping(self) -> None:
         assert self._ask("GET", "/v2/").status_code == 200, "failed to contact OCI registry"
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.client.close()
 
     def tags(self) -> list[str]:
         answer = self._ask("GET", f"/v2/{self.name}/tags/list")

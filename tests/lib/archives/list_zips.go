@@ -1,5 +1,5 @@
 // Reads zips from standard input, each behind its length in four bytes, as clients of modules do.
-// Prints a line for each: its files as JSON, or the error.
+// Prints a line for each: its files, by the paths at which clients put them, as JSON, or the error.
 package main
 
 import (
@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"strings"
 )
 
 func main() {
@@ -40,6 +42,14 @@ func list(data []byte) ([][]any, error) {
 		return nil, err
 	}
 	for _, file := range archive.File {
+		// A client joins the name to its folder, which cleans it: "./main.tf" is main.tf, and "./" the folder itself.
+		name := path.Clean(file.Name)
+		if name == "." {
+			continue
+		}
+		if strings.HasSuffix(file.Name, "/") {
+			name += "/"
+		}
 		reader, err := file.Open()
 		if err != nil {
 			return nil, err
@@ -49,7 +59,7 @@ func list(data []byte) ([][]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, []any{file.Name, size, fmt.Sprintf("%x", digest.Sum(nil))})
+		files = append(files, []any{name, size, fmt.Sprintf("%x", digest.Sum(nil))})
 	}
 	return files, nil
 }
