@@ -1,6 +1,7 @@
 """Read what became of tags."""
 
 from collections.abc import Collection
+from datetime import datetime
 
 from django.db.models import Count, Q
 
@@ -53,6 +54,18 @@ def reason_of(tag: Tag) -> str:
     if release.state == State.PUBLISHED:
         return f"Published as {release}."
     return _IN_APPROVAL if release.state == State.AWAITING_APPROVAL else _IN_PIPELINE
+
+
+def changed_at(tag: Tag) -> datetime:
+    """Return when its verdict or commit last changed; of a published one, when its version was published.
+
+    The row says only when the tag was listed, judged or fetched: what follows is in its release. The tag comes from
+    `tags_of`.
+    """
+    release = tag.release
+    if release is None or tag.verdict in (Verdict.MOVED, Verdict.GONE):
+        return tag.changed_at
+    return release.published_at or release.finished_at or tag.changed_at
 
 
 def _sentences(reasons: list[dict[str, str]]) -> str:
