@@ -26,9 +26,19 @@ from apps.releases.models import Kind as ReleaseKind
 from apps.releases.origin.rows import Way
 from apps.releases.publishing import reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
-from apps.sources import exchanges, locating, locking, notifying, pushing, queueing, refusals, registry_modules, syncing
+from apps.sources import (
+    exchanges,
+    locating,
+    locking,
+    notifying,
+    pushing,
+    queueing,
+    refusals,
+    registry_modules,
+    syncing,
+)
 from apps.sources.locating import Source
-from apps.sources.models import MAX_CODE, MAX_REASON, Forge, GitRepository, Tag, Verdict
+from apps.sources.models import MAX_CODE, MAX_REASON, Forge, GitRepository, Submodules, Tag, Verdict
 from apps.sources.registry_modules import Decided
 
 JOB = queueing.PUBLISH_JOB
@@ -152,13 +162,13 @@ def _publish(tag: Tag) -> Release:
                 source.access,
                 ref=source.ref,
                 expected=source.commit,
-                submodules=repository.allow_submodules,
+                submodules=repository.submodules == Submodules.FETCH,
             )
             commit = stack.enter_context(fetched)
         except GitFailed as failed:
             raise _NotFetched(failed) from failed
         fault_point("after:git-fetch", tag)
-        reasons = refusals.reasons_of(commit, source.folder, allow_submodules=repository.allow_submodules)
+        reasons = refusals.reasons_of(commit, source.folder, repository.submodules)
         if reasons:
             raise _Refused(reasons[0].code, " ".join(reason.sentence for reason in reasons))
         return _hand_over(tag, source, commit)
