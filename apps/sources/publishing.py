@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from datetime import timedelta
 
 import structlog
@@ -29,6 +29,7 @@ from apps.releases.publishing.fault_injection import fault_point
 from apps.sources import (
     exchanges,
     locating,
+    locations_away,
     locking,
     notifying,
     pushing,
@@ -38,6 +39,7 @@ from apps.sources import (
     syncing,
 )
 from apps.sources.locating import Source
+from apps.sources.locations_away import LocationFailed
 from apps.sources.models import MAX_CODE, MAX_REASON, Forge, GitRepository, Submodules, Tag, Verdict
 from apps.sources.registry_modules import Decided
 
@@ -164,7 +166,8 @@ def _publish(tag: Tag) -> Release:
                 expected=source.commit,
                 submodules=repository.submodules == Submodules.FETCH,
             )
-            commit = stack.enter_context(fetched)
+            with locations_away.asking(source.remote) if is_mirrored else nullcontext():
+                commit = stack.enter_context(fetched)
         except GitFailed as failed:
             raise _NotFetched(failed) from failed
         fault_point("after:git-fetch", tag)
@@ -273,7 +276,8 @@ def _write_refusal(claim: Claim, tag: Tag, refused: _Refused) -> None:
 def _wait_or_refuse(claim: Claim, tag: Tag, failed: GitFailed, *, is_final: bool) -> None:
     """If it may succeed later, the next listing that succeeds queues it again."""
     text = f"{failed} {failed.hint}".strip()
-    if is_final or tag.tries + 1 >= MAX_TRIES:
+    was_tried = not isinstance(failed, LocationFailed) or failed.was_asked
+    if is_final or (was_tried and tag.tries + 1 >= MAX_TRIES):
         tried = "" if is_final else f" Tried {tag.tries + 1} times."
         _write_refusal(claim, tag, _Refused(failed.code, f"{text}{tried}"))
         return
@@ -282,12 +286,12 @@ def _wait_or_refuse(claim: Claim, tag: Tag, failed: GitFailed, *, is_final: bool
         row = locking.locked(tag.repository_id)
         waiting = Tag.objects.filter(pk=tag.pk, verdict=Verdict.WAITING)
         code = failed.code[:MAX_CODE]
-        waiting.update(code=code, reason=text[:MAX_REASON], tries=tag.tries + 1)
+        waiting.update(code=code, reason=text[:MAX_REASON], tries=max(1, tag.tries + was_tried))
         if failed.code in _LISTED_AGAIN:
             at = timezone.now() + LIST_AGAIN_AFTER
             GitRepository.objects.filter(pk=row.pk, next_at__gt=at).update(next_at=at)
-        # Eight tags that fail at once are one failure of the server.
-        elif row.failed_at is None:
+        # Eight tags that fail at once are one failure of the server. Of a registry's module, each has its own.
+        elif row.failed_at is None and not isinstance(failed, LocationFailed):
             syncing.note_failure(row, failed)
             GitRepository.objects.filter(pk=row.pk).update(next_at=timezone.now() + syncing.backoff(row))
 

@@ -23,9 +23,10 @@ from apps.lib.git import locations, remotes
 from apps.lib.git.access import GitFailed
 from apps.lib.git.refs import Listing, Ref
 from apps.lib.git.remotes import Remote
-from apps.sources import credentials, exchanges, forges, judging, locating, locking, rulebook
+from apps.sources import credentials, exchanges, forges, judging, locating, locations_away, locking, rulebook
 from apps.sources.judging import Judged
 from apps.sources.locating import Source
+from apps.sources.locations_away import LocationFailed
 from apps.sources.models import COOLING_DOWN, Forge, GitRepository, Tag, Verdict
 from apps.sources.rulebook import CheckedRule
 from apps.upstream import modules
@@ -261,14 +262,20 @@ def _place(number: int, module: HostedModule, version: str, listings: dict[str, 
 
     `number` is that of the connected repository, for the log. `listings` are those that are known.
     """
-    text = modules.location_of(modules.upstream_of(module), module, version)
+    upstream = modules.upstream_of(module)
+    try:
+        text = modules.location_of(upstream, module, version)
+    except FetchFailed as failed:
+        problem = _git_failed(failed)
+        raise LocationFailed(problem, problem.code, hint=problem.hint, is_final=problem.is_final) from None
     place = locations.parse(text)
     access = credentials.open_access()
     if place.commit:
         return Source(place.remote, access, place.commit, place.commit, place.folder)
     key = locating.shown(place.remote)
     if key not in listings:
-        listings[key] = exchanges.listed(number, place.remote, access)
+        with locations_away.asking(place.remote, is_listing=True):
+            listings[key] = exchanges.listed(number, place.remote, access)
     commit = _commit_in(listings[key], place.ref)
     if not commit:
         raise GitFailed(
