@@ -4,6 +4,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, nullcontext
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from django.db import transaction
@@ -37,6 +38,7 @@ from apps.sources import (
     refusals,
     registry_modules,
     syncing,
+    verdicts,
 )
 from apps.sources.locating import Source
 from apps.sources.locations_away import LocationFailed
@@ -60,9 +62,6 @@ class _NotFetched(Exception):
         self.failed = failed
 
 
-# Final failures of a fetch that are the tagged commit's own. With others, such as an expired token, it waits until the
-# repository can be read again.
-_OF_COMMIT = frozenset({"bad_ref", "bad_object", "too_large", "not_a_commit"})
 # The tag moved, or was deleted, since it was listed.
 _LISTED_AGAIN = frozenset({"moved", "ref_gone"})
 LIST_AGAIN_AFTER = timedelta(minutes=1)
@@ -171,9 +170,8 @@ def _publish(tag: Tag) -> Release:
         except GitFailed as failed:
             raise _NotFetched(failed) from failed
         fault_point("after:git-fetch", tag)
-        reasons = refusals.reasons_of(commit, source.folder, repository.submodules)
-        if reasons:
-            raise _Refused(reasons[0].code, " ".join(reason.sentence for reason in reasons))
+        if reasons := refusals.reasons_of(commit, source.folder, repository.submodules):
+            raise _Refused(reasons[0].code, verdicts.sentences(reasons))
         return _hand_over(tag, source, commit)
 
 
@@ -185,10 +183,8 @@ def _hand_over(tag: Tag, source: Source, commit: Commit) -> Release:
             viewer=Viewer(repository.user),
             address=ModuleAddress(repository.namespace.name, name, system),
             version=tag.version,
-            file_name=f"{name}-{tag.version}.tar.gz",
-            folders=[source.folder] if source.folder else [],
+            **body_of(tag, source.folder, commit),
             fetched=locating.facts_of(tag, source, commit),
-            open_body=lambda: _gzipped(commit.archive(source.folder)),
         )
     except transitions.Moved as moved:
         raise Unavailable(str(moved), hint=moved.hint) from moved
@@ -200,6 +196,15 @@ def _hand_over(tag: Tag, source: Source, commit: Commit) -> Release:
             raise Unavailable(f"{tag.version} is being uploaded by someone else right now.") from None
         raise
     return published.release
+
+
+def body_of(tag: Tag, folder: str, commit: Commit) -> dict[str, Any]:
+    """Return the archive as the pipeline and its dry run take it."""
+    return {
+        "file_name": f"{tag.module.partition('/')[0]}-{tag.version}.tar.gz",
+        "folders": [folder] if folder else [],
+        "open_body": lambda: _gzipped(commit.archive(folder)),
+    }
 
 
 def _gzipped(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -239,7 +244,7 @@ def _end_without_release(claim: Claim, tag: Tag, problem: _Refused | _NotFetched
     elif isinstance(problem, _NotFetched):
         # Each version of a registry's module names its own place.
         is_own = tag.repository.forge == Forge.REGISTRY and problem.failed.is_final
-        is_final = is_own or problem.failed.code in _OF_COMMIT
+        is_final = is_own or problem.failed.code in refusals.OF_COMMIT
         _wait_or_refuse(claim, tag, problem.failed, is_final=is_final)
     else:
         _wait_or_refuse(claim, tag, problem, is_final=problem.is_final)

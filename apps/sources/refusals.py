@@ -8,6 +8,9 @@ from apps.lib.git import tar_files
 from apps.lib.git.checkouts import Commit
 from apps.sources.models import Submodules
 
+# Final failures of a fetch that are the tagged commit's own. With others, such as an expired token, it waits until the
+# repository can be read again.
+OF_COMMIT = frozenset({"bad_ref", "bad_object", "too_large", "not_a_commit"})
 MAX_NAMED = 5
 LFS_HEAD = b"version https://git-lfs.github.com/spec/v1\n"
 # Pointers are smaller by their specification.

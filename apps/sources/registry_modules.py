@@ -179,7 +179,7 @@ def preview(repository: GitRepository) -> dict[str, Any]:
         held = _held(found.decide(known_version(name, one.sort_key, row.seen_at if row else now, known_since), now))
         shown.append({"tag": name, "commit": row.commit if row else "", "held": str(held or "")})
     rules = [rule.as_json() for rule in rulebook.of(repository)]
-    return {"folders": [], "suggested": rules, "left_off": 0, "refs": shown, "unreadable": 0}
+    return {"suggested": rules, "refs": shown}
 
 
 def known_version(version: str, sort_key: bytes, seen_at: datetime, known_since: datetime | None) -> KnownVersion:
@@ -255,6 +255,14 @@ def raise_alarm(tag: Tag, decided: Decided) -> None:
         reason=f"{tag.name} of {tag.repository.url}: {decided}"[:500],
     )
     log.warning("git_tags_alarm", repository=tag.repository_id, kind=str(Kind.GIT_TAG_MOVED), tags=[tag.name])
+
+
+def place_of(repository: GitRepository, version: str) -> Source:
+    """Return where the version is now; nothing is written. Raises GitFailed."""
+    try:
+        return _place(repository.pk, module_of(repository), version, {})
+    except FetchFailed as failed:
+        raise _git_failed(failed) from None
 
 
 def _place(number: int, module: HostedModule, version: str, listings: dict[str, Listing]) -> Source:

@@ -1,6 +1,6 @@
 """Read what became of tags."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from django.db.models import Count, Q
@@ -48,9 +48,9 @@ def reason_of(tag: Tag) -> str:
     if release.state == State.PURGED:
         return release.removal
     if release.state == State.HELD:
-        return _sentences(release.questions)
+        return sentences(map(Reason.from_dict, release.questions))
     if release.state in (State.REJECTED, State.FAILED):
-        return _sentences(release.reasons) or tag.reason
+        return sentences(map(Reason.from_dict, release.reasons)) or tag.reason
     if release.state == State.PUBLISHED:
         return f"Published as {release}."
     return _IN_APPROVAL if release.state == State.AWAITING_APPROVAL else _IN_PIPELINE
@@ -68,5 +68,5 @@ def changed_at(tag: Tag) -> datetime:
     return release.published_at or release.finished_at or tag.changed_at
 
 
-def _sentences(reasons: list[dict[str, str]]) -> str:
-    return " ".join(Reason.from_dict(reason).sentence for reason in reasons)
+def sentences(reasons: Iterable[Reason]) -> str:
+    return " ".join(reason.sentence for reason in reasons)

@@ -65,7 +65,10 @@ def previewed(acme: Namespace, dora: User) -> GitRepository:
         "left_off": 0,
         "unreadable": 0,
         "failure": None,
+        "looks": [],
+        "submodules": "refuse",
     }
+    row.preview["rules"] = row.preview["suggested"]
     row.previewed_at = timezone.now()
     row.save()
     return row

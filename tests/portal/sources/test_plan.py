@@ -16,6 +16,15 @@ def plan_url(repository):
     return f"{LIST}/{repository.pk}/plan"
 
 
+def previewed_in_browser(owner, repository, rules):
+    """Update the preview, have a worker look, and return the page that follows."""
+    answer = owner.post(plan_url(repository), rules | {"act": "preview"})
+    assert answer.status_code == 303
+    assert "A worker lists the tags" in pages.shown(owner.get(answer.url))
+    work_off()
+    return owner.get(answer.url)
+
+
 def verdicts_of(repository):
     return {tag.name: (tag.shown, tag.module) for tag in Tag.objects.filter(repository=repository).judged()}
 
@@ -55,15 +64,70 @@ def test_other_rules_are_previewed_before_they_are_saved(owner, draft):
 
     refused = owner.post(plan_url(draft), form | only | {"act": "publish"})
     assert refused.status_code == 422
-    assert "The rules have changed since the preview." in refused.text
+    assert "These rules were not checked yet." in refused.text
     assert not draft.rules.exists()
 
-    page = owner.post(plan_url(draft), only | {"act": "preview"})
+    page = previewed_in_browser(owner, draft, only)
     assert "would publish 3 of 10 tags, as 1 module." in pages.shown(page)
     assert "</svg> Suggested" not in pages.shown(page)
     assert owner.post(plan_url(draft), fields_of(page) | {"act": "publish"}).status_code == 303
     work_off()
     assert {module for shown, module in verdicts_of(draft).values() if shown == "published"} == {"net/aws"}
+
+
+@pytest.mark.both
+def test_what_would_be_refused_or_held_is_said_and_counted_before_and_success_is_no_warning(owner, draft, mono):
+    mono.commit({"vpc/main.tf": 'module "a" {\n  source = "../dns"\n}\n'})
+    mono.tag("vpc/v2.0.0")
+    mono.tag("gone/v1.0.0")
+    owner.post(f"{LIST}/{draft.pk}/look")
+    work_off()
+    rules = {
+        "rule_tag": ["vpc/v{version}", "gone/v{version}", "dns/v{version}"],
+        "rule_folder": ["vpc", "gone", "dns"],
+        "rule_module": ["vpc/aws", "gone/aws", "dns/aws"],
+    }
+
+    page = previewed_in_browser(owner, draft, rules)
+
+    shown = pages.shown(page)
+    # Of vpc/v1.0.0 to v1.2.0 and the three of dns nothing is known that stands in the way.
+    assert "These rules would publish 6 of 12 tags, as 2 modules; 1 version would wait for an answer." in shown
+    held, refused = shown.index("Would be held"), shown.index("Would be refused")
+    assert held < shown.index("vpc/aws 2.0.0") < refused < shown.index("gone/aws 1.0.0")
+    assert "Correct the folder of the rule" in shown
+    assert 'data-pick-count="7"' in page.text
+    assert "nothing would be refused" not in shown
+
+    assert owner.post(page.request["PATH_INFO"], fields_of(page) | {"act": "publish"}).status_code == 303
+    work_off()
+    assert {shown for shown, module in verdicts_of(draft).values() if module} == {"published", "held", "refused"}
+    after = pages.shown(owner.get(plan_url(draft)))
+    assert "No tag would be published" not in after
+    assert "Every tag that fits a rule is published, or on its way." in after
+
+
+def test_rules_that_were_seen_and_not_checked_publish_nothing(owner, previewed):
+    more = {"rule_tag": "v{version}", "rule_folder": "", "rule_module": "vpc/aws"}
+    seen = fields_of(owner.post(plan_url(previewed), more | {"act": "add"}))
+
+    answer = owner.post(plan_url(previewed), seen | {"act": "publish"})
+
+    assert answer.status_code == 422
+    assert "These rules were not checked yet." in answer.text
+    assert "Not checked yet" in answer.text or "No tag would be published" in answer.text
+    assert not previewed.rules.exists()
+
+
+def test_suggestions_that_were_cut_say_so_with_their_number(owner, previewed):
+    more = {"left_off": 20, "more_folders": 140}
+    GitRepository.objects.filter(pk=previewed.pk).update(preview=previewed.preview | more)
+
+    shown = pages.shown(owner.get(plan_url(previewed)))
+
+    assert "143 folders contain modules." in shown
+    assert "These are 1 of 21 suggested rules" in shown
+    assert "Larder suggests rules for 3 of 143 folders with modules." in shown
 
 
 @for_each_row(
@@ -148,7 +212,7 @@ def test_many_tags_are_chosen_by_module_and_number(owner, previewed):
 def test_of_very_many_versions_only_the_newest_are_ticked_at_first(owner, previewed, tags):
     refs = [{"tag": f"v1.{minor}.0", "commit": "a" * 40} for minor in range(tags)]
     rules = [{"tag": "v{version}", "folder": f"m{number}", "module": f"m{number}/aws"} for number in range(30)]
-    preview = previewed.preview | {"refs": refs, "suggested": rules}
+    preview = previewed.preview | {"refs": refs, "suggested": rules, "rules": rules}
     GitRepository.objects.filter(pk=previewed.pk).update(preview=preview)
 
     page = owner.get(plan_url(previewed))
@@ -174,7 +238,7 @@ def test_more_versions_than_a_repository_can_have_are_an_error_of_the_rules(owne
 def test_a_server_that_refuses_says_so_with_what_to_do(owner, site, acme):
     owner.post(f"{LIST}/connect", {"url": site.url_of("acme/absent"), "kind": "none"})
     row = GitRepository.objects.get()
-    assert "A worker lists the tags and looks for folders" in pages.shown(owner.get(plan_url(row)))
+    assert "A worker lists the tags, looks for folders" in pages.shown(owner.get(plan_url(row)))
     work_off()
 
     page = pages.shown(owner.get(plan_url(row)))
@@ -240,7 +304,7 @@ def test_later_rules_publish_what_is_ticked_of_the_old_tags(owner, draft, mono):
     assert fields_of(page)["picked"] == [], "what was left out before is offered, and not ticked"
 
     other = {"rule_tag": "vpc/v{version}", "rule_folder": "vpc", "rule_module": "net/aws"}
-    form = fields_of(owner.post(plan_url(draft), other | {"act": "preview"}))
+    form = fields_of(previewed_in_browser(owner, draft, other))
     assert len(form["picked"]) == 3
     form["picked"] = ["vpc/v1.2.0"]
     assert owner.post(plan_url(draft), form | {"act": "publish"}).status_code == 303
