@@ -101,8 +101,8 @@ def _enqueue(repository: GitRepository, actor: Viewer) -> bool:
 def is_checked(repository: GitRepository, rules: Iterable[Mapping[str, Any]]) -> bool:
     """Whether a worker has looked into a tag of each of these rules, with the settings of now."""
     preview = repository.preview
-    is_same = preview.get("submodules") == repository.submodules
-    return is_same and preview.get("rules") == [dict(rule) for rule in rules]
+    found = preview.get("rules"), preview.get("submodules")
+    return bool(found == ([dict(rule) for rule in rules], repository.submodules))
 
 
 def planned(repository: GitRepository, rules: Iterable[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
