@@ -123,6 +123,8 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "mirror-providers": [({}, ""), ({}, "?q=nothing-is-called-so")],
     "mirror-provider": [(RANDOM, "")],
     "mirror-version": [({**RANDOM, "version": version}, "") for version in ("3.5.1", "3.7.0")],
+    "mirror-docs": [({**RANDOM, "version": version}, "") for version in ("3.5.1", "3.6.3", "3.7.0")],
+    "mirror-docs-page": [({**RANDOM, "version": "3.5.1", "kind": "resources", "slug": "record"}, "")],
     "lock": [({}, "")],
     "lock-run": [({"lock_id": lambda shelf: shelf.lock}, "")],
     "sync": [({}, "")],

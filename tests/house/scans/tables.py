@@ -189,6 +189,8 @@ GROWING: dict[str, dict[str, str]] = {
     "upstream.LockRun": {"state": "'done'", "ended_at": _OLD},
     "upstream.UpstreamProvider": {"type": "'type-' || g", "listed_at": _OLD, "namespace": "'space-' || (g % 500)"},
     "upstream.UpstreamVersion": {"version": _SEMVER, "sort_key": "decode(md5(g::text), 'hex')", "key_id": "NULL"},
+    "upstream.PackageDocs": {"pages": "1 + g % 9", "size": "g"},
+    "upstream.PackageDocsPage": {"kind": "'resources'", "slug": "'page-' || g", "name": "'page_' || g"},
     "upstream.UpstreamPackage": {
         "os": "'linux'",
         "arch": "'amd64'",
