@@ -27,8 +27,8 @@ class PackageDocs(models.Model):
     """
 
     digest = models.CharField(max_length=64, unique=True, help_text="sha256 of the zip")
-    reader = models.CharField(max_length=20, help_text="Of the rules by which it was read.")
-    pages = models.PositiveIntegerField(help_text="How many it has; 0: none are in the package.")
+    reader = models.CharField(max_length=20, help_text="Version of the rules that read it.")
+    pages = models.PositiveIntegerField(help_text="0: the package has none that Larder can read")
     size = models.PositiveBigIntegerField(help_text="bytes of all pages; counts to the quota")
 
     def __str__(self) -> str:

@@ -15,8 +15,8 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("digest", models.CharField(help_text="sha256 of the zip", max_length=64, unique=True)),
-                ("reader", models.CharField(help_text="Of the rules by which it was read.", max_length=20)),
-                ("pages", models.PositiveIntegerField(help_text="How many it has; 0: none are in the package.")),
+                ("reader", models.CharField(help_text="Version of the rules that read it.", max_length=20)),
+                ("pages", models.PositiveIntegerField(help_text="0: the package has none that Larder can read")),
                 ("size", models.PositiveBigIntegerField(help_text="bytes of all pages; counts to the quota")),
             ],
         ),
