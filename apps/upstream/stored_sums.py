@@ -94,4 +94,4 @@ def recount_of(upstream: Upstream) -> bool:
 def _sums(packages: QuerySet[UpstreamPackage]) -> tuple[int, int]:
     blobs = Blob.objects.filter(pk__in=packages.order_by().values("blob"))
     docs = PackageDocs.objects.filter(digest__in=packages.order_by().values("digest"))
-    return packages.count(), sum(rows.aggregate(used=Sum("size"))["used"] or 0 for rows in (blobs, docs))
+    return packages.count(), sum(int(rows.aggregate(used=Sum("size"))["used"] or 0) for rows in (blobs, docs))
