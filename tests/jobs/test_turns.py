@@ -106,7 +106,7 @@ def test_what_a_persons_job_leads_to_is_that_persons():
 
 
 def test_the_child_processes_of_work_in_bulk_are_nice():
-    found = []
+    found: list[int] = []
     for place in (BULK, ALICE):
         with claim_next(KIND, add(len(found), *place).pk):
             found.append(niceness.wanted.get())
