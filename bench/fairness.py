@@ -1,4 +1,5 @@
-"""What people wait while an import runs: 2,000 tags of a repository, or pipelines that report what they use.
+"""What people wait while an import runs: 2,000 tags of a repository, pipelines that report what they use, or a sync of
+500 packages of another registry.
 
 Each round measures a person's uploads, and a tag that a webhook announces, in the import and after it was disconnected,
 so that the machine is as busy with other things for both. Nothing here waits for the import itself.
@@ -9,17 +10,21 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Event
 
 import httpx
 
 from bench.larder import Bench
 from bench.report import Figure
+from tests import postgres
 from tests.builders.archives import module_zip
 from tests.builders.git_servers import Site, git_site
 from tests.live import Live, start_live
+from tests.upstream import misbehaving
 
 TAGS, UPLOADS, REPORTERS = 2_000, 10, 2
+HOST, PROVIDERS, VERSIONS = "sync.bench.example", 50, 10
 LONGEST = 300.0  # seconds of one wait
 MODULE = {"main.tf": 'variable "name" {\n  type = string\n}\n', "README.md": "# A module\n"}
 USED = {"Modules": [{"Key": "m", "Source": "{}/person/first/local", "Version": "1.0.0", "Dir": "."}]}
@@ -27,17 +32,33 @@ USED = {"Modules": [{"Key": "m", "Source": "{}/person/first/local", "Version": "
 
 def measure(bench: Bench) -> Iterator[Figure]:
     bench.close()  # another Larder would take processor time
-    with git_site(bench.folder / "fairness-git", https=False) as site:
-        allowed = {"LARDER_SOURCES_ALLOW": "127.0.0.0/8,::1", "LARDER_TLS": "off", "LARDER_RATE_PUBLISH": "off"}
-        with start_live(bench.folder / "fairness", why="measured", **allowed) as live:
-            token = live.token()
-            with live.client(token) as client:
-                yield from _Measured(bench, live, client, site, token).figures()
+    yield from _on("SQLite", bench)
+    if bench.is_tiny:
+        return
+    if postgres.programs() is None:
+        bench.skipped.append("fairness on PostgreSQL: there is no server program (Debian: apt-get install postgresql)")
+    else:
+        yield from _on("PostgreSQL", bench, LARDER_DATABASE_URL=postgres.start())
+
+
+def _on(database: str, bench: Bench, **variables: str) -> Iterator[Figure]:
+    folder = bench.folder / f"fairness-{database}"
+    local = "127.0.0.0/8,::1"
+    allowed = {"LARDER_SOURCES_ALLOW": local, "LARDER_UPSTREAM_ALLOW": local}
+    allowed |= {"LARDER_TLS": "off", "LARDER_RATE_PUBLISH": "off"}
+    with (
+        git_site(folder / "git", https=False) as site,
+        start_live(folder, why="measured", **allowed, **variables) as live,
+        live.client(token := live.token()) as client,
+    ):
+        for figure in _Measured(bench, live, client, site, token).figures():
+            yield replace(figure, work=f"{figure.work}, {database}")
 
 
 class _Measured:
     def __init__(self, bench: Bench, live: Live, client: httpx.Client, site: Site, token: str) -> None:
         self.live, self.client, self.site, self.token = live, client, site, token
+        self.is_tiny = bench.is_tiny
         self.tags, self.uploads = (12, 2) if bench.is_tiny else (TAGS, UPLOADS)
         self.rounds = 1 if bench.is_tiny else bench.rounds
         self.number = 0
@@ -69,6 +90,13 @@ class _Measured:
             reports += sum(sent)
             quiet += [self.upload() for _ in range(self.uploads)]
         yield _against(f"the same while pipelines have sent {reports:,} usage reports", busy, quiet)
+        busy, quiet = [], []
+        packages = (2 if self.is_tiny else PROVIDERS) * (2 if self.is_tiny else VERSIONS)
+        for number in range(self.rounds):
+            with self.syncing(f"s{number}", packages):
+                busy += [self.upload() for _ in range(self.uploads)]
+            quiet += [self.upload() for _ in range(self.uploads)]
+        yield _against(f"the same while a sync fetches {packages:,} packages", busy, quiet)
 
     def publish(self, name: str) -> None:
         path = f"/api/v1/modules/person/{name}/local/1.0.0"
@@ -111,21 +139,46 @@ class _Measured:
 
     def appears(self, module: str, version: str) -> None:
         """Wait until clients see it."""
-        end = time.monotonic() + LONGEST
-        while time.monotonic() < end:
+
+        def is_listed() -> bool:
             answer = self.client.get(f"/v1/modules/{module}/versions")
             listed = answer.json()["modules"][0]["versions"] if answer.status_code == httpx.codes.OK else []
-            if version in {one["version"] for one in listed}:
-                return
-            time.sleep(0.2)
-        raise RuntimeError(f"{module} {version} was not published within {LONGEST:.0f} s")
+            return version in {one["version"] for one in listed}
+
+        self.waits(is_listed, f"{module} {version}")
 
     def drained(self) -> None:
         """What was queued of a repository that is disconnected ends by itself."""
-        working = "SELECT COUNT(*) FROM jobs_job WHERE source LIKE 'git %' AND finished_at IS NULL"
+        self.ended("source LIKE 'git %'")
+
+    def ended(self, which: str) -> None:
+        working = f"SELECT COUNT(*) FROM jobs_job WHERE {which} AND finished_at IS NULL"  # noqa: S608  # ours
+        self.waits(lambda: not self.live.query(working), f"the end of the jobs where {which}")
+
+    def waits(self, is_so: Callable[[], bool], what: str) -> None:
         end = time.monotonic() + LONGEST
-        while self.live.query(working) and time.monotonic() < end:
+        while not is_so():
+            if time.monotonic() > end:
+                raise RuntimeError(f"{what} did not come within {LONGEST:.0f} s")
             time.sleep(0.2)
+
+    @contextmanager
+    def syncing(self, namespace: str, packages: int) -> Iterator[None]:
+        """Have workers fetch so many packages, of which some at least are fetched before the block."""
+        with misbehaving.running() as registry:
+            versions = [f"1.0.{number}" for number in range(min(packages, VERSIONS))]
+            for number in range(packages // len(versions)):
+                registry.add_provider(namespace, f"p{number}", versions=versions)
+            body = {"enabled": True, "cooldown_days": 0, "url": registry.url}
+            self.client.put(f"/api/v1/upstreams/{HOST}", json=body).raise_for_status()
+            wanted = [f"{HOST}/{namespace}/p{number}@>=1.0" for number in range(packages // len(versions))]
+            self.live.manage("upstream", "sync", "--every", "1", *wanted)
+            fetched = "SELECT COUNT(*) FROM upstream_upstreampackage WHERE blob_id IS NOT NULL"
+            before = self.live.query(fetched)
+            self.waits(lambda: self.live.query(fetched) > before, "the first package")
+            yield
+            self.client.put(f"/api/v1/upstreams/{HOST}", json={"enabled": False}).raise_for_status()
+            self.ended("kind = 'sync-upstream'")
 
     @contextmanager
     def reporting(self) -> Iterator[list[int]]:

@@ -103,6 +103,7 @@ app.conf.update(
         "sync-mirrored": {"task": "upstream.sync_due", "schedule": 300.0},
         "poll-git": {"task": "sources.poll_due", "schedule": 5.0},
         "prune-git": {"task": "sources.prune", "schedule": crontab(hour=3, minute=12)},
+        "read-mirrored-docs": {"task": "upstream.read_docs", "schedule": crontab(minute=32)},
         "evict-mirrored": {"task": "upstream.evict", "schedule": crontab(hour=3, minute=7)},
         "forget-lost-mirrored": {"task": "upstream.forget_lost", "schedule": 60.0},
         "collect-oci": {"task": "oci.collect", "schedule": 3600.0},

@@ -64,6 +64,7 @@ from apps.sources import (
 from apps.sources import health as git_health
 from apps.sources import syncing as git_syncing
 from apps.sources.models import GitRepository, Tag
+from apps.upstream import docs as mirrored_docs
 from apps.upstream import exceptions, locking, serving, syncing, upstreams, working
 from apps.upstream import health as upstream_health
 from apps.upstream import verification as upstream_verification
@@ -243,6 +244,7 @@ def _of_upstreams() -> dict[str, Source]:
         syncing.JOB: Source(SyncRun.objects.all, lambda _: Q(pk__in=[])),
         working.LIST: Source(UpstreamProvider.objects.select_related("upstream").all, _by_hosted_address),
         working.VERSION: versions,
+        mirrored_docs.JOB: versions,
         working.SIZES: versions,
         working.PACKAGE: Source(
             UpstreamPackage.objects.select_related("version__provider__upstream").all,

@@ -21,7 +21,7 @@ from django.db.models.functions import Concat, Now
 from apps.blobs.store import StorageUnavailable
 from apps.jobs import database_availability, queue, queues, turns
 from apps.jobs.models import WORKING, Job, State, claimed, lost_worker
-from apps.lib.process import metrics, traces
+from apps.lib.process import metrics, niceness, traces
 from apps.lib.text.redaction import redact
 
 MAX_BACKOFF_SECONDS = 30  # between two tries during an outage
@@ -115,6 +115,7 @@ def _held(job: Job | None) -> Iterator[Claim | None]:
         share=job.share,
     )
     led = turns.running.set(turns.Running(own.source, own.share))
+    usual = niceness.wanted.set(niceness.IN_BULK if own.source else 0)
     traces.note(job=job.pk, attempt=job.attempts, request_id=job.request_id)
     with structlog.contextvars.bound_contextvars(request_id=job.request_id, job_id=job.pk, attempt=job.attempts):
         try:
@@ -139,6 +140,7 @@ def _held(job: Job | None) -> Iterator[Claim | None]:
             _write_back(own, _ended(own))
             _quietly(partial(_go_on, own))
         finally:
+            niceness.wanted.reset(usual)
             turns.running.reset(led)
 
 

@@ -12,8 +12,8 @@ from django.db.models.functions import Replace
 
 from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ProviderAddress
-from apps.providers.docs.rendering import docs_path
-from apps.providers.models import DocsKind, DocsPage, Package, ProviderVersion, Signing
+from apps.providers.docs.sources import docs_path
+from apps.providers.models import DocsPage, Package, ProviderVersion, Signing
 from apps.providers.reading import provider_for, version_of
 from apps.releases.catalogue.comparing import (
     Change,
@@ -24,6 +24,7 @@ from apps.releases.catalogue.comparing import (
     previous_among,
     sorted_by_severity,
 )
+from apps.releases.docs.rows import DocsKind
 from apps.releases.models import Release
 from apps.signing.models import SigningKey
 
@@ -165,8 +166,7 @@ def _docs_of(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change
     # Compared in the database: together the texts can have many megabytes. Links name their version.
     paths = [Value(docs_path(one.provider.address, one.release.version)) for one in (after, before)]
     same_page = DocsPage.objects.filter(version=before, kind=OuterRef("kind"), slug=OuterRef("slug"))
-    rows = DocsPage.objects.filter(Exists(same_page), version=after)
-    rows = rows.annotate(comparable=Replace("html", *paths))
+    rows = DocsPage.objects.filter(Exists(same_page), version=after).annotate(comparable=Replace("html", *paths))
     equal = same_page.filter(html=OuterRef("comparable"))
     for place in list(rows.filter(~Exists(equal)).values_list("kind", "slug")):
         yield _changed(place, new)

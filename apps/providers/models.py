@@ -7,6 +7,7 @@ from django.db.models import Q
 from apps.accounts.models import Namespace
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import Reason
+from apps.releases.docs.rows import DocsQuerySet, DocsRow
 from apps.releases.models import Release
 from apps.releases.version_rows import VersionQuerySet
 from apps.signing.models import SigningKey
@@ -150,40 +151,12 @@ class Package(models.Model):
         return [self.h1, self.zh]
 
 
-class DocsKind(models.TextChoices):
-    """In the order in which pages list them; the values are part of URLs."""
-
-    OVERVIEW = "overview", "Overview"
-    GUIDE = "guides", "Guides"
-    RESOURCE = "resources", "Resources"
-    DATA_SOURCE = "data-sources", "Data sources"
-    EPHEMERAL = "ephemeral-resources", "Ephemeral resources"
-    FUNCTION = "functions", "Functions"
-    LIST = "list-resources", "List resources"
-    ACTION = "actions", "Actions"
-
-
-class DocsPageQuerySet(models.QuerySet["DocsPage"]):
-    def without_texts(self) -> Self:
-        """For lists: a text has up to half a megabyte."""
-        return self.defer("html")
-
-
-class DocsPage(models.Model):
-    """One page of a version's docs, rendered and sanitised by a worker."""
+class DocsPage(DocsRow):
+    """One page of a version's docs."""
 
     version = models.ForeignKey(ProviderVersion, models.CASCADE, related_name="docs_pages")
-    kind = models.CharField(max_length=20, choices=DocsKind.choices)
-    slug = models.CharField(max_length=100)
-    name = models.CharField(
-        max_length=200, help_text="Its name in configurations, such as dns_record, or a guide's title."
-    )
-    subcategory = models.CharField(max_length=300, blank=True)
-    title = models.CharField(max_length=300, blank=True)
-    description = models.CharField(max_length=300, blank=True)
-    html = models.TextField(blank=True)
 
-    objects = DocsPageQuerySet.as_manager()
+    objects = DocsQuerySet["DocsPage"].as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["version", "kind", "slug"], name="providers_docs_page_once")]

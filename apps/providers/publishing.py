@@ -23,10 +23,10 @@ from apps.lib.packages import sandboxed as package_names
 from apps.lib.packages.sandboxed import PackageListing
 from apps.providers import catalogue, comparing
 from apps.providers.docs import sources as docs
-from apps.providers.docs.layouts import Place
 from apps.providers.drafting import assembling, drafts, package_manifests, protocols
 from apps.providers.models import DocsPage, Package, Provider, ProviderVersion
 from apps.providers.signatures import requests
+from apps.releases.docs.layouts import Place
 from apps.releases.lifecycle import quarantine, release_blobs
 from apps.releases.models import Kind, Release, ReleaseFile, State
 from apps.releases.publishing import approving, drafting, pipeline, reserving, staging, transitions

@@ -6,6 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from apps.releases.docs.rows import DocsQuerySet, DocsRow
+
 
 class StoredSum(models.Model):
     """What the stored packages of an upstream add up to. `stored_sums.changing` keeps it; each night counts again."""
@@ -16,6 +18,35 @@ class StoredSum(models.Model):
 
     def __str__(self) -> str:
         return f"{self.upstream}: {self.packages} packages"
+
+
+class PackageDocs(models.Model):
+    """What was read in a stored package: for every version, of any registry, with the same bytes.
+
+    `stored_sums.changing` deletes it when nobody stores the package any more.
+    """
+
+    digest = models.CharField(max_length=64, unique=True, help_text="sha256 of the zip")
+    reader = models.CharField(max_length=20, help_text="Version of the rules that read it.")
+    pages = models.PositiveIntegerField(help_text="0: the package has none that Larder can read")
+    size = models.PositiveBigIntegerField(help_text="bytes of all pages; counts to the quota")
+
+    def __str__(self) -> str:
+        return f"sha256:{self.digest}"
+
+
+class PackageDocsPage(DocsRow):
+    """One page of them. Links in its HTML begin with `docs.PREFIX`: the page has an address for each version."""
+
+    docs = models.ForeignKey(PackageDocs, models.CASCADE, related_name="rows")
+
+    objects = DocsQuerySet["PackageDocsPage"].as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["docs", "kind", "slug"], name="upstream_docs_page_once")]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Effect(models.TextChoices):

@@ -1,7 +1,8 @@
-"""How many packages of each upstream are stored, and how much they take: a row for each, so that no page adds them up.
+"""How many packages of each upstream are stored, and how much they take with their docs: a row for each, so that no
+page adds them up.
 
-Whatever gives packages their bytes, or takes them, does so within `changing`. The nightly `recount` says where a row
-was wrong: an old version that runs beside a new one knows nothing of it.
+Whatever gives packages their bytes or docs, or takes them, does so within `changing`. The nightly `recount` says where
+a row was wrong: an old version that runs beside a new one knows nothing of it.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -14,7 +15,7 @@ from django.db.models.functions import Greatest
 
 from apps.blobs.models import Blob
 from apps.upstream.models import Upstream, UpstreamPackage
-from apps.upstream.rows import StoredSum
+from apps.upstream.rows import PackageDocs, StoredSum
 
 log = structlog.get_logger("larder.upstream")
 
@@ -42,6 +43,7 @@ def changing(upstreams: Iterable[int], digests: Collection[str] | QuerySet[Upstr
     found = set(digests)
     before = {key: _sums(stored(key).filter(digest__in=found)) for key in keys}
     yield
+    _drop_docs(PackageDocs.objects.filter(digest__in=found))
     for key, (packages, size) in before.items():
         now_packages, now_size = _sums(stored(key).filter(digest__in=found))
         if (now_packages, now_size) != (packages, size):
@@ -49,6 +51,15 @@ def changing(upstreams: Iterable[int], digests: Collection[str] | QuerySet[Upstr
                 packages=Greatest(F("packages") + now_packages - packages, 0),
                 bytes=Greatest(F("bytes") + now_size - size, 0),
             )
+
+
+def drop_docs() -> int:
+    """Delete docs of packages that nobody stores any more; return how many."""
+    return _drop_docs(PackageDocs.objects.all())
+
+
+def _drop_docs(docs: QuerySet[PackageDocs]) -> int:
+    return docs.exclude(digest__in=stored().values("digest")).delete()[0]
 
 
 def lock(upstreams: Iterable[int]) -> list[int]:
@@ -82,4 +93,5 @@ def recount_of(upstream: Upstream) -> bool:
 
 def _sums(packages: QuerySet[UpstreamPackage]) -> tuple[int, int]:
     blobs = Blob.objects.filter(pk__in=packages.order_by().values("blob"))
-    return packages.count(), int(blobs.aggregate(used=Sum("size"))["used"] or 0)
+    docs = PackageDocs.objects.filter(digest__in=packages.order_by().values("digest"))
+    return packages.count(), sum(int(rows.aggregate(used=Sum("size"))["used"] or 0) for rows in (blobs, docs))

@@ -5,8 +5,9 @@ from typing import Any, cast
 from celery import shared_task, signals
 from django.utils import timezone
 
+from apps.jobs.claims import task
 from apps.jobs.threads import Threads
-from apps.upstream import held_back, locking, pruning, runs, servable, storage, stored_sums, syncing, working
+from apps.upstream import docs, held_back, locking, pruning, runs, servable, storage, stored_sums, syncing, working
 
 # A process of a prefork worker ends after some tasks, in the midst of what its threads fetch.
 LAST_SECONDS = 30.0
@@ -27,6 +28,7 @@ def _waking(kind: str, threads: Threads = working.threads) -> Callable[..., None
 
 fetch_list, fetch_version, fetch_sizes = map(_waking, working.DOCUMENTS)
 fetch_package = _waking(working.PACKAGE, working.package_threads)
+read_docs = task(docs.JOB, docs.run)
 lock_providers, sync_upstream = (_waking(kind, runs.threads) for kind in (locking.JOB, syncing.JOB))
 
 
@@ -57,12 +59,18 @@ def prune(**_: object) -> None:
     held_back.prune()
     locking.prune()
     syncing.prune()
+    stored_sums.drop_docs()
     stored_sums.recount()
 
 
 @shared_task(name="upstream.sync_due", ignore_result=True)
 def sync_due(**_: object) -> None:
     syncing.start_due(now=timezone.now())
+
+
+@shared_task(name="upstream.read_docs", ignore_result=True)
+def read_unread_docs(**_: object) -> None:
+    docs.request_unread()
 
 
 @shared_task(name="upstream.evict", ignore_result=True)

@@ -228,6 +228,7 @@ def remove(host: str, *, actor: Viewer) -> None:
     UpstreamPackage.objects.filter(version__provider__upstream=row).delete()
     UpstreamVersion.objects.filter(provider__upstream=row).only("pk").delete()
     row.delete()
+    stored_sums.drop_docs()
     actor.record(Kind.UPSTREAM_CHANGED, subject=row.host, removed=True, forgotten=forgotten)
 
 

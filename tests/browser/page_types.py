@@ -17,6 +17,7 @@ GUARDED2 = {**GUARDED, "version": "2.2.0"}
 DNS = {"namespace": SPACE, "type": "dns"}
 DNS1 = {**DNS, "version": "1.0.0"}
 DNS2 = {**DNS, "version": "1.1.0"}
+RECORD = {"kind": "resources", "slug": "record"}
 KEY = {"namespace": SPACE, "fingerprint": lambda shelf: shelf.fingerprint}
 HOOK = {"namespace": SPACE, "webhook_id": lambda shelf: shelf.webhook[0]}
 SENT = {**HOOK, "delivery_id": lambda shelf: shelf.webhook[1]}
@@ -123,6 +124,8 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "mirror-providers": [({}, ""), ({}, "?q=nothing-is-called-so")],
     "mirror-provider": [(RANDOM, "")],
     "mirror-version": [({**RANDOM, "version": version}, "") for version in ("3.5.1", "3.7.0")],
+    "mirror-docs": [({**RANDOM, "version": version}, "") for version in ("3.5.1", "3.6.3", "3.7.0")],
+    "mirror-docs-page": [({**RANDOM, "version": "3.5.1", **RECORD}, "")],
     "lock": [({}, "")],
     "lock-run": [({"lock_id": lambda shelf: shelf.lock}, "")],
     "sync": [({}, "")],
@@ -143,10 +146,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "provider-version": [(DNS1, "")],
     "provider-platforms": [(DNS1, "")],
     "provider-docs": [(DNS1, ""), (DNS2, "?q=record"), ({**DNS1, "type": "bare"}, "")],
-    "provider-docs-page": [
-        ({**DNS1, "kind": "resources", "slug": "record"}, ""),
-        ({**DNS2, "kind": "guides", "slug": "hostile"}, ""),
-    ],
+    "provider-docs-page": [({**DNS1, **RECORD}, ""), ({**DNS2, "kind": "guides", "slug": "hostile"}, "")],
     "provider-docs-archive": [(DNS1, ""), ({**DNS1, "type": "bare"}, "")],
     "provider-verify": [(DNS1, "")],
     "provider-origin": [(DNS1, ""), (DNS2, "")],

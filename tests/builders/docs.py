@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from apps.lib.addresses import ProviderAddress
-from apps.providers.docs import layouts, rendering
+from apps.providers.docs import sources
 from apps.providers.models import DocsPage
+from apps.releases.docs import layouts
 from tests.builders.zips import Member, build
 
 TODAY = {
@@ -60,7 +61,7 @@ def pages(files: Mapping[str, str], address: ProviderAddress, version: str) -> I
     """The worker's pages of these files, unsaved."""
     found = layouts.pages_in(files, is_archive=True)
     texts = {place: files[name].encode() for place, name in found.items()}
-    return rendering.render(texts, address=address, version=version)
+    return sources.render(texts, address, version)
 
 
 def archive(files: Mapping[str, str | bytes] = TODAY, *, top: str = "") -> bytes:

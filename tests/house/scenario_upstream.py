@@ -32,6 +32,7 @@ def place(namespace, operator):
     row = upstreams.change(host, actor=Viewer(operator), enabled=True, cooldown_days=0, visibility=namespace.visibility)
     provider = mirrored.provider(row, "cooks/spice", ("1.0.0",))
     version = mirrored.verify(provider.versions.get(), verdict=Verdict.FIRST_SEEN)
+    mirrored.document(version)
     UnsignedAllowance.objects.create(upstream=row, namespace="cooks", reason="No key.", created_by=operator)
     alarm = mirrored.alarm(AlarmKind.LIST_SHRANK, version, known={"listed": 1}, found={"listed": 0})
     key = mirrored.pin(provider, mirrored.NEW_KEY, KeyState.WAITING)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from apps.jobs import claims, queue, turns
 from apps.jobs.claims import Outage, claim_next
 from apps.jobs.models import Job, State
+from apps.lib.process import niceness
 from tests.jobs.test_claims import LEASE, break_with
 from tests.rows import for_each_row
 
@@ -102,6 +103,14 @@ def test_what_a_persons_job_leads_to_is_that_persons():
 
     assert (led.source, led.share, bulk.source) == ("", "namespace 2", "git 7")
     assert turns.running.get() is None
+
+
+def test_the_child_processes_of_work_in_bulk_are_nice():
+    found: list[int] = []
+    for place in (BULK, ALICE):
+        with claim_next(KIND, add(len(found), *place).pk):
+            found.append(niceness.wanted.get())
+    assert (found, niceness.wanted.get()) == ([niceness.IN_BULK, 0], 0)
 
 
 def test_a_few_of_a_kind_are_waited_for_and_many_are_not():

@@ -8,9 +8,10 @@ import pytest
 from apps.lib.addresses import ProviderAddress
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.digests import Tally
-from apps.providers.docs import layouts, rendering, sources
-from apps.providers.docs.layouts import Place
-from apps.providers.models import DocsKind
+from apps.providers.docs import sources
+from apps.releases.docs import layouts, reading, rendering
+from apps.releases.docs.layouts import Place
+from apps.releases.docs.rows import DocsKind
 from tests.builders import docs
 from tests.modules.test_readme import HOSTILE
 from tests.rows import for_each_row
@@ -205,7 +206,7 @@ def test_nothing_hostile_survives(source):
     ("files", "codes", "said"),
     [
         ({"README.md": "# x"}, ["docs_none"], "docs/index.md"),
-        ({"docs/index.md": "x" * (sources.MAX_TEXT_BYTES + 1)}, ["docs_too_long"], "docs/index.md"),
+        ({"docs/index.md": "x" * (reading.MAX_TEXT_BYTES + 1)}, ["docs_too_long"], "docs/index.md"),
         (
             {"docs/index.md": "x" * 400_000, "docs/resources/a.md": "y" * 400_000},
             ["docs_too_many", "docs_too_much"],
@@ -215,7 +216,7 @@ def test_nothing_hostile_survives(source):
     ids=["no page", "a long page", "many pages"],
 )
 def test_an_archive_without_pages_or_with_more_than_a_version_may_have_is_refused(files, codes, said, monkeypatch):
-    monkeypatch.setattr(sources, "MAX_TOTAL_TEXT_BYTES", sources.MAX_TEXT_BYTES + 10)
+    monkeypatch.setattr(sources, "MAX_TOTAL_TEXT_BYTES", reading.MAX_TEXT_BYTES + 10)
     monkeypatch.setattr(layouts, "MAX_PAGES", 1)
     monkeypatch.setattr(sources, "MAX_PAGES", 1)
     with pytest.raises(Refusal) as refused:

@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from apps.blobs.models import Blob
 from apps.lib import versions
-from apps.upstream import stored_sums
+from apps.releases.docs import layouts, rendering
+from apps.upstream import docs, stored_sums
 from apps.upstream.models import (
     KeyPin,
     KeyState,
@@ -20,7 +21,8 @@ from apps.upstream.models import (
     UpstreamVersion,
     Verdict,
 )
-from apps.upstream.rows import Alarm, AlarmKind
+from apps.upstream.rows import Alarm, AlarmKind, PackageDocs, PackageDocsPage
+from tests.builders import docs as builder
 from tests.conftest import person
 
 FINGERPRINT = "C874011F0AB405110D02105534365D9472D7468F"
@@ -86,6 +88,21 @@ def verify(version, *, verdict=Verdict.PINNED, stored=("linux_amd64",), by=None)
     return version
 
 
+def document(version, files=builder.TODAY):
+    """The docs of its stored package, as a worker reads them."""
+    digest = version.packages.exclude(blob=None).order_by("pk").values_list("digest", flat=True)[0]
+    places = layouts.about_in(files) | layouts.pages_in(files, is_archive=False)
+    texts = {place: files[name].encode() for place, name in places.items()}
+    kind = version.provider.type
+    pages = list(rendering.render(texts, PackageDocsPage, prefix=docs.PREFIX, provider_type=kind))
+    size = sum(len(page.html.encode()) for page in pages)
+    read = PackageDocs.objects.create(digest=digest, reader=docs.READER, pages=len(pages), size=size)
+    for page in pages:
+        page.docs = read
+    PackageDocsPage.objects.bulk_create(pages)
+    stored_sums.recount_of(version.provider.upstream)
+
+
 def alarm(kind, version, *, known, found, subject="", **more):
     provider = version.provider
     return Alarm.objects.create(
@@ -141,6 +158,7 @@ def fill(by=None):
     waiting = pin(row, fingerprint=NEW_KEY, state=KeyState.WAITING)
     verify(versions["3.5.1"], verdict=Verdict.FIRST_SEEN, stored=("linux_amd64", "darwin_arm64"), by=by)
     verify(versions["3.6.0"], stored=("linux_amd64",), by=by)
+    document(versions["3.5.1"])
     versions["3.6.0"].is_listed = False
     versions["3.6.0"].save()
     verify(versions["3.6.3"], verdict=Verdict.PINNED, by=by)

@@ -156,6 +156,13 @@ class ProviderNames(Shape):
     type = CharField(source="address.type")
 
 
+class DocsPage(Shape):
+    kind = CharField()
+    slug = CharField()
+    name = CharField()
+    subcategory = CharField()
+
+
 class Reason(Shape):
     # Of `lib.errors.Reason`.
     code = CharField(help_text="For programs; never changes.")

@@ -9,9 +9,10 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.api.frame import base
 from apps.api.frame.base import ApiView, DetailView, operation, shown
-from apps.api.frame.shapes import DigestField, MomentField, PersonField, Shape, With, page
+from apps.api.frame.shapes import DigestField, DocsPage, MomentField, PersonField, Shape, With, page
 from apps.api.upstream.upstreams import UpstreamFailure
-from apps.upstream import browsing, models
+from apps.releases.docs.browsing import index_of
+from apps.upstream import browsing, docs, models
 from apps.upstream.models import Verdict
 
 VERDICTS = [one for one in Verdict.values if one]
@@ -105,6 +106,11 @@ class MirroredVersionDetail(MirroredVersion):
     packages = MirroredPackage(many=True)
 
 
+class MirroredDocs(Shape):
+    pages = DocsPage(many=True)
+    reason = CharField(allow_null=True, help_text="Why there are none; null if there are.")
+
+
 def _with_newest(found: browsing.Listed) -> With:
     return With(found.provider, newest=found.newest or None, held_back=found.held_back or None, versions=found.versions)
 
@@ -167,6 +173,18 @@ class VersionDetail(ProviderView, DetailView):
         return With(judged, packages=packages, weakness=browsing.weakness_of(version))
 
 
+class VersionDocs(ProviderView, DetailView):
+    get = shown("Show the documentation pages of a mirrored version", MirroredDocs, public=True)
+
+    def row(self, **names: Any) -> dict[str, Any]:
+        found = docs.of(
+            browsing.version_for(
+                self.viewer, names["host"], names["mirrored_namespace"], names["mirrored_type"], names["version"]
+            )
+        )
+        return {"pages": index_of(found.docs.rows.all()) if found.docs else [], "reason": found.why or None}
+
+
 _PROVIDERS = "upstreams/<segment:host>/providers"
 _PROVIDER = f"{_PROVIDERS}/<segment:mirrored_namespace>/<segment:mirrored_type>"
 urlpatterns = [
@@ -174,4 +192,5 @@ urlpatterns = [
     path(_PROVIDER, ProviderDetail.as_view(), name="mirrored-provider"),
     path(f"{_PROVIDER}/versions", VersionList.as_view(), name="mirrored-versions"),
     path(f"{_PROVIDER}/versions/<segment:version>", VersionDetail.as_view(), name="mirrored-version"),
+    path(f"{_PROVIDER}/versions/<segment:version>/docs", VersionDocs.as_view(), name="mirrored-docs"),
 ]

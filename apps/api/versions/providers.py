@@ -18,7 +18,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 from apps.accounts.models import Role
 from apps.api.frame.base import PROVIDER, SLOT_SECONDS, ApiView, DetailView, operation, shown
 from apps.api.frame.bodies import refuse_form
-from apps.api.frame.shapes import DigestField, MomentField, Reason, Release, Shape, With, of_release
+from apps.api.frame.shapes import DigestField, DocsPage, MomentField, Reason, Release, Shape, With, of_release
 from apps.http import tus
 from apps.lib.addresses import ProviderAddress
 from apps.lib.digests import verified
@@ -29,6 +29,7 @@ from apps.providers.docs import browsing, replacing
 from apps.providers.drafting import drafts
 from apps.providers.models import DocsState, Signing
 from apps.providers.signatures import resigning
+from apps.releases.docs.browsing import index_of
 from apps.releases.models import Release as Row
 from apps.releases.models import ReleaseFile, State
 
@@ -64,13 +65,6 @@ class SignedRelease(Release):
     signing = ChoiceField(choices=Signing.values)
     key = CharField(help_text="The fingerprint of the key that clients get from now on.")
     changed = BooleanField()
-
-
-class DocsPage(Shape):
-    kind = CharField()
-    slug = CharField()
-    name = CharField()
-    subcategory = CharField()
 
 
 class DocsArchive(Shape):
@@ -219,7 +213,7 @@ class ProviderDocs(DetailView):
         provider, role = reading.provider_and_role(self.viewer, ProviderAddress(**names))
         row = reading.version_of(self.viewer, provider, version)
         archives = {} if role == Role.READER else {"archives": browsing.archives_of(row)}
-        return {"pages": browsing.index_of(row), **archives}
+        return {"pages": index_of(row.docs_pages.all()), **archives}
 
     @operation(
         "Replace the documentation of a version",

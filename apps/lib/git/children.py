@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from apps.lib.git.access import GitFailed
-from apps.lib.process import outside
+from apps.lib.process import niceness, outside
 
 _ROOT = Path(__file__).resolve().parents[3]
 # -I: no variable and no folder of the caller is used; -S: no site-packages. So the root is put on its path.
@@ -119,6 +119,7 @@ def started(command: Command, clock: Clock) -> Iterator[Process]:
         "memory_bytes": _MEMORY_BYTES,
         "cpu_seconds": max(1, int(clock.left)),
         "file_bytes": command.file_bytes,
+        "niceness": niceness.wanted.get(),
     }
     environment = {
         "PATH": f"{Path(path).parent}:{_SYSTEM_FOLDERS}",

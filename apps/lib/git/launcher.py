@@ -43,6 +43,7 @@ def main(orders: dict[str, Any]) -> None:
     """Start the program, and end as it does. All of the group ends with the worker, also if that is killed."""
     signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
     die_with_parent(orders["parent"], signal.SIGTERM)
+    os.nice(orders["niceness"])
     own = os.getpid()
     process = os.fork()
     if not process:

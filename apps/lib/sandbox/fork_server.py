@@ -108,6 +108,7 @@ def _become_child(orders: dict[str, Any], descriptors: list[int]) -> None:
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.nice(orders["niceness"])
         stdout, request, *stdin = descriptors
         for number, descriptor in enumerate([*stdin, stdout] if stdin else [stdout], 0 if stdin else 1):
             os.dup2(descriptor, number)

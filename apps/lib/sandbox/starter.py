@@ -19,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from apps.lib.process import niceness
 from apps.lib.sandbox.fork_server import LENGTH_BYTES, STATUS_BYTES
 from apps.lib.sandbox.powers import Limits
 
@@ -107,7 +108,12 @@ def start(
     """Raises OSError."""
     # As plain folders at the end of the path: no .pth file in them is run.
     packages = list(dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib")))
-    orders = {"program": program, "site_packages": packages if site_packages else [], "limits": asdict(limits)}
+    orders = {
+        "program": program,
+        "site_packages": packages if site_packages else [],
+        "limits": asdict(limits),
+        "niceness": niceness.wanted.get(),
+    }
     # Not in the orders, which the server reads; not a pipe, which would have to be fed while the answer is read.
     with tempfile.TemporaryFile() as asked:
         asked.write(json.dumps(request).encode("utf-8"))

@@ -12,11 +12,10 @@ from apps.accounts.models import Role
 from apps.lib.errors import NotFound
 from apps.portal.frame.page_urls import url_of
 from apps.portal.providers.pages import PROVIDERS
+from apps.portal.versions import docs
 from apps.providers.docs import browsing
-from apps.providers.docs.layouts import INDEX
-from apps.providers.models import DocsKind, ProviderVersion
-
-OPEN_UP_TO = 60
+from apps.providers.models import ProviderVersion
+from apps.releases.docs.layouts import INDEX
 
 
 @login_not_required
@@ -25,10 +24,9 @@ def provider_docs(
     request: HttpRequest, *, version: str, kind: str = "", slug: str = INDEX, **names: str
 ) -> HttpResponse:
     """A page of the docs; without `kind` the overview, or an empty state that explains how to add docs."""
-    if kind == DocsKind.OVERVIEW:
-        raise NotFound("The overview has its own address.")
+    docs.require_own_address(kind)
     opened = PROVIDERS.open(request, version, names)
-    context = _contents(request, opened.shown, kind or DocsKind.OVERVIEW, slug)
+    context = _contents(request, opened.shown, kind, slug)
     having = browsing.versions_with(opened.shown, context.get("page"))
 
     def url_in(number: str) -> str:
@@ -43,25 +41,9 @@ def provider_docs(
 
 def _contents(request: HttpRequest, shown: ProviderVersion, kind: str, slug: str) -> dict[str, Any]:
     if shown.release.quarantined_at is None:  # quarantined versions give out nothing
-        page = None
-        try:
-            page = browsing.page_of(shown, kind, slug)
-        except NotFound:
-            if kind != DocsKind.OVERVIEW:  # the tab is shown without an overview, too
-                raise
-        query = request.GET.get("q", "").replace("\0", "").strip()[:200]
-        sections = browsing.sections_of(shown, query)
-        total = sum(section.count for section in sections)
-        return {
-            "page": page,
-            "kind_label": DocsKind(page.kind).label.removesuffix("s") if page else "",
-            "sections": sections,
-            "query": query,
-            "page_count": total,
-            "found_count": sum(section.match_count for section in sections),
-            "are_open": bool(query) or total <= OPEN_UP_TO,
-        }
-    if kind != DocsKind.OVERVIEW:
+        url = url_of(shown.provider.address, "docs", shown.release.version)
+        return docs.contents(request, shown.docs_pages.all(), url, kind, slug)
+    if kind:
         raise NotFound(f"{shown.release} is in quarantine.")
     return {}
 

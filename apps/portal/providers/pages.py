@@ -22,17 +22,18 @@ from apps.lib.addresses import ProviderAddress
 from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import NotFound
 from apps.lib.formats import sums
+from apps.portal.frame.page_urls import url_of
 from apps.portal.snippets import provider_snippets
 from apps.portal.versions import urls
 from apps.portal.versions.downloads import downloads_card
 from apps.portal.versions.origin import origin_tab
 from apps.portal.versions.pages import Contents, DescriptionForm, Opened, Tab, VersionPages, refusing
 from apps.providers import catalogue, comparing, lifecycle, reading
-from apps.providers.docs import browsing
 from apps.providers.documents import sums_name
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.catalogue.describing import MAX_CHARACTERS
+from apps.releases.docs import browsing
 from apps.releases.models import Kind
 
 DOCS_SHOWN = 30  # pages of a kind on the overview
@@ -110,7 +111,8 @@ def _overview(_request: HttpRequest, opened: Opened, context: dict[str, Any]) ->
     context["owners"] = gate.owners_of(opened.shown.provider.namespace) if opened.role else []
     context["usages"] = provider_snippets.usages(context["address"], opened.shown.release.version)
     if opened.shown.release.quarantined_at is None:  # quarantined versions give out nothing
-        context |= {"docs": browsing.sections_of(opened.shown), "docs_shown": DOCS_SHOWN}
+        context |= {"docs": browsing.sections_of(opened.shown.docs_pages.all()), "docs_shown": DOCS_SHOWN}
+        context["docs_url"] = url_of(context["address"], "docs", opened.shown.release.version)
 
 
 def _platforms(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:

@@ -47,7 +47,7 @@ def provider_docs_archive(request: HttpRequest, namespace: str, type: str, versi
     shown = replacing.version_of(viewer, address, version)
     archives = browsing.archives_of(shown)
     context = {"address": address, "release": shown.release, "archives": archives, "error": error}
-    context |= {"is_waiting": browsing.is_waiting(archives), "page_count": len(browsing.index_of(shown))}
+    context |= {"is_waiting": browsing.is_waiting(archives), "page_count": shown.docs_pages.count()}
     context |= {"limit": drafts.limit_of("docs")[0], "file_name": f"terraform-provider-{type}_<version>_docs.zip"}
     return render(request, "portal/provider/docs_archive.html", context, status=status)
 

@@ -1,5 +1,6 @@
 """/mirror/providers: the providers of other registries that this Larder mirrors, for those who see the upstream."""
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,12 +15,15 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
 from apps.lib import versions
+from apps.lib.errors import NotFound
 from apps.portal.frame.elsewhere import Elsewhere, ElsewhereRow
 from apps.portal.frame.page_urls import page_of
 from apps.portal.snippets import mirror_snippets
 from apps.portal.snippets.module_snippets import compatible
-from apps.upstream import browsing, upstreams
-from apps.upstream.models import UpstreamVersion
+from apps.portal.versions import docs as version_pages
+from apps.releases.docs.layouts import INDEX
+from apps.upstream import browsing, docs, upstreams
+from apps.upstream.models import UpstreamPackage, UpstreamVersion
 from apps.upstream.policy import Decision
 
 PAGE = 30
@@ -92,24 +96,58 @@ def version(request: HttpRequest, host: str, mirrored_namespace: str, mirrored_t
     viewer = session_viewer(request)
     row = browsing.version_for(viewer, host, mirrored_namespace, mirrored_type, version)
     packages, decisions = browsing.packages_of(row), browsing.decisions_by_platform(row)
-    one = browsing.judged_with(row, decisions[""], packages)
-    context: dict[str, Any] = {
-        "version": row,
-        "provider": row.provider,
-        "upstream": row.provider.upstream,
-        "one": one,
-        "decision": one.decision,
+    context = _frame(viewer, row, decisions[""], packages)
+    context |= {
         "weakness": browsing.weakness_of(row),
         "packages": [(each, held_back(decisions, each.platform)) for each in packages],
         "platforms": [f"{os}_{arch}" for os, arch in row.platforms],
         "unstored": [each.platform for each in packages if each.blob is None],
         "sees_operations": upstreams.sees_operations(viewer),
-        "may_allow": viewer.user is not None and viewer.user.has_perm(upstreams.OPERATE),
-        "can_install": one.reaches_clients,
+        "can_install": context["one"].reaches_clients,
     }
-    if one.stored:
+    if context["one"].stored:
         context["lock"] = _lock(row, packages)
     return render(request, "portal/upstream/version.html", context)
+
+
+@login_not_required
+@require_safe
+def version_docs(
+    request: HttpRequest, *, host: str, version: str, kind: str = "", slug: str = INDEX, **names: str
+) -> HttpResponse:
+    """A page of the docs; without `kind` the overview, or why there are none."""
+    version_pages.require_own_address(kind)
+    viewer = session_viewer(request)
+    row = browsing.version_for(viewer, host, names["mirrored_namespace"], names["mirrored_type"], version)
+    decision = browsing.decisions_by_platform(row)[""]
+    context = _frame(viewer, row, decision, browsing.packages_of(row))
+    found = docs.of(row)
+    context |= {"tab": "docs", "why": found.why, "registry_page": docs.registry_page(row)}
+    if found.docs is not None:
+        pages = found.docs.rows.all()
+        context |= version_pages.contents(request, pages, context["docs_url"], kind, slug)
+        if page := context["page"]:
+            page.html = docs.placed(page.html, context["docs_url"])
+    elif kind:
+        raise NotFound(f"{row} has no documentation here. {found.why}")
+    return render(request, "portal/upstream/docs.html", context)
+
+
+def _frame(
+    viewer: Viewer, row: UpstreamVersion, decision: Decision, packages: Sequence[UpstreamPackage]
+) -> dict[str, Any]:
+    """The context of portal/upstream/base_version.html."""
+    provider, one = row.provider, browsing.judged_with(row, decision, packages)
+    names = (provider.upstream.host, provider.namespace, provider.type, row.version)
+    return {
+        "version": row,
+        "provider": provider,
+        "upstream": provider.upstream,
+        "one": one,
+        "decision": decision,
+        "may_allow": viewer.user is not None and viewer.user.has_perm(upstreams.OPERATE),
+        "docs_url": reverse("portal:mirror-docs", args=names),
+    }
 
 
 def held_back(decisions: dict[str, Decision], platform: str) -> Decision | None:
@@ -135,4 +173,6 @@ urlpatterns = [
     path("mirror/providers", provider_list, name="mirror-providers"),
     path(_PROVIDER, provider, name="mirror-provider"),
     path(f"{_PROVIDER}/<str:version>", version, name="mirror-version"),
+    path(f"{_PROVIDER}/<str:version>/docs", version_docs, name="mirror-docs"),
+    path(f"{_PROVIDER}/<str:version>/docs/<str:kind>/<str:slug>", version_docs, name="mirror-docs-page"),
 ]

@@ -24,7 +24,7 @@ from apps.lib.archives.sandboxed import Refusal
 from apps.lib.digests import counted
 from apps.lib.errors import Conflict, Invalid, Reason
 from apps.providers import catalogue, reading
-from apps.providers.docs import rendering, sources
+from apps.providers.docs import sources
 from apps.providers.drafting import drafts
 from apps.providers.models import DocsArchive, DocsPage, DocsState, ProviderVersion
 from apps.releases.lifecycle import purging, release_blobs
@@ -131,7 +131,7 @@ def run(claim: Claim) -> None:
     except Refusal as refusal:
         _refuse(archive, refusal.reasons, claim)
         return
-    pages = list(rendering.render(texts, address=version.provider.address, version=release.version))
+    pages = list(sources.render(texts, version.provider.address, release.version))
     release_blobs.record_blobs(release, {archive.digest: drafts.docs_name(release)}, claim=claim)
     store.store_staged(archive.staging_key, digest=archive.digest, size=archive.size)
     _show(archive, pages, claim)

@@ -1,35 +1,31 @@
 """The docs of a version: their texts, from an archive in a limited child process or a stored package; their rows."""
 
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import BinaryIO
+from urllib.parse import quote
 
-import structlog
 from django.conf import settings
 
 from apps.blobs import store
 from apps.lib.addresses import ProviderAddress
 from apps.lib.archives import sandboxed
-from apps.lib.archives.inflating import first_bytes, parts_of
-from apps.lib.archives.sandboxed import Entry, Limits, Refusal
+from apps.lib.archives.inflating import parts_of
+from apps.lib.archives.sandboxed import Limits, Refusal
 from apps.lib.errors import Reason
 from apps.lib.packages.sandboxed import PackageListing
-from apps.providers.docs import layouts, rendering
-from apps.providers.docs.layouts import MAX_PAGES, Place
 from apps.providers.drafting import drafts
 from apps.providers.models import DocsArchive, DocsPage, DocsState, Package, ProviderVersion
+from apps.releases.docs import layouts, rendering
+from apps.releases.docs.layouts import MAX_PAGES, Place
+from apps.releases.docs.reading import MAX_TEXT_BYTES, MAX_TOTAL_TEXT_BYTES, package_texts
 from apps.releases.models import Release, ReleaseFile
 
-MAX_TEXT_BYTES = 512 * 1024
-MAX_TOTAL_TEXT_BYTES = 24 * 1024 * 1024
 _UNPACKED = 256 * 1024 * 1024
 # One `*` is one part of a path; `layouts` decides which of these are pages.
 _FOLDERS = ("", "docs/", "website/docs/", "*/", "*/docs/", "*/website/docs/")
 _WANTED = tuple(dict.fromkeys(f"{folder}{rest}" for folder in _FOLDERS for rest in ("*.m*", "*/*.m*")))
-
-log = structlog.get_logger("larder.providers")
 
 
 def archive_texts(file: BinaryIO, *, digest: str) -> dict[Place, bytes]:
@@ -56,30 +52,6 @@ def archive_texts(file: BinaryIO, *, digest: str) -> dict[Place, bytes]:
         raise Refusal(reasons)
     # Files that are no pages may use up the room: read as many pages as fit.
     return {place: listing.texts.get(name, b"") for place, name in pages.items()}
-
-
-def package_texts(
-    digest: str, entries: Iterable[Entry], read: Callable[..., Iterator[bytes]] | None = None
-) -> dict[Place, bytes]:
-    """The pages in a package's `docs/`. Skips pages beyond the limits: clients still want the package.
-
-    Reads the stored package, or by `read`, as `store.read` does.
-    """
-    files = {entry.name: entry for entry in entries if not entry.is_dir}
-    pages, left = layouts.pages_in(files, is_archive=False), MAX_TOTAL_TEXT_BYTES
-    texts: dict[Place, bytes] = {}
-    read = read or partial(store.read, digest)
-    for place, name in list(pages.items())[:MAX_PAGES]:
-        entry = files[name]
-        if entry.size > min(MAX_TEXT_BYTES, left):
-            log.warning("docs_page_left_out", package=digest, page=name[:200], size=entry.size)
-            continue
-        left -= entry.size
-        try:
-            texts[place] = first_bytes(read, at=entry.at, packed=entry.packed, method=entry.method, most=MAX_TEXT_BYTES)
-        except zlib.error:
-            log.warning("docs_page_unreadable", package=digest, page=name[:200])
-    return texts
 
 
 def _wrong(found: Mapping[Place, str], sizes: Mapping[str, int]) -> Iterator[Reason]:
@@ -119,7 +91,7 @@ def read(
     for package, listing in inspected:
         if texts:
             break
-        texts = package_texts(package.digest, listing.entries)
+        texts = package_texts(package.digest, listing.entries, partial(store.read, package.digest))
     return _rendered(release, texts)
 
 
@@ -141,8 +113,16 @@ def read_staged(
 
 
 def _rendered(release: Release, texts: dict[Place, bytes]) -> list[DocsPage]:
-    address = ProviderAddress(release.namespace.name, release.name)
-    return list(rendering.render(texts, address=address, version=release.version))
+    return list(render(texts, ProviderAddress(release.namespace.name, release.name), release.version))
+
+
+def render(texts: Mapping[Place, bytes], address: ProviderAddress, version: str) -> Iterator[DocsPage]:
+    return rendering.render(texts, DocsPage, prefix=docs_path(address, version), provider_type=address.type)
+
+
+def docs_path(address: ProviderAddress, version: str) -> str:
+    """The path of a version's docs. Repeats the portal's routes, and its tests compare the two."""
+    return quote(f"/providers/{address}/{version}/docs", safe="/+")
 
 
 def describe(version: ProviderVersion, file: ReleaseFile | None, pages: list[DocsPage]) -> None:

@@ -42,6 +42,18 @@ def test_versions_say_what_holds_them_back_and_how_far_they_are_proven(tofu, she
     assert (by["3.6.0"]["available"], by["3.6.0"]["listed"], by["3.6.0"]["removed"]) == (True, False, False)
 
 
+def test_a_version_lists_the_pages_of_its_documentation_or_says_why_there_are_none(tofu, shelf):
+    found = tofu().get(f"{RANDOM}/versions/3.5.1/docs").json()
+    assert found["reason"] is None
+    assert {"kind": "resources", "slug": "record", "name": "dns_record", "subcategory": "Records & Sets"} in found[
+        "pages"
+    ]
+
+    found = tofu().get(f"{RANDOM}/versions/3.7.0/docs").json()
+    assert found["pages"] == []
+    assert "stores none of this version" in found["reason"]
+
+
 def test_a_version_has_its_packages_with_digests_and_origin(tofu, shelf, charlie):
     package = shelf.versions["3.6.3"].packages.get(os="linux")
     found = tofu(charlie).get(f"{RANDOM}/versions/3.6.3").json()

@@ -32,6 +32,8 @@ _SYSTEM = "(ARRAY['aws', 'azurerm', 'google'])[1 + g % 3]"
 _OLD = "now() - g * interval '1 minute'"
 _SEMVER = "(1 + g / 100) || '.' || (g / 10 % 10) || '.' || (g % 10)"
 _DONE = {"state": "'succeeded'", "finished_at": _OLD}
+_ZIP = {"os": "'linux'", "arch": "'amd64'", "filename": "'terraform-provider-p' || g || '.zip'"}
+_DOCS_PAGE = {"kind": "'resources'", "slug": "'page-' || g", "name": "'page_' || g"}
 _OCI_DIGEST = "'sha256:' || md5(g::text) || md5(g::text || 'b')"
 
 SMALL: dict[str, str] = {
@@ -141,8 +143,8 @@ GROWING: dict[str, dict[str, str]] = {
     "providers.Provider": {"type": "'provider-' || g"},
     "providers.ProviderVersion": {"signing": "'registry'"},
     "providers.FormerSignature": {},
-    "providers.Package": {"os": "'linux'", "arch": "'amd64'", "filename": "'terraform-provider-p' || g || '.zip'"},
-    "providers.DocsPage": {"kind": "'resources'", "slug": "'page-' || g", "name": "'page_' || g"},
+    "providers.Package": _ZIP,
+    "providers.DocsPage": _DOCS_PAGE,
     "providers.DocsArchive": {"state": "'shown'"},
     "releases.Release": {
         "kind": f"CASE WHEN {_PROVIDERS} THEN 'provider' ELSE 'module' END",
@@ -189,14 +191,9 @@ GROWING: dict[str, dict[str, str]] = {
     "upstream.LockRun": {"state": "'done'", "ended_at": _OLD},
     "upstream.UpstreamProvider": {"type": "'type-' || g", "listed_at": _OLD, "namespace": "'space-' || (g % 500)"},
     "upstream.UpstreamVersion": {"version": _SEMVER, "sort_key": "decode(md5(g::text), 'hex')", "key_id": "NULL"},
-    "upstream.UpstreamPackage": {
-        "os": "'linux'",
-        "arch": "'amd64'",
-        "filename": "'terraform-provider-p' || g",
-        "fetched_at": _OLD,
-        "h1": "'h1:'",
-        "used_at": _OLD,
-    },
+    "upstream.PackageDocs": {"pages": "1 + g % 9", "size": "g"},
+    "upstream.PackageDocsPage": _DOCS_PAGE,
+    "upstream.UpstreamPackage": {**_ZIP, "fetched_at": _OLD, "h1": "'h1:'", "used_at": _OLD},
 }
 
 # Of a few small tables, which constraints bind.

@@ -13,6 +13,7 @@ import pytest
 
 from apps.lib.git import children, folders, landlock
 from apps.lib.git.access import GitFailed
+from apps.lib.process import niceness
 from tests.lib.sandbox.processes import commands, wait_for
 from tests.postgres import free_port
 
@@ -52,6 +53,14 @@ def test_it_reads_programs_and_nothing_of_larder(run, tmp_path):
         code, output, errors = run("cat", str(path))
         assert (code, output) == (1, "")
         assert "Permission denied" in errors
+
+
+def test_it_is_as_nice_as_its_caller_wants(run):
+    wanted = niceness.wanted.set(niceness.IN_BULK)
+    try:
+        assert run("nice")[1] == f"{os.nice(0) + niceness.IN_BULK}\n"
+    finally:
+        niceness.wanted.reset(wanted)
 
 
 @confined

@@ -39,6 +39,10 @@ def parent(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     return {"parent": os.getppid()}
 
 
+def niceness(request: dict[str, Any], stdin: int) -> dict[str, Any]:
+    return {"niceness": os.nice(0)}
+
+
 def limits(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     hard = {
         "memory": resource.RLIMIT_AS,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from apps.lib.process import niceness
 from apps.lib.sandbox import parent as confined
 from apps.lib.sandbox import starter
 from tests.lib.sandbox.processes import children
@@ -41,6 +42,15 @@ def test_it_inherits_no_open_file(run):
     with tempfile.TemporaryFile() as secret:
         os.set_inheritable(secret.fileno(), True)
         assert run("descriptors") == {"open": [0, 1, 2]}
+
+
+def test_it_is_as_nice_as_its_caller_wants(run):
+    assert run("niceness") == {"niceness": os.nice(0)}
+    wanted = niceness.wanted.set(niceness.IN_BULK)
+    try:
+        assert run("niceness") == {"niceness": os.nice(0) + niceness.IN_BULK}
+    finally:
+        niceness.wanted.reset(wanted)
 
 
 def test_site_packages_are_there_where_they_are_asked_for():

@@ -11,9 +11,10 @@ from django.utils import timezone
 
 from apps.jobs.models import Job
 from apps.lib.addresses import ProviderAddress
-from apps.providers.docs import layouts, rendering, replacing, sources
+from apps.providers.docs import replacing, sources
 from apps.providers.models import DocsPage
 from apps.providers.tasks import read_provider_docs
+from apps.releases.docs import layouts
 from apps.releases.models import Release
 from tests import pages
 from tests.builders import docs
@@ -107,7 +108,7 @@ def test_every_link_between_pages_leads_to_a_page(browser, dns):
     address = ProviderAddress("acme", "dns")
     for version in ("1.2.0", "1.2.0+build.5"):
         route = reverse("portal:provider-docs", args=["acme", "dns", version])
-        assert rendering.docs_path(address, version) == route
+        assert sources.docs_path(address, version) == route
 
 
 @for_each_row(
@@ -178,7 +179,7 @@ def test_hostile_words_stay_words_wherever_they_stand(browser, bare):
         place = layouts.place_of(f"guides/p{number}.md")
         assert place is not None
         texts[place] = source.encode()
-    sources.write(bare, rendering.render(texts, address=bare.provider.address, version="1.2.0"))
+    sources.write(bare, sources.render(texts, bare.provider.address, "1.2.0"))
     for path in [D, f"{D}?q=script", *(f"{D}/guides/p{number}" for number in range(0, len(PAYLOADS), 25))]:
         assert findings_in(browser.get(path).text) == []
     for page in bare.docs_pages.all():

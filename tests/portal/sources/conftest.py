@@ -89,11 +89,11 @@ def fields_of(response: HttpResponse) -> dict[str, Any]:
     return form
 
 
-def plan_url(repository):
+def plan_url(repository: GitRepository) -> str:
     return f"{LIST}/{repository.pk}/plan"
 
 
-def previewed_in_browser(owner, repository, rules):
+def previewed_in_browser(owner: Client, repository: GitRepository, rules: dict[str, Any]) -> HttpResponse:
     """Update the preview, have a worker look, and return the page that follows."""
     answer = owner.post(plan_url(repository), rules | {"act": "preview"})
     assert answer.status_code == 303
@@ -102,5 +102,5 @@ def previewed_in_browser(owner, repository, rules):
     return owner.get(answer.url)
 
 
-def verdicts_of(repository):
+def verdicts_of(repository: GitRepository) -> dict[str, tuple[str, str]]:
     return {tag.name: (tag.shown, tag.module) for tag in Tag.objects.filter(repository=repository).judged()}

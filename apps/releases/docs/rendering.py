@@ -3,15 +3,14 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import ClassVar
-from urllib.parse import quote
 
-from apps.lib.addresses import ProviderAddress
 from apps.lib.markdown import rendering
 from apps.lib.markdown.links import Place as Links
-from apps.providers.docs import layouts
-from apps.providers.docs.layouts import ROOTS, Place
-from apps.providers.models import DocsKind, DocsPage
+from apps.releases.docs import layouts
+from apps.releases.docs.layouts import LICENCE, ROOTS, Place
+from apps.releases.docs.rows import DocsKind, Page
 
 MAX_BYTES = 16 * 1024
 MAX_VALUE_CHARACTERS = 300
@@ -25,6 +24,10 @@ _HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
 # /docs/providers/<type>/…
 _REGISTRY = re.compile(r"(?:providers/[^/]+/(?P<new>[^/]+)/[^/]+/docs|docs/providers/(?P<old>[^/]+))(?:/(?P<rest>.*))?")
 _HEAD = 4_096
+_ABOUT = {layouts.README: "README", "changelog": "Changelog", LICENCE: "License"}
+_LICENCE = Place(DocsKind.ABOUT, LICENCE)
+# Where links of these pages begin; those of others, in the folder of their kind.
+_FOLDERS = {DocsKind.OVERVIEW: "docs", DocsKind.ABOUT: ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,37 +82,40 @@ def _line(text: str) -> str:
     return shown if len(shown) <= MAX_VALUE_CHARACTERS else f"{shown[: MAX_VALUE_CHARACTERS - 1]}…"
 
 
-def docs_path(address: ProviderAddress, version: str) -> str:
-    """The path of a version's docs. Repeats the portal's routes, and its tests compare the two."""
-    return quote(f"/providers/{address}/{version}/docs", safe="/+")
+def render(texts: Mapping[Place, bytes], row: type[Page], *, prefix: str, provider_type: str) -> Iterator[Page]:
+    """Each text as an unsaved `row`, with links below `prefix`, the path of the docs.
 
-
-def render(texts: Mapping[Place, bytes], *, address: ProviderAddress, version: str) -> Iterator[DocsPage]:
-    """Each text as an unsaved page. Takes milliseconds for each page: never call it in a transaction."""
-    prefix, places = docs_path(address, version), frozenset(texts)
+    Takes milliseconds for each page: never call it in a transaction.
+    """
+    places = frozenset(texts)
     for place, source in texts.items():
-        text = source.decode("utf-8", errors="replace").replace("\x00", "\ufffd").replace("\r\n", "\n")
+        text = rendering.text_of(source).replace("\r\n", "\n")
         front, body = split(text)
         found = _HEADING.search(body[:_HEAD])
         heading = " ".join(found[1].replace("\\_", "_").replace("`", "").split()) if found else ""
-        base = _AmongPages(f"docs/{place.kind}", prefix, address.type, places)
-        if place.kind == DocsKind.OVERVIEW:
-            base.base = "docs"
-        yield DocsPage(
+        base = _AmongPages(_FOLDERS.get(place.kind, f"docs/{place.kind}"), prefix, provider_type, places)
+        yield row(
             kind=place.kind,
             slug=place.slug,
-            name=_name(place, address.type, front.page_title, heading)[:200],
+            name=_name(place, provider_type, front.page_title, heading)[:200],
             subcategory=front.subcategory,
             title=front.page_title or heading[:300],
             description=front.description,
-            html=rendering.render(body.encode(), base),
+            html=_plain(text) if place == _LICENCE else rendering.render(body.encode(), base),
         )
+
+
+def _plain(text: str) -> str:
+    """Licences are laid out with blanks, which Markdown would take for code."""
+    return f'<pre tabindex="0">{escape(text[: rendering.MAX_CHARACTERS])}</pre>'
 
 
 def _name(place: Place, provider_type: str, title: str, heading: str) -> str:
     """The name that readers search for: `dns_record`, though its file is `record.md`. Also for a provider dns-beta."""
     if place.kind == DocsKind.OVERVIEW:
         return "Overview"
+    if place.kind == DocsKind.ABOUT:
+        return _ABOUT[place.slug]
     if place.kind == DocsKind.GUIDE:
         return title or heading or place.slug.replace("-", " ").replace("_", " ").capitalize()
     if place.kind == DocsKind.FUNCTION:
@@ -136,7 +142,7 @@ class _AmongPages(Links):
         return (self.prefix,)
 
     def page_of(self, path: str, fragment: str) -> str | None:
-        place = layouts.place_of(self._within(path))
+        place = layouts.place_of(self._within(path)) or layouts.about_of(path)
         if place is None or place not in self.places:
             return None
         anchor = f"#{rendering.ANCHOR_PREFIX}{fragment}" if fragment else ""

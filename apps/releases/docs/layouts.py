@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from apps.providers.models import DocsKind
+from apps.releases.docs.rows import DocsKind
 
 # Both layouts accept the folder names of both: authors move files before they rename them.
 FOLDERS = {
@@ -20,9 +20,12 @@ FOLDERS = {
 }
 ROOTS = ("docs/", "website/docs/")
 INDEX = "index"
+README, LICENCE = "readme", "license"
 MAX_PAGES = 4_000
 _SUFFIX = re.compile(r"\.(?:html\.markdown|html\.md|markdown|md)$", re.IGNORECASE)
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+# As GoReleaser packs them, beside the program.
+_ABOUT = re.compile(r"(?P<slug>readme|changelog|license)(?:\.md|\.markdown|\.txt)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +65,18 @@ def pages_in(names: Collection[str], *, is_archive: bool) -> dict[Place, str]:
         if found:
             return found
     return {}
+
+
+def about_of(path: str) -> Place | None:
+    """The page of a file at the top of a package that says what the package is."""
+    about = _ABOUT.fullmatch(path)
+    return Place(DocsKind.ABOUT, about["slug"].lower()) if about else None
+
+
+def about_in(names: Collection[str]) -> dict[Place, str]:
+    """Each such page's file. Of two files for one page the first by name counts."""
+    found: dict[Place, str] = {}
+    for name in sorted(names):
+        if place := about_of(name):
+            found.setdefault(place, name)
+    return found
