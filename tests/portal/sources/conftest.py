@@ -93,11 +93,12 @@ def plan_url(repository: GitRepository) -> str:
     return f"{LIST}/{repository.pk}/plan"
 
 
-def previewed_in_browser(owner: Client, repository: GitRepository, rules: dict[str, Any]) -> HttpResponse:
+def previewed_in_browser(owner: Client, repository: GitRepository, rules: dict[str, Any]) -> Any:
     """Update the preview, have a worker look, and return the page that follows."""
-    answer = owner.post(plan_url(repository), rules | {"act": "preview"})
+    answer: Any = owner.post(plan_url(repository), rules | {"act": "preview"})
     assert answer.status_code == 303
-    assert "A worker lists the tags" in pages.shown(owner.get(answer.url))
+    waits: Any = owner.get(answer.url)
+    assert "A worker lists the tags" in pages.shown(waits)
     work_off()
     return owner.get(answer.url)
 
