@@ -10,12 +10,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Event
 
 import httpx
 
 from bench.larder import Bench
 from bench.report import Figure
+from tests import postgres
 from tests.builders.archives import module_zip
 from tests.builders.git_servers import Site, git_site
 from tests.live import Live, start_live
@@ -30,14 +32,27 @@ USED = {"Modules": [{"Key": "m", "Source": "{}/person/first/local", "Version": "
 
 def measure(bench: Bench) -> Iterator[Figure]:
     bench.close()  # another Larder would take processor time
-    with git_site(bench.folder / "fairness-git", https=False) as site:
-        local = "127.0.0.0/8,::1"
-        allowed = {"LARDER_SOURCES_ALLOW": local, "LARDER_UPSTREAM_ALLOW": local}
-        allowed |= {"LARDER_TLS": "off", "LARDER_RATE_PUBLISH": "off"}
-        with start_live(bench.folder / "fairness", why="measured", **allowed) as live:
-            token = live.token()
-            with live.client(token) as client:
-                yield from _Measured(bench, live, client, site, token).figures()
+    yield from _on("SQLite", bench)
+    if bench.is_tiny:
+        return
+    if postgres.programs() is None:
+        bench.skipped.append("fairness on PostgreSQL: there is no server program (Debian: apt-get install postgresql)")
+    else:
+        yield from _on("PostgreSQL", bench, LARDER_DATABASE_URL=postgres.start())
+
+
+def _on(database: str, bench: Bench, **variables: str) -> Iterator[Figure]:
+    folder = bench.folder / f"fairness-{database}"
+    local = "127.0.0.0/8,::1"
+    allowed = {"LARDER_SOURCES_ALLOW": local, "LARDER_UPSTREAM_ALLOW": local}
+    allowed |= {"LARDER_TLS": "off", "LARDER_RATE_PUBLISH": "off"}
+    with (
+        git_site(folder / "git", https=False) as site,
+        start_live(folder, why="measured", **allowed, **variables) as live,
+        live.client(token := live.token()) as client,
+    ):
+        for figure in _Measured(bench, live, client, site, token).figures():
+            yield replace(figure, work=f"{figure.work}, {database}")
 
 
 class _Measured:

@@ -121,9 +121,7 @@ def plan(
 def unloadable(faults: Collection[Fault], *, notes: dict[str, Any], confirmed: Collection[str] = ()) -> list[Reason]:
     """At most one question about the faults; the others are added to `notes` as warnings."""
     question = None if UNLOADABLE in confirmed else loading.question(faults)
-    warnings = [
-        reason.as_dict() for reason in loading.warnings([one for one in faults if not (question and one.is_loaded)])
-    ]
+    warnings = loading.warnings([one for one in faults if not (question and one.is_loaded)])
     notes["warnings"] = [*notes.get("warnings", []), *warnings][:MAX_NAMES]
     return [question] if question else []
 
@@ -368,6 +366,7 @@ def examine(staged: BinaryIO, upload: Upload, notes: dict[str, Any]) -> Examined
     quarantine.refuse_quarantined({listing.digest: upload.file_name})
     inspected = extraction.inspect(listing, upload.pages, part.only)
     faults = unloadable(inspected.faults, notes=notes, confirmed=upload.confirmed)
+    notes["warnings"] = [*notes["warnings"], *loading.plan_warnings(inspected.document)][:MAX_NAMES]
     return Examined(listing, inspected, key, [*part.questions, *faults])
 
 

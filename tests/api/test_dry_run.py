@@ -148,3 +148,12 @@ def test_beyond_the_slots_of_an_account_it_waits_with_the_bytes_that_it_sent(
     assert (again.status_code, again.json()["against"]) == (200, "1.2.0")
     assert waiting.ASKED not in again.wsgi_request.META
     assert stored_files() == before
+
+
+def test_what_can_never_be_planned_is_in_the_notes_and_no_reason(ask):
+    said = ask(data=module_zip({"main.tf": 'output "x" {\n  value = var.zone\n}\n'})).json()
+
+    assert (said["state"], said["reasons"]) == ("would_publish", [])
+    assert [(one["code"], one["found"]) for one in said["notes"]["warnings"]] == [
+        ("plan_fails", "line 2: found var.zone, which is not declared")
+    ]

@@ -135,6 +135,15 @@ class StateMigration(Shape):
     type = CharField()
 
 
+class PlanError(Shape):
+    """What clients load and can never plan."""
+
+    file = CharField()
+    line = IntegerField()
+    message = CharField(help_text="What was found.")
+    hint = CharField(help_text="How to fix it.")
+
+
 class ModuleUnit(Shape):
     """A folder with configuration."""
 
@@ -156,6 +165,7 @@ class ModuleUnit(Shape):
     imports = ImportedAddress(many=True)
     queries = ModuleResource(many=True, help_text="The list blocks of .tfquery files.")
     migrations = StateMigration(many=True, help_text="Where .tfmigrate files take the state from.")
+    plan_errors = PlanError(many=True, help_text="At most 20. Clients load the folder, but plan fails.")
 
     def empty_of(self, unit: Any) -> bool:
         return is_empty(unit)

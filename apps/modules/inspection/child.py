@@ -4,11 +4,13 @@ from typing import Any
 
 from apps.lib.sandbox.positioned import texts_at
 from apps.modules.inspection import tree, units
+from apps.modules.inspection.language import uses
 
 
 def prepare() -> None:
-    """Loads the grammar, whose library is a file."""
+    """Loads the grammar, whose library is a file, and its queries."""
     tree.warm_up()
+    uses.warm_up()
 
 
 def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What the files of one folder say together: who refuses to load it, and why.
 
 What several folders of an archive say together (calls among them, their inputs and providers) is not known here:
-`apps.modules.inspection.loading` looks at the whole archive.
+`apps.modules.inspection.archive` looks at the whole archive.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +10,7 @@ from apps.modules.inspection.blocks import Diagnostic, Reading
 from apps.modules.inspection.declarations import Conflict, Declarations
 from apps.modules.inspection.language.clients import EVERY, ONLY_OPENTOFU, Finding
 from apps.modules.inspection.language.files import findings_in
+from apps.modules.inspection.language.judge import Judged
 from apps.modules.inspection.language.overrides import overridden, unmet
 
 
@@ -36,6 +37,16 @@ def read_by_all_clients(readings: Mapping[str, Reading]) -> list[str]:
     with both, only faults in `.tf` files stop either of them.
     """
     return [path for path in readings if not path.endswith((".tofu", ".tofu.json"))] or list(readings)
+
+
+def is_known(readings: Mapping[str, Reading]) -> bool:
+    """Whether every client reads the same files of a folder, and Larder all of each."""
+    is_same = len(read_by_all_clients(readings)) == len(readings)
+    return is_same and all(reading.is_complete and all(map(_has_uses, reading.judged)) for reading in readings.values())
+
+
+def _has_uses(judged: Judged) -> bool:
+    return judged.uses is not None
 
 
 def faults_of(

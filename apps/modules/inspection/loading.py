@@ -6,19 +6,22 @@ raises no question: a false alarm costs every publisher's trust, a miss costs on
 
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from apps.lib.archives.layouts import SUBMODULES
 from apps.lib.errors import Reason
 
 UNLOADABLE = "unloadable"
+PLAN_FAILS = "plan_fails"
 FAULTS_NAMED = 5
 WARNINGS_NAMED = 20
 MAX_NAME_CHARACTERS = 300  # a name or a source may be as long as its file
 # Below `modules/`, files in these folders may be templates, whatever their suffix.
 _TEMPLATES = frozenset({"file", "files", "script", "scripts", "template", "templates"})
 _LOCAL = ("./", "../")
+_LOADS = "a file that clients can parse, so that init succeeds"
+_PLANNED = "names that are declared, so that plan succeeds"
 
 Unit = Mapping[str, Any]
 
@@ -77,27 +80,33 @@ def question(faults: Iterable[Fault]) -> Reason | None:
         code=UNLOADABLE,
         file=loaded[0].file,
         found=f"{named}; and {more} more" if more > 0 else named,
-        expected="a file that clients can parse, so that init succeeds",
+        expected=_LOADS,
         hint="Clients will fail with this error. Fix it and upload again; or confirm to publish it anyway (in a "
         "script: ?confirm=unloadable).",
     )
 
 
-def warnings(faults: Sequence[Fault]) -> list[Reason]:
-    """For the release page: the first faults, and the number of the rest."""
-    named = [_warning(fault, f"line {fault.line}: {fault.message}") for fault in faults[:WARNINGS_NAMED]]
-    more = faults[WARNINGS_NAMED:]
-    return [*named, _warning(more[0], f"and {len(more)} more like this")] if more else named
+def warnings(faults: Sequence[Fault]) -> list[dict[str, str]]:
+    """For the notes of a release, as reasons: the first faults, and the number of the rest."""
+    hint = "Clients that load this folder will fail."
+    return _first([Reason(UNLOADABLE, f"line {one.line}: {one.message}", _LOADS, hint, one.file) for one in faults])
 
 
-def _warning(fault: Fault, found: str) -> Reason:
-    return Reason(
-        code=UNLOADABLE,
-        file=fault.file,
-        found=found,
-        expected="a file that clients can parse, so that init succeeds",
-        hint="Clients that load this folder will fail.",
+def plan_warnings(inspected: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What loads and can never be planned, likewise. `inspected` is the answer of `inspection`."""
+    errors = [one for unit in inspected["units"] for one in unit.get("plan_errors", ())]
+    return _first(
+        [
+            Reason(PLAN_FAILS, f"line {one['line']}: {one['message']}", _PLANNED, one["hint"], one["file"])
+            for one in errors
+        ]
     )
+
+
+def _first(reasons: list[Reason]) -> list[dict[str, str]]:
+    more = reasons[WARNINGS_NAMED:]
+    last = [replace(more[0], found=f"and {len(more)} more like this")] if more else []
+    return [reason.as_dict() for reason in (*reasons[:WARNINGS_NAMED], *last)]
 
 
 def _shortened(message: str) -> str:
@@ -105,11 +114,16 @@ def _shortened(message: str) -> str:
 
 
 def _target(unit: Unit, call: Mapping[str, Any]) -> str | None:
-    """The folder that a local source names, None for other sources. Starts with `..` if it lies outside the package."""
-    source = call["source"]
-    if not source.startswith(_LOCAL) or "source" in call.get("computed", ()):
+    return None if "source" in call.get("computed", ()) else local_target(unit["path"], call["source"])
+
+
+def local_target(folder: str, source: str) -> str | None:
+    """The folder that a local source names in this one, None for other sources. Starts with `..` if it lies outside the
+    package.
+    """
+    if not source.startswith(_LOCAL):
         return None
-    path = posixpath.normpath(posixpath.join(unit["path"], source))
+    path = posixpath.normpath(posixpath.join(folder, source))
     return "" if path == "." else path
 
 

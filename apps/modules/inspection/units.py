@@ -10,6 +10,7 @@ from typing import Any
 
 from apps.lib.archives.layouts import MODULE_SUFFIXES, is_beside_module, is_command_file, is_module_file
 from apps.modules.inspection import declarations
+from apps.modules.inspection.archive import judge_archive
 from apps.modules.inspection.blocks import (
     MAX_DIAGNOSTICS,
     MAX_DOCUMENT_BYTES,
@@ -24,11 +25,12 @@ from apps.modules.inspection.blocks import (
     Unreadable,
 )
 from apps.modules.inspection.declarations import declared
-from apps.modules.inspection.folders import faults_of, findings_of
+from apps.modules.inspection.folders import faults_of, findings_of, is_known
+from apps.modules.inspection.interfaces import Interface, interface_of
 from apps.modules.inspection.json_syntax import read_json_syntax
 from apps.modules.inspection.language.clients import EVERY, NONE, Clients, Finding, refused_by_all, required, since
 from apps.modules.inspection.language.files import judged, requirements
-from apps.modules.inspection.language.judge import Judged
+from apps.modules.inspection.language.plan_errors import plan_errors
 from apps.modules.inspection.native import read_native
 from apps.modules.inspection.tree import stray_byte
 
@@ -36,8 +38,11 @@ KINDS = ("root", "submodule", "example", "other")
 Document = dict[str, Any]
 LISTS = ("required_version", "variables", "outputs", "resources", "providers", "calls")
 # Absent from a unit that has none.
-RARE_LISTS = ("requires", "compatible_with", "moved", "removed", "imports", "actions", "queries", "migrations")
+RARE_LISTS = (
+    *("requires", "plan_errors", "compatible_with", "moved", "removed", "imports", "actions", "queries", "migrations"),
+)
 _LOST = "lost"
+MAX_INTERFACES_BYTES = 2 * 1024 * 1024  # what one child says of its folders to the others
 INTERNAL_ERROR = "not read: Larder failed to read this file"
 _BOM = b"\xef\xbb\xbf"
 
@@ -133,13 +138,14 @@ def _split(path: str, *, whole: bool = False) -> tuple[str, str]:
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One folder's declarations; `parts` are the lists of a unit; `faults` stop every client. `refusing`: who does
-    not load it, of those that are known.
+    not load it, of those that are known. `interface`: None if something of the folder is not known.
     """
 
     parts: Document
     diagnostics: list[Diagnostic]
     faults: list[Diagnostic]
     refusing: Clients
+    interface: Interface | None = None
 
 
 def read_unit(
@@ -167,6 +173,8 @@ def read_unit(
     findings = findings_of(readings, found)
     stopping = refused_by_all(findings)
     faults = _ordered(faults_of(readings, found.conflicts, stopping, is_whole=not left))
+    known = not (left or overriding or faults) and is_known(readings)
+    uses = {path: one.uses for path, reading in readings.items() for one in reading.judged if known and one.uses}
     is_sure = all(readings[path].is_complete for path in overriding) and not any(map(is_override, left))
     parts: Document = {
         "required_version": [
@@ -180,6 +188,7 @@ def read_unit(
     }
     rare = {
         "requires": [] if stopping else requirements(findings),
+        "plan_errors": [one.as_dict() for one in plan_errors(uses, found)] if known else [],
         "compatible_with": declarations.compatible_with(found),
         **declarations.state_changes(found),
         "actions": [declarations.of_provider(block) for block in found.of("action")],
@@ -191,7 +200,8 @@ def read_unit(
     parts |= {name: rows for name, rows in rare.items() if rows}
     diagnostics = [*found.diagnostics, *(one for reading in every.values() for one in reading.diagnostics)]
     refusing = EVERY if faults else reduce(or_, (finding.refusing for finding in findings), NONE)
-    return Unit(parts, _ordered(diagnostics), faults, refusing)
+    interface = interface_of(readings, found) if known else None
+    return Unit(parts, _ordered(diagnostics), faults, refusing, interface)
 
 
 def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int], chosen: Collection[str] = ()) -> Document:
@@ -207,7 +217,10 @@ def read_module(texts: Mapping[str, bytes], sizes: Mapping[str, int], chosen: Co
 def read_folders(folders: Iterable[Folder], texts: Mapping[str, bytes], sizes: Mapping[str, int]) -> Document:
     """These folders of a module, for `joined`; `texts` and `sizes` as for `read_module`."""
     units = []
-    faults = {}
+    faults: dict[str, Any] = {}
+    interfaces: dict[str, Interface] = {}
+    refusing: dict[str, Clients] = {}
+    room = MAX_INTERFACES_BYTES
     repeated = _Repeated(texts)
     for folder in folders:
         files = {path: texts[path] for path in folder.files if path in texts}
@@ -222,8 +235,12 @@ def read_folders(folders: Iterable[Folder], texts: Mapping[str, bytes], sizes: M
         units.append(_document(folder, unit.parts, diagnostics))
         if unit.faults:
             faults[folder.path] = [fault.as_dict() for fault in unit.faults[:MAX_FAULTS]]
+        if unit.interface and (room := room - _size(unit.interface)) >= 0:
+            interfaces[folder.path] = unit.interface
+        if unit.refusing:
+            refusing[folder.path] = unit.refusing
     _truncate(units)
-    return {"units": units, "faults": faults}
+    return {"units": units, "faults": faults, "interfaces": interfaces, "refusing": refusing}
 
 
 def _require_for_imports(folder: Folder, parts: Document) -> None:
@@ -238,7 +255,11 @@ def _require_for_imports(folder: Folder, parts: Document) -> None:
 def joined(folders: Iterable[Folder], parts: Sequence[Document]) -> Document:
     """The document of the module whose folders these are, each of which is in one of the parts."""
     found = {unit["path"]: unit for part in parts for unit in part["units"]}
-    faults = {path: faults for part in parts for path, faults in part["faults"].items()}
+    faults, interfaces, refusing = (
+        {path: one for part in parts for path, one in part[name].items()}
+        for name in ("faults", "interfaces", "refusing")
+    )
+    judge_archive(found, interfaces, refusing, faults)
     units = [found[folder.path] for folder in folders]
     if len(parts) > 1:  # each of them fits
         _truncate(units)
@@ -319,10 +340,11 @@ def _moved(reading: Reading, path: str) -> Reading:
         is_complete=reading.is_complete,
         fault=reading.fault and place(reading.fault),
         judged=[
-            Judged(
-                list(map(finding, one.findings)),
-                [(name, finding(found)) for name, found in one.unique],
-                [replace(need, finding=finding(need.finding)) for need in one.needs],
+            replace(
+                one,
+                findings=list(map(finding, one.findings)),
+                unique=[(name, finding(found)) for name, found in one.unique],
+                needs=[replace(need, finding=finding(need.finding)) for need in one.needs],
             )
             for one in reading.judged
         ],

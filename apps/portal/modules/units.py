@@ -38,6 +38,7 @@ class Unit:
     migrations: Rows = field(default_factory=list)
     warnings: Rows = field(default_factory=list)
     requires: Rows = field(default_factory=list)
+    plan_errors: Rows = field(default_factory=list)
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:
@@ -173,6 +174,10 @@ class Units:
     @property
     def warnings(self) -> Rows:
         return [warning for unit in self.all for warning in unit.warnings]
+
+    @property
+    def plan_errors(self) -> Rows:
+        return [error for unit in self.all for error in unit.plan_errors]
 
     def named(self, place: str, slug: str) -> Unit | None:
         return next((unit for unit in self.all if unit.place == place and unit.slug == slug), None)

@@ -7,13 +7,16 @@
     judge       the walk through the table
     rules       one function for each kind of argument, and for what holds for a whole block
     overrides   what holds after override files were merged, and what must be declared
+    uses        what the expressions of a file use; `functions` has the functions of all clients
+    plan_errors what loads and can never be planned, of one folder
+    calls       what a folder says about others: its calls, and the providers that it configures
     references  what a reference, or an address in a block about the state, names
     types       type expressions, and values that do not fit them
     sources     source addresses of modules
     addresses   names, addresses of providers, version constraints
 
-Rules for one folder are complete here. Rules for what several folders of an archive say together belong in
-`apps.modules.inspection.loading`, which sees all units; a unit's `refusing` says who loads it alone.
+Rules for one folder are complete here. What several folders of an archive say together is judged by `archive` and
+`passing` of the package above, from the `interfaces` of the folders; a unit's `refusing` says who loads it alone.
 
 A false alarm costs every publisher's trust, a miss costs one publisher a version: a rule that is not sure is silent.
 """

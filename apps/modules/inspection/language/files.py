@@ -13,6 +13,7 @@ from apps.modules.inspection.language.json_bodies import JsonBody
 from apps.modules.inspection.language.judge import Judged, duplicates, judge
 from apps.modules.inspection.language.native_bodies import inner
 from apps.modules.inspection.language.schema import BLOCKS, TOP_LEVEL
+from apps.modules.inspection.language.uses import uses_in_json, uses_in_native
 
 
 def judge_native(pieces: Iterable[tuple[File, list[Node]]], *, is_override: bool) -> list[Judged]:
@@ -45,10 +46,15 @@ def judge_json(file: File, document: Located, *, is_override: bool) -> Judged:
 
 def judged(path: str, reading: Reading, *, is_override: bool) -> list[Judged]:
     """What some client refuses in a file. Drops its trees: they are large."""
-    if path.endswith(".json"):
+    is_json = path.endswith(".json")
+    if is_json:
         found = [judge_json(file, document, is_override=is_override) for file, document in reading.sound]
     else:
         found = judge_native(reading.sound, is_override=is_override)
+    for (file, held), one in zip(reading.sound, found, strict=True):
+        if reading.is_complete:
+            one.uses = uses_in_json(file, one.evaluated) if is_json else uses_in_native(file, held, one.evaluated)
+        one.evaluated.clear()  # with the nodes of its tree
     reading.sound.clear()
     return found
 

@@ -9,17 +9,24 @@ from apps.modules.inspection.blocks import File
 from apps.modules.inspection.language import rules
 from apps.modules.inspection.language.addresses import expected_provider_name, is_name
 from apps.modules.inspection.language.bodies import Argument, Content, Inner
+from apps.modules.inspection.language.calls import Call, Configuration, call_of, configuration_of
 from apps.modules.inspection.language.clients import EVERY, NONE, Clients, Finding, required
 from apps.modules.inspection.language.rules.cases import Case, Problem, Visited
 from apps.modules.inspection.language.rules.named import RESERVED_VARIABLES
 from apps.modules.inspection.language.schema import BLOCKS, TOP_LEVEL
 from apps.modules.inspection.language.table import Block, Nested
+from apps.modules.inspection.language.uses import Evaluated, Uses
 
 MAX_FINDINGS = 20  # in one file
 _OVERRIDING_ONCE = frozenset({"backend", "cloud", "encryption"})  # in each override file
 MAX_SHOWN = 60  # characters of a name
 _FREE = Nested("nested")
 _KEY_PROVIDER = re.compile(r"[a-zA-Z0-9_-]+")
+# What is not evaluated when clients plan, or is evaluated on loading.
+_UNEVALUATED = frozenset({"terraform", "language", "moved", "removed", "import"})
+_EVALUATED_RULES = frozenset(
+    {"", "local", "condition", "own_condition", "condition_of_variable", "not_itself", "flag_of_terraform"}
+)
 _REMOVED_PROVISIONERS = frozenset({"chef", "habitat", "puppet", "salt-masterless"})
 
 
@@ -35,12 +42,16 @@ class Need:
 @dataclass(slots=True)
 class Judged:
     """`unique`: what a module may contain once, by name and labels, each with where it is. `needs`: what it must
-    contain.
+    contain. `uses`: None if it is not known; `evaluated` is what they are found in.
     """
 
     findings: list[Finding] = field(default_factory=list)
     unique: list[tuple[str, Finding]] = field(default_factory=list)
     needs: list[Need] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    configurations: list[Configuration] = field(default_factory=list)
+    evaluated: list[Evaluated] = field(default_factory=list)
+    uses: Uses | None = None
 
 
 def judge(file: File, blocks: Iterable[Inner], problems: Iterable[tuple[int, str]], *, is_override: bool) -> Judged:
@@ -73,6 +84,8 @@ class _Visit:
     content: Content
     clients: Clients
     around: "_Visit | None"
+    is_evaluated: bool
+    iterators: frozenset[str]
 
     @property
     def visited(self) -> Visited:
@@ -123,7 +136,11 @@ class _Judging:
             return
         labels = {kind: len(BLOCKS[one.key].labels) for kind, one in block.blocks.items()}
         content = found.body.content(labels, only_arguments=block.only_arguments is not None)
-        self._body(_Visit(found, block, content, clients, around))
+        is_evaluated = around.is_evaluated if around else found.kind not in _UNEVALUATED
+        iterators = around.iterators if around else frozenset()
+        if found.kind == "dynamic":
+            iterators |= _iterators(found, content)
+        self._body(_Visit(found, block, content, clients, around, is_evaluated, iterators))
 
     def _labels(self, found: Inner, block: Block, clients: Clients) -> bool:
         """Whether they are as many as expected."""
@@ -159,6 +176,8 @@ class _Judging:
         self._blocks(visit)
         self._together(visit)
         self._needs(visit)
+        if visit.around is None:
+            self._interface(visit)
         for check in visit.block.checks:
             self._report(visit, rules.CHECKS[check](visit.visited), "", visit.clients)
 
@@ -185,10 +204,14 @@ class _Judging:
 
     def _argument(self, visit: _Visit, argument: Argument) -> None:
         block = visit.block
+        known = block.arguments.get(argument.name)
+        rule = block.only_arguments or (known.rule if known else "")
+        if visit.is_evaluated and rule in _EVALUATED_RULES:
+            local = argument.name if rule == "local" else ""
+            self.judged.evaluated.append(Evaluated(argument.expression, local, visit.iterators))
         if block.only_arguments is not None:
             self._value(visit, block.only_arguments, argument, visit.clients)
             return
-        known = block.arguments.get(argument.name)
         if known is None:
             if not block.is_open and not self.is_full:
                 is_block = argument.name in block.blocks
@@ -256,6 +279,12 @@ class _Judging:
                     finding = Finding(self.file.diagnostic(expression.at, message), visit.clients)
                     self.judged.needs.append(Need(found[0], found[1], finding))
 
+    def _interface(self, visit: _Visit) -> None:
+        if visit.found.kind == "module":
+            self.judged.calls += call_of(visit.visited)
+        elif visit.found.kind == "provider":
+            self.judged.configurations += configuration_of(visit.visited)
+
     def _together(self, visit: _Visit) -> None:
         block, content = visit.block, visit.content
         if not block.conflicts and not block.one_of:
@@ -273,6 +302,13 @@ class _Judging:
         if block.one_of and not any(name in set_here for name in block.one_of):
             message = f"{visit.title}: found neither {' nor '.join(block.one_of)}, expected one"
             self.add_finding(visit.found.at, message, visit.clients)
+
+
+def _iterators(found: Inner, content: Content) -> frozenset[str]:
+    """The name that a `dynamic` block gives to its element (HCL `ext/dynblock`)."""
+    iterator = content.value("iterator")
+    named = iterator.traversal if iterator is not None else None
+    return frozenset({*(label for label in found.labels if label), *(named or ())[:1]})
 
 
 def _name(label: str) -> str:

@@ -17,7 +17,12 @@ locals {
   order       = coalescelist(var.label_order, var.context.label_order, local.defaults.order)
   attributes  = compact(distinct(concat(var.context.attributes, var.attributes)))
   letter_case = coalesce(var.letter_case, var.context.letter_case, "lower")
+#: until 1.0.0
+  id_limit    = var.context.id_length_limit
+#: end
+#: since 1.1.0
   id_limit    = var.id_length_limit == null ? var.context.id_length_limit : var.id_length_limit
+#: end
 
   parts = {
     namespace   = local.namespace

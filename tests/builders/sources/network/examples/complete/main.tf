@@ -13,6 +13,9 @@ locals {
 
 module "network" {
   source = "../../"
+#: since 2.0.0
+  providers = { aws = aws, aws.peer = aws.peer }
+#: end
 
   name               = "complete"
   availability_zones = local.zones

@@ -1,0 +1,84 @@
+"""What a folder offers to others and calls, as the part of a document from which `archive` judges the whole archive.
+
+{"inputs": [name], "required_inputs": [name], "outputs": [name],
+ "calls": [{"name", "source", "file", "line",             # the source is empty if it is computed
+            "inputs": [name] | null, "providers": [[theirs, ours]] | null, "repetition", "repeating": clients}],
+ "outputs_used": [[call, output, file, line]],
+ "configured": [provider], "empty": [provider],           # by their local names, such as aws.replica
+ "required": {provider: source}, "aliases": [provider]}
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from apps.modules.inspection.blocks import Reading, Value
+from apps.modules.inspection.declarations import Declarations
+from apps.modules.inspection.language.calls import Call
+from apps.modules.inspection.language.uses import Uses
+
+Interface = dict[str, Any]
+
+
+def interface_of(readings: Mapping[str, Reading], found: Declarations) -> Interface | None:
+    """Of a folder of which everything was read; None if that leaves something open."""
+    judged = [one for reading in readings.values() for one in reading.judged]
+    configurations = [one for file in judged for one in file.configurations]
+    required = _required(found)
+    if required is None or any(one.is_empty is None for one in configurations):
+        return None
+    repeated = {block.name for block in found.of("module") if {"count", "for_each"} & block.attributes.keys()}
+    return {
+        "inputs": [block.name for block in found.of("variable")],
+        "required_inputs": [block.name for block in found.of("variable") if "default" not in block.attributes],
+        "outputs": [block.name for block in found.of("output")],
+        "calls": [_call(call, found) for file in judged for call in file.calls],
+        "outputs_used": [
+            [call, output, path, line]
+            for path, reading in readings.items()
+            for uses in _uses(reading)
+            for (call, output, has_key), line in uses.outputs.items()
+            # Without a key behind a repeated call, the name may be a key.
+            if has_key or call not in repeated
+        ],
+        "configured": [one.name for one in configurations if not one.is_empty],
+        "empty": [one.name for one in configurations if one.is_empty],
+        **required,
+    }
+
+
+def _uses(reading: Reading) -> list[Uses]:
+    return [one.uses for one in reading.judged if one.uses is not None]
+
+
+def _call(call: Call, found: Declarations) -> dict[str, Any]:
+    block = found.named["module", (call.name,)]
+    source = block.attributes.get("source")
+    return {
+        "name": call.name,
+        "source": source.literal if source is not None and isinstance(source.literal, str) else "",
+        "file": block.file,
+        "line": block.line,
+        "inputs": call.inputs,
+        "providers": call.providers,
+        "repetition": call.repetition,
+        "repeating": call.repeating,
+    }
+
+
+def _required(found: Declarations) -> dict[str, Any] | None:
+    sources, aliases = {}, []
+    for name, (_, value) in found.requirements.items():
+        if not value.known:
+            return None
+        sources[name] = ""
+        if value.entries is not None:
+            source = value.entries.get("source")
+            if source is not None and not isinstance(source.literal, str):
+                return None
+            sources[name] = str(source.literal) if source is not None else ""
+            aliases += _aliases(value.entries.get("configuration_aliases"))
+    return {"required": sources, "aliases": aliases}
+
+
+def _aliases(value: Value | None) -> list[str]:
+    return [] if value is None else [one for one in value.references if "." in one]

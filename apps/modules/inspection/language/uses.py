@@ -1,0 +1,216 @@
+"""What the expressions of a file use: variables, local values, modules, resources and functions.
+
+Only what clients evaluate when they plan is looked at, and only where the first name surely refers to something of the
+module: names of loops and of `dynamic` blocks are not such. Sources: `internal/lang/references.go` of both clients,
+HCL `hclsyntax/expression.go` and `ext/dynblock`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from operator import itemgetter
+
+import tree_sitter_hcl
+from tree_sitter import Language, Node, Query, QueryCursor
+
+from apps.modules.inspection import literals, tree
+from apps.modules.inspection.blocks import MAX_DEPTH, File
+from apps.modules.inspection.json_syntax import COMMENT, Located, is_string
+from apps.modules.inspection.language.bodies import KEY, Expression
+from apps.modules.inspection.language.functions import UNJUDGED
+from apps.modules.inspection.language.json_bodies import JsonExpression
+from apps.modules.inspection.language.native_bodies import NativeExpression
+from apps.modules.inspection.language.references import Subject, subject_of
+
+_NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*"
+_ROOT = re.compile(_NAME)
+_STEP = re.compile(rb"\.(?P<name>" + _NAME + rb")|\.(?:\*|\d+)|\[[^\[\]\n]*\]")
+_CAPTURES = """
+(variable_expr) @variable
+(function_call) @call
+(object_elem . (expression . (variable_expr) @key .))
+[(for_tuple_expr) (for_object_expr) (template_for)] @loop
+"""
+_KINDS = frozenset({"var", "local", "module", "resource"})
+_ELSEWHERE = frozenset({"action", "provider", "list", "run"})  # roots of references that are not judged
+_OF_ITERATORS = ("key", "value")  # what the element of a dynamic block has, whose name JSON does not show
+_MOST_NAMES = 4
+_MARKER = b"LARDER_TEMPLATE"
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """An expression that clients evaluate when they plan. `local`: the local value that it is; `iterators`: the names
+    of the `dynamic` blocks around it.
+    """
+
+    expression: Expression
+    local: str = ""
+    iterators: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Uses:
+    """Each with the first line of its use. `outputs`: name of the call, of the output, and whether a key of the call
+    stands between. `of_locals`: the local values that a local value refers to.
+    """
+
+    subjects: dict[Subject, int] = field(default_factory=dict)
+    outputs: dict[tuple[str, str, bool], int] = field(default_factory=dict)
+    functions: dict[str, int] = field(default_factory=dict)
+    of_locals: dict[str, set[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    start: int
+    end: int
+    evaluated: Evaluated
+    stands_at: int | None = None  # where it is in its file, if it was parsed apart from it
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """A loop with its names, which its collection does not know; or a call whose arguments are not judged."""
+
+    end: int
+    names: frozenset[str] = frozenset()
+    collection: tuple[int, int] = (0, 0)
+    is_unjudged: bool = False
+
+    def names_at(self, start: int, name: str) -> bool:
+        return name in self.names and not self.collection[0] <= start < self.collection[1]
+
+
+def uses_in_native(file: File, nodes: Iterable[Node], evaluated: Iterable[Evaluated]) -> Uses:
+    nodes_of = [(one.expression.node, one) for one in evaluated if isinstance(one.expression, NativeExpression)]
+    spans = [_Span(node.start_byte, node.end_byte, one) for node, one in nodes_of]
+    return _Collector(file, file, spans).collect(nodes)
+
+
+def uses_in_json(file: File, evaluated: Iterable[Evaluated]) -> Uses | None:
+    """None if one of the templates cannot be parsed: then it is not sure where others end."""
+    text = bytearray()
+    spans = []
+    for one in evaluated:
+        for string in _strings(one.expression):
+            content = string.content.encode("utf-8", "replace")
+            if literals.begins_template(string.content) and _MARKER not in content:
+                start = len(text)
+                text += b"x = <<%b\n%b\n%b\n" % (_MARKER, content, _MARKER)
+                spans.append(_Span(start, len(text), one, string.start))
+    templates = File("", bytes(text))
+    root = tree.parse(templates)
+    return None if root.has_error else _Collector(file, templates, spans).collect([root])
+
+
+def _strings(expression: Expression) -> Iterator[Located]:
+    waiting = [expression.located] if isinstance(expression, JsonExpression) else []
+    while waiting:
+        one = waiting.pop()
+        if is_string(one):
+            yield one
+        elif one.is_object:
+            waiting += [member.value for member in one.content if member.key != COMMENT]
+        elif one.is_list:
+            waiting += one.content
+
+
+class _Collector:
+    """`parsed` is what the nodes are of: the file itself, unless the spans say where they stand in it."""
+
+    def __init__(self, file: File, parsed: File, spans: list[_Span]) -> None:
+        self.file = file
+        self.parsed = parsed
+        self.spans = sorted(spans, key=lambda span: span.start)
+        self.scopes: list[_Scope] = []
+        self.found = Uses()
+
+    def collect(self, nodes: Iterable[Node]) -> Uses:
+        at = 0
+        for node in nodes:
+            self.scopes.clear()
+            for start, is_variable, one in _captured(node):
+                while at < len(self.spans) and self.spans[at].end <= start:
+                    at += 1
+                if at == len(self.spans) or len(self.scopes) > MAX_DEPTH:
+                    return self.found
+                span = self.spans[at]
+                if span.start > start:
+                    continue
+                while self.scopes and self.scopes[-1].end <= start:
+                    self.scopes.pop()
+                line = self.file.line(start if span.stands_at is None else span.stands_at)
+                if is_variable:
+                    self._variable(start, span.evaluated, line)
+                else:
+                    self._scope(one, line)
+        return self.found
+
+    def _variable(self, start: int, evaluated: Evaluated, line: int) -> None:
+        root, *rest = names = _traversal(self.parsed.text, start)
+        if (
+            root in evaluated.iterators
+            or root in _ELSEWHERE
+            or any(scope.names_at(start, root) for scope in self.scopes)
+        ):
+            return
+        subject = subject_of(tuple(names))
+        if subject is None or subject.kind not in _KINDS:
+            return
+        if subject.kind == "resource" and subject.names[1] in _OF_ITERATORS and evaluated.expression.is_json:
+            return
+        self.found.subjects.setdefault(subject, line)
+        if subject.kind == "local" and evaluated.local:
+            self.found.of_locals.setdefault(evaluated.local, set()).add(subject.names[0])
+        if subject.kind == "module" and self._is_judged:
+            has_key = rest[1:2] == [KEY]
+            if output := rest[2:3] if has_key else rest[1:2]:
+                self.found.outputs.setdefault((rest[0], output[0], has_key), line)
+
+    @property
+    def _is_judged(self) -> bool:
+        return not any(scope.is_unjudged for scope in self.scopes)
+
+    def _scope(self, node: Node, line: int) -> None:
+        if node.type == "function_call":
+            name = self.parsed.source(node.children[0])
+            if self._is_judged:
+                self.found.functions.setdefault(name, line)
+            if name in UNJUDGED:
+                self.scopes.append(_Scope(node.end_byte, is_unjudged=True))
+            return
+        intro = next(child for child in node.children if child.type in ("for_intro", "template_for_start"))
+        names = frozenset(self.parsed.source(child) for child in intro.children if child.type == "identifier")
+        collection = next(child for child in intro.children if child.type == "expression")
+        self.scopes.append(_Scope(node.end_byte, names, (collection.start_byte, collection.end_byte)))
+
+
+def _captured(node: Node) -> Iterator[tuple[int, bool, Node]]:
+    """Start, whether it is a variable, and the node; in the order of the text."""
+    captures = QueryCursor(_query()).captures(node)
+    keys = {one.start_byte for one in captures.get("key", ())}
+    found = [(one.start_byte, True, one) for one in captures.get("variable", ()) if one.start_byte not in keys]
+    found += [(one.start_byte, False, one) for kind in ("call", "loop") for one in captures.get(kind, ())]
+    return iter(sorted(found, key=itemgetter(0)))
+
+
+def _traversal(text: bytes, start: int) -> list[str]:
+    """The names from this root on, and a KEY for each index between them; at most as many as anything is named by."""
+    root = _ROOT.match(text, start)
+    names = [root[0].decode("utf-8", "replace")] if root else [""]
+    at = root.end() if root else start
+    while len(names) < _MOST_NAMES and (step := _STEP.match(text, at)):
+        names.append(step["name"].decode("utf-8", "replace") if step["name"] else KEY)
+        at = step.end()
+    return names
+
+
+@cache
+def _query() -> Query:
+    return Query(Language(tree_sitter_hcl.language()), _CAPTURES)
+
+
+def warm_up() -> None:
+    _query()

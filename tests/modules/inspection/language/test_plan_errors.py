@@ -1,0 +1,196 @@
+"""What loads and can never be planned, as `validate` of the clients says it: a warning, and no fault."""
+
+import os
+import subprocess
+
+import pytest
+
+from apps.modules.inspection.units import read_module
+from tests.modules.inspection.language.archives import both, call
+from tests.needs import CLIENTS
+from tests.rows import for_each_row
+
+DECLARED = 'variable "region" {\n  default = "x"\n}\nlocals {\n  name = "x"\n}\nresource "terraform_data" "web" {}\n'
+INPUTS = 'variable "cidr" {}\nvariable "tags" {\n  default = {}\n}\noutput "id" {\n  value = var.cidr\n}\n'
+LIST = 'variable "list" {\n  default = []\n}\n'
+CONDITION = """variable "x" {
+  default = 1
+  validation {
+    condition     = var.x == var.zone
+    error_message = "No."
+  }
+}
+"""
+
+
+def output(expression):
+    return f'output "x" {{\n  value = {expression}\n}}\n'
+
+
+def called(value, **arguments):
+    return both(call(**({"cidr": '"10.0.0.0/8"'} | arguments)) + output(value), INPUTS)
+
+
+# The file's line, what is said, and how to fix it.
+WRONG = {
+    "a variable": (9, "var.regoin, which is not declared", "Write var.region", DECLARED + output("var.regoin")),
+    "a variable that resembles none": (2, "var.a, which", 'Declare it: variable "a"', output("var.a")),
+    "a variable in a template": (9, "var.zone", "Declare it", DECLARED + output('"a-${var.zone}-b"')),
+    "a variable in a heredoc": (3, "var.zone", "Declare it", output("<<-EOT\n    ${var.zone}\n  EOT")),
+    "a variable in a directive": (2, "var.zone", "Declare", output('"%{ if var.zone }a%{ else }b%{ endif }"')),
+    "a variable in try": (2, "var.zone", "Declare it", output("try(var.zone, 1)")),
+    "a variable that a loop goes through": (2, "var.list", "Declare it", output("[for x in var.list : x]")),
+    "a variable of the name of a loop": (2, "var.x", "Declare it", output("[for x in [1] : x + var.x]")),
+    "a variable in a key": (2, "var.key", "Declare it", output("{ (var.key) = 1 }")),
+    "a variable in a condition": (
+        *(4, "var.zone", "Declare it"),
+        CONDITION,
+    ),
+    "a local value": (9, "local.nmae, which", "Write local.name", DECLARED + output("local.nmae")),
+    "a resource": (9, "terraform_data.wbe", "Write terraform_data.web", DECLARED + output("terraform_data.wbe.id")),
+    "a resource of another type": (9, "a_b.c", 'resource "a_b" "c"', DECLARED + output("a_b.c.id")),
+    "a data source": (2, "data.a_b.c", 'data "a_b" "c"', output("data.a_b.c.id")),
+    "the name of a loop beyond it": (2, "x.y, which", "Declare it", output("[[for x in [1] : x], x.y]")),
+    "a loop's name in its collection": (2, "x.y, which", "Declare it", output("[for x in x.y : x]")),
+    "a module": (6, "module.b, which", 'module "b"', both(call(cidr=1) + output("module.b.id"), INPUTS)),
+    "a function": (2, "the function lenght", "Write length.", output("lenght([])")),
+    "a function in a template": (2, "the function nothing", "provider::name", output('"${nothing(1)}"')),
+    "a local value that is itself": (2, "refers to itself", "Compute", "locals {\n  a = [local.a]\n}\n"),
+    "a circle of local values": (
+        *(2, "local.a → local.b → local.c → local.a", "Compute one of them"),
+        'locals {\n  a = local.b\n  b = "${local.c}"\n  c = [for x in [1] : local.a]\n}\n',
+    ),
+    "an input that is not set": (1, "requires the input cidr", "Set cidr", both(call(), INPUTS)),
+    "an input that there is not": (1, "no input cird", "Write cidr", both(call(cidr=1, cird=1), INPUTS)),
+    "an output that there is not": (6, "module.a.ids", "Write id.", called("module.a.ids")),
+    "an output of one of several": (7, "module.a.ids", "Write id.", called("module.a[0].ids", count=1)),
+    "an output of each": (7, "module.a.ids", "Write id.", called("[for k in [] : module.a[k].ids]", for_each="{}")),
+    "an output of all": (7, "module.a.ids", "Write id.", called("module.a[*].ids", count=1)),
+}
+# Where a client never evaluates what is wrong, it says nothing.
+UNEVALUATED = ("an output of each",)
+
+FINE = {
+    "names that are declared": DECLARED + output("[var.region, local.name, terraform_data.web.id]"),
+    "loops": LIST + output('{ for k, v in var.list : k => { (k) = v.name, v = "${v.id}" } if v.name != k.id }'),
+    "loops in a template": LIST + output('"%{ for k, v in var.list }${v.name}${k.id}%{ endfor }"'),
+    "a loop in a loop": LIST + output("[for a in var.list : [for b in a.items : [a.id, b.id]]]"),
+    "a loop over the name of another": LIST + output("[for a in var.list : [for a in a.items : a.id]]"),
+    "keys of objects": output("{ a = 1, b : 2, each = 3 }"),
+    "what try may not find": both(call(cidr=1) + output("[try(module.a.ids, 1), can(module.a.ids)]"), INPUTS),
+    "a function that try may not find": output("try(lenght([]), 1)"),
+    "a key of a repeated module": called("module.a.eu.id", for_each='{ eu = "x" }'),
+    "text that resembles a reference": output('"var.zone $${var.zone} lenght(1)"'),
+    "a comment": "# var.zone\n" + output("1 /* ${var.zone} */"),
+    "what conditions refer to": (
+        'resource "terraform_data" "x" {\n  lifecycle {\n    ignore_changes = [input]\n    postcondition {\n'
+        '      condition     = self.id != path.module\n      error_message = "No."\n    }\n  }\n}\n'
+    ),
+    "repeated": 'resource "terraform_data" "x" {\n  for_each = { a = 1 }\n  input    = "${each.key}${each.value}"\n}\n',
+    "types": 'variable "x" {\n  type    = object({ a = optional(map(string), {}) })\n  default = {}\n}\n',
+    "all inputs": called("module.a.id", tags="{}"),
+    "JSON": {
+        "main.tf.json": '{"variable": {"a": {"default": 1}}, "locals": {"b": {"c": ["${var.a}"]}},'
+        '"output": {"x": {"//": "${var.no}", "value": "var.zone"}}}'
+    },
+}
+JSON = {
+    "a variable": ("var.zone", '{"output": {"x": {"value": {"a": ["a${var.zone}"]}}}}'),
+    "a function": ("lenght", '{"locals": {"x": "${lenght(1)}"}}'),
+    "a local value that is itself": ("refers to itself", '{"locals": {"x": "${local.x}"}}'),
+    "a resource": ("a_b.c", '{"output": {"x": {"value": "${a_b.c.id}"}}}'),
+    "an input": ("requires the input cidr", '{"module": {"a": {"source": "./a"}}}'),
+}
+# Of providers that are not installed, so no client is asked.
+OF_PROVIDERS = {
+    "dynamic blocks": (
+        'resource "a_b" "c" {\n  dynamic "rule" {\n    for_each = [1]\n    iterator = it\n    content {\n'
+        '      a = it.value\n      dynamic "inner" {\n        for_each = it.value.x\n        content {\n'
+        "          a = [inner.key, it.key, rule.value]\n        }\n      }\n    }\n  }\n}\n"
+    ),
+    "providers": (
+        'resource "a_b" "c" {\n  provider   = aws.replica\n  depends_on = [a_b.d]\n}\nresource "a_b" "d" {}\n'
+        'module "x" {\n  source    = "acme/x/aws"\n  providers = { aws = aws.replica }\n}\n'
+    ),
+    "functions of providers": output("provider::acme::f(core::length([]))"),
+    "dynamic blocks in JSON": {
+        "main.tf.json": '{"resource": {"a_b": {"c": {"dynamic": {"rule": {"for_each": [1], "content": {"a": '
+        '"${rule.value}"}}}}}}}'
+    },
+    "an ephemeral resource": 'ephemeral "a_b" "c" {}\nprovider "a" {\n  token = ephemeral.a_b.c.token\n}\n',
+    "a check": (
+        'check "x" {\n  data "a_b" "c" {}\n  assert {\n    condition = data.a_b.c.id == ""\n'
+        '    error_message = "No."\n  }\n}\n'
+    ),
+}
+
+
+def files_of(text):
+    return text if isinstance(text, dict) else {"main.tf": text}
+
+
+def read(files):
+    found = read_module({path: text.encode() for path, text in files.items()}, {})
+    assert found["faults"] == {}
+    return [one for unit in found["units"] for one in unit.get("plan_errors", ())]
+
+
+@for_each_row(("line", "said", "hint", "text"), WRONG.values(), ids=WRONG)
+def test_what_can_never_be_planned_is_a_warning_with_its_line_and_how_to_fix_it(line, said, hint, text):
+    (found,) = read(files_of(text))
+    assert (found["file"], found["line"]) == ("main.tf", line)
+    assert said in found["message"]
+    assert hint in found["hint"]
+
+
+@for_each_row("text", [*FINE.values(), *OF_PROVIDERS.values()], ids=[*FINE, *OF_PROVIDERS])
+def test_what_can_be_planned_has_no_warning(text):
+    assert read(files_of(text)) == []
+
+
+@for_each_row(("said", "text"), JSON.values(), ids=JSON)
+def test_json_is_read_as_the_native_syntax(said, text):
+    (found,) = read({"main.tf.json": text, "a/main.tf": INPUTS})
+    assert said in found["message"]
+
+
+def test_a_folder_has_at_most_twenty_and_says_where_each_name_is_used_first():
+    text = "".join(f'output "o{at}" {{\n  value = [var.v{at}, var.v{at}]\n}}\n' for at in range(100))
+    found = read({"main.tf": text})
+    assert [(one["line"], one["message"].split(",")[0]) for one in found][:2] == [
+        (2, "found var.v0"),
+        (5, "found var.v1"),
+    ]
+    assert len(found) == 20
+
+
+def test_a_folder_that_is_not_read_as_a_whole_has_no_warning():
+    wrong = {"main.tf": output("var.zone")}
+    assert read(wrong)
+    for more in ({"b.tofu": ""}, {"override.tf": 'output "x" {\n  value = 1\n}\n'}):
+        assert read(wrong | more) == []
+    damaged = read_module({"main.tf": wrong["main.tf"].encode(), "b.tf": b'variable "x" {'}, {})
+    assert "plan_errors" not in damaged["units"][0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("client", CLIENTS)
+def test_validate_of_an_installed_client_says_the_same(client, tmp_path):
+    alone = os.environ | {"HOME": str(tmp_path), "CHECKPOINT_DISABLE": "1", "TF_CLI_CONFIG_FILE": os.devnull}
+    rows = [*((name, one[-1], True) for name, one in WRONG.items()), *((*one, False) for one in FINE.items())]
+    for name, text, is_wrong in rows:
+        if name in UNEVALUATED:
+            continue
+        for path, content in files_of(text).items():
+            (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / path).write_text(content)
+
+        def run(*words, folder=tmp_path / name):
+            return subprocess.run([client, *words], cwd=folder, env=alone, capture_output=True, check=False)
+
+        loaded, validated = run("init", "-backend=false"), run("validate")
+        assert (loaded.returncode != 0, validated.returncode != 0) in {(False, is_wrong), (is_wrong, is_wrong)}, (
+            name,
+            loaded,
+            validated,
+        )
