@@ -43,6 +43,7 @@ SENTENCES = {
     "output_added": "new output",
     "output_deprecated": "output deprecated",
     "resource_instances_replaced": "new instance addresses: they are destroyed and created again",
+    "resource_instances_changed": "for_each changed: instances may be destroyed or created",
     "resource_forgotten": "forgotten by a removed block: the object stays, but is no longer managed",
     "resource_removed": "removed without a moved block: its objects are destroyed",
     "placeholder_removed": "removed, without destroying a real object",
@@ -71,7 +72,8 @@ SENTENCES = {
 __all__ = ["Change", "Severity", "between", "severity_of"]
 
 Document = Mapping[str, Any]
-Repeated = dict[str, str | None]
+Managed = dict[str, Document]
+Expression = Mapping[str, str] | None
 _PLACEHOLDERS = ("null_resource.", "terraform_data.")
 # How a default of such types begins.
 _SHAPES = {"{": ("map", "object"), "[": ("list", "set", "tuple"), '"': ("string", "number", "bool")}
@@ -282,10 +284,12 @@ def _addresses(old: Document, new: Document, unit: str) -> Iterator[Change]:
         yield Change("resource", target, Severity.RISKY, "import_added", "", target, unit)
 
 
-def _instances(before: Repeated, after: Repeated, moved: Collection[str], unit: str) -> Iterator[Change]:
+def _instances(before: Managed, after: Managed, moved: Collection[str], unit: str) -> Iterator[Change]:
     """Clients themselves move a single instance to `[0]` and back, but know no key of `for_each`."""
     for address in before.keys() & after.keys() - set(moved):
-        repetitions = before[address], after[address]
+        repetitions = [one.get("repetition") for one in (before[address], after[address])]
+        if repetitions == ["for_each", "for_each"]:
+            yield from _expressions(address, before[address].get("for_each"), after[address].get("for_each"), unit)
         if None in repetitions or (repetitions[0] == "for_each") == (repetitions[1] == "for_each"):
             continue
         was, is_now = (one or "" for one in repetitions)
@@ -295,12 +299,17 @@ def _instances(before: Repeated, after: Repeated, moved: Collection[str], unit: 
         yield Change("resource", address, severity, rule, was, is_now, unit)
 
 
-def _managed(unit: Document) -> Repeated:
-    """The repetition of each address: empty without one, None where an older Larder has not read it."""
-    resources = {
-        f"{one['type']}.{one['name']}": one.get("repetition") for one in unit["resources"] if one["mode"] == "managed"
-    }
-    return resources | {f"module.{call['name']}": call.get("repetition") for call in unit["calls"]}
+def _expressions(address: str, old: Expression, new: Expression, unit: str) -> Iterator[Change]:
+    """Of `for_each`; None where an older Larder has not read it. Who knows which keys a new expression has?"""
+    if old and new and old["digest"] != new["digest"]:
+        texts = (old["text"], new["text"])
+        yield Change("resource", address, Severity.RISKY, "resource_instances_changed", *texts, unit)
+
+
+def _managed(unit: Document) -> Managed:
+    """The row of each address, with its repetition: empty without one, absent where an older Larder has not read it."""
+    resources = {f"{one['type']}.{one['name']}": one for one in unit["resources"] if one["mode"] == "managed"}
+    return resources | {f"module.{call['name']}": call for call in unit["calls"]}
 
 
 def _actions(old: Document, new: Document, unit: str) -> Iterator[Change]:

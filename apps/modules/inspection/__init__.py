@@ -28,6 +28,9 @@ A unit is one folder's own module files; a submodule is one below `modules/`, or
      "queries": [{"type", "name", "provider", "file", "line"}],                      # of .tfquery files
      "migrations": [{"kind": "backend" | "state_store", "type", "file", "line"}]}    # of .tfmigrate files
 
+`for_each` beside a repetition has the `text` of the expression, which may be cut, and a `digest` of its tokens: those
+of two versions are equal unless more than blanks and comments have changed.
+
 `destroy` is null if the block leaves it out: then Terraform destroys and OpenTofu forgets. A `computed` source or
 version is an expression, as written but without its quotes. Older inspectors wrote no `const`, `repetition` or
 `computed`, and no `type` of outputs: a reader must take an absent key for "unknown".
@@ -45,7 +48,7 @@ The child process imports this package, so nothing in it imports Django.
 from apps.lib.archives.layouts import COMMAND_SUFFIXES, MODULE_SUFFIXES
 
 # Increase it with the rules: `manage.py reinspect` reads what an older one has read again.
-INSPECTOR = "11"
+INSPECTOR = "12"
 
 README_NAMES = ("readme.md", "readme.markdown", "readme")
 # The members of an archive whose texts are wanted, as `archives.inspect` takes them. READMEs of the root are not here:

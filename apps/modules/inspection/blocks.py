@@ -44,7 +44,8 @@ class Shape:
 EXPRESSIONS = frozenset({"type"})  # never a literal; in JSON a string that holds one
 LOCAL = "local"  # each value of a `locals` block is read as a block: no page shows it, but two of a name are a fault
 REFERENCES = frozenset({"provider", "configuration_aliases"})
-REPETITIONS = ("for_each", "count")  # only whether they are set is read: their values may be as long as the file
+# Only whether they are set is read, and what `repetitions` says of for_each: their values may be as long as the file.
+REPETITIONS = ("for_each", "count")
 
 _PROVIDER = frozenset({"provider"})
 _OF_RESOURCE = _PROVIDER | {*REPETITIONS}
@@ -94,7 +95,9 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """An attribute's value. Unless it is `known`, only its line means anything."""
+    """An attribute's value. Unless it is `known`, only its line means anything; of for_each also the `digest` of its
+    tokens, and the beginning of its `source`.
+    """
 
     line: int
     source: str = ""
@@ -103,6 +106,7 @@ class Value:
     references: tuple[str, ...] = ()  # `aws.replica`, or each of `[aws, aws.replica]`
     entries: Mapping[str, "Value"] | None = None  # of an object, where the schema asks for them
     is_quoted: bool = False  # it is one string, or template, in quotes
+    digest: str = ""
 
     @property
     def is_computed(self) -> bool:

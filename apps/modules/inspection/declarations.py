@@ -209,7 +209,7 @@ def output(block: Block) -> dict[str, Any]:
 
 
 def resource(block: Block) -> dict[str, Any]:
-    return {"mode": MODES[block.kind], **of_provider(block), "repetition": _repetition(block)}
+    return {"mode": MODES[block.kind], **of_provider(block), **_repetition(block)}
 
 
 def of_provider(block: Block) -> dict[str, Any]:
@@ -223,8 +223,11 @@ def of_provider(block: Block) -> dict[str, Any]:
     }
 
 
-def _repetition(block: Block) -> str:
-    return next((name for name in REPETITIONS if name in block.attributes), "")
+def _repetition(block: Block) -> dict[str, Any]:
+    name = next((name for name in REPETITIONS if name in block.attributes), "")
+    value = block.attributes.get("for_each")
+    expression = {"text": value.source, "digest": value.digest} if value is not None and value.digest else None
+    return {"repetition": name} | ({"for_each": expression} if expression else {})
 
 
 def call(block: Block) -> dict[str, Any]:
@@ -234,7 +237,7 @@ def call(block: Block) -> dict[str, Any]:
         "source": said["source"].expression if "source" in said else "",
         "version": said["version"].expression if "version" in said else "",
         "computed": [name for name, value in said.items() if value.is_computed],
-        "repetition": _repetition(block),
+        **_repetition(block),
         "file": block.file,
         "line": block.line,
     }

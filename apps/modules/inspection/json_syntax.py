@@ -22,6 +22,7 @@ from apps.modules.inspection.blocks import (
     Value,
     schema_of,
 )
+from apps.modules.inspection.repetitions import repetition_in_json
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _CLOSING = {"{": "}", "[": "]"}
@@ -190,9 +191,12 @@ class _Reader:
                     problem = f"not shown: this value is longer than {MAX_VALUE_BYTES} bytes"
                 if problem:
                     self.reading.warn(self.file.diagnostic(member.start, problem))
-                unknown = Value(self.file.line(member.start), known=False)
-                is_unknown = problem or member.key in REPETITIONS
-                attributes[member.key] = unknown if is_unknown else self.attribute(member, shape)
+                if member.key in REPETITIONS and not problem:
+                    attributes[member.key] = repetition_in_json(self.file.line(member.start), plain(member.value))
+                elif problem:
+                    attributes[member.key] = Value(self.file.line(member.start), known=False)
+                else:
+                    attributes[member.key] = self.attribute(member, shape)
         return Block(kind, labels, self.file.path, self.file.line(at), self.file.column(at), attributes, tuple(blocks))
 
     def local(self, member: Member) -> Block:
@@ -240,6 +244,13 @@ def literal_or_none(found: Located) -> Any:
         return _literal(found)
     except literals.Undecodable:
         return NOT_LITERAL
+
+
+def plain(found: Located) -> Any:
+    """As JSON, whatever clients make of its strings; numbers as they are written."""
+    if found.is_object:
+        return {member.key: plain(member.value) for member in found.content}
+    return [plain(element) for element in found.content] if found.is_list else found.content
 
 
 def _literal(found: Located) -> Any:

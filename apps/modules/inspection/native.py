@@ -26,6 +26,7 @@ from apps.modules.inspection.blocks import (
     Value,
     schema_of,
 )
+from apps.modules.inspection.repetitions import repetition_in
 
 _REFERENCE = re.compile(r"[^\W\d][\w-]*(?:\.[^\W\d][\w-]*)*")
 _WORD = re.compile(r"[^\W\d][\w-]*")
@@ -118,7 +119,9 @@ class _Reader:
             problem = f"not shown: this value is longer than {MAX_VALUE_BYTES} bytes"
         if problem:
             self.warn(node, problem)
-        if problem or name in REPETITIONS:
+        if name in REPETITIONS and not problem:
+            attributes[name] = repetition_in(self.file, node.children[-1])
+        elif problem:
             attributes[name] = Value(self.file.line(node.start_byte), known=False)
         else:
             attributes[name] = value_of(self.file, node.children[-1], name, with_entries=shape.every_attribute)

@@ -116,6 +116,19 @@ def faults_of(file: File, root: Node) -> list[Fault]:
     return sorted(found)
 
 
+def expression_in(text: str) -> tuple[File, Node] | None:
+    """The expression that a text is, with the file of its node; None if it is none."""
+    file = File("", b"x = " + text.encode("utf-8", "replace") + b"\n")
+    try:
+        root = parse(file)
+    except Unreadable:
+        return None
+    found = [part for part in top_level(root) if part.type != "comment"]
+    if root.has_error or len(found) != 1 or found[0].type != "attribute":
+        return None
+    return file, found[0].children[-1]
+
+
 def stray_byte(file: File) -> int | None:
     """The first byte that stops every client: not UTF-8 outside of comments, or NUL outside of strings too.
 

@@ -88,6 +88,7 @@ CASES = [
     ("output_added", "compatible", "", output()),
     ("output_deprecated", "compatible", output(), output('deprecated = "Use b."\n')),
     ("resource_instances_replaced", "breaking", repeated("count"), repeated("for_each")),
+    ("resource_instances_changed", "risky", repeated("for_each"), repeated("for_each").replace("var.x", "var.y")),
     ("resource_forgotten", "risky", VPC, needs("") + FORGOTTEN),
     ("import_added", "risky", VPC, VPC + 'import {\n  to = aws_vpc.this\n  id = "vpc-1"\n}\n'),
     ("action_removed", "risky", ACTION, needs("")),

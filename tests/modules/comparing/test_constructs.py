@@ -1,5 +1,7 @@
 """What the guard makes of the constructs of the last client releases, where a rule has more than one case."""
 
+import json
+
 from apps.modules.comparing.changes import between
 from apps.modules.inspection.inspecting import inspect
 from tests.modules.comparing.test_changes import (
@@ -50,6 +52,54 @@ def test_instances_that_are_moved_or_placeholders_are_not_destroyed():
         "count",
         "for_each",
     )
+
+
+EACH = "for_each = { for one in var.x : one.name => one if one.on }"
+
+
+@for_each_row(
+    ("before", "after", "is_changed"),
+    [
+        (EACH, EACH.replace("one.name", "one.id"), True),
+        (EACH, EACH.replace("var.x", "var.y"), True),
+        (EACH, EACH.replace(" : ", " :\n    # by name\n    "), False),
+        (EACH, EACH.replace("one", "each_one"), True),
+        ('for_each = toset(["a", "b"])', 'for_each = toset([\n    "a",\n    "b", // new\n  ])', False),
+        ('for_each = toset(["a"])', 'for_each = toset(["a "])', True),
+        ("for_each = " + "[" * 99 + '"a"' + "]" * 99, "for_each = " + "[" * 99 + '"b"' + "]" * 99, True),
+        ("count = 1", "count = 2", False),
+    ],
+)
+def test_another_for_each_is_risky_and_other_blanks_and_comments_are_no_change(before, after, is_changed):
+    for block in (VPC, CALL):
+        found = [one.rule for one in changes(*(block.replace("{", f"{{\n  {text}\n", 1) for text in (before, after)))]
+        assert found == ["resource_instances_changed"] * is_changed
+
+
+@for_each_row(
+    ("before", "after", "is_changed"),
+    [
+        ("${toset(var.x)}", "${toset(var.y)}", True),
+        ("${toset(var.x)}", "${ toset( var.x ) }", False),
+        ({"a": 1}, {"b": 1}, True),
+        ({"a": "${var.x}"}, {"a": "${var.x}"}, False),
+    ],
+)
+def test_for_each_in_json_is_compared_likewise(before, after, is_changed):
+    def files(value):
+        call = {"module": {"net": {"source": "./net", "for_each": value}}}
+        return {"main.tf.json": json.dumps(call | {"resource": {"aws_vpc": {"this": {"for_each": value}}}})}
+
+    found = [change.rule for change in changes(files(before), files(after))]
+    assert found == ["resource_instances_changed"] * (2 if is_changed else 0)
+
+
+def test_both_syntaxes_have_the_same_expression_and_show_its_beginning():
+    native, long = (VPC.replace("{", f"{{\n  for_each = {one}\n", 1) for one in ("toset(var.x)", f"{[1] * 400}"))
+    in_json = json.dumps({"resource": {"aws_vpc": {"this": {"for_each": "${toset(var.x)}"}}}})
+    assert changes(native, {"main.tf.json": in_json}) == []
+    (one,) = changes(native, long)
+    assert (one.before, one.after[:9], len(one.after)) == ("toset(var.x)", "[1, 1, 1,", 200)
 
 
 def test_what_an_older_larder_read_otherwise_is_no_change():

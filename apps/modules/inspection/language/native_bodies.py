@@ -7,10 +7,9 @@ from typing import Any, Self
 from tree_sitter import Node
 
 from apps.modules.inspection import literals, native, tree
-from apps.modules.inspection.blocks import File, Unreadable
+from apps.modules.inspection.blocks import File
 from apps.modules.inspection.language.bodies import KEY, ODD_KEY, Argument, Content, Inner, Sort, Traversal
 
-_PREFIX = b"x = "
 _KEY = re.compile(r"[^\W\d][\w-]*")
 _WHOLE = re.compile(r"\d+")
 _MARKER = "TEMPLATE"
@@ -75,15 +74,8 @@ class NativeExpression:
     @classmethod
     def parsed(cls, text: str, stands_at: int) -> Self | None:
         """The expression in a text; None if it is none."""
-        file = File("", _PREFIX + text.encode("utf-8", "replace") + b"\n")
-        try:
-            root = tree.parse(file)
-        except Unreadable:
-            return None
-        statements = [part for part in tree.top_level(root) if part.type != "comment"]
-        if root.has_error or len(statements) != 1 or statements[0].type != "attribute":
-            return None
-        return cls(file, statements[0].children[-1], stands_at)
+        found = tree.expression_in(text)
+        return None if found is None else cls(*found, stands_at)
 
     @classmethod
     def parsed_template(cls, text: str, stands_at: int) -> Self | None:
