@@ -63,6 +63,21 @@ def test_a_call_that_only_one_client_refuses_is_a_requirement_or_a_fault_with_an
     assert (found["faults"], [one["text"] for one in found["units"][0]["requires"]]) == ({}, ["Terraform"])
 
 
+def test_a_module_needs_the_clients_of_those_that_it_calls():
+    """As a module that no client loads, if no client is left."""
+    typed = 'output "x" {\n  value = 1\n  type  = number\n}\n'
+    enabled = 'resource "a_b" "c" {\n  lifecycle {\n    enabled = true\n  }\n}\n'
+    found = read(both(call(), call("../b"), b=typed))
+    assert [[one["text"] for one in unit["requires"]] for unit in found["units"]] == [["Terraform 1.15"]] * 3
+    assert found["units"][0]["requires"][0]["why"] == 'module "a": ./a needs Terraform 1.15'
+    assert found["faults"] == {}
+    imported = 'import {\n  to = a_b.c\n  id = "x"\n}\nresource "a_b" "c" {}\n'
+    assert [one["text"] for one in read(both(call(), imported))["units"][0]["requires"]] == ["Terraform 1.16"]
+    for other in (typed, imported):
+        faults = read(both(call() + call("./b", "b"), enabled, b=other))["faults"]
+        assert [one["message"].partition(" needs ")[0] for one in faults[""]] == ['module "a": ./a', 'module "b": ./b']
+
+
 def test_what_is_not_known_is_not_judged():
     """Files that only some clients read, overrides, computed sources and folders beyond the archive."""
     needs = REFUSED["an alias that is not passed"][1]
